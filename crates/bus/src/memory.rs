@@ -1,0 +1,64 @@
+//! Plain memory.
+
+use crate::BusError;
+
+/// Bytes at a base address.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    base: u64,
+    bytes: Vec<u8>,
+}
+
+impl Memory {
+    /// `len` zero bytes from `base` on.
+    pub fn new(base: u64, len: usize) -> Memory {
+        Memory { base, bytes: vec![0; len] }
+    }
+    /// First address.
+    pub fn base(&self) -> u64 {
+        self.base
+    }
+    /// Size in bytes.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+    /// True if it holds nothing.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+    /// True if all of `addr .. addr + len` lies inside.
+    pub fn contains(&self, addr: u64, len: usize) -> bool {
+        self.offset(addr, len).is_some()
+    }
+    fn offset(&self, addr: u64, len: usize) -> Option<usize> {
+        let start = usize::try_from(addr.checked_sub(self.base)?).ok()?;
+        (start.checked_add(len)? <= self.bytes.len()).then_some(start)
+    }
+    /// The bytes `addr .. addr + len`.
+    pub fn slice(&self, addr: u64, len: usize) -> Result<&[u8], BusError> {
+        let error = BusError { addr, len, write: false, why: "outside of the memory" };
+        self.offset(addr, len).map(|start| &self.bytes[start..start + len]).ok_or(error)
+    }
+    /// The bytes `addr .. addr + len`, to write.
+    pub fn slice_mut(&mut self, addr: u64, len: usize) -> Result<&mut [u8], BusError> {
+        let error = BusError { addr, len, write: true, why: "outside of the memory" };
+        self.offset(addr, len).map(|start| &mut self.bytes[start..start + len]).ok_or(error)
+    }
+    /// Fills `buf` from `addr`.
+    pub fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), BusError> {
+        self.slice(addr, buf.len()).map(|bytes| buf.copy_from_slice(bytes))
+    }
+    /// Stores `data` at `addr`.
+    pub fn write(&mut self, addr: u64, data: &[u8]) -> Result<(), BusError> {
+        self.slice_mut(addr, data.len()).map(|bytes| bytes.copy_from_slice(data))
+    }
+    /// Little-endian word at `addr`.
+    pub fn read_u32(&self, addr: u64) -> Result<u32, BusError> {
+        let mut word = [0; 4];
+        self.read(addr, &mut word).map(|()| u32::from_le_bytes(word))
+    }
+    /// Stores a little-endian word.
+    pub fn write_u32(&mut self, addr: u64, word: u32) -> Result<(), BusError> {
+        self.write(addr, &word.to_le_bytes())
+    }
+}

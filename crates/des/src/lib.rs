@@ -1,0 +1,12 @@
+//! Discrete-event kernel: simulated time, event queues, logical processes and the windows in which they run.
+//! Knows nothing of what is simulated.
+
+mod hash;
+mod queue;
+mod random;
+mod time;
+
+pub use hash::TraceHash;
+pub use queue::EventQueue;
+pub use random::Random;
+pub use time::{Clock, Duration, Time};
