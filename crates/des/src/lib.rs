@@ -5,8 +5,10 @@ mod hash;
 mod queue;
 mod random;
 mod time;
+mod window;
 
 pub use hash::TraceHash;
 pub use queue::EventQueue;
 pub use random::Random;
 pub use time::{Clock, Duration, Time};
+pub use window::{run, Ending, Envelope, LogicalProcess, Outbox, Standing, Stop};

@@ -1,0 +1,478 @@
+//! Conservative windows: every logical process runs up to a common horizon, then messages are exchanged.
+//!
+//! A message takes at least the lookahead, so what happens inside a window of that length on one logical
+//! process cannot touch another one in the same window. The windows are the same for any number of worker
+//! threads, and every queue orders its events by (time, source, sequence), so results do not depend on
+//! threads. A logical process is built, runs and ends on one worker thread; only messages cross.
+
+use crate::{Duration, Time};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Condvar, Mutex};
+
+/// A part of the simulated machine with its own time.
+pub trait LogicalProcess {
+    /// What logical processes send one another: a plain value.
+    type Message: Send;
+    /// What is left of it after the run.
+    type Report: Send;
+
+    /// Earliest time at which it may do something by itself; `Time::NEVER` if only a message can move it.
+    fn next_event(&self) -> Time;
+    /// Does everything due before `horizon`.
+    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Self::Message>);
+    /// Takes in a message that arrives at `envelope.at`, which is never in its past.
+    fn receive(&mut self, envelope: Envelope<Self::Message>);
+    /// Where it stands after `advance_to`.
+    fn standing(&self) -> Standing;
+    /// Ends it.
+    fn finish(self) -> Self::Report;
+}
+
+/// Where a logical process stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It has work, or will have by itself.
+    Busy,
+    /// Nothing will happen here until a message comes (an idle firmware loop may go on turning).
+    Quiet,
+    /// Quiet, and it has done all that it was there for.
+    Done,
+    /// A fault was recorded: the run ends with this window.
+    Failed,
+}
+
+/// A message on its way.
+#[derive(Clone, Debug)]
+pub struct Envelope<M> {
+    /// When it arrives.
+    pub at: Time,
+    /// Who sent it.
+    pub source: u32,
+    /// Number of the message among those of its source.
+    pub sequence: u64,
+    /// Who receives it.
+    pub target: u32,
+    /// What it says.
+    pub message: M,
+}
+
+/// Where a logical process puts what it sends within a window.
+pub struct Outbox<M> {
+    source: u32,
+    sequence: u64,
+    horizon: Time,
+    sent: Vec<Envelope<M>>,
+}
+
+impl<M> Outbox<M> {
+    /// Sends `message` to logical process `target`; it arrives at `at`, at or after the window's end.
+    pub fn send(&mut self, target: u32, at: Time, message: M) {
+        assert!(at >= self.horizon, "a message must take at least the lookahead");
+        self.sequence += 1;
+        let (source, sequence) = (self.source, self.sequence);
+        self.sent.push(Envelope { at, source, sequence, target, message });
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Every logical process is done.
+    Done,
+    /// Nothing moves any more, but not all are done.
+    Deadlock,
+    /// At least one failed.
+    Failed,
+    /// Somebody outside asked for the end.
+    Stopped,
+}
+
+/// A way to end a run from outside (another thread, a signal).
+#[derive(Debug, Default)]
+pub struct Stop(AtomicBool);
+
+impl Stop {
+    /// A stop that nobody has asked for yet.
+    pub const fn new() -> Stop {
+        Stop(AtomicBool::new(false))
+    }
+    /// Ends the run at the next window.
+    pub fn request(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+    /// True once requested.
+    pub fn requested(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What a worker tells the others at the end of a window.
+#[derive(Clone, Copy)]
+struct Summary {
+    next: Time,
+    busy: bool,
+    failed: bool,
+    done: bool,
+    stopped: bool,
+}
+
+/// Runs the logical processes that `builders` make (number i becomes process i) on `threads` workers until
+/// all are done, nothing moves, one fails, or `stop` is requested. `lookahead` is the least time that any
+/// message takes, and must not be zero. Returns the reports in order, how it ended, and the last horizon.
+pub fn run<L, F>(
+    builders: Vec<F>,
+    lookahead: Duration,
+    threads: usize,
+    stop: &Stop,
+) -> (Vec<L::Report>, Ending, Time)
+where
+    L: LogicalProcess,
+    F: FnOnce() -> L + Send,
+{
+    assert!(lookahead > Duration::ZERO, "windows need a lookahead");
+    let threads = threads.clamp(1, builders.len().max(1));
+    let shared = Shared::new(threads, builders.len());
+    let mut shares: Vec<Vec<(u32, F)>> = (0..threads).map(|_| Vec::new()).collect();
+    for (index, builder) in builders.into_iter().enumerate() {
+        shares[shared.worker_of(index as u32)].push((index as u32, builder));
+    }
+    let shared = &shared;
+    let mut endings = Vec::new();
+    std::thread::scope(|scope| {
+        let mut shares = shares.into_iter().enumerate();
+        let (_, own) = shares.next().expect("there is at least one worker");
+        let others: Vec<_> = shares
+            .map(|(id, share)| {
+                scope.spawn(move || work::<L, F>(shared, id, share, lookahead, stop))
+            })
+            .collect();
+        endings.push(work::<L, F>(shared, 0, own, lookahead, stop));
+        for other in others {
+            // A worker's panic is our bug: let it continue in the caller.
+            endings.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+    });
+    let (ending, horizon) = (endings[0].1, endings[0].2);
+    (endings.into_iter().flat_map(|(reports, _, _)| reports).collect(), ending, horizon)
+}
+
+/// A worker's loop.
+fn work<L, F>(
+    shared: &Shared<L::Message>,
+    id: usize,
+    share: Vec<(u32, F)>,
+    lookahead: Duration,
+    stop: &Stop,
+) -> (Vec<L::Report>, Ending, Time)
+where
+    L: LogicalProcess,
+    F: FnOnce() -> L,
+{
+    let _poison = PoisonOnPanic(&shared.barrier);
+    let first = share.first().map_or(0, |s| s.0);
+    let mut processes: Vec<(L, Outbox<L::Message>)> = share
+        .into_iter()
+        .map(|(source, build)| {
+            (build(), Outbox { source, sequence: 0, horizon: Time::ZERO, sent: Vec::new() })
+        })
+        .collect();
+    let mut summary = summarise(&processes, Time::NEVER, false, stop);
+    let mut inbox = Vec::new();
+    let mut horizon = Time::ZERO;
+    for round in 0usize.. {
+        let all = shared.exchange(round, id, summary);
+        if let Some(ending) = ending_of(&all) {
+            let reports = processes.into_iter().map(|(process, _)| process.finish()).collect();
+            return (reports, ending, horizon);
+        }
+        horizon = all.next + lookahead;
+        shared.take_inbox(round, id, &mut inbox);
+        for envelope in inbox.drain(..) {
+            processes[(envelope.target - first) as usize].0.receive(envelope);
+        }
+        let mut next_message = Time::NEVER;
+        let mut sent_any = false;
+        for (process, outbox) in &mut processes {
+            if process.next_event() < horizon {
+                outbox.horizon = horizon;
+                process.advance_to(horizon, outbox);
+            }
+            for envelope in outbox.sent.drain(..) {
+                next_message = next_message.min(envelope.at);
+                sent_any = true;
+                shared.post(round + 1, envelope);
+            }
+        }
+        summary = summarise(&processes, next_message, sent_any, stop);
+    }
+    unreachable!("the rounds never end by themselves")
+}
+
+fn summarise<L: LogicalProcess>(
+    processes: &[(L, Outbox<L::Message>)],
+    next_message: Time,
+    sent_any: bool,
+    stop: &Stop,
+) -> Summary {
+    let mut summary = Summary {
+        next: next_message,
+        busy: sent_any,
+        failed: false,
+        done: true,
+        stopped: stop.requested(),
+    };
+    for (process, _) in processes {
+        summary.next = summary.next.min(process.next_event());
+        match process.standing() {
+            Standing::Busy => (summary.busy, summary.done) = (true, false),
+            Standing::Quiet => summary.done = false,
+            Standing::Done => {}
+            Standing::Failed => (summary.failed, summary.done) = (true, false),
+        }
+    }
+    summary
+}
+
+fn ending_of(all: &Summary) -> Option<Ending> {
+    if all.failed {
+        Some(Ending::Failed)
+    } else if all.stopped {
+        Some(Ending::Stopped)
+    } else if all.done && !all.busy {
+        Some(Ending::Done)
+    } else if !all.busy || all.next == Time::NEVER {
+        Some(Ending::Deadlock)
+    } else {
+        None
+    }
+}
+
+/// What the workers share. Everything that is written in one round and read in the next stands twice, so that
+/// one barrier a window is enough.
+struct Shared<M> {
+    inboxes: [Vec<Mutex<Vec<Envelope<M>>>>; 2],
+    summaries: [Vec<Mutex<Option<Summary>>>; 2],
+    barrier: Barrier,
+    first_of: Vec<u32>,
+}
+
+impl<M> Shared<M> {
+    fn new(threads: usize, processes: usize) -> Shared<M> {
+        let inboxes = || (0..threads).map(|_| Mutex::new(Vec::new())).collect();
+        let summaries = || (0..threads).map(|_| Mutex::new(None)).collect();
+        Shared {
+            inboxes: [inboxes(), inboxes()],
+            summaries: [summaries(), summaries()],
+            barrier: Barrier::new(threads),
+            // Neighbours in number tend to be neighbours in the topology: keep them on one worker.
+            first_of: (0..threads).map(|t| (t * processes / threads) as u32).collect(),
+        }
+    }
+    fn worker_of(&self, process: u32) -> usize {
+        self.first_of.partition_point(|first| *first <= process) - 1
+    }
+    fn post(&self, round: usize, envelope: Envelope<M>) {
+        let worker = self.worker_of(envelope.target);
+        lock(&self.inboxes[round % 2][worker]).push(envelope);
+    }
+    fn take_inbox(&self, round: usize, worker: usize, into: &mut Vec<Envelope<M>>) {
+        std::mem::swap(&mut *lock(&self.inboxes[round % 2][worker]), into);
+    }
+    /// Publishes a worker's summary, waits for the others, returns the summary of all.
+    fn exchange(&self, round: usize, worker: usize, own: Summary) -> Summary {
+        if self.first_of.len() == 1 {
+            return own;
+        }
+        *lock(&self.summaries[round % 2][worker]) = Some(own);
+        self.barrier.wait();
+        let mut all = own;
+        for summary in &self.summaries[round % 2] {
+            let other = lock(summary).expect("every worker has published");
+            all.next = all.next.min(other.next);
+            all.busy |= other.busy;
+            all.failed |= other.failed;
+            all.done &= other.done;
+            all.stopped |= other.stopped;
+        }
+        all
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// A barrier that spins for a while (windows are short), then sleeps (the cores may be shared).
+struct Barrier {
+    parties: u32,
+    arrived: AtomicU32,
+    generation: AtomicU32,
+    poisoned: AtomicBool,
+    sleepers: Mutex<()>,
+    wake: Condvar,
+}
+
+/// Turns that a waiting worker spins before it sleeps: some microseconds, an assumed balance.
+const SPINS: u32 = 2_000;
+
+impl Barrier {
+    fn new(parties: usize) -> Barrier {
+        Barrier {
+            parties: parties as u32,
+            arrived: AtomicU32::new(0),
+            generation: AtomicU32::new(0),
+            poisoned: AtomicBool::new(false),
+            sleepers: Mutex::new(()),
+            wake: Condvar::new(),
+        }
+    }
+    fn wait(&self) {
+        let generation = self.generation.load(Ordering::Acquire);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
+            self.arrived.store(0, Ordering::Relaxed);
+            let _guard = lock(&self.sleepers);
+            self.generation.store(generation.wrapping_add(1), Ordering::Release);
+            self.wake.notify_all();
+            return;
+        }
+        for _ in 0..SPINS {
+            if self.passed(generation) {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        let mut guard = lock(&self.sleepers);
+        while !self.passed(generation) {
+            guard = self.wake.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+    }
+    fn passed(&self, generation: u32) -> bool {
+        assert!(!self.poisoned.load(Ordering::Acquire), "another worker panicked");
+        self.generation.load(Ordering::Acquire) != generation
+    }
+}
+
+/// Frees the other workers if this one panics; without it they would wait for ever.
+struct PoisonOnPanic<'a>(&'a Barrier);
+
+impl Drop for PoisonOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.poisoned.store(true, Ordering::Release);
+            let _guard = lock(&self.0.sleepers);
+            self.0.wake.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{EventQueue, Random, TraceHash};
+
+    /// Passes tokens to random peers; each token lives a number of hops.
+    struct Node {
+        queue: EventQueue<u32>,
+        random: Random,
+        peers: u32,
+        hash: TraceHash,
+        fail_at: Time,
+    }
+
+    impl LogicalProcess for Node {
+        type Message = u32;
+        type Report = u64;
+        fn next_event(&self) -> Time {
+            self.queue.next_time()
+        }
+        fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<u32>) {
+            while let Some((now, hops)) = self.queue.pop_before(horizon) {
+                self.hash.event(now, hops.into());
+                if hops > 0 {
+                    let target = self.random.below(self.peers.into()) as u32;
+                    // Few distinct delays: many ties.
+                    outbox.send(target, now + Duration(50 + 10 * self.random.below(3)), hops - 1);
+                }
+                if now >= self.fail_at {
+                    self.fail_at = Time::ZERO;
+                }
+            }
+        }
+        fn receive(&mut self, e: Envelope<u32>) {
+            self.queue.schedule_from(e.at, e.source, e.sequence, e.message);
+        }
+        fn standing(&self) -> Standing {
+            match (self.fail_at, self.queue.is_empty()) {
+                (Time::ZERO, _) => Standing::Failed,
+                (_, true) => Standing::Done,
+                (_, false) => Standing::Busy,
+            }
+        }
+        fn finish(self) -> u64 {
+            self.hash.value()
+        }
+    }
+
+    fn tokens(threads: usize, fail_at: Time) -> (Vec<u64>, Ending, Time) {
+        let builders: Vec<_> = (0..7u32)
+            .map(|id| {
+                move || {
+                    let mut queue = EventQueue::new(id);
+                    queue.schedule(Time(u64::from(id % 2)), 500);
+                    queue.schedule(Time(1), 300);
+                    let random = Random::new(id.into());
+                    Node { queue, random, peers: 7, hash: TraceHash::default(), fail_at }
+                }
+            })
+            .collect();
+        run(builders, Duration(50), threads, &Stop::new())
+    }
+
+    #[test]
+    fn threads_do_not_change_the_run() {
+        let one = tokens(1, Time::NEVER);
+        assert_eq!(one.1, Ending::Done);
+        for threads in [2, 3, 7, 20] {
+            assert_eq!(tokens(threads, Time::NEVER), one);
+        }
+    }
+
+    #[test]
+    fn a_failure_ends_the_run_at_the_same_window_for_any_number_of_threads() {
+        let one = tokens(1, Time(4_000));
+        assert_eq!(one.1, Ending::Failed);
+        assert_eq!(tokens(2, Time(4_000)), one);
+    }
+
+    /// Waits for a message that never comes.
+    struct Waiting;
+    impl LogicalProcess for Waiting {
+        type Message = ();
+        type Report = ();
+        fn next_event(&self) -> Time {
+            Time::NEVER
+        }
+        fn advance_to(&mut self, _: Time, _: &mut Outbox<()>) {}
+        fn receive(&mut self, _: Envelope<()>) {}
+        fn standing(&self) -> Standing {
+            Standing::Quiet
+        }
+        fn finish(self) {}
+    }
+
+    #[test]
+    fn nothing_moving_is_a_deadlock() {
+        let builders = vec![|| Waiting, || Waiting];
+        assert_eq!(run(builders, Duration(1), 2, &Stop::new()).1, Ending::Deadlock);
+    }
+
+    #[test]
+    fn a_panic_on_one_worker_ends_the_run() {
+        let result = std::panic::catch_unwind(|| {
+            let builders: Vec<Box<dyn FnOnce() -> Waiting + Send>> =
+                vec![Box::new(|| Waiting), Box::new(|| panic!("our bug"))];
+            run(builders, Duration(1), 2, &Stop::new())
+        });
+        assert!(result.is_err());
+    }
+}
