@@ -1,0 +1,38 @@
+//! The identity of a message, which ties together everything that is observed of it.
+
+use crate::seastar::{portals_header, PortalsHeader};
+use std::fmt;
+
+/// Names one message in the whole machine: the node that sent it and that node's serial number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MessageId {
+    /// Node that sent it.
+    pub source_nid: u16,
+    /// Serial number among that node's messages.
+    pub serial: u32,
+}
+
+impl MessageId {
+    /// Reads it from the bytes of a Portals header; `None` if they are too short.
+    pub fn of_header(bytes: &[u8]) -> Option<MessageId> {
+        let bytes: &[u8; PortalsHeader::SIZE] = bytes.first_chunk()?;
+        let nid = &bytes[portals_header::SOURCE_NID..];
+        let serial = &bytes[portals_header::SERIAL..];
+        Some(MessageId {
+            source_nid: u16::from_le_bytes(*nid.first_chunk()?),
+            serial: u32::from_le_bytes(*serial.first_chunk()?),
+        })
+    }
+}
+
+impl From<&PortalsHeader> for MessageId {
+    fn from(header: &PortalsHeader) -> MessageId {
+        MessageId { source_nid: header.source_nid, serial: header.serial }
+    }
+}
+
+impl fmt::Display for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.source_nid, self.serial)
+    }
+}

@@ -1,0 +1,54 @@
+//! Generates Rust, C and reference pages from the data in `abi/`.
+//!
+//! A bit is defined once, in `abi/`; everything here only spells it in another language. The output is
+//! committed, so that a reader and a foreign build need no generator, and a test holds it current.
+
+mod c;
+mod layout;
+mod pages;
+mod rust;
+
+pub use layout::{Layout, LayoutError};
+
+use std::path::{Path, PathBuf};
+
+/// Folders of `abi/` that hold layouts of a machine.
+const MACHINES: [&str; 1] = ["seastar"];
+
+/// A generated file: where it stands below the repository's root, and all of its text.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// Path below the root.
+    pub path: PathBuf,
+    /// Content.
+    pub text: String,
+}
+
+impl Output {
+    fn new(path: impl Into<PathBuf>, text: String) -> Output {
+        Output { path: path.into(), text }
+    }
+
+    /// True if the file below `root` holds exactly this text.
+    pub fn is_current(&self, root: &Path) -> bool {
+        std::fs::read_to_string(root.join(&self.path)).is_ok_and(|on_disk| on_disk == self.text)
+    }
+}
+
+/// Everything that is generated from the data below `root`.
+pub fn generate(root: &Path) -> Result<Vec<Output>, LayoutError> {
+    let mut outputs = Vec::new();
+    for machine in MACHINES {
+        let layout = Layout::load(&root.join("abi").join(machine))?;
+        outputs.push(Output::new(format!("crates/abi/src/{machine}.rs"), rust::module(&layout)));
+        outputs.push(Output::new(
+            format!("firmware/{machine}/include/abi_{machine}.h"),
+            c::header(&layout, machine),
+        ));
+        outputs.push(Output::new(
+            format!("docs/reference/{machine}.md"),
+            pages::layout(&layout, machine),
+        ));
+    }
+    Ok(outputs)
+}

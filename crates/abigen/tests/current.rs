@@ -1,0 +1,58 @@
+//! The committed output is what the data say, and C compilers agree with it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn committed_output_is_current() {
+    let outputs = abigen::generate(&root()).unwrap();
+    let stale: Vec<_> = outputs.iter().filter(|output| !output.is_current(&root())).collect();
+    let names: Vec<_> = stale.iter().map(|output| output.path.display().to_string()).collect();
+    assert!(names.is_empty(), "stale, run `cargo run -p abigen`: {}", names.join(", "));
+}
+
+/// Compiles a file that includes the header; its static assertions do the checking.
+fn compile(compiler: &str, options: &[&str], include: &str, header: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("header.c");
+    std::fs::write(&source, format!("#include \"{header}\"\n")).unwrap();
+    let run = Command::new(compiler)
+        .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-c", "-o", "/dev/null"])
+        .args(options)
+        .arg("-I")
+        .arg(root().join(include))
+        .arg(&source)
+        .output()
+        .unwrap_or_else(|error| panic!("cannot run {compiler}: {error}"));
+    assert!(run.status.success(), "{compiler}: {}", String::from_utf8_lossy(&run.stderr));
+}
+
+#[test]
+fn seastar_header_compiles_for_workstation_and_440() {
+    let include = "firmware/seastar/include";
+    compile("gcc", &[], include, "abi_seastar.h");
+    let options = ["-mcpu=440", "-mlittle", "-ffreestanding"];
+    compile("powerpc-linux-gnu-gcc", &options, include, "abi_seastar.h");
+}
+
+#[test]
+fn seastar_constants_can_be_used_by_the_assembler() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("constants.S");
+    std::fs::write(
+        &source,
+        "#include \"abi_seastar.h\"\n.long SS_SRAM_BASE, SS_EVENT_TYPE_ERR_TX\n",
+    )
+    .unwrap();
+    let run = Command::new("gcc")
+        .args(["-c", "-o", "/dev/null", "-I"])
+        .arg(root().join("firmware/seastar/include"))
+        .arg(&source)
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}
