@@ -1,0 +1,83 @@
+# Everything that one does with Sunstar. `make help` lists the targets.
+#
+# cargo follows the dependencies of Rust sources, this file those of the C parts. The tools that a target
+# needs are looked for first (and installed, as root on Debian): scripts/bootstrap.
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+PREFIX ?= /usr/local
+unexport CARGO_TARGET_DIR # built things are found under target/
+
+# cargo as the bootstrap found it, and quiet unless something goes wrong.
+cargo := PATH="$$(cat build/toolchain):$$PATH" cargo
+sunstar := target/release/sunstar
+library := build/lib/libmpi_abi.so.1
+firmware := build/firmware/seastar.elf
+
+##@ Use
+.PHONY: run
+run: build ## Build, and run an MPI ping-pong on two nodes of machine redstorm
+	@$(sunstar) run -n 2 --machine redstorm examples/pingpong.c
+
+.PHONY: build
+build: tools $(library) $(firmware) ## Build everything that a user needs
+	@[ -x $(sunstar) ] || echo "Building $(sunstar) (the first time takes a few minutes)"
+	@$(cargo) build --quiet --release --bin sunstar
+
+.PHONY: install
+install: build ## Install to PREFIX (/usr/local)
+	install -D $(sunstar) $(DESTDIR)$(PREFIX)/bin/sunstar
+	@for file in $$(find machines include build/lib build/firmware \
+	    \( -name '*.toml' -o -name '*.h' -o -name '*.so*' -o -name 'seastar*.elf' -o -name 'seastar*.bin' \)); do \
+	    mkdir -p "$(DESTDIR)$(PREFIX)/share/sunstar/$$(dirname $$file)" && \
+	    cp -P $$file "$(DESTDIR)$(PREFIX)/share/sunstar/$$file" || exit 1; done
+
+##@ Parts
+.PHONY: fw
+fw: build ## Build the firmware and show its sizes and its SRAM budget
+	@$(sunstar) fw
+
+##@ Tests
+.PHONY: test
+test: test-tools build generated ## Run all tests
+	@$(MAKE) -C firmware/seastar test
+	@{ $(cargo) test --quiet --workspace --no-fail-fast 2>&1; echo "cargo-status $$?"; } \
+	    | awk -f scripts/total.awk
+
+.PHONY: check
+check: test-tools generated ## Formatting, lints and generated files
+	@$(cargo) fmt --check
+	@$(cargo) clippy --quiet --workspace --all-targets -- -D warnings
+
+.PHONY: generated
+generated: tools
+	@$(cargo) run --quiet --package abigen -- --check
+
+.PHONY: generate
+generate: tools ## Generate anew what comes from abi/
+	@$(cargo) run --quiet --package abigen
+
+.PHONY: soak
+soak: test-tools build ## Long tests: the ignored ones
+	@$(cargo) test --quiet --release --workspace -- --ignored
+
+.PHONY: bench
+bench: build ## Measure the simulator's speed
+	@$(cargo) bench --quiet --workspace
+
+##@ Housekeeping
+.PHONY: clean
+clean: ## Remove all that was built
+	rm -rf build target
+
+.PHONY: help
+help: ## This list
+	@awk 'BEGIN { FS = ":.*## "; print "make TARGET, where TARGET is" } \
+	    /^##@/ { printf "\n%s\n", substr($$0, 5) } \
+	    /^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: tools test-tools
+tools:
+	@scripts/bootstrap run
+test-tools:
+	@scripts/bootstrap test
