@@ -1,1 +1,25 @@
-//! Placeholder.
+//! The host of a node: a processor whose software runs as fibres on simulated time, and its memory.
+//!
+//! Host software (kernel, libraries, a rank's agent) is ordinary Rust code in a fibre. It calls [`Cpu`] to let
+//! simulated time pass, to reach the NIC and to wait; everything else it does takes no simulated time. The
+//! host itself is passive: the node calls [`Host::handle`], [`Host::interrupt`] and [`Host::mmio_reply`] with
+//! the time, and the host answers through [`Ports`].
+//!
+//! Nothing here depends on host addresses, hash order or real time: what fibres do is a pure function of the
+//! calls made to [`Host`] and of their times.
+
+mod accounting;
+mod core;
+mod costs;
+mod cpu;
+mod fibre;
+mod memory;
+mod pages;
+
+pub use crate::accounting::Times;
+pub use crate::core::{Event, Fault, Host, Ports};
+pub use crate::costs::Costs;
+pub use crate::cpu::{Cpu, Waker};
+pub use crate::fibre::{FibreId, FibreState};
+pub use crate::memory::{AddressSpace, Memory, SharedMemory, LIBRARY_BASE};
+pub use crate::pages::{Extent, SpaceId, PHYSICAL_BITS, SEGMENT_SIZE};

@@ -1,0 +1,145 @@
+//! What a fibre sees of its processor.
+
+use crate::core::Core;
+use crate::fibre::{Request, WOKEN};
+use crate::{Costs, FibreId, SharedMemory};
+use des::{Duration, Time};
+use std::fmt;
+use std::rc::Rc;
+
+/// The processor, as host software in a fibre sees it. Every call may suspend the fibre that makes it; outside
+/// of a fibre only the calls that take no simulated time are allowed.
+#[derive(Clone)]
+pub struct Cpu {
+    pub(crate) core: Rc<Core>,
+}
+
+impl Cpu {
+    /// The simulated time.
+    pub fn now(&self) -> Time {
+        self.core.now()
+    }
+
+    /// Computes for `time`. In user mode interrupts preempt it, and what is left of it is postponed by the
+    /// handler's time; in the kernel and in the handler they wait.
+    pub fn spend(&self, time: Duration) {
+        if time > Duration::ZERO {
+            self.core.suspend(Request::Spend(time));
+        }
+    }
+
+    /// Uncached, posted stores: each up to 8 bytes within an aligned 8 bytes, in order, each after its issue
+    /// time. `addr` is the local-bus address behind the NIC's window.
+    pub fn mmio_write(&self, addr: u32, data: &[u8]) {
+        let mut addr = addr;
+        let mut rest = data;
+        while !rest.is_empty() {
+            let (piece, after) = rest.split_at(rest.len().min(8 - addr as usize % 8));
+            self.spend(self.costs().mmio_write);
+            let mut bytes = [0; 8];
+            bytes[..piece.len()].copy_from_slice(piece);
+            self.core.suspend(Request::Store { addr, len: piece.len() as u8, bytes });
+            addr += piece.len() as u32;
+            rest = after;
+        }
+    }
+
+    /// An uncached read of the word at local-bus address `addr`: the core stalls for the round trip.
+    pub fn mmio_read(&self, addr: u32) -> u32 {
+        self.core.suspend(Request::Load { addr }) as u32
+    }
+
+    /// Runs `f` in the kernel: entry and exit cost their time, interrupts wait until after the exit. Nested
+    /// calls, and calls from the interrupt handler, just run `f`.
+    pub fn kernel<R>(&self, f: impl FnOnce() -> R) -> R {
+        if self.core.masked() {
+            return f();
+        }
+        self.core.enter_kernel();
+        self.spend(self.costs().kernel_entry);
+        let result = f();
+        self.spend(self.costs().kernel_exit);
+        self.core.suspend(Request::Unmask);
+        result
+    }
+
+    /// What wakes this fibre from [`Cpu::wait`].
+    pub fn waker(&self) -> Waker {
+        Waker { core: self.core.clone(), fibre: self.core.running_fibre() }
+    }
+
+    /// Spins: looks every `poll` whether somebody has called [`Waker::wake`], and returns at the first such
+    /// look. A wake before the call is not lost: the call then returns at once. Time that the interrupt
+    /// handler takes does not count as spinning. Other fibres of the core run meanwhile.
+    pub fn wait(&self, poll: Duration) {
+        self.wait_until(poll, Time::NEVER);
+    }
+
+    /// Like [`Cpu::wait`], but gives up at the first look at or after `deadline`. True if woken.
+    pub fn wait_until(&self, poll: Duration, deadline: Time) -> bool {
+        assert!(poll > Duration::ZERO, "a poll loop takes time");
+        assert!(!self.core.masked(), "waiting with interrupts masked would never end");
+        self.core.suspend(Request::Wait { poll, deadline }) == WOKEN
+    }
+
+    /// Starts another fibre on this core; it runs when this one waits or ends.
+    pub fn spawn(&self, name: &str, f: impl FnOnce(Cpu) + 'static) -> FibreId {
+        self.core.spawn(name, Box::new(f))
+    }
+
+    /// When the interrupt that the handler now serves was raised (the first, if several were pending).
+    pub fn interrupt_raised_at(&self) -> Time {
+        self.core.interrupt_raised_at()
+    }
+
+    /// Time to copy `bytes` from memory to memory.
+    pub fn copy_cost(&self, bytes: u64) -> Duration {
+        self.costs().copy(bytes)
+    }
+
+    /// What the primitives cost.
+    pub fn costs(&self) -> &Costs {
+        self.core.costs()
+    }
+
+    /// The host's memory.
+    pub fn memory(&self) -> &SharedMemory {
+        self.core.memory()
+    }
+
+    /// Records a fault of the program or of the firmware and never returns: the fibre stays suspended, with
+    /// interrupts as they are, until the host is dropped.
+    pub fn fault(&self, what: impl fmt::Display) -> ! {
+        self.core.record_fault(what.to_string());
+        loop {
+            self.core.suspend(Request::Stop);
+        }
+    }
+}
+
+impl fmt::Debug for Cpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cpu").field("now", &self.now()).finish()
+    }
+}
+
+/// Wakes one fibre from [`Cpu::wait`].
+#[derive(Clone)]
+pub struct Waker {
+    core: Rc<Core>,
+    fibre: FibreId,
+}
+
+impl Waker {
+    /// The fibre's next look (now or later) finds something. Called from outside of the host's fibres, it
+    /// takes effect at the next [`crate::Host::attend`].
+    pub fn wake(&self) {
+        self.core.wake(self.fibre);
+    }
+}
+
+impl fmt::Debug for Waker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Waker").field(&self.fibre).finish()
+    }
+}

@@ -1,0 +1,98 @@
+//! Fibres: host software that can stop in the middle and go on later.
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use des::{Duration, Time};
+
+/// Names a fibre of one host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FibreId(pub(crate) usize);
+
+/// Address space of a fibre's stack. Pages are committed as they are touched.
+const STACK_SIZE: usize = 1 << 20;
+
+/// What a fibre asks of its core when it suspends. The answer is the `u64` that it is resumed with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Request {
+    /// Let time pass.
+    Spend(Duration),
+    /// Send an uncached store of the first `len` bytes out now.
+    Store { addr: u32, len: u8, bytes: [u8; 8] },
+    /// Send an uncached read of a word and stall until the reply.
+    Load { addr: u32 },
+    /// Spin until woken, or until the deadline (`Time::NEVER`: none). Answer: [`WOKEN`] or [`TIMED_OUT`].
+    Wait { poll: Duration, deadline: Time },
+    /// Take interrupts again.
+    Unmask,
+    /// The interrupt handler has returned (answered when it is to run again).
+    HandlerDone,
+    /// Never resume me.
+    Stop,
+}
+
+pub(crate) const WOKEN: u64 = 1;
+pub(crate) const TIMED_OUT: u64 = 0;
+
+/// What a fibre is up to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FibreState {
+    /// Has the core, or is ready for it.
+    Running,
+    /// Spins until woken.
+    Waiting,
+    /// Suspended for ever by a fault.
+    Stopped,
+    /// Its function has returned.
+    Done,
+}
+
+/// Where a waiting fibre's poll instants lie.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Polling {
+    pub(crate) start: Time,
+    pub(crate) period: Duration,
+}
+
+impl Polling {
+    /// The first poll instant at or after `t`.
+    pub(crate) fn next(&self, t: Time) -> Time {
+        let periods = t.since(self.start).0.div_ceil(self.period.0);
+        self.start + self.period * periods
+    }
+}
+
+pub(crate) type Suspend = Yielder<u64, Request>;
+
+pub(crate) struct Fibre {
+    pub(crate) name: String,
+    pub(crate) state: FibreState,
+    /// What it is resumed with.
+    pub(crate) answer: u64,
+    /// Its poll loop, from `Wait` until it runs again.
+    pub(crate) polling: Option<Polling>,
+    /// Counts its waits, so that a deadline of an earlier wait is known to be stale.
+    pub(crate) waits: u64,
+    coroutine: Coroutine<u64, Request, ()>,
+}
+
+impl Fibre {
+    pub(crate) fn new(name: &str, f: impl FnOnce(&Suspend) + 'static) -> Fibre {
+        let stack = DefaultStack::new(STACK_SIZE).expect("address space for a fibre's stack");
+        Fibre {
+            name: name.to_string(),
+            state: FibreState::Running,
+            answer: 0,
+            polling: None,
+            waits: 0,
+            coroutine: Coroutine::with_stack(stack, move |suspend: &Suspend, _| f(suspend)),
+        }
+    }
+    /// Runs it until it asks for something; `None` when its function has returned. A panic inside comes out
+    /// here.
+    pub(crate) fn resume(&mut self) -> Option<Request> {
+        match self.coroutine.resume(self.answer) {
+            CoroutineResult::Yield(request) => Some(request),
+            CoroutineResult::Return(()) => None,
+        }
+    }
+}

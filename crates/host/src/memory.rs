@@ -1,0 +1,281 @@
+//! The host's memory: the kernel's, the libraries' that live in the simulator, and the programs' own.
+
+use crate::pages::{Extent, PageTable, SpaceId, SEGMENT_SIZE};
+use bus::BusError;
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+
+/// First address of the libraries' memory in every address space: above all user addresses of x86-64.
+pub const LIBRARY_BASE: u64 = 1 << 48;
+
+/// Physical address of the kernel's first byte: low addresses stay empty so that 0 is nobody's.
+const KERNEL_BASE: u64 = 1 << 20;
+/// Alignment of library allocations: a cache line.
+const LIBRARY_ALIGN: u64 = 64;
+/// Contiguous device writes are gathered up to this many bytes before they go to a process.
+const GATHER_MAX: usize = 64 << 10;
+/// Device reads of a process's memory up to this size go through the page cache.
+const PAGE_SIZE: usize = 4096;
+
+/// A host's memory as its fibres and its devices share it. Never hold a borrow across a [`crate::Cpu`] call.
+pub type SharedMemory = Rc<RefCell<Memory>>;
+
+/// The memory of a process outside of the simulator.
+pub trait AddressSpace {
+    /// Fills `buf` from `va` on.
+    fn read(&self, va: u64, buf: &mut [u8]) -> Result<(), BusError>;
+    /// Stores `data` at `va`.
+    fn write(&self, va: u64, data: &[u8]) -> Result<(), BusError>;
+}
+
+/// Allocations at increasing addresses that are never given back; an access stays within one of them.
+/// Untouched pages cost nothing.
+#[derive(Debug)]
+struct Regions {
+    chunks: Vec<bus::Memory>,
+    next: u64,
+}
+
+impl Regions {
+    fn new(base: u64) -> Regions {
+        Regions { chunks: Vec::new(), next: base }
+    }
+    fn alloc(&mut self, len: u64, align: u64) -> u64 {
+        assert!(align.is_power_of_two(), "alignment {align} is not a power of two");
+        let base = self.next.next_multiple_of(align);
+        self.next = base + len.max(1);
+        let len = usize::try_from(len).expect("the simulator has 64-bit addresses");
+        self.chunks.push(bus::Memory::new(base, len));
+        base
+    }
+    fn chunk(&mut self, addr: u64, len: usize, write: bool) -> Result<&mut bus::Memory, BusError> {
+        let after = self.chunks.partition_point(|chunk| chunk.base() <= addr);
+        let why = "nothing is allocated there";
+        after
+            .checked_sub(1)
+            .map(|index| &mut self.chunks[index])
+            .filter(|chunk| chunk.contains(addr, len))
+            .ok_or(BusError { addr, len, write, why })
+    }
+    fn read(&mut self, addr: u64, buf: &mut [u8]) -> Result<(), BusError> {
+        self.chunk(addr, buf.len(), false)?.read(addr, buf)
+    }
+    fn write(&mut self, addr: u64, data: &[u8]) -> Result<(), BusError> {
+        self.chunk(addr, data.len(), true)?.write(addr, data)
+    }
+}
+
+struct Space {
+    process: Box<dyn AddressSpace>,
+    library: Regions,
+}
+
+/// Contiguous device writes to a process that have not reached it yet.
+struct Gather {
+    space: SpaceId,
+    va: u64,
+    bytes: Vec<u8>,
+}
+
+/// The page of a process that a device read last.
+struct Page {
+    /// Its space and address; `None`: nothing is cached.
+    at: Option<(SpaceId, u64)>,
+    bytes: Box<[u8; PAGE_SIZE]>,
+}
+
+/// A host's memory. Addresses are physical (what devices see) or virtual within a space.
+pub struct Memory {
+    kernel: Regions,
+    spaces: Vec<Space>,
+    table: PageTable,
+    gather: Gather,
+    page: Page,
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let spaces = self.spaces.len();
+        f.debug_struct("Memory").field("kernel", &self.kernel).field("spaces", &spaces).finish()
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Memory {
+            kernel: Regions::new(KERNEL_BASE),
+            spaces: Vec::new(),
+            table: PageTable::default(),
+            gather: Gather { space: SpaceId(0), va: 0, bytes: Vec::new() },
+            page: Page { at: None, bytes: Box::new([0; PAGE_SIZE]) },
+        }
+    }
+}
+
+impl Memory {
+    /// An empty memory, ready to be shared.
+    pub fn shared() -> SharedMemory {
+        Rc::new(RefCell::new(Memory::default()))
+    }
+
+    /// `len` zero bytes of kernel memory, aligned to `align` (a power of two); their physical address.
+    pub fn alloc_kernel(&mut self, len: u64, align: u64) -> u64 {
+        let phys = self.kernel.alloc(len, align);
+        assert!(self.kernel.next <= SEGMENT_SIZE, "the kernel's memory fits in its frame");
+        phys
+    }
+
+    /// Adds the address space of a process.
+    pub fn add_space(&mut self, process: Box<dyn AddressSpace>) -> SpaceId {
+        let id = SpaceId(u16::try_from(self.spaces.len()).expect("few processes a host"));
+        self.spaces.push(Space { process, library: Regions::new(LIBRARY_BASE) });
+        id
+    }
+
+    /// `len` zero bytes for a library that lives in the simulator, in `space` at or above [`LIBRARY_BASE`]
+    /// (aligned to 64 bytes); their virtual address.
+    pub fn alloc_library(&mut self, space: SpaceId, len: u64) -> u64 {
+        self.spaces[usize::from(space.0)].library.alloc(len, LIBRARY_ALIGN)
+    }
+
+    /// Where `len` bytes at `va` stand physically. Catamount: one extent unless the buffer crosses a 64 GB
+    /// boundary between segments that are not neighbours. Whether the process has memory there shows only
+    /// when it is read or written.
+    pub fn translate(
+        &mut self,
+        space: SpaceId,
+        va: u64,
+        len: u64,
+    ) -> Result<Vec<Extent>, BusError> {
+        self.table.translate(space, va, len)
+    }
+
+    /// Fills `buf` from physical address `phys`: what a device reads.
+    pub fn read_phys(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
+        let mut done = 0;
+        while done < buf.len() {
+            let at = phys + done as u64;
+            let piece = piece(at, buf.len() - done);
+            self.read_frame(at, &mut buf[done..done + piece])?;
+            done += piece;
+        }
+        Ok(())
+    }
+
+    /// Stores `data` at physical address `phys`: what a device writes. Contiguous writes to a process reach it
+    /// together, at the latest at the next [`Memory::settle`]; an error may so belong to an earlier write.
+    pub fn write_phys(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError> {
+        let mut done = 0;
+        while done < data.len() {
+            let at = phys + done as u64;
+            let piece = piece(at, data.len() - done);
+            self.write_frame(at, &data[done..done + piece])?;
+            done += piece;
+        }
+        Ok(())
+    }
+
+    /// Fills `buf` from virtual address `va` of `space`.
+    pub fn read(&mut self, space: SpaceId, va: u64, buf: &mut [u8]) -> Result<(), BusError> {
+        self.flush()?;
+        let owner = &mut self.spaces[usize::from(space.0)];
+        if va >= LIBRARY_BASE {
+            owner.library.read(va, buf)
+        } else {
+            owner.process.read(va, buf)
+        }
+    }
+
+    /// Stores `data` at virtual address `va` of `space`.
+    pub fn write(&mut self, space: SpaceId, va: u64, data: &[u8]) -> Result<(), BusError> {
+        self.settle()?;
+        let owner = &mut self.spaces[usize::from(space.0)];
+        if va >= LIBRARY_BASE {
+            owner.library.write(va, data)
+        } else {
+            owner.process.write(va, data)
+        }
+    }
+
+    /// Gathered device writes reach their process, and nothing read before is believed any more. To be called
+    /// before a process may run (the host does it before it resumes a fibre).
+    pub fn settle(&mut self) -> Result<(), BusError> {
+        self.page.at = None;
+        self.flush()
+    }
+
+    /// Nothing read before is believed any more: a fibre may have let a process run.
+    pub(crate) fn forget(&mut self) {
+        self.page.at = None;
+    }
+
+    fn flush(&mut self) -> Result<(), BusError> {
+        if self.gather.bytes.is_empty() {
+            return Ok(());
+        }
+        let Gather { space, va, ref mut bytes } = self.gather;
+        let result = self.spaces[usize::from(space.0)].process.write(va, bytes);
+        bytes.clear();
+        result
+    }
+
+    fn read_frame(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
+        if phys < SEGMENT_SIZE {
+            return self.kernel.read(phys, buf);
+        }
+        let (space, va) = self.owner(phys, buf.len(), false)?;
+        if va >= LIBRARY_BASE {
+            return self.spaces[usize::from(space.0)].library.read(va, buf);
+        }
+        self.flush()?;
+        let process = &self.spaces[usize::from(space.0)].process;
+        let offset = va as usize % PAGE_SIZE;
+        if offset + buf.len() > PAGE_SIZE {
+            return process.read(va, buf);
+        }
+        let page = (space, va - offset as u64);
+        if self.page.at != Some(page) {
+            self.page.at = None;
+            // A page is mapped whole or not at all, so reading all of it cannot fail where a part would not;
+            // if it does fail (a space that is not made of pages), only the part is asked for.
+            if process.read(page.1, &mut self.page.bytes[..]).is_err() {
+                return process.read(va, buf);
+            }
+            self.page.at = Some(page);
+        }
+        buf.copy_from_slice(&self.page.bytes[offset..offset + buf.len()]);
+        Ok(())
+    }
+
+    fn write_frame(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError> {
+        if phys < SEGMENT_SIZE {
+            return self.kernel.write(phys, data);
+        }
+        let (space, va) = self.owner(phys, data.len(), true)?;
+        if va >= LIBRARY_BASE {
+            return self.spaces[usize::from(space.0)].library.write(va, data);
+        }
+        self.page.at = None;
+        let end = self.gather.va + self.gather.bytes.len() as u64;
+        let fits = self.gather.bytes.len() + data.len() <= GATHER_MAX;
+        if self.gather.bytes.is_empty() || space != self.gather.space || va != end || !fits {
+            self.flush()?;
+            self.gather.space = space;
+            self.gather.va = va;
+        }
+        self.gather.bytes.extend_from_slice(data);
+        Ok(())
+    }
+
+    fn owner(&self, phys: u64, len: usize, write: bool) -> Result<(SpaceId, u64), BusError> {
+        let why = "no memory at this physical address";
+        self.table.owner(phys).ok_or(BusError { addr: phys, len, write, why })
+    }
+}
+
+/// How many of `len` bytes at `phys` lie in the same frame.
+fn piece(phys: u64, len: usize) -> usize {
+    let left = SEGMENT_SIZE - (phys & (SEGMENT_SIZE - 1));
+    usize::try_from(left).map_or(len, |left| left.min(len))
+}
