@@ -1,1 +1,71 @@
-//! Placeholder.
+//! The SeaStar network interface: SRAM, local bus, mailboxes, DMA engines, demultiplexing, interrupt line.
+//!
+//! A passive device: the bench calls a [`SeaStar`] with the time and a [`Ports`] through which it acts. It is an
+//! own chip apart from any bus, host, processor or network. Layouts and addresses are `abi::seastar`.
+//!
+//! ```text
+//!                     +--------------------- local bus (plb) ---------------------+
+//!   processor ------->|  sram          registers         windows                  |<------ RAS
+//!                     +-----^-------------^---------------^-----------------------+
+//!                           | headers     |               | posted writes, reads, interrupt
+//!   HyperTransport <========|=============|===============+
+//!     ToHost      <=========|===== rx (CAM, streams) <====|=============== packets   (network)
+//!     ToNic       =========================> tx ==========|==============> inject
+//! ```
+
+mod counters;
+mod params;
+mod seastar;
+
+pub use counters::Counters;
+pub use params::Params;
+pub use seastar::{Event, SeaStar};
+
+use abi::packet::Packet;
+use abi::MessageId;
+use bus::{BusError, HyperTransport};
+use des::Time;
+
+/// Where a message is, as seen by the NIC: what the latency breakdown is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mark {
+    /// TX: the engine has taken the command for the header.
+    HeaderFetched,
+    /// TX: the first packet enters the network.
+    Injected,
+    /// TX: the last packet has left, and the completion is visible to the firmware.
+    Departed,
+    /// RX: the first packet stands before the receive engine.
+    Arrived,
+    /// RX: the firmware can see the notification of the new message.
+    Announced,
+    /// RX: the engine has taken the first command for the message.
+    Commanded,
+    /// RX: the last byte of the payload is in host memory.
+    Deposited,
+    /// RX: the firmware can see the completion.
+    Completed,
+}
+
+/// What the NIC needs of the node around it.
+pub trait Ports {
+    /// Calls [`SeaStar::handle`] with `event` at `at`.
+    fn schedule(&mut self, at: Time, event: Event);
+    /// Reads host memory, now and without time passing.
+    fn host_read(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError>;
+    /// Writes host memory, now and without time passing.
+    fn host_write(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError>;
+    /// The link to the host.
+    fn link(&mut self) -> &mut HyperTransport;
+    /// Gives a packet to the network, its head at `at`, which is now. Returns when the port can take the next
+    /// one; `Time::NEVER` if that is not known yet, then [`SeaStar::injection_free`] must be called.
+    fn inject(&mut self, at: Time, packet: Packet) -> Time;
+    /// The host's interrupt line: an interrupt message has arrived at the host.
+    fn interrupt(&mut self, now: Time);
+    /// The firmware stops the node (`abi::seastar::panic_reason`).
+    fn panic(&mut self, now: Time, reason: u8, detail: u32);
+    /// Firmware or host did something that the hardware cannot do.
+    fn fault(&mut self, now: Time, error: BusError);
+    /// A message came to a point of its way. `at` is never before now, but may be later.
+    fn mark(&mut self, at: Time, message: MessageId, mark: Mark);
+}
