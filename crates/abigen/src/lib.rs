@@ -5,10 +5,12 @@
 
 mod c;
 mod layout;
+mod mpi;
 mod pages;
 mod rust;
 
 pub use layout::{Layout, LayoutError};
+pub use mpi::Mpi;
 
 use std::path::{Path, PathBuf};
 
@@ -50,5 +52,6 @@ pub fn generate(root: &Path) -> Result<Vec<Output>, LayoutError> {
             pages::layout(&layout, machine),
         ));
     }
+    outputs.extend(mpi::outputs(&Mpi::load(&root.join("abi/mpi"))?));
     Ok(outputs)
 }

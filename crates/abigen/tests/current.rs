@@ -1,5 +1,7 @@
 //! The committed output is what the data say, and C compilers agree with it.
 
+#![allow(clippy::unwrap_used)] // Helpers of tests, too.
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -1,5 +1,7 @@
 //! Each way in which a layout can contradict itself is refused, with a sentence that names it.
 
+#![allow(clippy::unwrap_used)] // Helpers of tests, too.
+
 use abigen::Layout;
 
 fn load(text: &str) -> Result<Layout, abigen::LayoutError> {

@@ -1,0 +1,20 @@
+//! The MPI 5.0 ABI: data, and what is generated from it.
+
+mod data;
+mod header;
+mod module;
+mod stubs;
+
+pub use data::Mpi;
+
+use crate::Output;
+
+/// All outputs of the MPI ABI.
+pub fn outputs(mpi: &Mpi) -> Vec<Output> {
+    vec![
+        Output::new("include/mpi.h", header::header(mpi)),
+        Output::new("crates/abi/src/mpi.rs", module::module(mpi)),
+        Output::new("crates/rank/libmpi_abi/generated/functions.h", stubs::functions(mpi)),
+        Output::new("crates/rank/libmpi_abi/generated/stubs.c", stubs::stubs(mpi)),
+    ]
+}

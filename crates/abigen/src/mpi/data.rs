@@ -1,0 +1,188 @@
+//! Loads `abi/mpi/` and gives each argument the way in which it crosses the seam.
+
+use crate::LayoutError;
+use serde::Deserialize;
+use std::path::Path;
+use toml::Table;
+
+/// Functions that change a request instead of making one, though they look alike.
+const CHANGE_A_REQUEST: [&str; 3] = ["MPI_Cancel", "MPI_Request_free", "MPI_Start"];
+
+/// The ABI.
+#[derive(Debug)]
+pub struct Mpi {
+    /// Functions by name; their order gives their numbers.
+    pub functions: Vec<Function>,
+    /// Constants and types.
+    pub constants: Constants,
+}
+
+/// One `MPI_` function.
+#[derive(Debug)]
+pub struct Function {
+    /// Name with `MPI_`.
+    pub name: String,
+    /// Result type in C.
+    pub result: String,
+    /// Its parameter list in C.
+    pub parameters: String,
+    /// The parameters one by one, without an ellipsis.
+    pub arguments: Vec<Argument>,
+    /// The library may post it without waiting for an answer.
+    pub posted: bool,
+    /// Written by hand in the library.
+    pub local: bool,
+    /// May be called before `MPI_Init` and after `MPI_Finalize`.
+    pub any_time: bool,
+    /// Its last argument is a request that it makes, under a handle that the library has chosen.
+    pub makes_request: bool,
+}
+
+/// One parameter.
+#[derive(Debug)]
+pub struct Argument {
+    /// Name.
+    pub name: String,
+    /// True for pointers and handles, false for integers.
+    pub is_pointer: bool,
+}
+
+/// What `constants.toml` holds.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Constants {
+    /// Handle types: C name to tag and predefined values.
+    pub handle: Table,
+    /// Second names of constants.
+    pub aliases: Table,
+    /// Pointers with a meaning: name to C type and value.
+    pub pointers: Table,
+    /// Integers that may stand in preprocessor conditions.
+    pub macros: Table,
+    /// Constants of type `MPI_Offset`.
+    pub offsets: Table,
+    /// Groups of integers.
+    pub integers: Vec<Integers>,
+    /// Enumerated types.
+    pub enumeration: Table,
+    /// Callback types: name to result and parameters.
+    pub callbacks: Table,
+    /// Second names of callback types.
+    pub callback_aliases: Table,
+    /// Old names of functions.
+    pub renamed: Table,
+}
+
+/// Integers of one purpose.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Integers {
+    /// The purpose.
+    pub doc: String,
+    /// Name to value.
+    pub values: Table,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FunctionsFile {
+    posted: Vec<String>,
+    local: Vec<String>,
+    any_time: Vec<String>,
+    returns: Table,
+    functions: Table,
+}
+
+impl Mpi {
+    /// Reads both files of `folder`.
+    pub fn load(folder: &Path) -> Result<Mpi, LayoutError> {
+        let constants: Constants = read(&folder.join("constants.toml"))?;
+        let file: FunctionsFile = read(&folder.join("functions.toml"))?;
+        let listed = file.posted.iter().chain(&file.local).chain(&file.any_time);
+        for name in listed.chain(file.returns.keys()) {
+            if !file.functions.contains_key(name) {
+                let why = format!("{name} has no signature");
+                return Err(LayoutError::Unsound("functions.toml".into(), why));
+            }
+        }
+        let functions =
+            file.functions.iter().map(|(name, list)| function(&file, &constants, name, text(list)));
+        Ok(Mpi { functions: functions.collect(), constants })
+    }
+
+    /// Most arguments of any function.
+    pub fn arguments_max(&self) -> usize {
+        self.functions.iter().map(|f| f.arguments.len()).max().unwrap_or(0)
+    }
+
+    /// A number that changes with the functions' numbers: library and simulator compare it.
+    pub fn fingerprint(&self) -> u32 {
+        let names = self.functions.iter().flat_map(|f| [f.name.as_str(), f.parameters.as_str()]);
+        // FNV-1a: no security needed, only that a stale library is noticed.
+        names
+            .flat_map(str::bytes)
+            .fold(0x811C_9DC5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+    }
+}
+
+impl Constants {
+    /// Handle types: C name, tag, predefined values.
+    pub fn handles(&self) -> impl Iterator<Item = (&str, &str, Vec<(&str, i64)>)> {
+        self.handle.iter().map(|(name, entry)| {
+            let values = entry.get("values").and_then(|v| v.as_table());
+            let values = values.map(numbers).unwrap_or_default();
+            (name.as_str(), entry.get("tag").map_or("", text), values)
+        })
+    }
+}
+
+/// The integers of a table.
+pub fn numbers(table: &Table) -> Vec<(&str, i64)> {
+    table.iter().map(|(name, value)| (name.as_str(), value.as_integer().unwrap_or(0))).collect()
+}
+
+/// The strings of a table.
+pub fn strings(table: &Table) -> impl Iterator<Item = (&str, &str)> {
+    table.iter().map(|(name, value)| (name.as_str(), text(value)))
+}
+
+/// The string of a value; empty if it is none.
+pub fn text(value: &toml::Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn function(file: &FunctionsFile, constants: &Constants, name: &str, list: &str) -> Function {
+    let arguments: Vec<Argument> = list
+        .split(',')
+        .map(str::trim)
+        .filter(|parameter| *parameter != "void" && *parameter != "...")
+        .map(|parameter| argument(constants, parameter))
+        .collect();
+    let last = list.rsplit(',').next().unwrap_or_default().trim();
+    let holds = |names: &[String]| names.iter().any(|listed| listed == name);
+    Function {
+        name: name.into(),
+        result: file.returns.get(name).map_or("int", text).into(),
+        parameters: list.into(),
+        arguments,
+        posted: holds(&file.posted),
+        local: holds(&file.local),
+        any_time: holds(&file.any_time),
+        makes_request: last == "MPI_Request *request" && !CHANGE_A_REQUEST.contains(&name),
+    }
+}
+
+/// Takes `const int counts[]` apart.
+fn argument(constants: &Constants, parameter: &str) -> Argument {
+    let plain = parameter.split('[').next().unwrap_or_default().trim();
+    let start = plain.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |at| at + 1);
+    let (kind, name) = plain.split_at(start);
+    let is_handle = constants.handle.contains_key(kind.trim());
+    let is_pointer = is_handle || kind.contains('*') || parameter.contains('[');
+    Argument { name: name.into(), is_pointer }
+}
+
+fn read<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T, LayoutError> {
+    let text = std::fs::read_to_string(path).map_err(|e| LayoutError::Read(path.into(), e))?;
+    toml::from_str(&text).map_err(|e| LayoutError::Format(path.into(), e.to_string()))
+}
