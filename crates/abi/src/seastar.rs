@@ -81,6 +81,16 @@ pub struct DmaCommand {
 impl DmaCommand {
     /// Bytes in memory.
     pub const SIZE: usize = 16;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("op", 0, 1),
+        ("flags", 1, 1),
+        ("peer", 2, 2),
+        ("tag", 4, 2),
+        ("addr_hi", 6, 2),
+        ("addr_lo", 8, 4),
+        ("length", 12, 4),
+    ];
     /// Reads the fields; `None` if `bytes` is shorter than the structure.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
@@ -183,6 +193,13 @@ pub struct Mailbox {
 impl Mailbox {
     /// Bytes in memory.
     pub const SIZE: usize = 4096;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("result_read", 4040, 4),
+        ("result_write", 4044, 4),
+        ("command_write", 4048, 4),
+        ("command_read", 4052, 4),
+    ];
     /// Reads the fields; `None` if `bytes` is shorter than the structure.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
@@ -262,6 +279,19 @@ pub struct InitProcessCommand {
 impl InitProcessCommand {
     /// Bytes in memory.
     pub const SIZE: usize = 64;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("op", 0, 1),
+        ("process_index", 1, 1),
+        ("pid", 2, 2),
+        ("jid", 4, 4),
+        ("uid", 8, 4),
+        ("num_pendings", 12, 2),
+        ("pending_tx_limit", 14, 2),
+        ("upper_pending_lo", 16, 4),
+        ("upper_pending_hi", 20, 4),
+        ("upper_pending_local", 24, 4),
+    ];
     /// Reads the fields; `None` if `bytes` is shorter than the structure.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
@@ -326,6 +356,13 @@ pub struct InitEqcbCommand {
 impl InitEqcbCommand {
     /// Bytes in memory.
     pub const SIZE: usize = 64;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("op", 0, 1),
+        ("process_index", 1, 1),
+        ("count", 4, 4),
+        ("base_local", 8, 4),
+    ];
     /// Reads the fields; `None` if `bytes` is shorter than the structure.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
@@ -370,6 +407,11 @@ pub struct MarkAliveCommand {
 impl MarkAliveCommand {
     /// Bytes in memory.
     pub const SIZE: usize = 64;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("op", 0, 1),
+        ("process_index", 1, 1),
+    ];
     /// Reads the fields; `None` if `bytes` is shorter than the structure.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
@@ -438,6 +480,18 @@ pub struct TxCommand {
 impl TxCommand {
     /// Bytes in memory.
     pub const SIZE: usize = 64;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("op", 0, 1),
+        ("process_index", 1, 1),
+        ("pending", 2, 2),
+        ("peer", 4, 2),
+        ("dma_count", 6, 2),
+        ("length", 8, 4),
+        ("addr_lo", 12, 4),
+        ("addr_hi", 16, 4),
+        ("dma_list", 20, 4),
+    ];
     /// Reads the fields; `None` if `bytes` is shorter than the structure.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
@@ -516,6 +570,17 @@ pub struct RxCommand {
 impl RxCommand {
     /// Bytes in memory.
     pub const SIZE: usize = 64;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("op", 0, 1),
+        ("process_index", 1, 1),
+        ("pending", 2, 2),
+        ("dma_count", 6, 2),
+        ("length", 8, 4),
+        ("addr_lo", 12, 4),
+        ("addr_hi", 16, 4),
+        ("dma_list", 20, 4),
+    ];
     /// Reads the fields; `None` if `bytes` is shorter than the structure.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
@@ -572,6 +637,12 @@ pub struct ReleaseCommand {
 impl ReleaseCommand {
     /// Bytes in memory.
     pub const SIZE: usize = 64;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("op", 0, 1),
+        ("process_index", 1, 1),
+        ("pending", 2, 2),
+    ];
     /// Reads the fields; `None` if `bytes` is shorter than the structure.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
@@ -696,6 +767,31 @@ pub struct Niccb {
 impl Niccb {
     /// Bytes in memory.
     pub const SIZE: usize = 320;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("version", 0, 4),
+        ("log_write", 12, 4),
+        ("firmware_heartbeat", 16, 4),
+        ("stateless_drop_counter", 24, 4),
+        ("build_time", 28, 4),
+        ("tx_complete", 36, 4),
+        ("rx_message", 40, 4),
+        ("rx_complete", 44, 4),
+        ("interrupt_count", 48, 4),
+        ("sequence_errors", 52, 4),
+        ("cam_in_use", 56, 4),
+        ("cam_high_water", 60, 4),
+        ("last_nid_drop", 64, 4),
+        ("crash_reason", 68, 4),
+        ("crash_detail", 72, 4),
+        ("source_freelist", 76, 4),
+        ("packets_drained", 80, 4),
+        ("tx_pending_head", 84, 4),
+        ("tx_pending", 88, 4),
+        ("tx_completion", 92, 4),
+        ("cam_ovf", 96, 4),
+        ("local_nid", 168, 2),
+    ];
     /// Reads the fields; `None` if `bytes` is shorter than the structure.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
@@ -776,6 +872,11 @@ pub struct TraceRecord {
 impl TraceRecord {
     /// Bytes in memory.
     pub const SIZE: usize = 8;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("timestamp", 0, 4),
+        ("value_pc", 4, 4),
+    ];
     /// Reads the fields; `None` if `bytes` is shorter than the structure.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
@@ -886,6 +987,21 @@ pub struct LowerPending {
 impl LowerPending {
     /// Bytes in memory.
     pub const SIZE: usize = 32;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("next", 0, 4),
+        ("source", 4, 4),
+        ("index", 8, 2),
+        ("stream", 10, 2),
+        ("state", 12, 1),
+        ("process_index", 13, 1),
+        ("dma_count", 14, 2),
+        ("addr_lo", 16, 4),
+        ("addr_hi", 20, 2),
+        ("peer", 22, 2),
+        ("length", 24, 4),
+        ("extra", 28, 4),
+    ];
     /// Reads the fields; `None` if `bytes` is shorter than the structure.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
@@ -954,6 +1070,9 @@ impl Default for UpperPending {
 impl UpperPending {
     /// Bytes in memory.
     pub const SIZE: usize = 128;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+    ];
     /// Reads the fields; `None` if `bytes` is shorter than the structure.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
@@ -1351,6 +1470,24 @@ pub struct PortalsHeader {
 impl PortalsHeader {
     /// Bytes in memory.
     pub const SIZE: usize = 64;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("op", 0, 1),
+        ("flags", 1, 1),
+        ("pt_index", 2, 1),
+        ("ac_index", 3, 1),
+        ("source_nid", 4, 2),
+        ("source_pid", 6, 2),
+        ("target_nid", 8, 2),
+        ("target_pid", 10, 2),
+        ("length", 12, 4),
+        ("match_bits", 16, 8),
+        ("hdr_data", 24, 8),
+        ("remote_offset", 32, 8),
+        ("md_handle", 40, 4),
+        ("uid", 44, 4),
+        ("serial", 48, 4),
+    ];
     /// Reads the fields; `None` if `bytes` is shorter than the structure.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;

@@ -81,9 +81,21 @@ fn structure(out: &mut String, s: &Structure) {
     }
     let _ = writeln!(out, "impl {name} {{");
     let _ = writeln!(out, "    /// Bytes in memory.\n    pub const SIZE: usize = {};", s.size);
+    scalars(out, &fields);
     parse(out, &name, &fields);
     emit(out, &name, s, &fields);
     *out += "}\n";
+}
+
+/// The scalar fields as a table, for those who show a structure without knowing it.
+fn scalars(out: &mut String, fields: &[&Field]) {
+    *out += "    /// Scalar fields: name, offset and size in bytes.\n";
+    *out += "    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[\n";
+    for field in fields.iter().filter(|field| field.kind.count.is_none()) {
+        let size = field.kind.element.size();
+        let _ = writeln!(out, "        (\"{}\", {}, {size}),", field.name, field.offset);
+    }
+    *out += "    ];\n";
 }
 
 fn parse(out: &mut String, name: &str, fields: &[&Field]) {
