@@ -1,81 +1,49 @@
-//! The core: which fibre runs when, interrupts, and the host's side of every request.
-//!
-//! At any time the core has at most one *current* fibre. It is running (inside [`Host::run`]), or busy until an
-//! event, or stalled in an uncached read. When the interrupt handler runs, what it preempted is kept aside with
-//! the time it had left. Waiting fibres do not have the core, though a core with nothing better to do spins in
-//! their poll loops: those loops are never simulated; a wake computes the next poll instant instead.
+//! What the fibres of a core and their host share.
 
 use crate::accounting::{Account, Class};
-use crate::fibre::{Fibre, Polling, Request, Suspend, TIMED_OUT, WOKEN};
-use crate::{Costs, Cpu, FibreId, FibreState, Memory, SharedMemory, Times};
-use bus::BusError;
-use des::{Duration, Time};
+use crate::fibre::{Request, Suspend};
+use crate::{Costs, Cpu, FibreId, Memory, SharedMemory};
+use des::Time;
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
-use std::fmt;
-use std::rc::Rc;
-
-/// What the host wants from its node.
-pub trait Ports {
-    /// Asks for [`Host::handle`] with `event` at `at` (not before now).
-    fn schedule(&mut self, at: Time, event: Event);
-    /// A posted store of up to 8 bytes leaves the processor for local-bus address `addr`.
-    fn mmio_write(&mut self, now: Time, addr: u32, data: &[u8]);
-    /// A read of a word leaves the processor; the node answers with [`Host::mmio_reply`], later than now.
-    fn mmio_read(&mut self, now: Time, addr: u32);
-}
-
-/// Something the host has scheduled for itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event(Kind);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// What the core is busy with ends, unless it was preempted since.
-    Ends { generation: u64 },
-    /// A deadline of `fibre`'s wait number `wait`.
-    Deadline { fibre: usize, wait: u64 },
-}
-
-/// A fault of the program or of the firmware that host software ran into.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// When.
-    pub at: Time,
-    /// Name of the fibre that ran into it.
-    pub fibre: String,
-    /// What, as a sentence.
-    pub what: String,
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (in {}, at {})", self.what, self.fibre, self.at)
-    }
-}
 
 type Spawned = (String, Box<dyn FnOnce(Cpu)>);
 
 /// What fibres and the host share.
 pub(crate) struct Core {
-    now: Cell<Time>,
+    pub(crate) now: Cell<Time>,
     /// Interrupts wait: in the kernel and in the handler.
-    masked: Cell<bool>,
-    raised_at: Cell<Time>,
-    running: Cell<Option<FibreId>>,
+    pub(crate) masked: Cell<bool>,
+    pub(crate) raised_at: Cell<Time>,
+    pub(crate) running: Cell<Option<FibreId>>,
     /// Suspender of the running fibre; null when none runs.
-    suspend: Cell<*const Suspend>,
+    pub(crate) suspend: Cell<*const Suspend>,
     fibres: Cell<usize>,
-    spawned: RefCell<Vec<Spawned>>,
+    pub(crate) spawned: RefCell<Vec<Spawned>>,
     /// Fibres with a wake that they have not seen, without repetition.
-    woken: RefCell<Vec<FibreId>>,
-    account: RefCell<Account>,
-    fault: RefCell<Option<(Time, FibreId, String)>>,
-    costs: Costs,
-    memory: SharedMemory,
+    pub(crate) woken: RefCell<Vec<FibreId>>,
+    pub(crate) account: RefCell<Account>,
+    pub(crate) fault: RefCell<Option<(Time, FibreId, String)>>,
+    pub(crate) costs: Costs,
+    pub(crate) memory: SharedMemory,
 }
 
 impl Core {
+    pub(crate) fn new(costs: &Costs) -> Core {
+        Core {
+            now: Cell::new(Time::ZERO),
+            masked: Cell::new(false),
+            raised_at: Cell::new(Time::ZERO),
+            running: Cell::new(None),
+            suspend: Cell::new(std::ptr::null()),
+            fibres: Cell::new(0),
+            spawned: RefCell::default(),
+            woken: RefCell::default(),
+            account: RefCell::new(Account::new()),
+            fault: RefCell::default(),
+            costs: *costs,
+            memory: Memory::shared(),
+        }
+    }
     pub(crate) fn now(&self) -> Time {
         self.now.get()
     }
@@ -117,7 +85,7 @@ impl Core {
         // The first one is the cause; later ones may follow from it.
         fault.get_or_insert((self.now(), self.running_fibre(), what));
     }
-    fn take_wake(&self, fibre: usize) -> bool {
+    pub(crate) fn take_wake(&self, fibre: usize) -> bool {
         let mut woken = self.woken.borrow_mut();
         let position = woken.iter().position(|id| id.0 == fibre);
         position.map(|index| woken.remove(index)).is_some()
@@ -133,423 +101,5 @@ impl Core {
         let answer = unsafe { &*suspend }.suspend(request);
         self.suspend.set(suspend);
         answer
-    }
-}
-
-/// What an interrupt preempted.
-#[derive(Clone, Copy, Debug)]
-struct Preempted {
-    at: Time,
-    /// The current fibre, and the time that it still needs before it runs on.
-    fibre: Option<(usize, Duration)>,
-    class: Class,
-}
-
-/// Where the interrupt handler is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Outside,
-    Entering,
-    Inside,
-    Leaving,
-}
-
-/// The host of one node: a core with its fibres, and memory. Created, used and dropped on one thread.
-///
-/// Dropping it unwinds the stacks of suspended fibres, so that what they own is freed: their code must not
-/// swallow panics across a [`Cpu`] call, nor call [`Cpu`] in a destructor.
-pub struct Host {
-    core: Rc<Core>,
-    fibres: Vec<Fibre>,
-    /// Fibres that want the core, first come first served.
-    ready: VecDeque<usize>,
-    current: Option<usize>,
-    /// Until when the current fibre (or interrupt entry or exit) is busy.
-    ends: Time,
-    stalled: bool,
-    generation: u64,
-    handler: Option<usize>,
-    phase: Phase,
-    preempted: Option<Preempted>,
-    pending: Option<Time>,
-}
-
-impl Host {
-    /// A host with nothing to run and an empty memory.
-    pub fn new(costs: &Costs) -> Host {
-        let core = Core {
-            now: Cell::new(Time::ZERO),
-            masked: Cell::new(false),
-            raised_at: Cell::new(Time::ZERO),
-            running: Cell::new(None),
-            suspend: Cell::new(std::ptr::null()),
-            fibres: Cell::new(0),
-            spawned: RefCell::default(),
-            woken: RefCell::default(),
-            account: RefCell::new(Account::new()),
-            fault: RefCell::default(),
-            costs: *costs,
-            memory: Memory::shared(),
-        };
-        Host {
-            core: Rc::new(core),
-            fibres: Vec::new(),
-            ready: VecDeque::new(),
-            current: None,
-            ends: Time::ZERO,
-            stalled: false,
-            generation: 0,
-            handler: None,
-            phase: Phase::Outside,
-            preempted: None,
-            pending: None,
-        }
-    }
-
-    /// Adds a user-level fibre. It starts when the core is free, at the earliest at the next
-    /// [`Host::attend`].
-    pub fn spawn(&mut self, name: &str, f: impl FnOnce(Cpu) + 'static) -> FibreId {
-        let id = self.core.spawn(name, Box::new(f));
-        self.collect_spawned();
-        id
-    }
-
-    /// What runs at an interrupt: a fibre of its own on the same core, with interrupts masked. Interrupts
-    /// that come meanwhile (one pending bit) run it again.
-    pub fn set_interrupt_handler(&mut self, handler: Rc<dyn Fn(&Cpu)>) {
-        assert!(self.handler.is_none(), "a host has one interrupt handler");
-        let id = self.spawn("interrupt handler", move |cpu| loop {
-            handler(&cpu);
-            cpu.core.suspend(Request::HandlerDone);
-        });
-        self.ready.retain(|fibre| *fibre != id.0);
-        self.handler = Some(id.0);
-    }
-
-    /// Lets the fibres run that are ready: at the start, and after [`Host::spawn`] or [`crate::Waker::wake`]
-    /// from outside.
-    pub fn attend(&mut self, now: Time, ports: &mut impl Ports) {
-        self.core.now.set(now);
-        self.collect_woken(ports);
-        self.offer_core(ports);
-    }
-
-    /// [`Host::attend`] under the name that suits the beginning.
-    pub fn start(&mut self, now: Time, ports: &mut impl Ports) {
-        self.attend(now, ports);
-    }
-
-    /// An event that the host scheduled is due.
-    pub fn handle(&mut self, now: Time, event: Event, ports: &mut impl Ports) {
-        match event.0 {
-            Kind::Deadline { fibre, wait } => {
-                let late = &mut self.fibres[fibre];
-                if late.state == FibreState::Waiting && late.waits == wait {
-                    late.answer = TIMED_OUT;
-                    self.core.now.set(now);
-                    self.make_ready(fibre, ports);
-                }
-            }
-            Kind::Ends { generation } if generation == self.generation => {
-                self.core.now.set(now);
-                self.ended(ports);
-            }
-            // The handler came between: what was left of it has been scheduled anew.
-            Kind::Ends { .. } => {}
-        }
-    }
-
-    /// The NIC raises the interrupt line.
-    pub fn interrupt(&mut self, now: Time, ports: &mut impl Ports) {
-        self.core.now.set(now);
-        self.pending.get_or_insert(now);
-        if !self.core.masked() && !self.stalled {
-            self.take_interrupt(ports);
-        }
-    }
-
-    /// The word that an uncached read asked for has arrived.
-    pub fn mmio_reply(&mut self, now: Time, value: u32, ports: &mut impl Ports) {
-        let fibre = self.current.filter(|_| self.stalled).expect("a read is outstanding");
-        self.core.now.set(now);
-        self.stalled = false;
-        self.fibres[fibre].answer = u64::from(value);
-        self.ends = now;
-        self.enter(self.mode());
-        if self.pending.is_some() && !self.core.masked() {
-            self.take_interrupt(ports);
-        } else {
-            self.run(ports);
-        }
-    }
-
-    /// The host's memory.
-    pub fn memory(&self) -> &SharedMemory {
-        &self.core.memory
-    }
-
-    /// A handle on the processor, for what needs one before any fibre runs.
-    pub fn cpu(&self) -> Cpu {
-        Cpu { core: self.core.clone() }
-    }
-
-    /// The first fault that a fibre recorded.
-    pub fn fault(&self) -> Option<Fault> {
-        let fault = self.core.fault.borrow();
-        fault.as_ref().map(|(at, fibre, what)| Fault {
-            at: *at,
-            fibre: self.fibres[fibre.0].name.clone(),
-            what: what.clone(),
-        })
-    }
-
-    /// Where the core's time went up to `now`.
-    pub fn times(&self, now: Time) -> Times {
-        self.core.account.borrow().until(now)
-    }
-
-    /// The user-level fibres: name and state.
-    pub fn fibres(&self) -> impl Iterator<Item = (FibreId, &str, FibreState)> {
-        let user = self.fibres.iter().enumerate().filter(|(index, _)| Some(*index) != self.handler);
-        user.map(|(index, fibre)| (FibreId(index), fibre.name.as_str(), fibre.state))
-    }
-
-    fn enter(&mut self, class: Class) {
-        self.core.account.borrow_mut().switch(self.core.now(), class);
-    }
-
-    /// The class of work that the current mode is.
-    fn mode(&self) -> Class {
-        match (self.phase, self.core.masked()) {
-            (Phase::Outside, false) => Class::User,
-            (Phase::Outside, true) => Class::Kernel,
-            _ => Class::Interrupt,
-        }
-    }
-
-    fn busy_for(&mut self, time: Duration, ports: &mut impl Ports) {
-        self.ends = self.core.now() + time;
-        self.generation += 1;
-        ports.schedule(self.ends, Event(Kind::Ends { generation: self.generation }));
-    }
-
-    /// What the core was busy with has ended.
-    fn ended(&mut self, ports: &mut impl Ports) {
-        match self.phase {
-            Phase::Entering => {
-                self.phase = Phase::Inside;
-                self.current = self.handler;
-                self.run(ports);
-            }
-            Phase::Leaving if self.pending.is_some() => self.enter_handler(ports),
-            Phase::Leaving => self.leave_handler(ports),
-            Phase::Outside | Phase::Inside => self.run(ports),
-        }
-    }
-
-    /// Puts aside what the core does and starts the way into the handler.
-    fn take_interrupt(&mut self, ports: &mut impl Ports) {
-        assert!(self.handler.is_some(), "an interrupt came before there was a handler");
-        let now = self.core.now();
-        let fibre = self.current.take().map(|fibre| (fibre, self.ends.since(now)));
-        self.preempted =
-            Some(Preempted { at: now, fibre, class: self.core.account.borrow().class() });
-        self.core.masked.set(true);
-        self.enter_handler(ports);
-    }
-
-    fn enter_handler(&mut self, ports: &mut impl Ports) {
-        let raised_at = self.pending.take().expect("an interrupt is pending");
-        self.core.raised_at.set(raised_at);
-        self.core.account.borrow_mut().times.interrupts += 1;
-        self.phase = Phase::Entering;
-        self.enter(Class::Interrupt);
-        self.busy_for(self.core.costs.interrupt_entry, ports);
-    }
-
-    /// The way out of the handler has ended: what it preempted goes on.
-    fn leave_handler(&mut self, ports: &mut impl Ports) {
-        let preempted = self.preempted.take().expect("the handler preempted something");
-        self.phase = Phase::Outside;
-        self.core.masked.set(false);
-        let lost = self.core.now().since(preempted.at);
-        // Poll loops stood still meanwhile.
-        for fibre in self.fibres.iter_mut() {
-            if let Some(polling) = fibre.polling.as_mut() {
-                polling.start += lost;
-            }
-        }
-        match preempted.fibre {
-            Some((fibre, left)) => {
-                self.current = Some(fibre);
-                self.enter(preempted.class);
-                if left > Duration::ZERO {
-                    self.busy_for(left, ports);
-                } else {
-                    self.run(ports);
-                }
-            }
-            None => self.offer_core(ports),
-        }
-    }
-
-    /// If the core is free, the next fibre that wants it goes on.
-    fn offer_core(&mut self, ports: &mut impl Ports) {
-        if self.current.is_none() && self.phase == Phase::Outside && self.dispatch(ports) {
-            self.run(ports);
-        }
-    }
-
-    /// Gives the free core to the next fibre that wants it. True if that fibre is to run right now; else the
-    /// core is busy until the fibre's next look, or has nothing to run.
-    fn dispatch(&mut self, ports: &mut impl Ports) -> bool {
-        self.current = self.ready.pop_front();
-        let Some(fibre) = self.current else {
-            let waiting = self.fibres.iter().any(|fibre| fibre.state == FibreState::Waiting);
-            self.enter(if waiting { Class::Polling } else { Class::Idle });
-            return false;
-        };
-        let now = self.core.now();
-        let look = self.fibres[fibre].polling.take().map_or(now, |polling| polling.next(now));
-        if look > now {
-            self.enter(Class::Polling);
-            self.busy_for(look.since(now), ports);
-        }
-        look <= now
-    }
-
-    /// Runs fibres until the core is busy, stalled, in the handler, or has nothing to do.
-    fn run(&mut self, ports: &mut impl Ports) {
-        self.enter(self.mode());
-        while let Some(fibre) = self.current {
-            let request = self.resume(fibre);
-            self.collect_spawned();
-            self.collect_woken(ports);
-            match request {
-                Some(Request::Spend(time)) => return self.busy_for(time, ports),
-                Some(Request::Store { addr, len, bytes }) => {
-                    self.core.account.borrow_mut().times.mmio_writes += 1;
-                    ports.mmio_write(self.core.now(), addr, &bytes[..usize::from(len)]);
-                }
-                Some(Request::Load { addr }) => {
-                    self.core.account.borrow_mut().times.mmio_reads += 1;
-                    self.stalled = true;
-                    self.enter(Class::Stall);
-                    return ports.mmio_read(self.core.now(), addr);
-                }
-                Some(Request::Wait { poll, deadline }) => {
-                    if !self.wait(fibre, poll, deadline, ports) && !self.dispatch(ports) {
-                        return;
-                    }
-                    self.enter(Class::User);
-                }
-                Some(Request::Unmask) => {
-                    self.core.masked.set(false);
-                    self.ends = self.core.now();
-                    self.enter(Class::User);
-                    if self.pending.is_some() {
-                        return self.take_interrupt(ports);
-                    }
-                }
-                Some(Request::HandlerDone) => {
-                    self.current = None;
-                    self.phase = Phase::Leaving;
-                    return self.busy_for(self.core.costs.interrupt_exit, ports);
-                }
-                Some(Request::Stop) => {
-                    self.fibres[fibre].state = FibreState::Stopped;
-                    return self.enter(Class::Idle);
-                }
-                None => {
-                    self.fibres[fibre].state = FibreState::Done;
-                    if !self.dispatch(ports) {
-                        return;
-                    }
-                    self.enter(Class::User);
-                }
-            }
-        }
-    }
-
-    /// The current fibre waits. True if it need not: it was woken already.
-    fn wait(
-        &mut self,
-        fibre: usize,
-        period: Duration,
-        deadline: Time,
-        ports: &mut impl Ports,
-    ) -> bool {
-        let now = self.core.now();
-        self.fibres[fibre].answer = WOKEN;
-        if self.core.take_wake(fibre) {
-            return true;
-        }
-        if deadline <= now {
-            self.fibres[fibre].answer = TIMED_OUT;
-            return true;
-        }
-        let waiting = &mut self.fibres[fibre];
-        waiting.state = FibreState::Waiting;
-        waiting.waits += 1;
-        waiting.polling = Some(Polling { start: now, period });
-        if deadline < Time::NEVER {
-            let wait = waiting.waits;
-            ports.schedule(deadline, Event(Kind::Deadline { fibre, wait }));
-        }
-        false
-    }
-
-    fn resume(&mut self, fibre: usize) -> Option<Request> {
-        let settled = self.core.memory.borrow_mut().settle();
-        if let Err(error) = settled {
-            self.device_fault(fibre, error);
-        }
-        self.core.running.set(Some(FibreId(fibre)));
-        let request = self.fibres[fibre].resume();
-        self.core.running.set(None);
-        self.core.suspend.set(std::ptr::null());
-        // What the fibre changed in a process is not what a device read before.
-        self.core.memory.borrow_mut().forget();
-        request
-    }
-
-    /// Gathered device writes had nowhere to go.
-    fn device_fault(&mut self, fibre: usize, error: BusError) {
-        let what = format!("the NIC wrote to memory that the program does not have: {error}");
-        self.core.fault.borrow_mut().get_or_insert((self.core.now(), FibreId(fibre), what));
-    }
-
-    fn collect_spawned(&mut self) {
-        while !self.core.spawned.borrow().is_empty() {
-            let (name, f) = self.core.spawned.borrow_mut().remove(0);
-            let cpu = self.cpu();
-            self.ready.push_back(self.fibres.len());
-            self.fibres.push(Fibre::new(&name, move |suspend| {
-                cpu.core.suspend.set(suspend);
-                f(cpu);
-            }));
-        }
-    }
-
-    /// Woken fibres that wait want the core; the others will see their wake when they wait.
-    fn collect_woken(&mut self, ports: &mut impl Ports) {
-        let mut index = 0;
-        loop {
-            let Some(id) = self.core.woken.borrow().get(index).copied() else { return };
-            if self.fibres[id.0].state == FibreState::Waiting {
-                self.core.woken.borrow_mut().remove(index);
-                self.fibres[id.0].answer = WOKEN;
-                self.make_ready(id.0, ports);
-            } else {
-                index += 1;
-            }
-        }
-    }
-
-    /// A waiting fibre wants the core, and gets it if nobody has it.
-    fn make_ready(&mut self, fibre: usize, ports: &mut impl Ports) {
-        self.fibres[fibre].state = FibreState::Running;
-        self.ready.push_back(fibre);
-        self.offer_core(ports);
     }
 }

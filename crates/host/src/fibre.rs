@@ -54,9 +54,9 @@ pub(crate) struct Polling {
 }
 
 impl Polling {
-    /// The first poll instant at or after `t`.
+    /// The first poll instant at or after `t`. The look at `start` found nothing: that is why the fibre waits.
     pub(crate) fn next(&self, t: Time) -> Time {
-        let periods = t.since(self.start).0.div_ceil(self.period.0);
+        let periods = t.since(self.start).0.div_ceil(self.period.0).max(1);
         self.start + self.period * periods
     }
 }
@@ -70,6 +70,8 @@ pub(crate) struct Fibre {
     pub(crate) answer: u64,
     /// Its poll loop, from `Wait` until it runs again.
     pub(crate) polling: Option<Polling>,
+    /// It ends a wait when it runs next, with a look that sees all wakes so far.
+    pub(crate) looks: bool,
     /// Counts its waits, so that a deadline of an earlier wait is known to be stale.
     pub(crate) waits: u64,
     coroutine: Coroutine<u64, Request, ()>,
@@ -83,6 +85,7 @@ impl Fibre {
             state: FibreState::Running,
             answer: 0,
             polling: None,
+            looks: false,
             waits: 0,
             coroutine: Coroutine::with_stack(stack, move |suspend: &Suspend, _| f(suspend)),
         }

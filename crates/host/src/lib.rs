@@ -13,13 +13,14 @@ mod core;
 mod costs;
 mod cpu;
 mod fibre;
+mod host;
 mod memory;
 mod pages;
 
 pub use crate::accounting::Times;
-pub use crate::core::{Event, Fault, Host, Ports};
 pub use crate::costs::Costs;
 pub use crate::cpu::{Cpu, Waker};
 pub use crate::fibre::{FibreId, FibreState};
+pub use crate::host::{Event, Fault, Host, Ports};
 pub use crate::memory::{AddressSpace, Memory, SharedMemory, LIBRARY_BASE};
 pub use crate::pages::{Extent, SpaceId, PHYSICAL_BITS, SEGMENT_SIZE};

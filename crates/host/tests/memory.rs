@@ -1,0 +1,188 @@
+//! Translation, gathering of small device writes, and what devices read.
+
+use bus::BusError;
+use host::{AddressSpace, Extent, Memory, LIBRARY_BASE, SEGMENT_SIZE};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// A process with memory at `0x1000 ..`, and a log of how it was accessed.
+#[derive(Clone, Default)]
+struct Process(Rc<RefCell<Inner>>);
+#[derive(Default)]
+struct Inner {
+    bytes: Vec<u8>,
+    accesses: Vec<(char, u64, usize)>,
+}
+const BASE: u64 = 0x1000;
+
+impl Process {
+    fn new(len: usize) -> Process {
+        let process = Process::default();
+        process.0.borrow_mut().bytes = vec![0; len];
+        process
+    }
+    fn range(&self, va: u64, len: usize, write: bool) -> Result<std::ops::Range<usize>, BusError> {
+        let why = "not mapped";
+        let error = BusError { addr: va, len, write, why };
+        let start = va.checked_sub(BASE).ok_or(error)? as usize;
+        (start + len <= self.0.borrow().bytes.len()).then_some(start..start + len).ok_or(error)
+    }
+    fn accesses(&self) -> Vec<(char, u64, usize)> {
+        std::mem::take(&mut self.0.borrow_mut().accesses)
+    }
+}
+
+impl AddressSpace for Process {
+    fn read(&self, va: u64, buf: &mut [u8]) -> Result<(), BusError> {
+        let range = self.range(va, buf.len(), false)?;
+        let mut inner = self.0.borrow_mut();
+        inner.accesses.push(('r', va, buf.len()));
+        buf.copy_from_slice(&inner.bytes[range]);
+        Ok(())
+    }
+    fn write(&self, va: u64, data: &[u8]) -> Result<(), BusError> {
+        let range = self.range(va, data.len(), true)?;
+        let mut inner = self.0.borrow_mut();
+        inner.accesses.push(('w', va, data.len()));
+        inner.bytes[range].copy_from_slice(data);
+        Ok(())
+    }
+}
+
+#[test]
+fn frames_are_given_in_order_of_first_use() {
+    let memory = Memory::shared();
+    let mut memory = memory.borrow_mut();
+    let a = memory.add_space(Box::new(Process::new(64)));
+    let b = memory.add_space(Box::new(Process::new(64)));
+    let stack = 0x7fff_ffff_0000;
+    let one = |extents: Vec<Extent>| extents[0].phys;
+    assert_eq!(one(memory.translate(b, stack, 8).unwrap()), SEGMENT_SIZE + stack % SEGMENT_SIZE);
+    assert_eq!(
+        one(memory.translate(a, stack, 8).unwrap()),
+        2 * SEGMENT_SIZE + stack % SEGMENT_SIZE
+    );
+    assert_eq!(
+        one(memory.translate(b, stack + 1, 8).unwrap()) % SEGMENT_SIZE,
+        stack % SEGMENT_SIZE + 1
+    );
+    assert!(memory.translate(a, 0x1000, 0).unwrap().is_empty());
+}
+
+#[test]
+fn a_buffer_across_a_segment_is_split_unless_its_frames_adjoin() {
+    let memory = Memory::shared();
+    let mut memory = memory.borrow_mut();
+    let space = memory.add_space(Box::new(Process::new(64)));
+    let edge = 5 * SEGMENT_SIZE;
+    let joined = memory.translate(space, edge - 16, 48).unwrap();
+    assert_eq!(joined, [Extent { phys: 2 * SEGMENT_SIZE - 16, len: 48 }]);
+    // The segment below gets its frame last, so that the two do not adjoin.
+    let split = memory.translate(space, edge - SEGMENT_SIZE - 16, 48).unwrap();
+    let expected =
+        [Extent { phys: 4 * SEGMENT_SIZE - 16, len: 16 }, Extent { phys: SEGMENT_SIZE, len: 32 }];
+    assert_eq!(split, expected);
+}
+
+#[test]
+fn physical_space_ends() {
+    let memory = Memory::shared();
+    let mut memory = memory.borrow_mut();
+    let space = memory.add_space(Box::new(Process::new(64)));
+    for segment in 0..15 {
+        memory.translate(space, segment * SEGMENT_SIZE, 1).unwrap();
+    }
+    let error = memory.translate(space, 15 * SEGMENT_SIZE, 1).unwrap_err();
+    assert!(error.why.contains("used up"));
+    assert!(memory.translate(space, u64::MAX, 2).is_err());
+    assert!(memory.read_phys(1 << 40, &mut [0]).is_err());
+}
+
+#[test]
+fn contiguous_device_writes_reach_the_process_together() {
+    let process = Process::new(8192);
+    let memory = Memory::shared();
+    let mut memory = memory.borrow_mut();
+    let space = memory.add_space(Box::new(process.clone()));
+    let phys = memory.translate(space, BASE, 4096).unwrap()[0].phys;
+    for packet in 0..4u8 {
+        memory.write_phys(phys + u64::from(packet) * 64, &[packet + 1; 64]).unwrap();
+    }
+    assert!(process.accesses().is_empty());
+    // Elsewhere: the gathered ones go first.
+    memory.write_phys(phys + 1024, &[9; 64]).unwrap();
+    assert_eq!(process.accesses(), [('w', BASE, 256)]);
+    // Whoever looks sees everything.
+    let mut seen = [0; 2];
+    memory.read(space, BASE + 1023, &mut seen).unwrap();
+    assert_eq!(seen, [0, 9]);
+    memory.write_phys(phys + 1024, &[8; 64]).unwrap();
+    let mut byte = [0];
+    memory.read_phys(phys + 1024, &mut byte).unwrap();
+    assert_eq!(byte, [8]);
+    memory.write_phys(phys, &[7]).unwrap();
+    memory.write(space, BASE, &[6]).unwrap();
+    memory.settle().unwrap();
+    memory.read_phys(phys, &mut byte).unwrap();
+    assert_eq!(byte, [6], "the later write wins");
+}
+
+#[test]
+fn device_reads_of_one_page_ask_the_process_once() {
+    let process = Process::new(2 * 4096);
+    process.0.borrow_mut().bytes[5] = 42;
+    let memory = Memory::shared();
+    let mut memory = memory.borrow_mut();
+    let space = memory.add_space(Box::new(process.clone()));
+    let phys = memory.translate(space, BASE, 8192).unwrap()[0].phys;
+    let mut buf = [0; 64];
+    for packet in 0..64 {
+        memory.read_phys(phys + packet * 64, &mut buf).unwrap();
+    }
+    assert_eq!(process.accesses(), [('r', BASE, 4096)]);
+    // The process may have run since.
+    process.0.borrow_mut().bytes[5] = 43;
+    memory.settle().unwrap();
+    memory.read_phys(phys, &mut buf).unwrap();
+    assert_eq!(buf[5], 43);
+    // Across a page, and more than a page: directly.
+    memory.read_phys(phys + 4090, &mut buf).unwrap();
+    assert_eq!(process.accesses(), [('r', BASE, 4096), ('r', BASE + 4090, 64)]);
+}
+
+#[test]
+fn writes_to_unmapped_memory_come_out_when_they_settle() {
+    let memory = Memory::shared();
+    let mut memory = memory.borrow_mut();
+    let space = memory.add_space(Box::new(Process::new(16)));
+    let phys = memory.translate(space, BASE + 8, 64).unwrap()[0].phys;
+    memory.write_phys(phys, &[1; 64]).unwrap();
+    let error = memory.settle().unwrap_err();
+    assert_eq!((error.addr, error.len, error.write), (BASE + 8, 64, true));
+    assert!(memory.settle().is_ok(), "reported once");
+}
+
+#[test]
+fn kernel_and_library_memory_keep_to_their_allocations() {
+    let memory = Memory::shared();
+    let mut memory = memory.borrow_mut();
+    let space = memory.add_space(Box::new(Process::new(16)));
+    let table = memory.alloc_kernel(1000, 128);
+    let next = memory.alloc_kernel(8, 4096);
+    assert!(table % 128 == 0 && next % 4096 == 0 && next >= table + 1000);
+    memory.write_phys(table + 996, &[1, 2, 3, 4]).unwrap();
+    assert!(memory.write_phys(table + 997, &[1, 2, 3, 4]).is_err());
+    let mut word = [0; 4];
+    memory.read_phys(table + 996, &mut word).unwrap();
+    assert_eq!(word, [1, 2, 3, 4]);
+    assert!(memory.read_phys(0, &mut word).is_err());
+
+    let buffer = memory.alloc_library(space, 100);
+    assert!(buffer >= LIBRARY_BASE);
+    let phys = memory.translate(space, buffer, 100).unwrap()[0].phys;
+    memory.write_phys(phys + 10, &word).unwrap();
+    let mut seen = [0; 4];
+    memory.read(space, buffer + 10, &mut seen).unwrap();
+    assert_eq!(seen, word);
+    assert!(memory.write(space, buffer + 99, &[0; 2]).is_err());
+}
