@@ -1,2 +1,44 @@
-//! Placeholder.
-fn main() {}
+//! The `sunstar` command: runs MPI programs on a simulated machine and tells where the time went.
+
+mod args;
+mod compiler;
+mod interrupt;
+mod mistake;
+mod program;
+mod root;
+mod run;
+mod summary;
+mod terminal;
+
+use args::{Arguments, Command};
+use clap::Parser;
+use mistake::Mistake;
+use std::process::ExitCode;
+
+/// Exit status of a user's mistake: the command itself could not be obeyed.
+const EXIT_MISTAKE: u8 = 2;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse_from(args::mpirun_spelling(std::env::args_os()));
+    match obey(arguments.command) {
+        Ok(code) => ExitCode::from(code),
+        Err(mistake) => {
+            eprintln!("sunstar: {mistake}");
+            ExitCode::from(EXIT_MISTAKE)
+        }
+    }
+}
+
+/// Obeys one command; gives its exit status.
+fn obey(command: Command) -> Result<u8, Mistake> {
+    let root = root::Root::find()?;
+    match command {
+        Command::Run(options) => run::run(&root, &options),
+        Command::Cc { arguments } => {
+            compiler::pass_through(&root, compiler::Language::C, &arguments)
+        }
+        Command::Cxx { arguments } => {
+            compiler::pass_through(&root, compiler::Language::Cxx, &arguments)
+        }
+    }
+}

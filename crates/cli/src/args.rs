@@ -1,0 +1,151 @@
+//! What can be said on the command line.
+
+use clap::{Args, Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Runs ordinary MPI programs on a simulated cluster whose network interfaces execute real firmware.
+#[derive(Debug, Parser)]
+#[command(name = "sunstar", version, max_term_width = 100, subcommand_required = true)]
+#[command(arg_required_else_help = true, disable_help_subcommand = true)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run an MPI program on a simulated machine; print where the time went
+    ///
+    /// Exit status: the program's own (of the first rank that failed; 128 + number for a signal), 1 for a
+    /// fault of the simulated machine or a deadlock, 2 for a mistake on the command line or in a file.
+    Run(RunOptions),
+    /// Compile C for the simulated machines (as gcc, with Sunstar's mpi.h and MPI library)
+    #[command(disable_help_flag = true)]
+    Cc {
+        /// Arguments for the compiler; -show prints the command instead of running it
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Compile C++ for the simulated machines (as g++, with Sunstar's mpi.h and MPI library)
+    #[command(disable_help_flag = true)]
+    Cxx {
+        /// Arguments for the compiler; -show prints the command instead of running it
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+}
+
+/// Which machine, and what is different from its file.
+#[derive(Args, Clone, Debug)]
+pub struct MachineOptions {
+    /// Machine: a name (see `sunstar machines`) or a file
+    #[arg(short, long, value_name = "NAME|FILE", default_value = "redstorm")]
+    pub machine: String,
+    /// Override a parameter of the machine, e.g. --set net.hop="60 ns"; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = override_of)]
+    pub overrides: Vec<(String, String)>,
+}
+
+/// How to run a program.
+#[derive(Args, Clone, Debug)]
+pub struct RunOptions {
+    /// Number of ranks, one on each node
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub ranks: u32,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub machine: MachineOptions,
+    /// Worker threads of the simulator; the simulated result is the same for any number
+    #[arg(short, long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: u16,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Write the summary to FILE as JSON, for other programs ("-": standard output)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Print the program's own output only
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// MPI program and its arguments: a binary of the MPI 5.0 ABI, or C or C++ source (.c .cc .cpp)
+    ///
+    /// Source is compiled first, as by `sunstar cc -O2 -g`. All that follows the program is the program's.
+    #[arg(value_name = "PROGRAM", required = true, num_args = 1..)]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub command: Vec<String>,
+}
+
+impl RunOptions {
+    /// The program as the user named it.
+    pub fn program(&self) -> &Path {
+        Path::new(&self.command[0])
+    }
+    /// The program's own arguments.
+    pub fn arguments(&self) -> &[String] {
+        &self.command[1..]
+    }
+}
+
+/// `KEY=VALUE`, spaces around either removed.
+fn override_of(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("write it as KEY=VALUE, for example net.hop=\"60 ns\"".to_owned()),
+    }
+}
+
+/// `mpirun` and its like spell `-n` also `-np`, which clap would read as `-n p`.
+pub fn mpirun_spelling(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = words.collect();
+    // Only right after `sunstar run` or among its options: the program's own -np is the program's.
+    for word in words.iter_mut().skip(1).take_while(|word| !looks_like_program(word)) {
+        if word == "-np" {
+            *word = "-n".into();
+        }
+    }
+    words
+}
+
+/// True for a path or a file with an extension. Option values such as numbers and machine names are not.
+fn looks_like_program(word: &OsString) -> bool {
+    let text = word.to_string_lossy();
+    !text.starts_with('-') && !text.contains('=') && (text.contains('/') || text.contains('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn what_follows_the_program_is_the_programs() {
+        let words = ["sunstar", "run", "-np", "4", "./a.out", "-n", "--seed", "-np", "7"];
+        let words = mpirun_spelling(words.iter().map(OsString::from));
+        let Command::Run(options) = Arguments::parse_from(words).command else {
+            panic!("not a run");
+        };
+        assert_eq!((options.ranks, options.program()), (4, Path::new("./a.out")));
+        assert_eq!(options.arguments(), ["-n", "--seed", "-np", "7"]);
+    }
+
+    #[test]
+    fn overrides_are_split_at_the_first_equals_sign() {
+        assert_eq!(override_of(" a.b = 60 ns "), Ok(("a.b".to_owned(), "60 ns".to_owned())));
+        assert_eq!(override_of("a=b=c"), Ok(("a".to_owned(), "b=c".to_owned())));
+        assert!(
+            override_of("a").is_err() && override_of("=a").is_err() && override_of("a=").is_err()
+        );
+    }
+}

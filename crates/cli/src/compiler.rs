@@ -1,0 +1,104 @@
+//! Compiling programs against Sunstar's mpi.h and libmpi_abi.
+
+use crate::mistake::Mistake;
+use crate::root::Root;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A language that `sunstar run` compiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// C, by gcc or $SUNSTAR_CC.
+    C,
+    /// C++, by g++ or $SUNSTAR_CXX.
+    Cxx,
+}
+
+impl Language {
+    /// The language of a source file by its extension; none if it is not a source.
+    pub fn of(path: &Path) -> Option<Language> {
+        match path.extension()?.to_str()? {
+            "c" => Some(Language::C),
+            "cc" | "cpp" | "cxx" | "c++" | "C" => Some(Language::Cxx),
+            _ => None,
+        }
+    }
+
+    fn compiler(self) -> OsString {
+        let (variable, default) = match self {
+            Language::C => ("SUNSTAR_CC", "gcc"),
+            Language::Cxx => ("SUNSTAR_CXX", "g++"),
+        };
+        std::env::var_os(variable).unwrap_or_else(|| default.into())
+    }
+}
+
+/// `gcc -I... ARGUMENTS -L... -lmpi_abi`.
+fn command(root: &Root, language: Language, arguments: &[OsString]) -> Command {
+    let mut command = Command::new(language.compiler());
+    // No run path: ranks are started with the library in their search path, and so is a real MPI's mpiexec.
+    command
+        .arg("-I")
+        .arg(root.include())
+        .args(arguments)
+        .arg("-L")
+        .arg(root.library())
+        .arg("-lmpi_abi");
+    command
+}
+
+/// `sunstar cc` and `sunstar cxx`: the compiler's exit status is ours.
+pub fn pass_through(
+    root: &Root,
+    language: Language,
+    arguments: &[OsString],
+) -> Result<u8, Mistake> {
+    if arguments.iter().any(|word| word == "-show") {
+        let rest: Vec<OsString> =
+            arguments.iter().filter(|word| *word != "-show").cloned().collect();
+        let command = command(root, language, &rest);
+        let words = std::iter::once(command.get_program()).chain(command.get_args());
+        println!("{}", words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" "));
+        return Ok(0);
+    }
+    // Without any argument a linker error about a missing main would be the answer.
+    if arguments.is_empty() {
+        return Err(Mistake("nothing to compile; give it what you would give the compiler".into()));
+    }
+    status(&mut command(root, language, arguments))
+}
+
+/// Compiles `source` into `folder`; the compiler's messages go to standard error as they are.
+pub fn compile(
+    root: &Root,
+    language: Language,
+    source: &Path,
+    folder: &Path,
+) -> Result<PathBuf, Mistake> {
+    let program = folder.join(source.file_stem().unwrap_or_else(|| "program".as_ref()));
+    let arguments: [OsString; 6] = [
+        "-O2".into(),
+        "-g".into(),
+        "-o".into(),
+        program.clone().into(),
+        source.as_os_str().to_owned(),
+        "-lm".into(),
+    ];
+    match status(&mut command(root, language, &arguments))? {
+        0 => Ok(program),
+        _ => Err(Mistake(format!(
+            "{} does not compile; the messages above are the compiler's",
+            source.display()
+        ))),
+    }
+}
+
+fn status(command: &mut Command) -> Result<u8, Mistake> {
+    let status = command.status().map_err(|e| {
+        let name = command.get_program().to_string_lossy().into_owned();
+        Mistake(format!("cannot start the compiler {name}: {e}"))
+    })?;
+    // A compiler killed by a signal has no code.
+    Ok(status.code().map_or(1, |code| u8::try_from(code).unwrap_or(1)))
+}

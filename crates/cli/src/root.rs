@@ -1,0 +1,58 @@
+//! Where Sunstar's own files stand: machines, headers, the MPI library, firmware images.
+
+use crate::mistake::Mistake;
+use std::path::{Path, PathBuf};
+
+/// The folder with `machines/`, `include/` and `build/`: the repository's root or an installation's
+/// `share/sunstar`.
+#[derive(Clone, Debug)]
+pub struct Root(PathBuf);
+
+impl Root {
+    /// `$SUNSTAR_ROOT`, or the first such folder upwards from the executable.
+    pub fn find() -> Result<Root, Mistake> {
+        if let Some(path) = std::env::var_os("SUNSTAR_ROOT") {
+            let path = PathBuf::from(path);
+            return match is_root(&path) {
+                true => Ok(Root(path)),
+                false => Err(Mistake(format!(
+                    "SUNSTAR_ROOT is {}, but there is no machines/ and no include/mpi.h in it",
+                    path.display()
+                ))),
+            };
+        }
+        let executable = std::env::current_exe()
+            .and_then(|path| path.canonicalize())
+            .map_err(|e| Mistake(format!("cannot find out where sunstar itself stands: {e}")))?;
+        executable
+            .ancestors()
+            .skip(1)
+            .flat_map(|folder| [folder.to_owned(), folder.join("share/sunstar")])
+            .find(|folder| is_root(folder))
+            .map(Root)
+            .ok_or_else(|| {
+                Mistake(format!(
+                    "cannot find machines/ and include/mpi.h upwards from {}; \
+                     set SUNSTAR_ROOT to the folder that holds them",
+                    executable.display()
+                ))
+            })
+    }
+
+    /// The folder itself.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+    /// Folder of mpi.h.
+    pub fn include(&self) -> PathBuf {
+        self.0.join("include")
+    }
+    /// Folder of libmpi_abi.so.1.
+    pub fn library(&self) -> PathBuf {
+        self.0.join("build/lib")
+    }
+}
+
+fn is_root(folder: &Path) -> bool {
+    folder.join("machines").is_dir() && folder.join("include/mpi.h").is_file()
+}

@@ -1,0 +1,317 @@
+//! The summary of a run, for people. Everything in it is also in the JSON (docs/reference/run-json.md).
+
+use crate::terminal::Terminal;
+use machine::journey::Breakdown;
+use machine::report::{NodeReport, Report};
+use std::fmt::{self, Write};
+
+/// Nodes that still get a column each.
+const NODE_COLUMNS_MAX: usize = 4;
+
+/// The whole summary.
+pub fn summary(report: &Report, threads: u16, terminal: &Terminal) -> String {
+    let mut out = String::new();
+    // Writing into a string cannot fail.
+    write_summary(&mut out, report, threads, terminal).expect("a string takes everything");
+    out
+}
+
+fn write_summary(
+    out: &mut String,
+    report: &Report,
+    threads: u16,
+    terminal: &Terminal,
+) -> fmt::Result {
+    writeln!(out)?;
+    stamp(out, report, threads, terminal)?;
+    if let Some(breakdown) = &report.breakdown {
+        writeln!(out)?;
+        waterfall(out, breakdown, terminal)?;
+    }
+    writeln!(out)?;
+    firmware(out, report, terminal)?;
+    writeln!(out)?;
+    counters(out, &report.nodes, terminal)?;
+    host_time(out, &report.nodes, terminal)?;
+    writeln!(out)?;
+    totals(out, report, terminal)
+}
+
+/// What is needed to run this again.
+fn stamp(out: &mut String, report: &Report, threads: u16, terminal: &Terminal) -> fmt::Result {
+    let separator = if terminal.unicode { " · " } else { ", " };
+    let words = [
+        format!("sunstar {}", env!("CARGO_PKG_VERSION")),
+        format!("machine {}", report.machine.name),
+        plural(u64::from(report.ranks), "rank"),
+        plural(report.nodes.len() as u64, "node"),
+        format!("seed {}", report.seed),
+        plural(u64::from(threads), "thread"),
+    ]
+    .join(separator);
+    let line = if terminal.unicode { "─" } else { "-" };
+    let rest = terminal.width.saturating_sub(words.chars().count() + 4);
+    writeln!(out, "{}", terminal.bold(format!("{0}{0} {words} {1}", line, line.repeat(rest))))?;
+    for change in &report.machine.overrides {
+        writeln!(out, "   set {change}")?;
+    }
+    Ok(())
+}
+
+/// The stretches of a message's way, each as a bar that starts where the one before ended.
+fn waterfall(out: &mut String, breakdown: &Breakdown, terminal: &Terminal) -> fmt::Result {
+    heading(
+        out,
+        terminal,
+        &format!("Where the time of a {}-byte message went", breakdown.bytes),
+        &format!("median of {}", breakdown.messages),
+    )?;
+    let name_width = breakdown.segments.iter().map(|s| s.name.len()).max().unwrap_or(0).max(5);
+    let bar_width = terminal.width.saturating_sub(name_width + 2 + 12 + 6 + 2 + 2);
+    let total = if breakdown.total_ns > 0.0 { breakdown.total_ns } else { 1.0 };
+    let column = |ns: f64| (ns / total * bar_width as f64).round() as usize;
+    let block = if terminal.unicode { "█" } else { "#" };
+    let mut start = 0.0;
+    for segment in &breakdown.segments {
+        let end = start + segment.ns;
+        // A stretch too short for a column still shows where it is.
+        let (left, right) = (column(start).min(bar_width.saturating_sub(1)), column(end));
+        let bar = block.repeat(right.saturating_sub(left).max(usize::from(segment.ns > 0.0)));
+        let share = 100.0 * segment.ns / total;
+        let name = segment.name;
+        let time = time_of(segment.ns);
+        let line = format!("  {name:name_width$}{time:>12}{share:>4.0} %  {:left$}", "");
+        writeln!(out, "{line}{}", terminal.bar(bar))?;
+        start = end;
+    }
+    writeln!(out, "  {:name_width$}{:>12}", "total", time_of(breakdown.total_ns))
+}
+
+fn firmware(out: &mut String, report: &Report, terminal: &Terminal) -> fmt::Result {
+    let firmware = &report.firmware;
+    heading(out, terminal, "Firmware, idle loop left out", &firmware.options)?;
+    let rows = [
+        ("instructions a message sent or received", firmware.instructions_per_message),
+        ("cycles a message sent or received", firmware.cycles_per_message),
+        ("messages sent and received", firmware.messages as f64),
+        ("instructions, idle loop included", firmware.instructions as f64),
+        ("cycles, idle loop included", firmware.cycles as f64),
+    ];
+    for (name, value) in rows {
+        writeln!(out, "  {name:42}{:>18}", grouped(value.round() as u64))?;
+    }
+    Ok(())
+}
+
+/// A table of the nodes' counters; counters that are zero everywhere are left to the JSON.
+fn counters(out: &mut String, nodes: &[NodeReport], terminal: &Terminal) -> fmt::Result {
+    let mut names: Vec<&String> = nodes
+        .iter()
+        .flat_map(|node| node.counters.iter().filter(|(_, value)| **value != 0))
+        .map(|(name, _)| name)
+        .collect();
+    names.sort();
+    names.dedup();
+    let value = |node: &NodeReport, name: &str| node.counters.get(name).copied().unwrap_or(0);
+    let columns = columns_of(nodes);
+    row(out, &terminal.bold("Counters").to_string(), "Counters".len(), &columns)?;
+    for name in names {
+        let values: Vec<u64> = nodes.iter().map(|node| value(node, name)).collect();
+        let cells = cells_of(&values, |sum| sum.iter().sum(), |v| grouped(*v), u64::cmp);
+        row(out, &format!("  {name}"), name.len() + 2, &cells)?;
+    }
+    Ok(())
+}
+
+/// Host processor time by kind, in the same columns.
+fn host_time(out: &mut String, nodes: &[NodeReport], terminal: &Terminal) -> fmt::Result {
+    let mut names: Vec<&String> = nodes.iter().flat_map(|node| node.host_ns.keys()).collect();
+    names.sort();
+    names.dedup();
+    if names.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let columns = columns_of(nodes);
+    row(out, &terminal.bold("Host processor").to_string(), "Host processor".len(), &columns)?;
+    for name in names {
+        let value = |node: &NodeReport| node.host_ns.get(name).copied().unwrap_or(0.0);
+        let values: Vec<f64> = nodes.iter().map(value).collect();
+        let cells = cells_of(&values, |v| v.iter().sum(), |v| time_of(*v), f64::total_cmp);
+        row(out, &format!("  {name}"), name.len() + 2, &cells)?;
+    }
+    Ok(())
+}
+
+fn totals(out: &mut String, report: &Report, terminal: &Terminal) -> fmt::Result {
+    let wall_ns = report.wall_seconds * 1e9;
+    let slower = if report.simulated_ns > 0.0 { wall_ns / report.simulated_ns } else { 0.0 };
+    let parameters = report
+        .machine
+        .parameters
+        .iter()
+        .map(|(role, count)| format!("{count} {role}"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    writeln!(out, "Simulated time  {}", terminal.bold(time_of(report.simulated_ns)))?;
+    writeln!(out, "Wall time       {} ({slower:.0} times as long)", time_of(wall_ns))?;
+    writeln!(out, "Parameters      {parameters}")?;
+    writeln!(out, "Trace hash      {}", report.trace_hash)
+}
+
+fn heading(out: &mut String, terminal: &Terminal, title: &str, aside: &str) -> fmt::Result {
+    match aside {
+        "" => writeln!(out, "{}", terminal.bold(title)),
+        _ => writeln!(out, "{} {}", terminal.bold(title), terminal.dim(format!("({aside})"))),
+    }
+}
+
+/// Headings of the columns: the nodes themselves, or what is said of many nodes.
+fn columns_of(nodes: &[NodeReport]) -> Vec<String> {
+    if nodes.len() <= NODE_COLUMNS_MAX {
+        return nodes.iter().map(|node| format!("node {}", node.nid)).collect();
+    }
+    ["all nodes", "least", "most"].map(String::from).to_vec()
+}
+
+/// The cells under `columns_of`.
+fn cells_of<T>(
+    values: &[T],
+    sum: impl Fn(&[T]) -> T,
+    show: impl Fn(&T) -> String,
+    order: impl Fn(&T, &T) -> std::cmp::Ordering,
+) -> Vec<String> {
+    if values.len() <= NODE_COLUMNS_MAX {
+        return values.iter().map(show).collect();
+    }
+    let least = values.iter().min_by(|a, b| order(a, b)).map(&show);
+    let most = values.iter().max_by(|a, b| order(a, b)).map(&show);
+    vec![show(&sum(values)), least.unwrap_or_default(), most.unwrap_or_default()]
+}
+
+/// A name (of `width` visible characters) and right-aligned cells.
+fn row(out: &mut String, name: &str, width: usize, cells: &[String]) -> fmt::Result {
+    write!(out, "{name}{:pad$}", "", pad = 32_usize.saturating_sub(width))?;
+    for cell in cells {
+        write!(out, "{cell:>14}")?;
+    }
+    writeln!(out)
+}
+
+/// `1 rank`, `2 ranks`.
+fn plural(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A time with the unit that suits its size.
+pub fn time_of(ns: f64) -> String {
+    match ns {
+        _ if ns < 1e3 => format!("{ns:.1} ns"),
+        _ if ns < 1e6 => format!("{:.3} us", ns / 1e3),
+        _ if ns < 1e9 => format!("{:.3} ms", ns / 1e6),
+        _ => format!("{:.2} s", ns / 1e9),
+    }
+}
+
+/// A number with its digits in groups of three: `1,274`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::journey::Segment;
+    use machine::report::{Exit, Firmware, Machine};
+    use std::collections::BTreeMap;
+
+    const PLAIN: Terminal = Terminal { colour: false, unicode: false, width: 80 };
+
+    fn report(nodes: u32) -> Report {
+        let node = |nid| NodeReport {
+            nid,
+            counters: BTreeMap::from([
+                ("tx.messages".into(), 1000 + u64::from(nid)),
+                ("z".into(), 0),
+            ]),
+            host_ns: BTreeMap::from([("kernel".into(), 1500.0)]),
+        };
+        Report {
+            machine: Machine {
+                name: "redstorm".into(),
+                overrides: vec!["net.hop=60 ns".into()],
+                parameters: BTreeMap::from([("assumed".into(), 12), ("documented".into(), 30)]),
+            },
+            ranks: nodes,
+            seed: 7,
+            exit: Exit::default(),
+            simulated_ns: 2e6,
+            wall_seconds: 0.5,
+            trace_hash: "00c0ffee00c0ffee".into(),
+            breakdown: Some(Breakdown {
+                bytes: 0,
+                messages: 31,
+                total_ns: 1000.0,
+                segments: vec![
+                    Segment { name: "kernel entry", ns: 250.0 },
+                    Segment { name: "firmware TX", ns: 0.5 },
+                    Segment { name: "wire", ns: 749.5 },
+                ],
+            }),
+            firmware: Firmware { options: "inline".into(), messages: 62, ..Firmware::default() },
+            nodes: (0..nodes).map(node).collect(),
+        }
+    }
+
+    #[test]
+    fn bars_of_the_waterfall_join_and_fill_the_line() {
+        let text = summary(&report(2), 1, &PLAIN);
+        let bars: Vec<&str> = text.lines().filter(|line| line.contains(" %  ")).collect();
+        assert_eq!(bars.len(), 3, "{text}");
+        let end = |line: &str| line.rfind('#').map(|at| at + 1).unwrap_or(0);
+        let start = |line: &str| line.find('#').unwrap_or(0);
+        assert_eq!(end(bars[0]), start(bars[1]), "{text}");
+        assert!(start(bars[2]) <= end(bars[1]) && end(bars[2]) <= 80, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn the_stamp_names_all_that_a_replay_needs() {
+        let text = summary(&report(2), 3, &PLAIN);
+        for word in ["machine redstorm", "2 ranks", "seed 7", "3 threads", "set net.hop=60 ns"] {
+            assert!(text.contains(word), "{word} in\n{text}");
+        }
+        assert!(text.contains(concat!("sunstar ", env!("CARGO_PKG_VERSION"))));
+    }
+
+    #[test]
+    fn few_nodes_have_columns_and_many_a_summary() {
+        let text = summary(&report(2), 1, &PLAIN);
+        assert!(text.contains("node 1") && text.contains("1,001"), "{text}");
+        assert!(!text.lines().any(|line| line.trim_start().starts_with("z ")), "{text}");
+        let text = summary(&report(9), 1, &PLAIN);
+        assert!(text.contains("least") && text.contains("9,036"), "{text}");
+    }
+
+    #[test]
+    fn escape_sequences_appear_only_with_colours() {
+        assert!(!summary(&report(2), 1, &PLAIN).contains('\x1b'));
+        assert!(summary(&report(2), 1, &Terminal { colour: true, ..PLAIN }).contains('\x1b'));
+    }
+
+    #[test]
+    fn numbers_are_grouped() {
+        let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (1234567, "1,234,567")];
+        for (number, text) in cases {
+            assert_eq!(grouped(number), text);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What the reader's terminal can show.
+
+use std::fmt;
+use std::io::IsTerminal;
+
+/// How to print for people.
+#[derive(Clone, Copy, Debug)]
+pub struct Terminal {
+    /// Escape sequences for colours and weights.
+    pub colour: bool,
+    /// Characters beyond ASCII.
+    pub unicode: bool,
+    /// Columns.
+    pub width: usize,
+}
+
+impl Terminal {
+    /// Of standard output. Colours only on a terminal, and not if $NO_COLOR is set.
+    pub fn of_stdout() -> Terminal {
+        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let terminal = std::io::stdout().is_terminal();
+        Terminal {
+            colour: terminal && !dumb && !set("NO_COLOR"),
+            unicode: locale_is_unicode(),
+            width: if terminal { columns().clamp(60, 100) } else { 80 },
+        }
+    }
+
+    /// `text`, bold if that can be shown.
+    pub fn bold<T: fmt::Display>(&self, text: T) -> Styled<T> {
+        Styled { text, code: self.colour.then_some("1") }
+    }
+    /// `text`, less visible if that can be shown.
+    pub fn dim<T: fmt::Display>(&self, text: T) -> Styled<T> {
+        Styled { text, code: self.colour.then_some("2") }
+    }
+    /// `text`, as the filling of a bar.
+    pub fn bar<T: fmt::Display>(&self, text: T) -> Styled<T> {
+        Styled { text, code: self.colour.then_some("36") }
+    }
+}
+
+/// Text with an escape sequence around it, or without.
+pub struct Styled<T> {
+    text: T,
+    code: Option<&'static str>,
+}
+
+impl<T: fmt::Display> fmt::Display for Styled<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.code {
+            Some(code) => write!(f, "\x1b[{code}m{}\x1b[0m", self.text),
+            None => self.text.fmt(f),
+        }
+    }
+}
+
+fn locale_is_unicode() -> bool {
+    let first = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .find(|value| !value.is_empty());
+    first.is_some_and(|value| value.to_ascii_lowercase().replace('-', "").contains("utf8"))
+}
+
+/// Columns of the terminal behind standard output.
+fn columns() -> usize {
+    // SAFETY: TIOCGWINSZ fills the winsize that it is given; all zeros is a valid winsize.
+    unsafe {
+        let mut size: libc::winsize = std::mem::zeroed();
+        match libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) {
+            0 if size.ws_col > 0 => usize::from(size.ws_col),
+            _ => 80,
+        }
+    }
+}

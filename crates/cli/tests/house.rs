@@ -1,0 +1,244 @@
+//! The house's own rules, kept by a test: who may depend on whom, how long files and lines may be, which
+//! names and marks stay out, and how sources are cited. The reasons stand in ARCHITECTURE.md and
+//! CONTRIBUTING.md.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Crates of the workspace, and which others each may use outside of its tests.
+const LAW: &[(&str, &[&str])] = &[
+    ("abi", &[]),
+    ("abigen", &[]),
+    ("des", &[]),
+    ("bus", &["des"]),
+    ("ppc440", &["bus", "des"]),
+    ("nic", &["abi", "bus", "des"]),
+    ("host", &["bus", "des"]),
+    ("net", &["abi", "des"]),
+    ("portals", &["abi", "des", "host"]),
+    ("mpi", &["abi", "des", "host", "portals"]),
+    ("rank", &["abi", "bus", "des", "host", "mpi"]),
+    (
+        "machine",
+        &["abi", "bus", "des", "host", "mpi", "net", "nic", "portals", "ppc440", "rank"],
+    ),
+    ("cli", &["abi", "machine", "rank"]),
+];
+
+/// Lines that a source file may have without being named below.
+const FILE_LINES_MAX: usize = 500;
+
+/// Files that are longer, and how long they are at most. Lower a number when a file has shrunk; raise one
+/// only with the reason at the top of the file.
+const LONG_FILES: &[(&str, usize)] = &[];
+
+/// Columns of a line of code, and of one that is a comment: rustfmt breaks the first kind only.
+const CODE_COLUMNS_MAX: usize = 100;
+const COMMENT_COLUMNS_MAX: usize = 110;
+
+/// Lines that are longer, in all: a ratchet that only goes down.
+const LONG_LINES_MAX: usize = 0;
+
+/// Names under which anything could be put, and so nothing is found again.
+const DUMPING_GROUNDS: &[&str] = &["common", "util", "utils", "helpers", "misc"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
+}
+
+/// All files of the project, as paths relative to its root; what was built is left out.
+fn files() -> Vec<PathBuf> {
+    fn walk(root: &Path, folder: &Path, found: &mut Vec<PathBuf>) {
+        let mut entries: Vec<_> = fs::read_dir(root.join(folder)).unwrap().flatten().collect();
+        entries.sort_by_key(|entry| entry.file_name());
+        for entry in entries {
+            let path = folder.join(entry.file_name());
+            let top = folder.as_os_str().is_empty();
+            let built = top && ["target", "build", ".git"].iter().any(|name| path == Path::new(name));
+            match entry.file_type().unwrap() {
+                kind if kind.is_dir() && !built => walk(root, &path, found),
+                kind if kind.is_file() => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&root(), Path::new(""), &mut found);
+    found
+}
+
+fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+    path.extension().is_some_and(|found| extensions.iter().any(|e| found == *e))
+}
+
+fn text_of(path: &Path) -> String {
+    String::from_utf8_lossy(&fs::read(root().join(path)).unwrap()).into_owned()
+}
+
+/// Source that people wrote, with its text.
+fn sources() -> Vec<(PathBuf, String)> {
+    files()
+        .into_iter()
+        .filter(|path| has_extension(path, &["rs", "c", "h", "S", "ld", "awk", "sh"]))
+        .map(|path| (path.clone(), text_of(&path)))
+        .filter(|(path, text)| !is_generated(path, text))
+        .collect()
+}
+
+fn is_generated(path: &Path, text: &str) -> bool {
+    let start = text.lines().take(3).collect::<String>().to_ascii_lowercase();
+    start.contains("generated") || path.components().any(|part| part.as_os_str() == "generated")
+}
+
+#[test]
+fn crates_depend_only_on_whom_they_may() {
+    let law: BTreeMap<&str, &[&str]> = LAW.iter().copied().collect();
+    let manifests = files().into_iter().filter(|path| {
+        path.starts_with("crates") && path.ends_with("Cargo.toml") && path.components().count() == 3
+    });
+    let mut seen = BTreeSet::new();
+    for path in manifests {
+        let manifest: toml::Table = toml::from_str(&text_of(&path)).unwrap();
+        let name = manifest["package"]["name"].as_str().unwrap().to_owned();
+        let allowed = law.get(&*name).unwrap_or_else(|| panic!("{name} has no line in LAW"));
+        let tables = ["dependencies", "build-dependencies"];
+        let used = tables.iter().filter_map(|table| manifest.get(*table)?.as_table());
+        for other in used.flat_map(toml::Table::keys).filter(|other| law.contains_key(&***other)) {
+            assert!(allowed.contains(&&**other), "{name} must not depend on {other}");
+        }
+        seen.insert(name);
+    }
+    assert_eq!(seen, law.keys().map(|name| (*name).to_owned()).collect());
+}
+
+#[test]
+fn files_stay_short() {
+    let mut allowed: BTreeMap<&str, usize> = LONG_FILES.iter().copied().collect();
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        let (lines, name) = (text.lines().count(), path.to_string_lossy().into_owned());
+        let max = allowed.remove(&*name);
+        if lines > max.unwrap_or(FILE_LINES_MAX) {
+            wrong.push(format!("{name} has {lines} lines"));
+        } else if max.is_some() && lines <= FILE_LINES_MAX {
+            wrong.push(format!("{name} is short now: take it out of LONG_FILES"));
+        }
+    }
+    wrong.extend(allowed.keys().map(|name| format!("{name} in LONG_FILES is not there")));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn lines_stay_short() {
+    let mut long = Vec::new();
+    for (path, text) in sources() {
+        for (number, line) in text.lines().enumerate() {
+            let comment = ["//", "/*", "*", "#"].iter().any(|m| line.trim_start().starts_with(m));
+            let max = if comment { COMMENT_COLUMNS_MAX } else { CODE_COLUMNS_MAX };
+            if line.chars().count() > max {
+                long.push(format!("{}:{}", path.display(), number + 1));
+            }
+        }
+    }
+    let (count, list) = (long.len(), long.join("\n"));
+    assert!(
+        count <= LONG_LINES_MAX,
+        "{count} lines are too long, allowed are {LONG_LINES_MAX}:\n{list}"
+    );
+}
+
+#[test]
+fn no_dumping_grounds() {
+    for path in files() {
+        for part in path.iter() {
+            let part = Path::new(part).file_stem().unwrap().to_string_lossy();
+            assert!(!DUMPING_GROUNDS.contains(&&*part), "{}: name it after a noun", path.display());
+        }
+    }
+}
+
+#[test]
+fn nothing_is_left_unfinished() {
+    // Put together here, so that this file is not its own first finding.
+    let marks = ["TO_DO", "FIX_ME", "to_do!(", "unimple_mented!(", "XX_X:"].map(|m| m.replace('_', ""));
+    for (path, text) in sources() {
+        for (number, line) in text.lines().enumerate() {
+            let mark = marks.iter().find(|mark| line.contains(mark.as_str()));
+            assert!(mark.is_none(), "{}:{}: {line}", path.display(), number + 1);
+        }
+    }
+}
+
+#[test]
+fn every_lint_applies_everywhere() {
+    for path in files().into_iter().filter(|path| path.ends_with("Cargo.toml")) {
+        let manifest: toml::Table = toml::from_str(&text_of(&path)).unwrap();
+        if manifest.contains_key("package") {
+            let lints = manifest.get("lints").and_then(|lints| lints.get("workspace"));
+            assert_eq!(lints, Some(&true.into()), "{} does not take over", path.display());
+        }
+    }
+}
+
+/// Texts in which papers are cited.
+fn citing_texts() -> impl Iterator<Item = (PathBuf, String)> {
+    files()
+        .into_iter()
+        .filter(|path| has_extension(path, &["rs", "c", "h", "S", "ld", "toml", "md"]))
+        .filter(|path| !path.ends_with("docs/bibliography.md"))
+        .map(|path| (path.clone(), text_of(&path)))
+}
+
+/// Citation keys that the bibliography defines: its third-level headings.
+fn bibliography() -> BTreeSet<String> {
+    let text = text_of(Path::new("docs/bibliography.md"));
+    text.lines().filter_map(|line| line.strip_prefix("### ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn papers_are_named_by_their_keys_only() {
+    let keys = bibliography();
+    let surnames: BTreeSet<String> = keys
+        .iter()
+        .map(|key| key.trim_end_matches(|c: char| c.is_ascii_digit()))
+        .map(|name| name[..1].to_uppercase() + &name[1..])
+        .collect();
+    assert!(surnames.len() >= 4, "the bibliography has no keys: {keys:?}");
+    for (path, text) in citing_texts() {
+        for name in &surnames {
+            assert!(!text.contains(name.as_str()), "{}: cite {name} by its key", path.display());
+        }
+        let numbered = (0..5).find(|n| text.contains(&format!("paper {n:03}")));
+        assert_eq!(numbered, None, "{}: cite the paper by its key", path.display());
+    }
+}
+
+#[test]
+fn cited_keys_are_in_the_bibliography() {
+    let keys = bibliography();
+    for (path, text) in citing_texts() {
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+        for word in words.filter(|word| looks_like_key(word)) {
+            assert!(keys.contains(word), "{}: {word} is not in the bibliography", path.display());
+        }
+    }
+}
+
+/// `surname` and a year.
+fn looks_like_key(word: &str) -> bool {
+    let year = word.len().saturating_sub(4);
+    year >= 6
+        && word.is_char_boundary(year)
+        && word[..year].bytes().all(|b| b.is_ascii_lowercase())
+        && matches!(word[year..].parse(), Ok(1990..=2029))
+}
+
+#[test]
+fn no_paths_of_one_machine() {
+    let homes = ["/work/", "/root/", "/home/"].map(|home| [" ", "\"", "(", "`"].map(|q| format!("{q}{home}")));
+    for (path, text) in citing_texts().filter(|(path, _)| !path.ends_with("cli/tests/house.rs")) {
+        let found = homes.iter().flatten().find(|home| text.contains(home.as_str()));
+        assert_eq!(found, None, "{}", path.display());
+    }
+}
