@@ -14,8 +14,9 @@ pub use mpi::Mpi;
 
 use std::path::{Path, PathBuf};
 
-/// Folders of `abi/` that hold layouts of a machine.
-const MACHINES: [&str; 1] = ["seastar"];
+/// Folders of `abi/` that hold layouts, and the folder of the C header that is made of each.
+const LAYOUTS: [(&str, &str); 2] =
+    [("rank", "crates/rank/libmpi_abi/generated"), ("seastar", "firmware/seastar/include")];
 
 /// A generated file: where it stands below the repository's root, and all of its text.
 #[derive(Clone, Debug)]
@@ -40,13 +41,11 @@ impl Output {
 /// Everything that is generated from the data below `root`.
 pub fn generate(root: &Path) -> Result<Vec<Output>, LayoutError> {
     let mut outputs = Vec::new();
-    for machine in MACHINES {
+    for (machine, headers) in LAYOUTS {
         let layout = Layout::load(&root.join("abi").join(machine))?;
         outputs.push(Output::new(format!("crates/abi/src/{machine}.rs"), rust::module(&layout)));
-        outputs.push(Output::new(
-            format!("firmware/{machine}/include/abi_{machine}.h"),
-            c::header(&layout, machine),
-        ));
+        outputs
+            .push(Output::new(format!("{headers}/abi_{machine}.h"), c::header(&layout, machine)));
         outputs.push(Output::new(
             format!("docs/reference/{machine}.md"),
             pages::layout(&layout, machine),

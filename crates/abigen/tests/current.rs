@@ -23,7 +23,7 @@ fn compile(compiler: &str, options: &[&str], include: &str, header: &str) {
     let source = folder.path().join("header.c");
     std::fs::write(&source, format!("#include \"{header}\"\n")).unwrap();
     let run = Command::new(compiler)
-        .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-c", "-o", "/dev/null"])
+        .args(["-Wall", "-Wextra", "-Werror", "-pedantic", "-c", "-o", "/dev/null"])
         .args(options)
         .arg("-I")
         .arg(root().join(include))
@@ -57,4 +57,15 @@ fn seastar_constants_can_be_used_by_the_assembler() {
         .output()
         .unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}
+
+#[test]
+fn rank_header_compiles() {
+    compile("gcc", &[], "crates/rank/libmpi_abi/generated", "abi_rank.h");
+}
+
+#[test]
+fn mpi_header_compiles_in_c_and_cxx() {
+    compile("gcc", &[], "include", "mpi.h");
+    compile("g++", &["-x", "c++", "-std=c++11"], "include", "mpi.h");
 }

@@ -1,0 +1,138 @@
+/* Clocks. Within a run every clock of the program tells simulated time, counted from the start of the machine (so
+ * the calendar begins in 1970), and sleeping lets simulated time pass. Elsewhere (a child that the rank started)
+ * these functions are the kernel's. */
+#define _GNU_SOURCE
+#include "rank.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/times.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PS_PER_NS 1000ull
+#define PS_PER_US 1000000ull
+#define PS_PER_S 1000000000000ull
+#define NS_PER_S 1000000000ull
+#define EXPORT __attribute__((visibility("default")))
+
+static struct timespec split(uint64_t picoseconds)
+{
+    return (struct timespec){
+        .tv_sec = (time_t)(picoseconds / PS_PER_S),
+        .tv_nsec = (long)(picoseconds % PS_PER_S / PS_PER_NS),
+    };
+}
+
+static uint64_t join(const struct timespec *span)
+{
+    return ((uint64_t)span->tv_sec * NS_PER_S + (uint64_t)span->tv_nsec) * PS_PER_NS;
+}
+
+RANK_WEAK(double, MPI_Wtime, (void))
+{
+    struct rank_channel *channel = rank_attach();
+    if (channel)
+        return (double)rank_clock(channel) / (double)PS_PER_S;
+    rank_fail("this program runs only in the simulator: sunstar run -n 2 PROGRAM (it called MPI_Wtime)");
+}
+
+RANK_WEAK(double, MPI_Wtick, (void))
+{
+    return 1.0 / (double)PS_PER_S;
+}
+
+EXPORT int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    struct rank_channel *channel = rank_attach();
+    if (!channel)
+        return (int)syscall(SYS_clock_gettime, clock, now);
+    *now = split(rank_clock(channel));
+    return 0;
+}
+
+EXPORT int gettimeofday(struct timeval *restrict now, void *restrict zone)
+{
+    struct rank_channel *channel = rank_attach();
+    if (!channel)
+        return (int)syscall(SYS_gettimeofday, now, zone);
+    const struct timespec time = split(rank_clock(channel));
+    *now = (struct timeval){time.tv_sec, time.tv_nsec / 1000};
+    return 0;
+}
+
+EXPORT time_t time(time_t *copy)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (copy)
+        *copy = now.tv_sec;
+    return now.tv_sec;
+}
+
+EXPORT int timespec_get(struct timespec *now, int base)
+{
+    if (base != TIME_UTC)
+        return 0;
+    clock_gettime(CLOCK_REALTIME, now);
+    return base;
+}
+
+EXPORT clock_t clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (clock_t)(join(&now) / (PS_PER_S / CLOCKS_PER_SEC));
+}
+
+EXPORT clock_t times(struct tms *spent)
+{
+    struct rank_channel *channel = rank_attach();
+    if (!channel)
+        return (clock_t)syscall(SYS_times, spent);
+    const clock_t ticks = (clock_t)(rank_clock(channel) / (PS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK)));
+    if (spent)
+        *spent = (struct tms){.tms_utime = ticks};
+    return ticks;
+}
+
+EXPORT int nanosleep(const struct timespec *span, struct timespec *left)
+{
+    struct rank_channel *channel = rank_attach();
+    if (!channel)
+        return (int)syscall(SYS_nanosleep, span, left);
+    if (span->tv_sec < 0 || span->tv_nsec < 0 || span->tv_nsec >= (long)NS_PER_S) {
+        errno = EINVAL;
+        return -1;
+    }
+    rank_sleep(channel, join(span));
+    return 0;
+}
+
+EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *span,
+                           struct timespec *left)
+{
+    struct rank_channel *channel = rank_attach();
+    if (!channel)
+        return syscall(SYS_clock_nanosleep, clock, flags, span, left) == 0 ? 0 : errno;
+    if (span->tv_sec < 0 || span->tv_nsec < 0 || span->tv_nsec >= (long)NS_PER_S)
+        return EINVAL;
+    const uint64_t now = flags & TIMER_ABSTIME ? rank_clock(channel) : 0;
+    const uint64_t until = join(span);
+    if (until > now)
+        rank_sleep(channel, until - now);
+    return 0;
+}
+
+EXPORT int usleep(useconds_t microseconds)
+{
+    const struct timespec span = {microseconds / 1000000, microseconds % 1000000 * 1000L};
+    return nanosleep(&span, NULL);
+}
+
+EXPORT unsigned sleep(unsigned seconds)
+{
+    const struct timespec span = {seconds, 0};
+    return nanosleep(&span, NULL) == 0 ? 0 : seconds;
+}

@@ -1,0 +1,143 @@
+/* Functions that need no simulator, and those that change how far the rank has come. */
+#include "rank.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- beginning and end --- */
+
+static int initialize(enum rank_function function, unsigned count, const uint64_t *arguments)
+{
+    if (rank_state_has(RANK_STATE_INITIALIZED))
+        rank_fail("%s was called twice", rank_facts[function].name);
+    const int code = rank_call_any_time(function, count, arguments);
+    if (code == MPI_SUCCESS)
+        rank_state_add(RANK_STATE_INITIALIZED);
+    return code;
+}
+
+RANK_WEAK(int, MPI_Init, (int *argc, char ***argv))
+{
+    const uint64_t args[] = {POINTER(argc), POINTER(argv)};
+    return initialize(FN_MPI_Init, 2, args);
+}
+
+RANK_WEAK(int, MPI_Init_thread, (int *argc, char ***argv, int required, int *provided))
+{
+    const uint64_t args[] = {POINTER(argc), POINTER(argv), INTEGER(required), POINTER(provided)};
+    return initialize(FN_MPI_Init_thread, 4, args);
+}
+
+RANK_WEAK(int, MPI_Finalize, (void))
+{
+    const int code = rank_call(FN_MPI_Finalize, 0, NULL);
+    if (code == MPI_SUCCESS)
+        rank_state_add(RANK_STATE_FINALIZED);
+    return code;
+}
+
+RANK_WEAK(int, MPI_Initialized, (int *flag))
+{
+    *flag = rank_state_has(RANK_STATE_INITIALIZED);
+    return MPI_SUCCESS;
+}
+
+RANK_WEAK(int, MPI_Finalized, (int *flag))
+{
+    *flag = rank_state_has(RANK_STATE_FINALIZED);
+    return MPI_SUCCESS;
+}
+
+RANK_WEAK(int, MPI_Abort, (MPI_Comm comm, int errorcode))
+{
+    const uint64_t args[] = {POINTER(comm), INTEGER(errorcode)};
+    fflush(NULL);
+    rank_call_any_time(FN_MPI_Abort, 2, args);
+    /* The simulator ends the run by killing its ranks, this one too. */
+    _exit(errorcode);
+}
+
+/* --- versions --- */
+
+RANK_WEAK(int, MPI_Get_version, (int *version, int *subversion))
+{
+    *version = MPI_VERSION;
+    *subversion = MPI_SUBVERSION;
+    return MPI_SUCCESS;
+}
+
+RANK_WEAK(int, MPI_Abi_get_version, (int *abi_major, int *abi_minor))
+{
+    *abi_major = MPI_ABI_VERSION;
+    *abi_minor = MPI_ABI_SUBVERSION;
+    return MPI_SUCCESS;
+}
+
+RANK_WEAK(int, MPI_Get_library_version, (char *version, int *resultlen))
+{
+    *resultlen = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "Sunstar (MPI %d.%d ABI)", MPI_VERSION,
+                          MPI_SUBVERSION);
+    return MPI_SUCCESS;
+}
+
+/* --- addresses --- */
+
+RANK_WEAK(int, MPI_Get_address, (const void *location, MPI_Aint *address))
+{
+    *address = (MPI_Aint)location;
+    return MPI_SUCCESS;
+}
+
+RANK_WEAK(MPI_Aint, MPI_Aint_add, (MPI_Aint base, MPI_Aint disp))
+{
+    return (MPI_Aint)((uintptr_t)base + (uintptr_t)disp);
+}
+
+RANK_WEAK(MPI_Aint, MPI_Aint_diff, (MPI_Aint addr1, MPI_Aint addr2))
+{
+    return (MPI_Aint)((uintptr_t)addr1 - (uintptr_t)addr2);
+}
+
+/* --- handles as integers: handles are small numbers here, so both are the same number --- */
+
+#define CONVERSIONS(type, name, argument)                                                          \
+    RANK_WEAK(int, name##_toint, (type argument))                                                  \
+    {                                                                                              \
+        return (int)(intptr_t)argument;                                                            \
+    }                                                                                              \
+    RANK_WEAK(type, name##_fromint, (int argument))                                                \
+    {                                                                                              \
+        return (type)(intptr_t)argument;                                                           \
+    }
+
+CONVERSIONS(MPI_Comm, MPI_Comm, comm)
+CONVERSIONS(MPI_Errhandler, MPI_Errhandler, errhandler)
+CONVERSIONS(MPI_File, MPI_File, file)
+CONVERSIONS(MPI_Group, MPI_Group, group)
+CONVERSIONS(MPI_Info, MPI_Info, info)
+CONVERSIONS(MPI_Message, MPI_Message, message)
+CONVERSIONS(MPI_Op, MPI_Op, op)
+CONVERSIONS(MPI_Request, MPI_Request, request)
+CONVERSIONS(MPI_Session, MPI_Session, session)
+CONVERSIONS(MPI_Datatype, MPI_Type, datatype)
+CONVERSIONS(MPI_Win, MPI_Win, win)
+
+/* --- public fields of a status --- */
+
+#define STATUS_FIELD(field, argument, member)                                                      \
+    RANK_WEAK(int, MPI_Status_get_##field, (const MPI_Status *status, int *argument))              \
+    {                                                                                              \
+        *argument = status->member;                                                                \
+        return MPI_SUCCESS;                                                                        \
+    }                                                                                              \
+    RANK_WEAK(int, MPI_Status_set_##field, (MPI_Status * status, int argument))                    \
+    {                                                                                              \
+        status->member = argument;                                                                 \
+        return MPI_SUCCESS;                                                                        \
+    }
+
+STATUS_FIELD(source, source, MPI_SOURCE)
+STATUS_FIELD(tag, tag, MPI_TAG)
+STATUS_FIELD(error, error, MPI_ERROR)

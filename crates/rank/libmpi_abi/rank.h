@@ -1,0 +1,56 @@
+/* The thin MPI library: what its files share.
+ *
+ * A program's process holds only this library. It posts calls into a ring in memory that it shares with the
+ * simulator, and hands over when it must have an answer; MPI itself runs in the simulator. */
+#ifndef SUNSTAR_RANK_H
+#define SUNSTAR_RANK_H
+
+#include "generated/abi_rank.h"
+#include "generated/functions.h"
+#include "mpi.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* PMPI_x is the function, MPI_x a weak second name that profiling tools may replace. */
+#define RANK_WEAK(result, name, parameters)                                                        \
+    __attribute__((visibility("default"))) result P##name parameters;                              \
+    __attribute__((visibility("default"), weak, alias("P" #name))) result name parameters;         \
+    result P##name parameters
+
+/* Raw arguments: pointers and handles as they are, integers sign-extended. */
+#define POINTER(value) ((uint64_t)(uintptr_t)(value))
+#define INTEGER(value) ((uint64_t)(int64_t)(value))
+
+struct rank_facts {
+    const char *name;
+    uint8_t any_time; /* may be called before MPI_Init and after MPI_Finalize */
+};
+extern const struct rank_facts rank_facts[RANK_FUNCTIONS];
+
+/* --- seam.c --- */
+
+/* The channel, or NULL outside of the simulator and in children that the program has forked. */
+struct rank_channel *rank_attach(void);
+
+/* Bits of rank_state. */
+bool rank_state_has(uint32_t bits);
+void rank_state_add(uint32_t bits);
+
+/* Posts a call and waits for its answer: an MPI error code. Ends the process if MPI cannot be called now. */
+int rank_call(enum rank_function function, unsigned count, const uint64_t *arguments);
+/* The same at any time within a run. */
+int rank_call_any_time(enum rank_function function, unsigned count, const uint64_t *arguments);
+/* Posts a call and does not wait. */
+int rank_post(enum rank_function function, unsigned count, const uint64_t *arguments);
+/* A request handle that was never used before. */
+uint64_t rank_new_request(void);
+/* Asks for the simulated time, in picoseconds. The channel must be there. */
+uint64_t rank_clock(struct rank_channel *channel);
+/* Lets simulated time pass. The channel must be there. */
+void rank_sleep(struct rank_channel *channel, uint64_t picoseconds);
+/* Says what is wrong, as "rank 3: ...", and ends the process. */
+__attribute__((noreturn, format(printf, 1, 2))) void rank_fail(const char *format, ...);
+
+#endif

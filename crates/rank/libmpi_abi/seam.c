@@ -1,0 +1,240 @@
+/* The seam: ring of calls, hand-over, callbacks. Layout and rules: abi/rank/channel.toml. */
+#define _GNU_SOURCE
+#include "rank.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The ABI keeps handles below 4096 for itself. */
+#define FIRST_REQUEST 0x10000u
+
+static struct rank_channel *channel;
+static bool attached; /* attach was tried */
+static bool forked;   /* this is a child of the rank's process */
+static uint64_t next_request = FIRST_REQUEST;
+
+/* One thread at a time is in the library; callbacks and signal handlers of that thread may enter again. */
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static bool busy; /* a record is being written or an answer awaited: only a signal handler can see it set */
+
+void rank_fail(const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fflush(NULL);
+    if (channel)
+        fprintf(stderr, "sunstar: rank %u: %s\n", channel->rank, text);
+    else
+        fprintf(stderr, "sunstar: %s\n", text);
+    _exit(1);
+}
+
+static void after_fork_in_child(void)
+{
+    forked = channel != NULL;
+    channel = NULL;
+}
+
+static void attach(void)
+{
+    attached = true;
+    const char *number = getenv("SUNSTAR_RANK_FD");
+    if (!number)
+        return;
+    const int fd = atoi(number);
+    void *memory = mmap(NULL, RANK_CHANNEL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED)
+        return; /* A program that the rank started has inherited the variable, not the memory. */
+    close(fd);
+    unsetenv("SUNSTAR_RANK_FD");
+    struct rank_channel *found = memory;
+    if (found->fingerprint != RANK_FINGERPRINT)
+        rank_fail("libmpi_abi.so.1 belongs to another version of the simulator; build both again");
+    channel = found;
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+}
+
+/* Runs before the program's own constructors in most cases; who comes earlier attaches by its first call. */
+__attribute__((constructor(101))) static void attach_early(void)
+{
+    rank_attach();
+}
+
+struct rank_channel *rank_attach(void)
+{
+    if (!attached)
+        attach();
+    return channel;
+}
+
+bool rank_state_has(uint32_t bits)
+{
+    return rank_attach() && (channel->state & bits) == bits;
+}
+
+void rank_state_add(uint32_t bits)
+{
+    __atomic_store_n(&channel->state, channel->state | bits, __ATOMIC_RELEASE);
+}
+
+uint64_t rank_new_request(void)
+{
+    return __atomic_fetch_add(&next_request, 1, __ATOMIC_RELAXED);
+}
+
+/* --- ring and hand-over; the lock is held --- */
+
+static void hand_over(struct rank_channel *c)
+{
+    __atomic_store_n(&c->turn, RANK_TURN_SIMULATOR, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &c->turn, FUTEX_WAKE, 1, NULL, NULL, 0);
+    while (__atomic_load_n(&c->turn, __ATOMIC_ACQUIRE) == RANK_TURN_SIMULATOR)
+        syscall(SYS_futex, &c->turn, FUTEX_WAIT, RANK_TURN_SIMULATOR, NULL, NULL, 0);
+}
+
+static void put(struct rank_channel *c, uint16_t kind, unsigned function, unsigned count,
+                const uint64_t *arguments)
+{
+    const uint32_t head = c->head;
+    if (head - __atomic_load_n(&c->tail, __ATOMIC_ACQUIRE) == RANK_RECORD_COUNT)
+        hand_over(c); /* full: the simulator empties it and gives the turn back */
+    struct rank_record *ring = (struct rank_record *)((char *)c + RANK_RECORDS);
+    struct rank_record *record = &ring[head % RANK_RECORD_COUNT];
+    record->function = (uint16_t)function;
+    record->kind = kind;
+    if (count > 0)
+        memcpy(record->arguments, arguments, count * sizeof *arguments);
+    __atomic_store_n(&c->head, head + 1, __ATOMIC_RELEASE);
+}
+
+/* Results come back in a register whatever their type, and surplus arguments do no harm. Called as a function
+ * with an ellipsis because error handlers are declared so. */
+typedef uint64_t (*callback)(uint64_t, ...);
+
+static uint64_t run(uint64_t function, const uint64_t *a)
+{
+    if (function == RANK_SERVICE_ALLOCATE)
+        return POINTER(malloc(a[0]));
+    if (function == RANK_SERVICE_RELEASE) {
+        free((void *)(uintptr_t)a[0]);
+        return 0;
+    }
+    return ((callback)(uintptr_t)function)(a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* Runs the function that the answer names. It may call MPI again, so nothing stays in the channel. */
+static void run_callback(struct rank_channel *c)
+{
+    const uint64_t function = c->function;
+    const uint32_t indirect = c->indirect;
+    uint64_t words[6], passed[6], report[7];
+    memcpy(words, c->arguments, sizeof words);
+    for (int i = 0; i < 6; i++)
+        passed[i] = indirect >> i & 1 ? POINTER(&words[i]) : words[i];
+    busy = false;
+    report[0] = run(function, passed);
+    busy = true;
+    memcpy(&report[1], words, sizeof words);
+    put(c, RANK_RECORD_KIND_RETURNED, 0, 7, report);
+}
+
+/* Hands over until the record put last has its final answer. */
+static int await_answer(struct rank_channel *c)
+{
+    hand_over(c);
+    while (c->answer == RANK_ANSWER_CALLBACK) {
+        run_callback(c);
+        hand_over(c);
+    }
+    return (int)c->code;
+}
+
+/* --- calls --- */
+
+static struct rank_channel *enter(enum rank_function function, bool any_time)
+{
+    const char *name = rank_facts[function].name;
+    struct rank_channel *c = rank_attach();
+    if (!c && forked)
+        rank_fail("%s was called in a child that a rank forked; only the rank itself may", name);
+    if (!c)
+        rank_fail("this program runs only in the simulator: sunstar run -n 2 PROGRAM (it called %s)", name);
+    if (!any_time && !(c->state & RANK_STATE_INITIALIZED))
+        rank_fail("%s was called before MPI_Init", name);
+    if (!any_time && c->state & RANK_STATE_FINALIZED)
+        rank_fail("%s was called after MPI_Finalize", name);
+    pthread_mutex_lock(&lock);
+    if (busy)
+        rank_fail("%s was called by a signal handler that interrupted an MPI call", name);
+    busy = true;
+    return c;
+}
+
+static void leave(void)
+{
+    busy = false;
+    pthread_mutex_unlock(&lock);
+}
+
+int rank_call_any_time(enum rank_function function, unsigned count, const uint64_t *arguments)
+{
+    struct rank_channel *c = enter(function, true);
+    put(c, RANK_RECORD_KIND_CALL, function, count, arguments);
+    const int code = await_answer(c);
+    leave();
+    return code;
+}
+
+int rank_call(enum rank_function function, unsigned count, const uint64_t *arguments)
+{
+    struct rank_channel *c = enter(function, rank_facts[function].any_time);
+    put(c, RANK_RECORD_KIND_CALL, function, count, arguments);
+    const int code = await_answer(c);
+    leave();
+    return code;
+}
+
+int rank_post(enum rank_function function, unsigned count, const uint64_t *arguments)
+{
+    struct rank_channel *c = enter(function, false);
+    put(c, RANK_RECORD_KIND_POSTED, function, count, arguments);
+    leave();
+    return MPI_SUCCESS;
+}
+
+uint64_t rank_clock(struct rank_channel *c)
+{
+    pthread_mutex_lock(&lock);
+    if (!busy) {
+        busy = true;
+        put(c, RANK_RECORD_KIND_CLOCK, 0, 0, NULL);
+        await_answer(c);
+        busy = false;
+    } /* else a signal handler interrupted a call: the last known time is the time */
+    const uint64_t time = c->time;
+    pthread_mutex_unlock(&lock);
+    return time;
+}
+
+void rank_sleep(struct rank_channel *c, uint64_t picoseconds)
+{
+    pthread_mutex_lock(&lock);
+    if (!busy) {
+        busy = true;
+        put(c, RANK_RECORD_KIND_SLEEP, 0, 1, &picoseconds);
+        await_answer(c);
+        busy = false;
+    }
+    pthread_mutex_unlock(&lock);
+}
