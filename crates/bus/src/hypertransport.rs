@@ -31,6 +31,10 @@ impl HyperTransport {
         *free = start + Duration::of_transfer(bytes, self.bytes_per_second);
         *free + self.latency
     }
+    /// Time of a packet that waits for no other.
+    pub fn unloaded(&self, bytes: u64) -> Duration {
+        Duration::of_transfer(bytes, self.bytes_per_second) + self.latency
+    }
     /// When the direction is free for the next packet.
     pub fn free_at(&self, direction: Direction) -> Time {
         self.free[direction as usize]

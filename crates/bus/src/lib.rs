@@ -2,9 +2,11 @@
 
 mod hypertransport;
 mod memory;
+mod words;
 
 pub use hypertransport::{Direction, HyperTransport};
 pub use memory::Memory;
+pub use words::{read_words, write_words, Words};
 
 use des::Time;
 use std::fmt;

@@ -14,8 +14,17 @@
 //! ```
 
 mod counters;
+mod crc;
+mod fabric;
+mod fifo;
 mod params;
+mod plb;
+mod registers;
+mod rx;
 mod seastar;
+mod stream;
+mod tx;
+mod windows;
 
 pub use counters::Counters;
 pub use params::Params;

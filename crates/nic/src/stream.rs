@@ -1,0 +1,150 @@
+//! Messages in flight at the receive engine: the content-addressable memory that finds a packet's stream, and
+//! what each stream holds.
+
+use crate::crc::Crc;
+use abi::packet::Packet;
+use abi::seastar::CAM_ENTRIES;
+use abi::MessageId;
+use des::Time;
+use std::collections::VecDeque;
+
+/// A receive command that its stream has not finished.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Command {
+    /// Drop the bytes instead of depositing them.
+    pub(crate) discard: bool,
+    /// The message's last.
+    pub(crate) last: bool,
+    /// Returned in the completion.
+    pub(crate) tag: u16,
+    /// Host physical address of the next byte.
+    pub(crate) addr: u64,
+    /// Bytes left.
+    pub(crate) left: u32,
+    /// Where it stood in the command FIFO: how a fault names it.
+    pub(crate) place: u64,
+}
+
+/// One message in flight.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stream {
+    /// Allocated to a message.
+    pub(crate) used: bool,
+    pub(crate) id: MessageId,
+    pub(crate) crc: Crc,
+    /// Payload that waits for commands.
+    pub(crate) buffer: VecDeque<u8>,
+    /// Commands, oldest first.
+    pub(crate) commands: VecDeque<Command>,
+    /// A command with LAST is or was among them.
+    pub(crate) closed: bool,
+    /// The engine has taken a command for it.
+    pub(crate) commanded: bool,
+    /// The last packet has arrived.
+    pub(crate) arrived: bool,
+    /// The completion will carry ERROR.
+    pub(crate) error: bool,
+    /// It stands in the queue for the way to the host.
+    pub(crate) waiting: bool,
+    /// Payload sent to the host, gathered into one write to host memory.
+    pub(crate) gather: Vec<u8>,
+    /// Host physical address of its first byte.
+    pub(crate) gather_addr: u64,
+    /// When the last write sent arrives at the host.
+    pub(crate) written: Time,
+}
+
+impl Stream {
+    /// Makes it the stream of a new message; its buffers keep their memory.
+    fn allocate(&mut self, id: MessageId) {
+        debug_assert!(!self.used && self.buffer.is_empty() && self.commands.is_empty());
+        self.used = true;
+        self.id = id;
+        self.crc = Crc::default();
+        self.closed = false;
+        self.commanded = false;
+        self.arrived = false;
+        self.error = false;
+        self.written = Time::ZERO;
+    }
+}
+
+/// What a packet's source and message number find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// A stream.
+    Stream(u16),
+    /// A message that found no free stream and is being dropped.
+    Dropped,
+    /// Nothing: the header never came.
+    Nothing,
+}
+
+/// All streams, and the CAM in front of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Cam {
+    streams: Vec<Stream>,
+    /// Free streams. First in, first out: a stream and its header slot rest as long as possible before they are
+    /// used again.
+    free: VecDeque<u16>,
+    /// Messages of which packets are still expected. Short: at most one a source.
+    arriving: Vec<(u32, Found)>,
+}
+
+fn key(packet: &Packet) -> u32 {
+    u32::from(packet.source) << 16 | u32::from(packet.message)
+}
+
+impl Cam {
+    pub(crate) fn new() -> Cam {
+        Cam {
+            streams: vec![Stream::default(); CAM_ENTRIES as usize],
+            free: (0..CAM_ENTRIES as u16).collect(),
+            arriving: Vec::new(),
+        }
+    }
+    /// The stream with number `index`, if there is such a stream.
+    pub(crate) fn get_mut(&mut self, index: u16) -> Option<&mut Stream> {
+        self.streams.get_mut(usize::from(index))
+    }
+    /// The stream with number `index`, which exists.
+    pub(crate) fn stream(&mut self, index: u16) -> &mut Stream {
+        &mut self.streams[usize::from(index)]
+    }
+    /// Streams in use.
+    pub(crate) fn in_use(&self) -> usize {
+        self.streams.len() - self.free.len()
+    }
+    /// Allocates a stream to the message of a first packet; `None` if there is none, and then the message's
+    /// other packets find [`Found::Dropped`].
+    pub(crate) fn allocate(&mut self, packet: &Packet, id: MessageId) -> Option<u16> {
+        let index = self.free.pop_front();
+        if let Some(index) = index {
+            self.stream(index).allocate(id);
+        }
+        if !packet.is_last() {
+            self.arriving.push((key(packet), index.map_or(Found::Dropped, Found::Stream)));
+        }
+        index
+    }
+    /// Finds the message of a packet, and forgets it if the packet is its last.
+    pub(crate) fn find(&mut self, packet: &Packet) -> Found {
+        let key = key(packet);
+        // The newest first: a packet most often follows one of the same message.
+        let Some(at) = self.arriving.iter().rposition(|entry| entry.0 == key) else {
+            return Found::Nothing;
+        };
+        let found = self.arriving[at].1;
+        if packet.is_last() {
+            self.arriving.swap_remove(at);
+        }
+        found
+    }
+    /// Frees a stream.
+    pub(crate) fn release(&mut self, index: u16) {
+        let stream = self.stream(index);
+        assert!(stream.used, "a stream is freed once");
+        stream.used = false;
+        self.free.push_back(index);
+    }
+}

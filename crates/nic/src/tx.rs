@@ -1,0 +1,381 @@
+//! The transmit engine.
+//!
+//! Trace vocabulary (events): TxTake takes a command; TxAnswer: the oldest read's data leave host memory; TxData:
+//! they have passed the packetiser; TxPort: the port to the network is free; TxDone: a completion becomes visible.
+//!
+//! ```text
+//!   command FIFO -> take -> reads of host lines (asked) -> answers on the link (coming) -> packetiser, CRC
+//!                                                       -> staged packets -> port -> completion FIFO
+//! ```
+//! All stages work at once: while packets leave, lines of the same and of later commands are read. A message's
+//! header is its first packet; the payload of all its commands is one string of bytes, cut into full packets.
+
+use crate::crc::Crc;
+use crate::fabric::{command_fault, host_address, Fabric, LINE};
+use crate::fifo::{CommandFifo, DoneFifo};
+use crate::{Event, Mark, Ports};
+use abi::packet::{flag, Packet, PAYLOAD_BYTES};
+use abi::seastar::{dma_flag, dma_op, done, PortalsHeader, TX_FIFO};
+use abi::MessageId;
+use bus::{BusError, Direction};
+use des::Time;
+use std::collections::VecDeque;
+
+/// Host memory is read ahead, outside of simulated time, in pieces of at most this many bytes.
+const READ_AHEAD: u32 = 4096;
+
+/// A command that the engine has taken and not finished.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    header: bool,
+    last: bool,
+    tag: u16,
+    peer: u16,
+    id: MessageId,
+    /// Some of its bytes could not be read.
+    error: bool,
+}
+
+/// What is left to ask for of the newest command.
+#[derive(Clone, Copy, Debug)]
+struct Region {
+    addr: u64,
+    left: u32,
+    /// Bytes of it read ahead and not asked for.
+    ahead: u32,
+}
+
+/// A read under way.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    bytes: u8,
+    /// Commands that end with it: its own and empty ones that follow.
+    ends: u8,
+}
+
+/// A packet that waits for the port.
+#[derive(Clone, Copy, Debug)]
+struct Staged {
+    packet: Packet,
+    id: MessageId,
+    completion: Option<u32>,
+}
+
+/// The engine.
+#[derive(Clone, Debug)]
+pub(crate) struct Tx {
+    pub(crate) commands: CommandFifo,
+    pub(crate) done: DoneFifo,
+    nid: u16,
+    next: u32,
+    take_at: Time,
+    taking: bool,
+    in_message: bool,
+    taken: VecDeque<Taken>,
+    region: Option<Region>,
+    bytes: Vec<u8>,
+    used: usize,
+    asked: VecDeque<Piece>,
+    coming: VecDeque<Piece>,
+    packetiser_free: Time,
+    packet: Packet,
+    crc: Crc,
+    message: u16,
+    id: MessageId,
+    poisoned: bool,
+    staged: VecDeque<Staged>,
+    port_free: Time,
+    port_event: bool,
+    port_blocked: bool,
+    leaving: Option<(u32, MessageId)>,
+    completing: VecDeque<(u32, MessageId)>,
+}
+
+impl Tx {
+    pub(crate) fn new(nid: u16) -> Tx {
+        Tx {
+            commands: CommandFifo::new(TX_FIFO),
+            done: DoneFifo::new(),
+            nid,
+            next: 0,
+            take_at: Time::ZERO,
+            taking: false,
+            in_message: false,
+            taken: VecDeque::new(),
+            region: None,
+            bytes: Vec::new(),
+            used: 0,
+            asked: VecDeque::new(),
+            coming: VecDeque::new(),
+            packetiser_free: Time::ZERO,
+            packet: Packet::default(),
+            crc: Crc::default(),
+            message: 0,
+            id: MessageId::default(),
+            poisoned: false,
+            staged: VecDeque::new(),
+            port_free: Time::ZERO,
+            port_event: false,
+            port_blocked: false,
+            leaving: None,
+            completing: VecDeque::new(),
+        }
+    }
+    /// The firmware has moved the tail; the engine sees it at `now`.
+    pub(crate) fn tail_moved(&mut self, now: Time, fabric: &Fabric, ports: &mut impl Ports) {
+        if !self.taking && self.region.is_none() && self.next != self.commands.tail() {
+            self.taking = true;
+            self.take_at = self.take_at.max(now + fabric.params.tx_start);
+            ports.schedule(self.take_at, Event::TxTake);
+        }
+    }
+    /// The engine is ready to take a command.
+    pub(crate) fn take(&mut self, now: Time, fabric: &mut Fabric, ports: &mut impl Ports) {
+        self.taking = false;
+        self.fetch(now, fabric, ports);
+        self.pump(now, fabric, ports);
+    }
+    /// The oldest read's data leave host memory.
+    pub(crate) fn answer(&mut self, now: Time, fabric: &mut Fabric, ports: &mut impl Ports) {
+        let piece = self.asked.pop_front().expect("an answer a request");
+        let bytes = fabric.params.ht_response_bytes + u64::from(piece.bytes);
+        let arrival = ports.link().send(now, Direction::ToNic, bytes);
+        self.packetiser_free = arrival.max(self.packetiser_free) + fabric.params.tx_packet;
+        ports.schedule(self.packetiser_free, Event::TxData);
+        self.coming.push_back(piece);
+    }
+    /// The oldest answer has passed the packetiser.
+    pub(crate) fn data(&mut self, now: Time, fabric: &mut Fabric, ports: &mut impl Ports) {
+        let piece = self.coming.pop_front().expect("data that an answer announced");
+        self.absorb(usize::from(piece.bytes), piece.ends > 0);
+        for _ in 0..piece.ends {
+            self.end_command();
+        }
+        self.pump(now, fabric, ports);
+        self.fetch(now, fabric, ports);
+    }
+    /// The port to the network is free.
+    pub(crate) fn port(&mut self, now: Time, fabric: &mut Fabric, ports: &mut impl Ports) {
+        self.port_event = false;
+        self.pump(now, fabric, ports);
+        self.fetch(now, fabric, ports);
+    }
+    /// The network has lifted its back-pressure.
+    pub(crate) fn unblock(&mut self, now: Time, fabric: &mut Fabric, ports: &mut impl Ports) {
+        assert!(self.port_blocked, "the port was blocked");
+        self.port_blocked = false;
+        self.port_free = now;
+        self.pump(now, fabric, ports);
+        self.fetch(now, fabric, ports);
+    }
+    /// The oldest completion becomes visible.
+    pub(crate) fn complete(&mut self, now: Time, ports: &mut impl Ports) {
+        let (word, id) = self.completing.pop_front().expect("an event a completion");
+        if !self.done.push(word) {
+            let place = u64::from(abi::seastar::TX_DONE_FIFO);
+            ports.fault(now, command_fault(place, "the transmit completion FIFO is full"));
+        }
+        ports.mark(now, id, Mark::Departed);
+    }
+
+    /// Line buffers in use.
+    fn buffers(&self) -> usize {
+        self.asked.len() + self.coming.len() + self.staged.len()
+    }
+    /// Asks for as many lines as there are buffers, taking commands on the way.
+    fn fetch(&mut self, now: Time, fabric: &mut Fabric, ports: &mut impl Ports) {
+        while self.buffers() < fabric.params.tx_buffers {
+            if let Some(region) = self.region {
+                self.ask(now, region, fabric, ports);
+            } else if self.next == self.commands.tail() || self.taking {
+                return;
+            } else if now < self.take_at {
+                self.taking = true;
+                ports.schedule(self.take_at, Event::TxTake);
+                return;
+            } else {
+                self.take_at = now + fabric.params.tx_command;
+                self.take_command(now, ports);
+            }
+        }
+    }
+    fn take_command(&mut self, now: Time, ports: &mut impl Ports) {
+        let place = self.commands.address(self.next);
+        let command = self.commands.command(self.next);
+        self.next = CommandFifo::after(self.next);
+        let header = command.op == dma_op::HEADER;
+        let wrong = match command.op {
+            dma_op::NOP => None,
+            dma_op::HEADER if self.in_message => Some("header command inside of a message"),
+            dma_op::HEADER if command.addr_lo % 4 != 0 => {
+                Some("header at an unaligned host address")
+            }
+            dma_op::PAYLOAD if !self.in_message => Some("payload command outside of a message"),
+            dma_op::HEADER | dma_op::PAYLOAD => None,
+            _ => Some("unknown operation of a transmit command"),
+        };
+        let addr = host_address(command.addr_hi, command.addr_lo);
+        let wrong = wrong.or(addr.is_none().then_some("host address of more than 40 bits"));
+        if let Some(why) = wrong {
+            ports.fault(now, command_fault(place, why));
+        }
+        if wrong.is_some() || command.op == dma_op::NOP {
+            self.taken.push_back(Taken {
+                header: false,
+                last: false,
+                tag: 0,
+                peer: 0,
+                id: MessageId::default(),
+                error: false,
+            });
+            return self.end_with_newest();
+        }
+        let last = command.flags & dma_flag::LAST != 0;
+        self.in_message = !last;
+        let mut taken = Taken {
+            header,
+            last,
+            tag: command.tag,
+            peer: command.peer,
+            id: MessageId::default(),
+            error: false,
+        };
+        let left = if header { PortalsHeader::SIZE as u32 } else { command.length };
+        let region = Region { addr: addr.unwrap_or_default(), left, ahead: 0 };
+        if header {
+            let start = self.bytes.len();
+            taken.error = self.read_ahead(region.addr, left, ports).is_err();
+            taken.id = MessageId::of_header(&self.bytes[start..]).expect("64 bytes were read");
+            ports.mark(now, taken.id, Mark::HeaderFetched);
+        }
+        self.taken.push_back(taken);
+        if left == 0 {
+            return self.end_with_newest();
+        }
+        self.region = Some(Region { ahead: if header { left } else { 0 }, ..region });
+    }
+    /// An empty command ends with whatever was asked for last; with nothing under way it ends now.
+    fn end_with_newest(&mut self) {
+        match self.coming.back_mut().filter(|_| self.asked.is_empty()).or(self.asked.back_mut()) {
+            Some(piece) => piece.ends += 1,
+            None => self.end_command(),
+        }
+    }
+    /// Asks for the next line of the newest command.
+    fn ask(&mut self, now: Time, mut region: Region, fabric: &Fabric, ports: &mut impl Ports) {
+        let line = (LINE - region.addr % LINE) as u32;
+        let bytes = line.min(region.left);
+        while region.ahead < bytes {
+            let more = (region.left - region.ahead).min(READ_AHEAD);
+            if self.read_ahead(region.addr + u64::from(region.ahead), more, ports).is_err() {
+                self.taken.back_mut().expect("the region's command is taken").error = true;
+            }
+            region.ahead += more;
+        }
+        region.addr += u64::from(bytes);
+        region.left -= bytes;
+        region.ahead -= bytes;
+        let ends = u8::from(region.left == 0);
+        self.region = (region.left > 0).then_some(region);
+        let leaves = fabric.request(now, ports);
+        ports.schedule(leaves, Event::TxAnswer);
+        self.asked.push_back(Piece { bytes: bytes as u8, ends });
+    }
+    /// Appends host memory to the bytes read ahead; zeros if nothing answers.
+    fn read_ahead(&mut self, addr: u64, len: u32, ports: &mut impl Ports) -> Result<(), BusError> {
+        if self.used == self.bytes.len() {
+            self.bytes.clear();
+            self.used = 0;
+        } else if self.used >= 2 * READ_AHEAD as usize {
+            self.bytes.drain(..self.used);
+            self.used = 0;
+        }
+        let start = self.bytes.len();
+        self.bytes.resize(start + len as usize, 0);
+        let result = ports.host_read(addr, &mut self.bytes[start..]);
+        if result.is_err() {
+            self.bytes[start..].fill(0);
+        }
+        result
+    }
+    /// Takes the next `len` bytes into packets. A packet that is full at the end of a command waits until it is
+    /// known whether the message ends with it.
+    fn absorb(&mut self, mut len: usize, ends: bool) {
+        let newest = *self.taken.front().expect("bytes belong to a command");
+        if newest.header && self.packet.size == 0 {
+            self.begin_message(&newest);
+        }
+        while len > 0 {
+            let size = usize::from(self.packet.size);
+            let count = len.min(PAYLOAD_BYTES - size);
+            let bytes = &self.bytes[self.used..self.used + count];
+            self.packet.payload[size..size + count].copy_from_slice(bytes);
+            self.crc.update(bytes);
+            self.used += count;
+            self.packet.size += count as u8;
+            len -= count;
+            if self.packet.size as usize == PAYLOAD_BYTES && (len > 0 || !ends) {
+                self.seal(0, None);
+            }
+        }
+    }
+    fn begin_message(&mut self, header: &Taken) {
+        self.message = self.message.wrapping_add(1);
+        self.id = header.id;
+        self.poisoned = false;
+        self.packet.dest = header.peer;
+        self.packet.source = self.nid;
+        self.packet.message = self.message;
+    }
+    /// The oldest command has given all its bytes.
+    fn end_command(&mut self) {
+        let command = self.taken.pop_front().expect("a command ends once");
+        self.commands.head = CommandFifo::after(self.commands.head);
+        self.poisoned |= command.error;
+        let first = if command.header { flag::FIRST } else { 0 };
+        if command.last {
+            // A message that could not be read whole leaves with a wrong CRC, so that nobody takes it for good.
+            let error = if self.poisoned { done::ERROR } else { 0 };
+            self.packet.crc = self.crc.finish() ^ if self.poisoned { u32::MAX } else { 0 };
+            let word = done::COMPLETE | u32::from(command.tag) | error;
+            self.seal(first | flag::LAST, Some(word));
+        } else if usize::from(self.packet.size) == PAYLOAD_BYTES {
+            self.seal(first, None);
+        }
+    }
+    fn seal(&mut self, flags: u8, completion: Option<u32>) {
+        self.packet.flags = flags;
+        self.staged.push_back(Staged { packet: self.packet, id: self.id, completion });
+        self.packet.size = 0;
+        self.packet.crc = 0;
+    }
+    /// Gives packets to the network as long as it takes them.
+    fn pump(&mut self, now: Time, fabric: &mut Fabric, ports: &mut impl Ports) {
+        while !self.port_blocked && now >= self.port_free {
+            if let Some(completion) = self.leaving.take() {
+                self.completing.push_back(completion);
+                ports.schedule(now + fabric.params.tx_complete, Event::TxDone);
+            }
+            let Some(staged) = self.staged.pop_front() else { return };
+            if staged.packet.is_first() {
+                ports.mark(now, staged.id, Mark::Injected);
+            }
+            fabric.counters.tx_packets += 1;
+            fabric.counters.tx_bytes += u64::from(staged.packet.size);
+            if let Some(word) = staged.completion {
+                fabric.counters.tx_messages += 1;
+                fabric.counters.tx_errors += u64::from(word & done::ERROR != 0);
+                self.leaving = Some((word, staged.id));
+            }
+            match ports.inject(now, staged.packet) {
+                Time::NEVER => self.port_blocked = true,
+                free => self.port_free = free,
+            }
+        }
+        let wanted = !self.staged.is_empty() || self.leaving.is_some();
+        if wanted && !self.port_blocked && !self.port_event {
+            self.port_event = true;
+            ports.schedule(self.port_free, Event::TxPort);
+        }
+    }
+}
