@@ -1,0 +1,19 @@
+#include "event.h"
+
+#include "niccb.h"
+#include "trace.h"
+
+void event_post(uint32_t type)
+{
+    uint32_t slot = process->event_next;
+
+    trace_val((uint8_t)type);
+    io_order();
+    io_write32(process->event_local + (slot << 2), type << 16 | pending->index);
+    process->event_next = (slot + 1) & process->event_mask;
+    if (process->index == SS_GENERIC_PROCESS) {
+        io_order();
+        io_write32(SS_REG_INTERRUPT, 1);
+        NICCB_ADD(interrupt_count, 1);
+    }
+}

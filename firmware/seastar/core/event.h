@@ -1,0 +1,12 @@
+/* Events: one word in a ring in host memory, so that a single store posts it and the host needs to read
+ * no index to see it (pedretti2005 s4.1). */
+#ifndef SEASTAR_EVENT_H
+#define SEASTAR_EVENT_H
+
+#include "context.h"
+
+/* Posts an event of `pending` to `process`, and interrupts the host if that is the generic process:
+ * accelerated ones poll. Everything written to host memory before is there when the event is. */
+void event_post(uint32_t type);
+
+#endif

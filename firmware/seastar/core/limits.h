@@ -1,0 +1,30 @@
+/* Sizes fixed at compile time. Nothing is allocated at run time (pedretti2005 s4.2). */
+#ifndef SEASTAR_LIMITS_H
+#define SEASTAR_LIMITS_H
+
+#include "abi_seastar.h"
+
+/* Layout version in the NIC control block. */
+#define NICCB_VERSION 1
+
+/* Lower pendings of all firmware processes together: three pools as large as the generic one.
+ * 3 * 1274 * 32 B = 119 KB, beside 32 KB of sources and 4 KB of hash table in 192 KB of cached data. */
+#define LOWER_PENDINGS (3 * SS_GENERIC_PENDINGS)
+
+/* Buckets of the table that finds a source by node id; a power of two. */
+#define SOURCE_BUCKETS 1024
+
+/* DMA tags name lower pendings by their place in the pool; these two name no pending. They mark the
+ * command that only frees the stream of a message without payload, announced good or bad. */
+#define TAG_DRAIN 0xFFFFu
+#define TAG_DRAIN_BAD 0xFFFEu
+
+/* An event ring has at least this many slots (and at least one a pending of its process). */
+#define EVENTS_MIN 1024
+
+_Static_assert(LOWER_PENDINGS < TAG_DRAIN_BAD, "tags must name every pending");
+_Static_assert((SOURCE_BUCKETS & (SOURCE_BUCKETS - 1)) == 0, "buckets are masked");
+_Static_assert((SS_DMA_FIFO_DEPTH & (SS_DMA_FIFO_DEPTH - 1)) == 0, "FIFO indices are masked");
+_Static_assert((SS_DONE_FIFO_DEPTH & (SS_DONE_FIFO_DEPTH - 1)) == 0, "FIFO indices are masked");
+
+#endif

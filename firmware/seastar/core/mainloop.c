@@ -1,0 +1,94 @@
+#include "mainloop.h"
+
+#include "command.h"
+#include "fifo.h"
+#include "niccb.h"
+#include "rx.h"
+#include "trace.h"
+#include "tx.h"
+
+#if !OPT_PINNED_REGS
+process_t *process;
+source_t *source;
+pending_t *pending;
+uint32_t tx_fifo_head, tx_fifo_tail;
+uint32_t rx_fifo_head, rx_fifo_tail;
+uint32_t tx_done_head, rx_done_head;
+uint32_t waiting;
+#endif
+
+/* What was built, for those who look at the image. */
+const char seastar_options[] __attribute__((used)) = OPT_STRING;
+
+extern volatile uint32_t ready_flag; /* At SS_READY_FLAG. */
+
+void firmware_init(void)
+{
+    niccb_init();
+    source_init();
+    process_init();
+    tx_init();
+    rx_init();
+    process = &processes[SS_GENERIC_PROCESS];
+    source = 0;
+    pending = 0;
+    waiting = 0;
+    ready_flag = SS_READY_VALUE;
+}
+
+/* The mailboxes of accelerated processes. */
+static void poll_accelerated(void)
+{
+    for (uint32_t i = 0; i < SS_MAILBOX_COUNT; i++) {
+        uint32_t tail;
+
+        if (i == SS_GENERIC_PROCESS || !processes[i].alive)
+            continue;
+        tail = mailboxes[i].command_write;
+        if (tail != command_head(i))
+            command_take_all(i, tail);
+    }
+}
+
+void mainloop_turn(void)
+{
+    const process_t *generic = &processes[SS_GENERIC_PROCESS];
+    uint32_t rx_tail, tx_tail, command_tail;
+
+    niccb.firmware_heartbeat = ++cached_niccb.firmware_heartbeat;
+    if (OPT_TRACE)
+        niccb.tracebuf_info[2] = trace_index();
+
+    /* The three loads go out before the first is used, so that their latencies overlap. */
+    rx_tail = io_read32(SS_RX_DONE_TAIL);
+    tx_tail = io_read32(SS_TX_DONE_TAIL);
+    command_tail = mailboxes[SS_GENERIC_PROCESS].command_write;
+
+    /* Until the kernel says that it is alive, messages wait in the engine. */
+    if (rx_tail != fifo_own_index(SS_RX_DONE_HEAD, rx_done_head) && generic->alive) {
+        trace_val(1);
+        rx_take_all(rx_tail);
+    }
+    if (command_tail != command_head(SS_GENERIC_PROCESS)) {
+        trace_val(2);
+        command_take_all(SS_GENERIC_PROCESS, command_tail);
+    }
+    if (tx_tail != fifo_own_index(SS_TX_DONE_HEAD, tx_done_head)) {
+        trace_val(3);
+        tx_complete_all(tx_tail);
+    }
+    if (accelerated_alive)
+        poll_accelerated();
+    if (waiting) {
+        if (waiting & WAITING_TX)
+            tx_progress();
+        if (waiting & (WAITING_RX | WAITING_DRAIN))
+            rx_progress();
+    }
+}
+
+void mainloop(void)
+{
+    for (;;)
+        mainloop_turn();
+}

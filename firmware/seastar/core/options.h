@@ -1,0 +1,37 @@
+/* Build options: each is 0 or 1, set by the Makefile with -D, and used in plain C conditions so that
+ * every variant compiles every line. CACHE is an option of the port alone (page attributes). */
+#ifndef SEASTAR_OPTIONS_H
+#define SEASTAR_OPTIONS_H
+
+/* Messages with their payload in the header are announced and done in one event (pedretti2005 s5.2). */
+#ifndef OPT_INLINE
+#define OPT_INLINE 1
+#endif
+
+/* Control block counters and FIFO indices are read from cached copies and written through to the
+ * uncached original (pedretti2005 s5.3). Off: every use reads the original. */
+#ifndef OPT_SHADOW_FIFOS
+#define OPT_SHADOW_FIFOS 1
+#endif
+
+/* Trace points (pedretti2005 s3.3). */
+#ifndef OPT_TRACE
+#define OPT_TRACE 0
+#endif
+
+/* Hot globals live in registers r22..r31 (pedretti2005 s5.4): PowerPC only. */
+#ifndef OPT_PINNED_REGS
+#define OPT_PINNED_REGS 0
+#endif
+
+/* Identifies the build: a hash over sources and options, so that builds are reproducible. */
+#ifndef OPT_BUILD_HASH
+#define OPT_BUILD_HASH 0
+#endif
+
+/* All options as text, kept in the image (symbol seastar_options). */
+#ifndef OPT_STRING
+#define OPT_STRING "native"
+#endif
+
+#endif

@@ -1,0 +1,46 @@
+/* Firmware processes: the kernel's generic Portals and, each with a mailbox of its own, accelerated host
+ * processes. The structure is cached and the firmware's own; the mailbox that belongs to it is uncached
+ * and shared with the host (pedretti2005 s4.2). */
+#ifndef SEASTAR_PROCESS_H
+#define SEASTAR_PROCESS_H
+
+#include "pending.h"
+
+typedef struct process {
+    uint32_t upper_local;   /* Upper pending table through a host window. */
+    uint32_t upper_lo;      /* The same as a host physical address. */
+    uint32_t upper_hi;
+    pending_t *pendings;    /* First of its lower pendings. */
+    pending_t *rx_free;     /* RX pending free list. */
+    uint32_t num_pendings;
+    uint32_t tx_limit;      /* Pendings below are the host's, for transmission. */
+    uint32_t event_local;   /* Event ring through a host window. */
+    uint32_t event_mask;    /* Slots - 1. */
+    uint32_t event_next;    /* Next slot to fill. */
+    uint32_t command_head;  /* Shadow of the mailbox's command_read. */
+    uint32_t result_write;  /* Shadow of the mailbox's result_write. */
+    uint32_t pid;
+    uint32_t jid;
+    uint32_t uid;
+    uint8_t index;          /* Place in the table, and its mailbox. */
+    uint8_t initialised;    /* INIT_PROCESS has been done. */
+    uint8_t has_events;     /* INIT_EQCB has been done. */
+    uint8_t alive;          /* MARK_ALIVE has been done. */
+} __attribute__((aligned(64))) process_t;
+
+extern process_t processes[SS_MAILBOX_COUNT];
+
+void process_init(void);
+
+/* INIT_PROCESS, INIT_EQCB, MARK_ALIVE. Return 0 or a negative enum command_error. */
+int process_setup(const volatile uint32_t *words);
+int process_setup_events(const volatile uint32_t *words);
+int process_mark_alive(const volatile uint32_t *words);
+
+/* Processes besides the generic one that take messages. */
+extern uint32_t accelerated_alive;
+
+/* The process that serves a Portals process id: an accelerated one by its pid, else the generic one. */
+process_t *process_find(uint32_t pid);
+
+#endif

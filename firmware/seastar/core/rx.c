@@ -1,0 +1,377 @@
+#include "rx.h"
+
+#include "command.h"
+#include "dmalist.h"
+#include "event.h"
+#include "fifo.h"
+#include "niccb.h"
+#include "panic.h"
+#include "trace.h"
+
+static source_t *stalled_head; /* Sources whose head pending found the FIFO full. */
+static source_t *stalled_tail;
+
+/* Streams to free that found the FIFO full: words 0 and 1 of their commands. A stream is here once at
+ * most, so the ring cannot overflow. */
+static struct { uint32_t word0, word1; } drains[SS_CAM_ENTRIES];
+static uint32_t drains_head;
+static uint32_t drains_count;
+
+void rx_init(void)
+{
+    stalled_head = 0;
+    stalled_tail = 0;
+    drains_head = 0;
+    drains_count = 0;
+    rx_fifo_head = io_read32(SS_RX_HEAD);
+    rx_fifo_tail = io_read32(SS_RX_TAIL);
+    rx_done_head = io_read32(SS_RX_DONE_HEAD);
+}
+
+/* Frees the stream of a message that had no payload. No pending waits for this: the tag says so. */
+static void rx_drain(uint32_t stream, uint32_t tag)
+{
+    uint32_t word0 = DMA_WORD0(SS_DMA_OP_DISCARD, SS_DMA_FLAG_LAST, stream);
+    uint32_t word1 = DMA_WORD1(tag, 0);
+
+    if (drains_count == 0 && rx_fifo_has_room()) {
+        rx_fifo_push(word0, word1, 0, 0);
+        return;
+    }
+    drains[(drains_head + drains_count) % SS_CAM_ENTRIES].word0 = word0;
+    drains[(drains_head + drains_count) % SS_CAM_ENTRIES].word1 = word1;
+    ++drains_count;
+    waiting |= WAITING_DRAIN;
+}
+
+static void rx_drain_waiting(void)
+{
+    while (drains_count) {
+        if (!rx_fifo_has_room())
+            return;
+        rx_fifo_push(drains[drains_head].word0, drains[drains_head].word1, 0, 0);
+        drains_head = (drains_head + 1) % SS_CAM_ENTRIES;
+        --drains_count;
+    }
+    waiting &= ~WAITING_DRAIN;
+}
+
+static void rx_alloc_pending(uint32_t nid)
+{
+    pending = process->rx_free;
+    if (!pending)
+        panic(SS_PANIC_REASON_NO_RX_PENDING, nid);
+    process->rx_free = pending_next(pending);
+    pending->next = 0;
+}
+
+/* Writes the whole header to the upper pending, four words at a time: as many as the processor has loads
+ * outstanding, and as it gathers into one write. The caller has read the first four. Returns word 12. */
+static inline uint32_t rx_write_header(const volatile uint32_t *header, uint32_t w0, uint32_t w1,
+                                       uint32_t w2, uint32_t w3)
+{
+    uint32_t upper = process->upper_local +
+                     pending->index * (uint32_t)sizeof(struct ss_upper_pending);
+
+    for (uint32_t i = 4;; i += 4) {
+        io_write32(upper, w0);
+        io_write32(upper + 4, w1);
+        io_write32(upper + 8, w2);
+        io_write32(upper + 12, w3);
+        if (i == SS_RX_HEADER_SIZE / 4)
+            return w0;
+        w0 = header[i];
+        w1 = header[i + 1];
+        w2 = header[i + 2];
+        w3 = header[i + 3];
+        upper += 16;
+    }
+}
+
+/* A message that was complete in its first packet and whose CRC is wrong: nothing in its header can be
+ * trusted, so the kernel is told, and no source is involved. */
+static void rx_bad_header(uint32_t stream, const volatile uint32_t *header)
+{
+    trace();
+    process = &processes[SS_GENERIC_PROCESS];
+    rx_alloc_pending(header[1] & 0xFFFF);
+    pending->source = 0;
+    pending->state = PENDING_RX_DONE;
+    rx_write_header(header, header[0], header[1], header[2], header[3]);
+    event_post(SS_EVENT_TYPE_ERR_RX_HDR_CRC);
+    rx_drain(stream, TAG_DRAIN_BAD);
+}
+
+static void rx_count_message(void)
+{
+    NICCB_ADD(rx_message, 1);
+    NICCB_ADD(cam_in_use, 1);
+    if (cached_niccb.cam_in_use > cached_niccb.cam_high_water)
+        niccb.cam_high_water = cached_niccb.cam_high_water = cached_niccb.cam_in_use;
+}
+
+/* Messages of one source come in order. One that does not is counted: the go-back-n protocol that will
+ * need this is not there yet. */
+static void rx_check_serial(uint32_t serial)
+{
+    if (source->heard && (int32_t)(serial - source->serial) <= 0)
+        NICCB_ADD(sequence_errors, 1);
+    source->serial = serial;
+    source->heard = 1;
+}
+
+_Static_assert(offsetof(struct ss_portals_header, op) == 0, "word 0");
+_Static_assert(offsetof(struct ss_portals_header, flags) == 1, "word 0");
+_Static_assert(offsetof(struct ss_portals_header, source_nid) == 4, "word 1");
+_Static_assert(offsetof(struct ss_portals_header, target_pid) == 10, "word 2");
+_Static_assert(offsetof(struct ss_portals_header, length) == 12, "word 3");
+_Static_assert(offsetof(struct ss_portals_header, serial) == 48, "word 12");
+
+/* Payload bytes that follow the header on the wire. */
+static uint32_t rx_wire_length(uint32_t word0, uint32_t length)
+{
+    uint32_t op = word0 & 0xFF;
+
+    if ((word0 >> 8) & SS_HEADER_FLAG_INLINE)
+        return 0;
+    if (op == SS_PORTALS_OP_GET || op == SS_PORTALS_OP_ACK)
+        return 0;
+    return length;
+}
+
+static void rx_message(uint32_t word)
+{
+    uint32_t stream = word & 0xFFFF;
+    const volatile uint32_t *header;
+    uint32_t word0, word1, word2, word3, serial;
+
+    trace();
+    if (stream >= SS_CAM_ENTRIES)
+        panic(SS_PANIC_REASON_DMA_ERROR, word);
+    header = rx_headers[stream];
+    if (word & SS_DONE_ERROR) {
+        rx_bad_header(stream, header);
+        rx_count_message();
+        return;
+    }
+    word0 = header[0];
+    word1 = header[1];
+    word2 = header[2];
+    word3 = header[3];
+    source = source_get(word1 & 0xFFFF);
+    process = process_find(word2 >> 16);
+    rx_alloc_pending(word1 & 0xFFFF);
+    serial = rx_write_header(header, word0, word1, word2, word3);
+    if (OPT_INLINE && ((word0 >> 8) & SS_HEADER_FLAG_INLINE)) {
+        pending->source = 0;
+        pending->state = PENDING_RX_DONE;
+        event_post(SS_EVENT_TYPE_RX_INLINE);
+        rx_drain(stream, TAG_DRAIN);
+        rx_check_serial(serial);
+        source_put(source);
+        NICCB_ADD(rx_complete, 1);
+    } else {
+        pending->source = local_address(source);
+        pending->peer = (uint16_t)word1;
+        pending->stream = (uint16_t)stream;
+        pending->extra = rx_wire_length(word0, word3);
+        pending->state = PENDING_RX_ANNOUNCED;
+        event_post(SS_EVENT_TYPE_RX_HEADER);
+        rx_check_serial(serial);
+    }
+    rx_count_message();
+}
+
+/* One command that deposits payload: the whole of a contiguous buffer, or the next region of those that
+ * the host has computed. */
+static void rx_push_deposit(void)
+{
+    struct dmalist_region region = {pending->addr_lo, pending->addr_hi, pending->length};
+    uint32_t flags;
+
+    if (pending->dma_count)
+        dmalist_take(&region);
+    pending->length -= region.length;
+    flags = pending->length == 0 && pending->extra == 0 ? SS_DMA_FLAG_LAST : 0;
+    rx_fifo_push(DMA_WORD0(SS_DMA_OP_PAYLOAD, flags, pending->stream),
+                 DMA_WORD1(pending_tag(pending), region.addr_hi), region.addr_lo, region.length);
+    if (flags)
+        pending->state = PENDING_RX_PROGRAMMED;
+}
+
+/* Gives the engine the commands of `pending`, going on where it stopped: deposit what the host wants,
+ * then discard the rest. Returns 0 when the FIFO is full. */
+static int rx_push_commands(void)
+{
+    while (pending->length) {
+        if (!rx_fifo_has_room())
+            return 0;
+        rx_push_deposit();
+    }
+    if (pending->state == PENDING_RX_PROGRAMMED)
+        return 1;
+    if (!rx_fifo_has_room())
+        return 0;
+    rx_fifo_push(DMA_WORD0(SS_DMA_OP_DISCARD, SS_DMA_FLAG_LAST, pending->stream),
+                 DMA_WORD1(pending_tag(pending), 0), 0, pending->extra);
+    if (pending->extra)
+        NICCB_ADD(packets_drained, (pending->extra + SS_PACKET_PAYLOAD - 1) / SS_PACKET_PAYLOAD);
+    pending->state = PENDING_RX_PROGRAMMED;
+    return 1;
+}
+
+/* Programs the head of the list of `source`, or lets the source wait for room. */
+static void rx_program(void)
+{
+    pending = source->rx_head;
+    pending->state = PENDING_RX_DEPOSIT;
+    if (rx_push_commands() || source->stalled)
+        return;
+    trace();
+    source->stalled = 1;
+    source->stall_next = 0;
+    if (stalled_head)
+        stalled_tail->stall_next = source;
+    else
+        stalled_head = source;
+    stalled_tail = source;
+    waiting |= WAITING_RX;
+}
+
+void rx_progress(void)
+{
+    if (waiting & WAITING_DRAIN)
+        rx_drain_waiting();
+    while (stalled_head) {
+        source = stalled_head;
+        pending = source->rx_head;
+        if (!rx_push_commands())
+            return;
+        stalled_head = source->stall_next;
+        source->stalled = 0;
+    }
+    waiting &= ~WAITING_RX;
+}
+
+_Static_assert(offsetof(struct ss_rx_command, process_index) == 1, "word 0");
+_Static_assert(offsetof(struct ss_rx_command, pending) == 2, "word 0");
+_Static_assert(offsetof(struct ss_rx_command, dma_count) == 6, "word 1");
+_Static_assert(offsetof(struct ss_rx_command, length) == 8, "word 2");
+_Static_assert(offsetof(struct ss_rx_command, addr_lo) == 12, "word 3");
+_Static_assert(offsetof(struct ss_rx_command, addr_hi) == 16, "word 4");
+_Static_assert(offsetof(struct ss_rx_command, dma_list) == 20, "word 5");
+_Static_assert(offsetof(struct ss_release_command, pending) == 2, "word 0");
+
+/* A receive pending of `process` in the given state. */
+static int rx_find_pending(uint32_t index, enum pending_state state)
+{
+    if (index < process->tx_limit || index >= process->num_pendings)
+        return COMMAND_BAD;
+    pending = &process->pendings[index];
+    return pending->state == state ? 0 : COMMAND_BAD;
+}
+
+int rx_command(uint32_t word0, const volatile uint32_t *words)
+{
+    uint32_t dma_count = words[1] >> 16;
+    uint32_t length = words[2];
+    uint32_t addr_lo = words[3];
+    uint32_t addr_hi = words[4];
+
+    if (rx_find_pending(word0 >> 16, PENDING_RX_ANNOUNCED) < 0)
+        return COMMAND_BAD;
+    if (length > pending->extra || addr_hi > 0xFF)
+        return COMMAND_BAD;
+    if (dma_count) {
+        addr_lo = words[5];
+        if (!dmalist_valid(addr_lo, dma_count))
+            return COMMAND_BAD;
+    }
+    pending->addr_lo = addr_lo;
+    pending->addr_hi = (uint16_t)addr_hi;
+    pending->dma_count = (uint16_t)dma_count;
+    pending->length = length;
+    pending->extra -= length;
+    pending->state = PENDING_RX_QUEUED;
+
+    source = local_pointer(pending->source);
+    if (source->rx_head) {
+        pending_link(source->rx_tail, pending);
+        source->rx_tail = pending;
+        return 0;
+    }
+    source->rx_head = pending;
+    source->rx_tail = pending;
+    rx_program();
+    return 0;
+}
+
+int rx_release(uint32_t word0)
+{
+    if (rx_find_pending(word0 >> 16, PENDING_RX_DONE) < 0)
+        return COMMAND_BAD;
+    pending->state = PENDING_IDLE;
+    pending_link(pending, process->rx_free);
+    process->rx_free = pending;
+    return 0;
+}
+
+/* A payload has been deposited, or failed its CRC. The next message of the source takes its place. */
+static void rx_complete(uint32_t word)
+{
+    uint32_t tag = word & 0xFFFF;
+
+    trace();
+    if (tag >= LOWER_PENDINGS)
+        panic(SS_PANIC_REASON_DMA_ERROR, word);
+    pending = &lower_pendings[tag];
+    source = local_pointer(pending->source);
+    if (pending->state != PENDING_RX_PROGRAMMED || source->rx_head != pending)
+        panic(SS_PANIC_REASON_DMA_ERROR, word);
+    source->rx_head = pending_next(pending);
+    pending->state = PENDING_RX_DONE;
+    pending->source = 0;
+    pending->next = 0;
+    process = &processes[pending->process_index];
+    event_post(word & SS_DONE_ERROR ? SS_EVENT_TYPE_ERR_RX_CRC : SS_EVENT_TYPE_RX_COMPLETE);
+    source_put(source);
+    if (source->rx_head)
+        rx_program();
+    NICCB_ADD(rx_complete, 1);
+}
+
+static void rx_notification(uint32_t word)
+{
+    switch (word & SS_DONE_KIND_MASK) {
+    case SS_DONE_NEW_MESSAGE:
+        rx_message(word);
+        break;
+    case SS_DONE_COMPLETE:
+        NICCB_ADD(cam_in_use, (uint32_t)-1);
+        if ((word & 0xFFFF) == TAG_DRAIN_BAD)
+            break;
+        if ((word & 0xFFFF) == TAG_DRAIN && !(word & SS_DONE_ERROR))
+            break;
+        rx_complete(word);
+        break;
+    case SS_DONE_CAM_OVERFLOW:
+        NICCB_ADD(cam_ovf, 1);
+        panic(SS_PANIC_REASON_CAM_OVERFLOW, word & 0xFFFF);
+    default:
+        panic(SS_PANIC_REASON_DMA_ERROR, word);
+    }
+}
+
+void rx_take_all(uint32_t tail)
+{
+    uint32_t head = fifo_own_index(SS_RX_DONE_HEAD, rx_done_head);
+
+    while (head != tail) {
+        uint32_t word = io_read32(SS_RX_DONE_FIFO + (head << 2));
+
+        head = DONE_AFTER(head);
+        rx_done_head = head;
+        io_write32(SS_RX_DONE_HEAD, head);
+        rx_notification(word);
+    }
+}

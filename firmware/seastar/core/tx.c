@@ -1,0 +1,166 @@
+#include "tx.h"
+
+#include "command.h"
+#include "dmalist.h"
+#include "event.h"
+#include "fifo.h"
+#include "niccb.h"
+#include "panic.h"
+#include "trace.h"
+
+static pending_t *list_head; /* TX pending list: the oldest message not completed. */
+static pending_t *list_tail;
+static pending_t *list_next; /* First whose commands are not all in the FIFO. */
+
+void tx_init(void)
+{
+    list_head = 0;
+    list_tail = 0;
+    list_next = 0;
+    tx_fifo_head = io_read32(SS_TX_HEAD);
+    tx_fifo_tail = io_read32(SS_TX_TAIL);
+    tx_done_head = io_read32(SS_TX_DONE_HEAD);
+}
+
+_Static_assert(offsetof(struct ss_tx_command, process_index) == 1, "word 0");
+_Static_assert(offsetof(struct ss_tx_command, pending) == 2, "word 0");
+_Static_assert(offsetof(struct ss_tx_command, peer) == 4, "word 1");
+_Static_assert(offsetof(struct ss_tx_command, dma_count) == 6, "word 1");
+_Static_assert(offsetof(struct ss_tx_command, length) == 8, "word 2");
+_Static_assert(offsetof(struct ss_tx_command, addr_lo) == 12, "word 3");
+_Static_assert(offsetof(struct ss_tx_command, addr_hi) == 16, "word 4");
+_Static_assert(offsetof(struct ss_tx_command, dma_list) == 20, "word 5");
+
+int tx_command(uint32_t word0, const volatile uint32_t *words)
+{
+    uint32_t index = word0 >> 16;
+    uint32_t word1 = words[1];
+    uint32_t length = words[2];
+    uint32_t addr_lo = words[3];
+    uint32_t addr_hi = words[4];
+    uint32_t dma_count = word1 >> 16;
+
+    if (index >= process->tx_limit)
+        return COMMAND_BAD;
+    pending = &process->pendings[index];
+    if (pending->state != PENDING_IDLE || addr_hi > 0xFF)
+        return COMMAND_BAD;
+    if (dma_count) {
+        addr_lo = words[5];
+        if (!dmalist_valid(addr_lo, dma_count))
+            return COMMAND_BAD;
+    }
+    source = source_get(word1 & 0xFFFF);
+    pending->source = local_address(source);
+    pending->peer = (uint16_t)word1;
+    pending->dma_count = (uint16_t)dma_count;
+    pending->length = length;
+    pending->addr_lo = addr_lo;
+    pending->addr_hi = (uint16_t)addr_hi;
+    pending->state = PENDING_TX_HEADER;
+    pending->next = 0;
+
+    if (list_head)
+        pending_link(list_tail, pending);
+    else
+        list_head = pending;
+    list_tail = pending;
+    ++cached_niccb.tx_pending;
+    if (!list_next) {
+        list_next = pending;
+        tx_progress();
+    }
+    return 0;
+}
+
+/* The header command: the engine reads the header from the upper pending. */
+static void tx_push_header(void)
+{
+    uint32_t flags = pending->length ? 0 : SS_DMA_FLAG_LAST;
+    uint32_t lo, hi;
+
+    process = &processes[pending->process_index];
+    lo = process->upper_lo + pending->index * (uint32_t)sizeof(struct ss_upper_pending);
+    hi = process->upper_hi + (lo < process->upper_lo);
+    tx_fifo_push(DMA_WORD0(SS_DMA_OP_HEADER, flags, pending->peer),
+                 DMA_WORD1(pending_tag(pending), hi), lo, sizeof(struct ss_portals_header));
+}
+
+/* One payload command: the whole of a contiguous message, or the next of those that the host has
+ * computed. */
+static void tx_push_payload(void)
+{
+    struct dmalist_region region = {pending->addr_lo, pending->addr_hi, pending->length};
+    uint32_t flags;
+
+    if (pending->dma_count)
+        dmalist_take(&region);
+    pending->length -= region.length;
+    flags = pending->length ? 0 : SS_DMA_FLAG_LAST;
+    tx_fifo_push(DMA_WORD0(SS_DMA_OP_PAYLOAD, flags, pending->peer),
+                 DMA_WORD1(pending_tag(pending), region.addr_hi), region.addr_lo, region.length);
+}
+
+/* Pushes the commands of `pending`, going on where it stopped. Returns 0 when the FIFO is full. */
+static int tx_push_commands(void)
+{
+    if (pending->state == PENDING_TX_HEADER) {
+        if (!tx_fifo_has_room())
+            return 0;
+        tx_push_header();
+        pending->state = PENDING_TX_PAYLOAD;
+    }
+    while (pending->length) {
+        if (!tx_fifo_has_room())
+            return 0;
+        tx_push_payload();
+    }
+    pending->state = PENDING_TX_SENT;
+    return 1;
+}
+
+void tx_progress(void)
+{
+    while (list_next) {
+        pending = list_next;
+        if (!tx_push_commands()) {
+            trace();
+            waiting |= WAITING_TX;
+            return;
+        }
+        list_next = pending_next(pending);
+    }
+    waiting &= ~WAITING_TX;
+}
+
+/* A message has left, or failed. The engine sends in order, so it can only be the oldest. */
+static void tx_complete(uint32_t word)
+{
+    trace();
+    pending = list_head;
+    if (!pending || pending->state != PENDING_TX_SENT || pending_tag(pending) != (word & 0xFFFF) ||
+        (word & SS_DONE_KIND_MASK) != SS_DONE_COMPLETE)
+        panic(SS_PANIC_REASON_DMA_ERROR, word);
+    list_head = pending_next(pending);
+    --cached_niccb.tx_pending;
+    source = local_pointer(pending->source);
+    source_put(source);
+    pending->state = PENDING_IDLE;
+    process = &processes[pending->process_index];
+    event_post(word & SS_DONE_ERROR ? SS_EVENT_TYPE_ERR_TX : SS_EVENT_TYPE_TX_COMPLETE);
+    NICCB_ADD(tx_complete, 1);
+}
+
+void tx_complete_all(uint32_t tail)
+{
+    uint32_t head = fifo_own_index(SS_TX_DONE_HEAD, tx_done_head);
+
+    while (head != tail) {
+        uint32_t word = io_read32(SS_TX_DONE_FIFO + (head << 2));
+
+        head = DONE_AFTER(head);
+        tx_done_head = head;
+        io_write32(SS_TX_DONE_HEAD, head);
+        tx_complete(word);
+    }
+}

@@ -1,0 +1,95 @@
+/* The boot shim: the only page that is mapped when reset is released. The loader puts it into the top 4 KB
+ * of SRAM; the processor fetches its last word first. It maps everything in the first address space, caching
+ * inhibited, and jumps to the firmware (pedretti2005 s3.2).
+ *
+ * Out of reset the processor sees this page big endian, so the shim is assembled big endian; the pages that
+ * it maps for the firmware are little endian. */
+#include "abi_seastar.h"
+#include "spr.h"
+#include "tlb.h"
+
+#define SHIM_TLB_INDEX 63
+
+        .section .shim, "ax"
+shim_start:
+        li      %r0, 0
+        mtspr   SPR_CCR0, %r0                   /* stores are gathered, no parity, no touch tricks */
+        mtspr   SPR_CCR1, %r0
+        mtspr   SPR_MMUCR, %r0                  /* entries are for process 0, space as they say */
+        mtspr   SPR_PID, %r0
+
+        /* Reset gives only a shadow of this page's entry, which the first isync forgets: a real one first. */
+        lis     %r3, (SS_SHIM_BASE + TLB_VALID + TLB_4K)@h
+        ori     %r3, %r3, (SS_SHIM_BASE + TLB_VALID + TLB_4K)@l
+        lis     %r4, SS_SHIM_BASE@h
+        ori     %r4, %r4, SS_SHIM_BASE@l
+        li      %r5, TLB_I + TLB_G + TLB_SX + TLB_SR
+        li      %r6, SHIM_TLB_INDEX
+        tlbwe   %r3, %r6, 0
+        tlbwe   %r4, %r6, 1
+        tlbwe   %r5, %r6, 2
+
+        /* The others hold anything after power-up. */
+        li      %r6, SHIM_TLB_INDEX
+        mtctr   %r6
+        li      %r6, 0
+1:      tlbwe   %r0, %r6, 0
+        addi    %r6, %r6, 1
+        bdnz    1b
+        isync
+
+        /* Caches: nothing valid, no locked or transient regions. */
+        iccci   %r0, %r0
+        dccci   %r0, %r0
+        lis     %r3, 0x0001
+        ori     %r3, %r3, 0xF800
+        mtspr   SPR_IVLIM, %r3
+        mtspr   SPR_DVLIM, %r3
+        .irp    n, 0, 1, 2, 3
+        mtspr   SPR_INV0 + \n, %r0
+        mtspr   SPR_ITV0 + \n, %r0
+        mtspr   SPR_DNV0 + \n, %r0
+        mtspr   SPR_DTV0 + \n, %r0
+        .endr
+
+        /* No timer and no debug event interrupts the firmware. */
+        mtspr   SPR_TCR, %r0
+        mtspr   SPR_DBCR0, %r0
+
+        lis     %r3, shim_table@h
+        ori     %r3, %r3, shim_table@l
+        li      %r4, 0
+        tlb_write_table
+        isync
+        lis     %r3, SS_TEXT_BASE@h
+        ori     %r3, %r3, SS_TEXT_BASE@l
+        mtctr   %r3
+        bctr
+
+        .balign 4
+shim_table:
+        /* SRAM: all but this page. */
+        .irp    n, 0, 1, 2, 3, 4
+        tlb_entry SS_SRAM_BASE + \n * 0x10000, TLB_64K, 0, TLB_I + TLB_LE + TLB_SX + TLB_SW + TLB_SR
+        .endr
+        .irp    n, 0, 1, 2
+        tlb_entry SS_STACK_BASE + \n * 0x4000, TLB_16K, 0, TLB_I + TLB_LE + TLB_SW + TLB_SR
+        .endr
+        .irp    n, 0, 1, 2
+        tlb_entry SS_UNCACHED_DATA_BASE + \n * 0x1000, TLB_4K, 0, TLB_I + TLB_LE + TLB_SW + TLB_SR
+        .endr
+        /* Device registers, and the mapping registers of the host windows. */
+        tlb_entry SS_HOST_WINDOW_BASE, TLB_64K, 0, TLB_I + TLB_G + TLB_LE + TLB_SW + TLB_SR
+        tlb_entry SS_HTB_MAP, TLB_64K, 0, TLB_I + TLB_G + TLB_LE + TLB_SW + TLB_SR
+        /* Host windows. */
+        .irp    n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
+        tlb_entry \n * SS_WINDOW_SIZE, TLB_256M, 0, TLB_I + TLB_G + TLB_LE + TLB_SW + TLB_SR
+        .endr
+        .long   0
+
+        /* The last word of the address space. */
+        .org    SS_SHIM_SIZE - 4
+        .global reset_vector
+reset_vector:
+        b       shim_start
+        .section .note.GNU-stack,"",@progbits
