@@ -1,0 +1,366 @@
+//! Machine files: reading, checking, overriding and printing a machine's parameters.
+//!
+//! A machine file is TOML. Beside `name`, `doc` and `nic` it holds one table a parameter, `[section.name]`, with
+//! `value` (with its unit), `doc` and `source`. Which parameters there are, of what kind and in what range, says
+//! [`ROWS`]; every one of them must be there, and no other.
+
+mod schema;
+
+pub use schema::{row, Row, ROWS};
+
+use crate::quantity::Value;
+use des::{Clock, Duration};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use toml::de::{DeTable, DeValue};
+use toml::Spanned;
+
+/// What a user got wrong in a machine file or in an override: one sentence without the final period.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Mistake(pub String);
+
+/// NICs that machines can have.
+const NICS: &[&str] = &["seastar"];
+/// What a parameter's table holds.
+const FIELDS: &[&str] = &["value", "doc", "source"];
+/// Source of an overridden parameter.
+const SET: &str = "set on the command line";
+
+/// Where a parameter's value comes from, in the one word that the report counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// A document gives it, or it follows from one.
+    Documented,
+    /// Chosen beforehand because it is plausible.
+    Assumed,
+    /// Fitted to a published result.
+    Calibrated,
+    /// Set by the user.
+    Set,
+}
+
+impl Role {
+    /// All roles, in order.
+    pub const ALL: [Role; 4] = [Role::Documented, Role::Assumed, Role::Calibrated, Role::Set];
+
+    fn of(source: &str) -> Role {
+        match source {
+            SET => Role::Set,
+            _ if source.starts_with("assumed") => Role::Assumed,
+            _ if source.starts_with("calibrated") => Role::Calibrated,
+            _ => Role::Documented,
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Role::Documented => "documented",
+            Role::Assumed => "assumed",
+            Role::Calibrated => "calibrated",
+            Role::Set => "set",
+        })
+    }
+}
+
+/// One parameter of a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Dotted key.
+    pub key: &'static str,
+    /// Its value.
+    pub value: Value,
+    /// The value with its unit, as written.
+    pub text: String,
+    /// What it is.
+    pub doc: String,
+    /// Where it comes from.
+    pub source: String,
+}
+
+impl Parameter {
+    /// The kind of source.
+    pub fn role(&self) -> Role {
+        Role::of(&self.source)
+    }
+}
+
+/// The parameters of a machine, complete and within their ranges.
+#[derive(Clone, Debug)]
+pub struct Parameters {
+    file: PathBuf,
+    name: String,
+    doc: String,
+    nic: String,
+    /// In the order of [`ROWS`].
+    list: Vec<Parameter>,
+    overrides: Vec<String>,
+}
+
+impl Parameters {
+    /// Reads and checks a machine file.
+    pub fn load(file: &Path) -> Result<Parameters, Mistake> {
+        let text = std::fs::read_to_string(file).map_err(|error| {
+            Mistake(format!("cannot read the machine file {}: {error}", file.display()))
+        })?;
+        Parameters::parse(file, &text)
+    }
+
+    /// Checks the text of a machine file; `file` is for messages.
+    pub fn parse(file: &Path, text: &str) -> Result<Parameters, Mistake> {
+        let reader = Reader { file, text };
+        let root = DeTable::parse(text).map_err(|error| {
+            let why = error.message().replace('\n', ", ");
+            reader.mistake(error.span().map_or(0, |span| span.start), why)
+        })?;
+        let mut found = Found::default();
+        reader.read_top(root.get_ref(), &mut found)?;
+        let missing = |key: &str, takes: &dyn fmt::Display| {
+            Mistake(format!("{}: {key} is missing; it takes {takes}", file.display()))
+        };
+        let top = |value: Option<String>, key| value.ok_or_else(|| missing(key, &"a string"));
+        let mut list = Vec::with_capacity(ROWS.len());
+        for row in ROWS {
+            let position = found.list.iter().position(|parameter| parameter.key == row.key);
+            let position = position.ok_or_else(|| missing(row.key, row))?;
+            list.push(found.list.swap_remove(position));
+        }
+        Ok(Parameters {
+            file: file.to_path_buf(),
+            name: top(found.name, "name")?,
+            doc: top(found.doc, "doc")?,
+            nic: top(found.nic, "nic")?,
+            list,
+            overrides: Vec::new(),
+        })
+    }
+
+    /// Overrides one parameter: `host.kernel_entry=200 ns`.
+    pub fn set(&mut self, assignment: &str) -> Result<(), Mistake> {
+        let mistake = |why: String| Mistake(format!("--set {assignment}: {why}"));
+        let (key, text) = assignment.split_once('=').ok_or_else(|| {
+            mistake("it must read KEY=VALUE, as in host.kernel_entry=200ns".into())
+        })?;
+        let (key, text) = (key.trim(), text.trim());
+        let row = row(key).ok_or_else(|| mistake(unknown(key)))?;
+        let value =
+            row.parse(text).map_err(|why| mistake(format!("{key} is \"{text}\": {why}")))?;
+        let parameter = self.list.iter_mut().find(|parameter| parameter.key == row.key);
+        let parameter = parameter.expect("every parameter of the schema is there");
+        parameter.value = value;
+        parameter.text = text.to_string();
+        parameter.source = SET.to_string();
+        self.overrides.push(format!("{key}={text}"));
+        Ok(())
+    }
+
+    /// The machine's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+    /// What the machine is, in a line.
+    pub fn doc(&self) -> &str {
+        &self.doc
+    }
+    /// Which NIC its nodes have.
+    pub fn nic(&self) -> &str {
+        &self.nic
+    }
+    /// The file that it came from.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+    /// What was overridden, as `key=value`, in order.
+    pub fn overrides(&self) -> &[String] {
+        &self.overrides
+    }
+    /// All parameters.
+    pub fn iter(&self) -> impl Iterator<Item = &Parameter> {
+        self.list.iter()
+    }
+    /// How many parameters have each role, in the order of [`Role::ALL`].
+    pub fn roles(&self) -> [(Role, usize); 4] {
+        Role::ALL.map(|role| (role, self.list.iter().filter(|p| p.role() == role).count()))
+    }
+
+    fn value(&self, key: &str) -> Value {
+        let parameter = self.list.iter().find(|parameter| parameter.key == key);
+        parameter.unwrap_or_else(|| panic!("{key} is not in the schema")).value
+    }
+    /// A duration.
+    pub fn duration(&self, key: &str) -> Duration {
+        match self.value(key) {
+            Value::Duration(duration) => duration,
+            other => panic!("{key} is not a duration but {other:?}"),
+        }
+    }
+    /// A clock of a frequency.
+    pub fn clock(&self, key: &str) -> Clock {
+        match self.value(key) {
+            Value::Frequency(hertz) => Clock::from_hz(hertz),
+            other => panic!("{key} is not a frequency but {other:?}"),
+        }
+    }
+    /// A size in bytes, a rate in bytes a second, cycles or a count, as whatever integer the user of the
+    /// number has; the schema's range fits it.
+    pub fn number<N: TryFrom<u64>>(&self, key: &str) -> N {
+        let number = match self.value(key) {
+            Value::Bytes(n) | Value::Rate(n) | Value::Cycles(n) | Value::Count(n) => n,
+            other => panic!("{key} is not a plain number but {other:?}"),
+        };
+        let fits = N::try_from(number).ok();
+        fits.unwrap_or_else(|| panic!("the schema's range of {key} is wider than its use"))
+    }
+    /// A word.
+    pub fn choice(&self, key: &str) -> &'static str {
+        match self.value(key) {
+            Value::Choice(word) => word,
+            other => panic!("{key} is not a word but {other:?}"),
+        }
+    }
+    /// True for `on`.
+    pub fn switch(&self, key: &str) -> bool {
+        match self.value(key) {
+            Value::Switch(on) => on,
+            other => panic!("{key} is not a switch but {other:?}"),
+        }
+    }
+}
+
+/// "there is no parameter X; did you mean Y?"
+fn unknown(key: &str) -> String {
+    match schema::nearest(key) {
+        Some(nearest) => format!("there is no parameter {key}; did you mean {nearest}?"),
+        None => format!("there is no parameter {key}; \"sunstar machines NAME\" lists all"),
+    }
+}
+
+/// What a file holds.
+#[derive(Default)]
+struct Found {
+    name: Option<String>,
+    doc: Option<String>,
+    nic: Option<String>,
+    list: Vec<Parameter>,
+}
+
+struct Reader<'a> {
+    file: &'a Path,
+    text: &'a str,
+}
+
+impl Reader<'_> {
+    fn mistake(&self, offset: usize, why: impl fmt::Display) -> Mistake {
+        let line = self.text[..offset].matches('\n').count() + 1;
+        Mistake(format!("{}:{line}: {why}", self.file.display()))
+    }
+
+    fn read_top(&self, root: &DeTable<'_>, found: &mut Found) -> Result<(), Mistake> {
+        for (key, value) in root.iter() {
+            let name = key.get_ref().as_ref();
+            match (name, value.get_ref()) {
+                ("name", _) => found.name = Some(self.string(name, value)?),
+                ("doc", _) => found.doc = Some(self.string(name, value)?),
+                ("nic", _) => {
+                    let nic = self.string(name, value)?;
+                    if !NICS.contains(&nic.as_str()) {
+                        let allowed = crate::quantity::listed(NICS);
+                        let why = format!("nic is \"{nic}\": allowed is {allowed}");
+                        return Err(self.mistake(value.span().start, why));
+                    }
+                    found.nic = Some(nic);
+                }
+                (_, DeValue::Table(section)) => self.read_section(name, section, found)?,
+                _ => return Err(self.mistake(key.span().start, unknown(name))),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the parameters below `path`.
+    fn read_section(
+        &self,
+        path: &str,
+        section: &DeTable<'_>,
+        found: &mut Found,
+    ) -> Result<(), Mistake> {
+        for (key, value) in section.iter() {
+            let path = format!("{path}.{}", key.get_ref());
+            let row = row(&path);
+            match (row, value.get_ref()) {
+                (Some(row), DeValue::Table(table)) => {
+                    found.list.push(self.read_parameter(row, key.span().start, &table)?);
+                }
+                (Some(row), _) => {
+                    let why =
+                        format!("it must be a table [{}] with value, doc and source", row.key);
+                    return Err(self.mistake(key.span().start, format!("{path}: {why}")));
+                }
+                (None, DeValue::Table(table)) if !table.contains_key("value") => {
+                    self.read_section(&path, &table, found)?;
+                }
+                (None, _) => return Err(self.mistake(key.span().start, unknown(&path))),
+            }
+        }
+        Ok(())
+    }
+
+    fn read_parameter(
+        &self,
+        row: &'static Row,
+        offset: usize,
+        table: &DeTable<'_>,
+    ) -> Result<Parameter, Mistake> {
+        let key = row.key;
+        if let Some((field, _)) =
+            table.iter().find(|(f, _)| !FIELDS.contains(&f.get_ref().as_ref()))
+        {
+            let why =
+                format!("{key} has no field {}; it has value, doc and source", field.get_ref());
+            return Err(self.mistake(field.span().start, why));
+        }
+        let field = |name: &str| {
+            let why = || self.mistake(offset, format!("{key} has no {name}"));
+            table.get(name).ok_or_else(why)
+        };
+        let value = table
+            .get("value")
+            .ok_or_else(|| self.mistake(offset, format!("{key} has no value; it takes {row}")))?;
+        let text = self.value_text(row, value)?;
+        let parsed = row.parse(&text).map_err(|why| {
+            self.mistake(value.span().start, format!("{key} is \"{text}\": {why}"))
+        })?;
+        let doc = self.string(&format!("the doc of {key}"), field("doc")?)?;
+        let source = self.string(&format!("the source of {key}"), field("source")?)?;
+        if source.trim().is_empty() || source == SET {
+            let why = format!("the source of {key} must say where the value comes from");
+            return Err(self.mistake(field("source")?.span().start, why));
+        }
+        Ok(Parameter { key, value: parsed, text, doc, source })
+    }
+
+    /// A value may be a string or, where it needs no unit, a TOML integer.
+    fn value_text(&self, row: &Row, value: &Spanned<DeValue<'_>>) -> Result<String, Mistake> {
+        match value.get_ref() {
+            DeValue::String(text) => Ok(text.trim().to_string()),
+            DeValue::Integer(integer) if integer.radix() == 10 => Ok(integer.as_str().to_string()),
+            _ => {
+                let written = &self.text[value.span()];
+                let why = format!("{} is {written}: it must be a string, {row}", row.key);
+                Err(self.mistake(value.span().start, why))
+            }
+        }
+    }
+
+    fn string(&self, what: &str, value: &Spanned<DeValue<'_>>) -> Result<String, Mistake> {
+        match value.get_ref() {
+            DeValue::String(text) => Ok(text.to_string()),
+            _ => Err(self.mistake(value.span().start, format!("{what} must be a string"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

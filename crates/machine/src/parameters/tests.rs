@@ -1,0 +1,143 @@
+use super::*;
+use std::fmt::Write as _;
+
+fn machines() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../machines")
+}
+
+/// A complete machine file with the least allowed values.
+fn complete() -> String {
+    let mut text = "name = \"m\"\ndoc = \"d\"\nnic = \"seastar\"\n".to_string();
+    for row in ROWS {
+        let value = match row.kind {
+            crate::quantity::Kind::Choice(words) => words[0],
+            crate::quantity::Kind::Switch => "on",
+            _ => row.range.0,
+        };
+        write!(text, "[{}]\nvalue = \"{value}\"\ndoc = \"d\"\nsource = \"s\"\n", row.key).unwrap();
+    }
+    text
+}
+
+fn wrong(text: &str) -> String {
+    Parameters::parse(Path::new("m.toml"), text).expect_err("a mistake").0
+}
+
+/// The complete file with the table of host.kernel_entry (lines after its head) replaced.
+fn with_kernel_entry(table: &str) -> (String, usize) {
+    let text = complete();
+    let head = text.find("[host.kernel_entry]\n").unwrap();
+    let end = head + 1 + text[head + 1..].find('[').unwrap();
+    let line = text[..head].matches('\n').count() + 1;
+    (format!("{}{table}{}", &text[..head], &text[end..]), line)
+}
+
+#[test]
+fn the_shipped_machines_load() {
+    let mut machines: Vec<_> =
+        std::fs::read_dir(machines()).unwrap().map(|e| e.unwrap().path()).collect();
+    machines.retain(|path| path.extension().is_some_and(|e| e == "toml"));
+    assert!(!machines.is_empty());
+    for file in machines {
+        let machine = Parameters::load(&file).unwrap_or_else(|mistake| panic!("{mistake}"));
+        assert_eq!(file.file_stem().unwrap().to_str(), Some(machine.name()));
+        for parameter in machine.iter() {
+            assert!(parameter.doc.ends_with('.'), "{}: {}", parameter.key, parameter.doc);
+            assert!(parameter.source.len() > 4, "{} has a source", parameter.key);
+        }
+        let roles = machine.roles();
+        assert_eq!(roles.iter().map(|(_, count)| count).sum::<usize>(), ROWS.len());
+        assert_eq!(roles[3], (Role::Set, 0));
+    }
+}
+
+#[test]
+fn values_come_out_by_type_and_can_be_overridden() {
+    let mut machine = Parameters::load(&machines().join("redstorm.toml")).unwrap();
+    machine.set("host.kernel_entry=200 ns").unwrap();
+    machine.set("firmware.inline = off").unwrap();
+    machine.set("host.clock=2.4GHz").unwrap();
+    assert_eq!(machine.duration("host.kernel_entry"), Duration::from_ns(200));
+    assert!(!machine.switch("firmware.inline"));
+    assert_eq!(machine.clock("host.clock").hz(), 2_400_000_000);
+    let overrides = ["host.kernel_entry=200 ns", "firmware.inline=off", "host.clock=2.4GHz"];
+    assert_eq!(machine.overrides(), overrides);
+    let entry = machine.iter().find(|p| p.key == "host.kernel_entry").unwrap();
+    assert_eq!((entry.text.as_str(), entry.role()), ("200 ns", Role::Set));
+    assert_eq!(machine.roles()[3], (Role::Set, 3));
+}
+
+#[test]
+fn mistakes_in_overrides_are_one_sentence() {
+    let mut machine = Parameters::load(&machines().join("redstorm.toml")).unwrap();
+    let mut wrong = |text: &str| machine.set(text).expect_err("a mistake").0;
+    assert_eq!(
+        wrong("host.kernel_entrie=1 ns"),
+        "--set host.kernel_entrie=1 ns: there is no parameter host.kernel_entrie; did you mean \
+         host.kernel_entry?"
+    );
+    assert_eq!(
+        wrong("host.kernel_entry=2 s"),
+        "--set host.kernel_entry=2 s: host.kernel_entry is \"2 s\": the unit s does not fit; allowed \
+         is a duration (a number with ps, ns, us or ms)"
+    );
+    assert_eq!(
+        wrong("host.kernel_entry=2 ms"),
+        "--set host.kernel_entry=2 ms: host.kernel_entry is \"2 ms\": allowed is 0 ns to 1 ms"
+    );
+    assert!(wrong("firmware.inline").contains("it must read KEY=VALUE"));
+    assert!(wrong("firmware.inline=maybe").ends_with("allowed is on or off"));
+    assert!(machine.overrides().is_empty());
+}
+
+#[test]
+fn a_complete_file_is_accepted() {
+    Parameters::parse(Path::new("m.toml"), &complete()).unwrap();
+}
+
+#[test]
+fn every_key_must_be_there() {
+    for row in ROWS {
+        let text = complete();
+        let head = text.find(&format!("[{}]", row.key)).unwrap();
+        let end = text[head + 1..].find('[').map_or(text.len(), |end| head + 1 + end);
+        let text = format!("{}{}", &text[..head], &text[end..]);
+        assert_eq!(wrong(&text), format!("m.toml: {} is missing; it takes {row}", row.key));
+    }
+    for key in ["name", "doc", "nic"] {
+        let text: Vec<String> = complete().lines().map(String::from).collect();
+        let text: Vec<_> =
+            text.iter().enumerate().filter(|(i, l)| *i > 2 || !l.starts_with(key)).collect();
+        let text: Vec<&str> = text.into_iter().map(|(_, line)| line.as_str()).collect();
+        assert_eq!(wrong(&text.join("\n")), format!("m.toml: {key} is missing; it takes a string"));
+    }
+}
+
+#[test]
+fn mistakes_in_files_name_file_line_and_key() {
+    let good = "value = \"1 ns\"\ndoc = \"d\"\nsource = \"s\"\n";
+    let cases = [
+        (format!("[host.kernel_entri]\n{good}"), 0, "there is no parameter host.kernel_entri; did you mean host.kernel_entry?"),
+        (format!("[hoist]\n[hoist.x]\n{good}"), 1, "there is no parameter hoist.x; \"sunstar machines NAME\" lists all"),
+        ("[host.kernel_entry]\nvalue = 100\ndoc = \"d\"\nsource = \"s\"\n".into(), 1, "host.kernel_entry is \"100\": the unit is missing; allowed is a duration (a number with ps, ns, us or ms)"),
+        ("[host.kernel_entry]\nvalue = 1.5\ndoc = \"d\"\nsource = \"s\"\n".into(), 1, "host.kernel_entry is 1.5: it must be a string, a duration (a number with ps, ns, us or ms), 0 ns to 1 ms"),
+        ("[host.kernel_entry]\nvalue = \"1 s\"\ndoc = \"d\"\nsource = \"s\"\n".into(), 1, "host.kernel_entry is \"1 s\": the unit s does not fit; allowed is a duration (a number with ps, ns, us or ms)"),
+        ("[host.kernel_entry]\nvalue = \"5 ms\"\ndoc = \"d\"\nsource = \"s\"\n".into(), 1, "host.kernel_entry is \"5 ms\": allowed is 0 ns to 1 ms"),
+        ("[host.kernel_entry]\nvalue = \"1 ns\"\ndoc = \"d\"\n".into(), 0, "host.kernel_entry has no source"),
+        ("[host.kernel_entry]\nvalue = \"1 ns\"\ndoc = \"d\"\nsource = \" \"\n".into(), 3, "the source of host.kernel_entry must say where the value comes from"),
+        ("[host.kernel_entry]\nvalue = \"1 ns\"\ndoc = 3\nsource = \"s\"\n".into(), 2, "the doc of host.kernel_entry must be a string"),
+        ("[host.kernel_entry]\ndoc = \"d\"\nsource = \"s\"\n".into(), 0, "host.kernel_entry has no value; it takes a duration (a number with ps, ns, us or ms), 0 ns to 1 ms"),
+        (format!("[host.kernel_entry]\n{good}unit = \"ns\"\n"), 4, "host.kernel_entry has no field unit; it has value, doc and source"),
+        (format!("[host]\nkernel_entry = \"1 ns\"\n"), 1, "host.kernel_entry: it must be a table [host.kernel_entry] with value, doc and source"),
+    ];
+    for (table, offset, sentence) in cases {
+        let (text, line) = with_kernel_entry(&table);
+        assert_eq!(wrong(&text), format!("m.toml:{}: {sentence}", line + offset), "{table}");
+    }
+    assert_eq!(wrong("nic = \"elan4\"\n"), "m.toml:1: nic is \"elan4\": allowed is seastar");
+    assert_eq!(wrong("name = 3\n"), "m.toml:1: name must be a string");
+    assert!(wrong("name = \"a\"\nname = \"b\"\n").starts_with("m.toml:2: "));
+    assert!(wrong("[host\n").starts_with("m.toml:1: "));
+    let missing = Parameters::load(Path::new("/nowhere/m.toml")).unwrap_err().0;
+    assert!(missing.starts_with("cannot read the machine file /nowhere/m.toml: "), "{missing}");
+}

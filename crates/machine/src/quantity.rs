@@ -1,0 +1,232 @@
+//! Values with units, as machine files and the command line write them: `40 ns`, `2.0 GHz`, `1.5 GB/s`.
+
+use des::Duration;
+use std::fmt;
+
+/// What sort of value a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A span of time: ps, ns, us, ms.
+    Duration,
+    /// Hz, kHz, MHz, GHz.
+    Frequency,
+    /// B, KB (1000), MB, GB, KiB (1024), MiB, GiB.
+    Bytes,
+    /// B/s, KB/s, MB/s (1e6), GB/s (1e9).
+    Rate,
+    /// Periods of the clock of its section.
+    Cycles,
+    /// A bare whole number.
+    Count,
+    /// One of a few words.
+    Choice(&'static [&'static str]),
+    /// `on` or `off`.
+    Switch,
+}
+
+/// A value without its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A [`Kind::Duration`].
+    Duration(Duration),
+    /// A [`Kind::Frequency`], in hertz.
+    Frequency(u64),
+    /// A [`Kind::Bytes`].
+    Bytes(u64),
+    /// A [`Kind::Rate`], in bytes a second.
+    Rate(u64),
+    /// A [`Kind::Cycles`].
+    Cycles(u64),
+    /// A [`Kind::Count`].
+    Count(u64),
+    /// A [`Kind::Choice`].
+    Choice(&'static str),
+    /// A [`Kind::Switch`].
+    Switch(bool),
+}
+
+impl Value {
+    /// The number in its smallest unit; `None` for words.
+    pub fn number(self) -> Option<u64> {
+        match self {
+            Value::Duration(Duration(n)) => Some(n),
+            Value::Frequency(n) | Value::Bytes(n) | Value::Rate(n) => Some(n),
+            Value::Cycles(n) | Value::Count(n) => Some(n),
+            Value::Choice(_) | Value::Switch(_) => None,
+        }
+    }
+}
+
+const TIMES: &[(&str, u64)] = &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000)];
+const FREQUENCIES: &[(&str, u64)] =
+    &[("Hz", 1), ("kHz", 1_000), ("MHz", 1_000_000), ("GHz", 1_000_000_000)];
+const SIZES: &[(&str, u64)] = &[
+    ("B", 1),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+];
+const RATES: &[(&str, u64)] =
+    &[("B/s", 1), ("KB/s", 1_000), ("MB/s", 1_000_000), ("GB/s", 1_000_000_000)];
+const CYCLES: &[(&str, u64)] = &[("cycles", 1), ("cycle", 1)];
+const BARE: &[(&str, u64)] = &[("", 1)];
+
+impl Kind {
+    /// The units that a number of this kind may carry, with what each stands for; empty for words.
+    fn units(self) -> &'static [(&'static str, u64)] {
+        match self {
+            Kind::Duration => TIMES,
+            Kind::Frequency => FREQUENCIES,
+            Kind::Bytes => SIZES,
+            Kind::Rate => RATES,
+            Kind::Cycles => CYCLES,
+            Kind::Count => BARE,
+            Kind::Choice(_) | Kind::Switch => &[],
+        }
+    }
+
+    /// Reads a value. The error says what is wrong with the text, to stand after "`KEY` is `TEXT`:".
+    pub fn parse(self, text: &str) -> Result<Value, String> {
+        let text = text.trim();
+        match self {
+            Kind::Choice(words) => {
+                let word = words.iter().find(|word| **word == text);
+                word.map(|word| Value::Choice(word)).ok_or(format!("allowed is {self}"))
+            }
+            Kind::Switch => match text {
+                "on" => Ok(Value::Switch(true)),
+                "off" => Ok(Value::Switch(false)),
+                _ => Err(format!("allowed is {self}")),
+            },
+            _ => self.parse_number(text).map(|number| self.value(number)),
+        }
+    }
+
+    fn parse_number(self, text: &str) -> Result<u64, String> {
+        let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+        let (number, unit) = (&text[..end], text[end..].trim_start());
+        if !number.contains(|c: char| c.is_ascii_digit()) {
+            return Err(format!("it must start with a number; allowed is {self}"));
+        }
+        let scale = self.units().iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale);
+        let scale = scale.ok_or_else(|| match unit {
+            "" => format!("the unit is missing; allowed is {self}"),
+            _ => format!("the unit {unit} does not fit; allowed is {self}"),
+        })?;
+        scaled(number, scale).ok_or_else(|| {
+            let smallest = self.units()[0].0;
+            match smallest {
+                "" => "it must be a whole number below 2^64".to_string(),
+                _ => format!("it must be a whole number of {smallest} below 2^64"),
+            }
+        })
+    }
+
+    fn value(self, number: u64) -> Value {
+        match self {
+            Kind::Duration => Value::Duration(Duration(number)),
+            Kind::Frequency => Value::Frequency(number),
+            Kind::Bytes => Value::Bytes(number),
+            Kind::Rate => Value::Rate(number),
+            Kind::Cycles => Value::Cycles(number),
+            Kind::Count => Value::Count(number),
+            Kind::Choice(_) | Kind::Switch => unreachable!("words have no number"),
+        }
+    }
+}
+
+/// Decimal `number` times `scale`, if that is a whole number that fits.
+fn scaled(number: &str, scale: u64) -> Option<u64> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let mut product = match whole {
+        "" => 0,
+        _ => u128::from(whole.parse::<u64>().ok()?) * u128::from(scale),
+    };
+    let fraction = fraction.trim_end_matches('0');
+    if !fraction.is_empty() {
+        let digits = u32::try_from(fraction.len()).ok().filter(|digits| *digits < 19)?;
+        let parts = u128::from(fraction.parse::<u64>().ok()?) * u128::from(scale);
+        let tenth = 10u128.pow(digits);
+        if parts % tenth != 0 {
+            return None;
+        }
+        product += parts / tenth;
+    }
+    u64::try_from(product).ok()
+}
+
+/// What is allowed, as the end of a sentence: "a duration (a number with ps, ns, us or ms)".
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Kind::Duration => "a duration",
+            Kind::Frequency => "a frequency",
+            Kind::Bytes => "a size",
+            Kind::Rate => "a rate",
+            Kind::Cycles => return write!(f, "a whole number of cycles, as in \"3 cycles\""),
+            Kind::Count => return write!(f, "a whole number without unit"),
+            Kind::Choice(words) => return write!(f, "{}", listed(words)),
+            Kind::Switch => return write!(f, "on or off"),
+        };
+        let units: Vec<&str> = self.units().iter().map(|(unit, _)| *unit).collect();
+        write!(f, "{name} (a number with {})", listed(&units))
+    }
+}
+
+/// `a, b or c`.
+pub(crate) fn listed(words: &[&str]) -> String {
+    match words {
+        [] => "nothing".to_string(),
+        [only] => only.to_string(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_exact() {
+        let ok = |kind: Kind, text: &str| kind.parse(text).map(|v| v.number().unwrap());
+        assert_eq!(ok(Kind::Duration, "40 ns"), Ok(40_000));
+        assert_eq!(ok(Kind::Duration, "0.1us"), Ok(100_000));
+        assert_eq!(ok(Kind::Duration, ".5 ns"), Ok(500));
+        assert_eq!(ok(Kind::Frequency, "78.125 MHz"), Ok(78_125_000));
+        assert_eq!(ok(Kind::Rate, "3.2 GB/s"), Ok(3_200_000_000));
+        assert_eq!(ok(Kind::Bytes, "384 KiB"), Ok(393_216));
+        assert_eq!(ok(Kind::Bytes, "1.50 KB"), Ok(1_500));
+        assert_eq!(ok(Kind::Cycles, "3 cycles"), Ok(3));
+        assert_eq!(ok(Kind::Count, "1274"), Ok(1274));
+        assert_eq!(Kind::Switch.parse("off"), Ok(Value::Switch(false)));
+        assert_eq!(Kind::Choice(&["mesh", "torus"]).parse("mesh"), Ok(Value::Choice("mesh")));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let wrong = |kind: Kind, text: &str| kind.parse(text).unwrap_err();
+        let times = "allowed is a duration (a number with ps, ns, us or ms)";
+        assert_eq!(wrong(Kind::Duration, "40"), format!("the unit is missing; {times}"));
+        assert_eq!(wrong(Kind::Duration, "40 MHz"), format!("the unit MHz does not fit; {times}"));
+        assert_eq!(wrong(Kind::Duration, "-1 ns"), format!("it must start with a number; {times}"));
+        assert_eq!(
+            wrong(Kind::Duration, "0.0005 ns"),
+            "it must be a whole number of ps below 2^64"
+        );
+        assert_eq!(wrong(Kind::Count, "1.5"), "it must be a whole number below 2^64");
+        assert_eq!(wrong(Kind::Count, "1.2.3"), "it must be a whole number below 2^64");
+        assert_eq!(
+            wrong(Kind::Count, "7 ns"),
+            "the unit ns does not fit; allowed is a whole number without unit"
+        );
+        assert_eq!(
+            wrong(Kind::Duration, "99999999999999999999 ms"),
+            "it must be a whole number of ps below 2^64"
+        );
+        assert_eq!(wrong(Kind::Switch, "yes"), "allowed is on or off");
+        assert_eq!(wrong(Kind::Choice(&["id", "i", "off"]), "d"), "allowed is id, i or off");
+    }
+}
