@@ -310,7 +310,7 @@ impl Rx {
         let contiguous = stream.gather_addr + stream.gather.len() as u64 == addr;
         if !stream.gather.is_empty() && (!contiguous || stream.gather.len() >= GATHER) {
             let (at, data) = (stream.gather_addr, &mut stream.gather);
-            fabric.posted.deposit(stream.written, at, data, ports);
+            fabric.posted.deposit(now.max(stream.written), at, data, ports);
         }
         if stream.gather.is_empty() {
             stream.gather_addr = addr;
@@ -334,7 +334,7 @@ impl Rx {
         }
         if !stream.gather.is_empty() {
             let (at, data) = (stream.gather_addr, &mut stream.gather);
-            fabric.posted.deposit(stream.written, at, data, ports);
+            fabric.posted.deposit(now.max(stream.written), at, data, ports);
         }
         let error = if stream.error { done::ERROR } else { 0 };
         let word = done::COMPLETE | u32::from(command.tag) | error;

@@ -243,9 +243,9 @@ impl Tx {
         let left = if header { PortalsHeader::SIZE as u32 } else { command.length };
         let region = Region { addr: addr.unwrap_or_default(), left, ahead: 0 };
         if header {
-            let start = self.bytes.len();
             taken.error = self.read_ahead(region.addr, left, ports).is_err();
-            taken.id = MessageId::of_header(&self.bytes[start..]).expect("64 bytes were read");
+            let header = &self.bytes[self.bytes.len() - PortalsHeader::SIZE..];
+            taken.id = MessageId::of_header(header).expect("64 bytes were read");
             ports.mark(now, taken.id, Mark::HeaderFetched);
         }
         self.taken.push_back(taken);
