@@ -1,1 +1,18 @@
-//! Placeholder.
+//! Programs as ranks: the seam to their processes.
+//!
+//! A program's process holds only the thin library of `libmpi_abi/`. It puts its MPI calls into a ring in shared
+//! memory and hands over when it needs an answer; on this side [`Process`] gives the calls out one by one, and
+//! [`agent`] runs them on the host's simulated timeline.
+
+mod channel;
+mod inspect;
+mod memory;
+mod process;
+mod spawn;
+mod watcher;
+
+pub use inspect::{inspect, InspectError, Kind};
+pub use memory::ProcessMemory;
+pub use process::{Callback, Demand, ExitStatus, Process};
+pub use spawn::{SpawnError, SpawnOptions, Stdin};
+pub use watcher::kill_all;

@@ -1,0 +1,173 @@
+//! The simulator's side of the memory that it shares with a rank's process. Layout: `abi/rank/channel.toml`.
+
+use abi::mpi::{ARGUMENTS_MAX, FINGERPRINT};
+use abi::rank::{self as layout, channel as at, record, turn};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Arguments of a callback.
+pub(crate) const CALLBACK_ARGUMENTS: usize = 6;
+
+const SIZE: usize = layout::CHANNEL_SIZE as usize;
+const RECORD_ARGUMENTS: usize = (layout::Record::SIZE - record::ARGUMENTS) / 8;
+const _: () = assert!(ARGUMENTS_MAX <= RECORD_ARGUMENTS, "a call fits in a record");
+
+/// The mapped channel of one rank.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    base: *mut u8,
+}
+
+// SAFETY: all accesses go through atomics or, for records, are ordered by the atomics of the ring.
+unsafe impl Send for Channel {}
+// SAFETY: as above.
+unsafe impl Sync for Channel {}
+
+/// A record as it stood in the ring.
+pub(crate) struct Record {
+    pub kind: u16,
+    pub function: u16,
+    pub arguments: [u64; RECORD_ARGUMENTS],
+}
+
+impl Channel {
+    /// A new channel, and the memory file that the process inherits (closed on exec unless told otherwise).
+    pub fn new(rank: u32, size: u32) -> io::Result<(Channel, OwnedFd)> {
+        // SAFETY: the name is a C string; the descriptor is new and nobody else's.
+        let fd = unsafe { libc::memfd_create(c"sunstar-rank".as_ptr(), libc::MFD_CLOEXEC) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: just opened, owned by nobody else.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        // SAFETY: sets the size of our own file.
+        if unsafe { libc::ftruncate(fd.as_raw_fd(), SIZE as libc::off_t) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a fresh shared mapping of our own file, at an address that the kernel chooses.
+        let base = unsafe {
+            libc::mmap(std::ptr::null_mut(), SIZE, protection, libc::MAP_SHARED, fd.as_raw_fd(), 0)
+        };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let channel = Channel { base: base.cast() };
+        channel.word(at::FINGERPRINT).store(FINGERPRINT, Ordering::Relaxed);
+        channel.word(at::RANK).store(rank, Ordering::Relaxed);
+        channel.word(at::SIZE).store(size, Ordering::Relaxed);
+        Ok((channel, fd))
+    }
+
+    fn word(&self, offset: usize) -> &AtomicU32 {
+        assert!(offset % 4 == 0 && offset + 4 <= SIZE);
+        // SAFETY: aligned and inside of the mapping, which lives as long as `self`; the other side also
+        // accesses it atomically or while it alone has the turn.
+        unsafe { AtomicU32::from_ptr(self.base.add(offset).cast()) }
+    }
+
+    fn long(&self, offset: usize) -> &AtomicU64 {
+        assert!(offset % 8 == 0 && offset + 8 <= SIZE);
+        // SAFETY: as in `word`.
+        unsafe { AtomicU64::from_ptr(self.base.add(offset).cast()) }
+    }
+
+    /// Who may go on: a value of `abi::rank::turn`.
+    pub fn turn(&self) -> u32 {
+        self.word(at::TURN).load(Ordering::Acquire)
+    }
+
+    /// The rank's `abi::rank::state` bits.
+    pub fn state(&self) -> u32 {
+        self.word(at::STATE).load(Ordering::Acquire)
+    }
+
+    /// Sleeps while the process has the turn; may return early. False if `patience` ran out.
+    pub fn wait_for_turn(&self, patience: Option<Duration>) -> bool {
+        let limit = patience.map(|patience| libc::timespec {
+            tv_sec: patience.as_secs() as libc::time_t,
+            tv_nsec: patience.subsec_nanos().into(),
+        });
+        let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        let word = self.word(at::TURN).as_ptr();
+        // SAFETY: the word outlives the call, and so does the time limit.
+        let result =
+            unsafe { libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAIT, turn::PROCESS, limit) };
+        result == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ETIMEDOUT)
+    }
+
+    /// Takes the oldest record out of the ring, if there is one. Only while the simulator has the turn.
+    pub fn take(&self) -> Option<Record> {
+        let tail = self.word(at::TAIL).load(Ordering::Relaxed);
+        if tail == self.word(at::HEAD).load(Ordering::Acquire) {
+            return None;
+        }
+        let slot = (tail % layout::RECORD_COUNT) as usize;
+        let base = layout::RECORDS as usize + slot * layout::Record::SIZE;
+        let first = self.word(base).load(Ordering::Relaxed);
+        let mut arguments = [0; RECORD_ARGUMENTS];
+        for (i, argument) in arguments.iter_mut().enumerate() {
+            *argument = self.long(base + record::ARGUMENTS + 8 * i).load(Ordering::Relaxed);
+        }
+        self.word(at::TAIL).store(tail.wrapping_add(1), Ordering::Release);
+        Some(Record { kind: (first >> 16) as u16, function: first as u16, arguments })
+    }
+
+    /// Writes the simulated time that comes with the next answer, in picoseconds.
+    pub fn set_time(&self, time: u64) {
+        self.long(at::TIME).store(time, Ordering::Relaxed);
+    }
+
+    /// Answers RETURN and gives the turn to the process.
+    pub fn answer(&self, code: i32) {
+        self.word(at::ANSWER).store(layout::answer::RETURN, Ordering::Relaxed);
+        self.word(at::CODE).store(code as u32, Ordering::Relaxed);
+        self.yield_turn();
+    }
+
+    /// Answers CALLBACK and gives the turn to the process.
+    pub fn answer_callback(
+        &self,
+        function: u64,
+        arguments: &[u64; CALLBACK_ARGUMENTS],
+        indirect: u32,
+    ) {
+        self.word(at::ANSWER).store(layout::answer::CALLBACK, Ordering::Relaxed);
+        self.word(at::INDIRECT).store(indirect, Ordering::Relaxed);
+        self.long(at::FUNCTION).store(function, Ordering::Relaxed);
+        for (i, argument) in arguments.iter().enumerate() {
+            self.long(at::ARGUMENTS + 8 * i).store(*argument, Ordering::Relaxed);
+        }
+        self.yield_turn();
+    }
+
+    /// Gives the turn to the process, unless that is dead.
+    pub fn yield_turn(&self) {
+        let word = self.word(at::TURN);
+        let (from, to) = (turn::SIMULATOR, turn::PROCESS);
+        if word.compare_exchange(from, to, Ordering::Release, Ordering::Relaxed).is_ok() {
+            self.wake();
+        }
+    }
+
+    /// The process has ended: whoever waits for it goes on.
+    pub fn declare_dead(&self) {
+        self.word(at::TURN).store(turn::DEAD, Ordering::Release);
+        self.wake();
+    }
+
+    fn wake(&self) {
+        let word = self.word(at::TURN).as_ptr();
+        // SAFETY: the word outlives the call.
+        unsafe { libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAKE, 1) };
+    }
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping; every reference into it is bounded by `self`.
+        unsafe { libc::munmap(self.base.cast(), SIZE) };
+    }
+}

@@ -1,0 +1,98 @@
+//! Is a file a program that can be run as a rank? One sentence says why not.
+
+use object::elf;
+use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
+use object::Endianness;
+use std::io;
+use std::path::{Path, PathBuf};
+
+const LIBRARY: &str = "libmpi_abi.so.1";
+
+/// What a program is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It links the library of the MPI 5.0 ABI.
+    Mpi,
+}
+
+/// Why a file cannot be run as a rank.
+#[derive(Debug, thiserror::Error)]
+pub enum InspectError {
+    /// It cannot be read.
+    #[error("cannot read {0}: {1}")]
+    Read(PathBuf, io::Error),
+    /// It may not be executed.
+    #[error("{0} is not executable: chmod +x it, or name the program itself")]
+    NotExecutable(PathBuf),
+    /// It is no program for this machine.
+    #[error("{0} is not an MPI program of the MPI 5.0 ABI: {1}")]
+    NotMpi(PathBuf, String),
+}
+
+/// Looks at the program.
+pub fn inspect(path: &Path) -> Result<Kind, InspectError> {
+    let unreadable = |error| InspectError::Read(path.into(), error);
+    let facts = std::fs::metadata(path).map_err(unreadable)?;
+    if facts.is_dir() {
+        return Err(not_mpi(path, "it is a folder"));
+    }
+    let data = std::fs::read(path).map_err(unreadable)?;
+    if data.starts_with(b"#!") {
+        return Err(not_mpi(path, "it is a script; name the program that it starts"));
+    }
+    let needed = needed(&data).map_err(|why| not_mpi(path, why))?;
+    if !needed.iter().any(|name| name == LIBRARY) {
+        return Err(not_mpi(path, wrong_library(&needed)));
+    }
+    use std::os::unix::fs::PermissionsExt;
+    if facts.permissions().mode() & 0o111 == 0 {
+        return Err(InspectError::NotExecutable(path.into()));
+    }
+    Ok(Kind::Mpi)
+}
+
+fn not_mpi(path: &Path, why: impl Into<String>) -> InspectError {
+    InspectError::NotMpi(path.into(), why.into())
+}
+
+fn wrong_library(needed: &[String]) -> String {
+    match needed.iter().find(|name| name.starts_with("libmpi")) {
+        Some(other) => format!(
+            "it needs {other}, another implementation's own library; build it with `sunstar cc`"
+        ),
+        None => format!("it does not need {LIBRARY}; build it with `sunstar cc`"),
+    }
+}
+
+/// Names of the shared libraries that a program for this machine needs.
+fn needed(data: &[u8]) -> Result<Vec<String>, String> {
+    if !data.starts_with(&elf::ELFMAG) {
+        return Err("it is not an executable file".into());
+    }
+    let machine = if cfg!(target_arch = "aarch64") { elf::EM_AARCH64 } else { elf::EM_X86_64 };
+    let foreign = || format!("it is a program for another machine than {}", std::env::consts::ARCH);
+    let file = ElfFile64::<Endianness>::parse(data).map_err(|_| foreign())?;
+    let (header, endian) = (file.elf_header(), file.endian());
+    if header.e_machine(endian) != machine {
+        return Err(foreign());
+    }
+    if ![elf::ET_EXEC, elf::ET_DYN].contains(&header.e_type(endian)) {
+        return Err("it is an object file; link it with `sunstar cc`".into());
+    }
+    let damaged = |error: object::Error| format!("the file is damaged ({error})");
+    let segments = header.program_headers(endian, data).map_err(damaged)?;
+    if !segments.iter().any(|segment| segment.p_type(endian) == elf::PT_INTERP) {
+        return Err("it is linked statically or is a shared library".into());
+    }
+    let sections = header.sections(endian, data).map_err(damaged)?;
+    let Some((dynamic, strings)) = sections.dynamic(endian, data).map_err(damaged)? else {
+        return Err("it is linked statically".into());
+    };
+    let strings = sections.strings(endian, data, strings).map_err(damaged)?;
+    let mut names = Vec::new();
+    for entry in dynamic.iter().filter(|entry| entry.tag32(endian) == Some(elf::DT_NEEDED)) {
+        let name = entry.string(endian, strings).map_err(damaged)?;
+        names.push(String::from_utf8_lossy(name).into_owned());
+    }
+    Ok(names)
+}

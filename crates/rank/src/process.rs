@@ -1,0 +1,298 @@
+//! A rank's process: what it demands, and the answers.
+
+use crate::channel::{Channel, CALLBACK_ARGUMENTS};
+use crate::memory::ProcessMemory;
+use crate::spawn::{self, SpawnError, SpawnOptions};
+use crate::watcher::{self, Watcher};
+use abi::mpi::{Function, ARGUMENTS_MAX};
+use abi::rank::{record_kind, state, turn};
+use des::{Duration, Time};
+use std::fmt;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+
+/// A process that runs a rank. Dropping it kills it.
+#[derive(Debug)]
+pub struct Process {
+    pid: libc::pid_t,
+    pidfd: Arc<OwnedFd>,
+    channel: Arc<Channel>,
+    /// What the watcher knows it by.
+    watch: Option<u64>,
+    gone: Arc<AtomicBool>,
+    /// How it ended, once it was waited for.
+    ended: Option<ExitStatus>,
+}
+
+/// What a process demands. All but `Exited` and posted calls must be answered before the next one is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Demand {
+    /// An MPI call.
+    Call {
+        /// The function.
+        function: Function,
+        /// Its raw C arguments: pointers and handles as they are, integers sign-extended to 64 bits.
+        args: [u64; ARGUMENTS_MAX],
+        /// The process does not wait: give no answer.
+        posted: bool,
+    },
+    /// The time is asked for: [`Process::reply_with_time`].
+    Clock,
+    /// The program sleeps: let simulated time pass, then [`Process::reply_with_time`].
+    Sleep(Duration),
+    /// A callback has returned; the call during which it was started still waits for its answer.
+    CallbackReturned {
+        /// Its result register: use as many bits as its result type has.
+        result: u64,
+        /// Its arguments as it left them: what it has stored through an indirect one stands there.
+        arguments: [u64; CALLBACK_ARGUMENTS],
+    },
+    /// The process has ended. Calls that it had posted and nobody had asked for are lost with it.
+    Exited(ExitStatus),
+}
+
+/// How a process ended, and how far its rank had come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExitStatus {
+    /// Exit code, if it was not killed.
+    pub code: Option<i32>,
+    /// Signal that killed it.
+    pub signal: Option<i32>,
+    /// `MPI_Init` had returned.
+    pub initialized: bool,
+    /// `MPI_Finalize` had returned.
+    pub finalized: bool,
+}
+
+/// A function of the program that is to run in its process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Callback {
+    /// Its address, or an `abi::rank::service`.
+    pub function: u64,
+    /// Its arguments.
+    pub arguments: [u64; CALLBACK_ARGUMENTS],
+    /// Bit `i` set: not argument `i` is passed, but the address of a word that holds it.
+    pub indirect: u32,
+}
+
+impl Callback {
+    /// A user's reduction function on `len` elements.
+    pub fn operation(
+        function: u64,
+        invec: u64,
+        inoutvec: u64,
+        len: u64,
+        datatype: u64,
+    ) -> Callback {
+        Callback { function, arguments: [invec, inoutvec, len, datatype, 0, 0], indirect: 0b1100 }
+    }
+
+    /// Allocates `len` bytes of the program's own memory; the result is the address, 0 if there is none.
+    pub fn allocate(len: u64) -> Callback {
+        let function = abi::rank::service::ALLOCATE;
+        Callback { function, arguments: [len, 0, 0, 0, 0, 0], indirect: 0 }
+    }
+
+    /// Gives allocated memory back.
+    pub fn release(address: u64) -> Callback {
+        let function = abi::rank::service::RELEASE;
+        Callback { function, arguments: [address, 0, 0, 0, 0, 0], indirect: 0 }
+    }
+}
+
+impl fmt::Display for ExitStatus {
+    /// As a sentence's end: `exited with code 3`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.code, self.signal) {
+            (_, Some(signal)) => write!(f, "was killed by {}", signal_name(signal)),
+            (Some(code), None) => write!(f, "exited with code {code}"),
+            (None, None) => f.write_str("ended"),
+        }
+    }
+}
+
+impl Process {
+    /// Starts the program. It runs until it demands something, whether asked or not.
+    ///
+    /// The process dies with the thread that calls this, so that nothing outlives the simulator: call it from
+    /// a thread that lives as long as the process is wanted.
+    pub fn spawn(options: &SpawnOptions) -> Result<Process, SpawnError> {
+        let (channel, memory) =
+            Channel::new(options.rank, options.size).map_err(SpawnError::channel)?;
+        let channel = Arc::new(channel);
+        let watcher = Watcher::get().map_err(SpawnError::channel)?;
+        let child = spawn::start(options, &memory)?;
+        let pidfd = Arc::new(child.pidfd);
+        let watched = watcher.watch(pidfd.clone(), channel.clone());
+        let mut process = Process {
+            pid: child.pid,
+            pidfd,
+            channel,
+            watch: None,
+            gone: Arc::default(),
+            ended: None,
+        };
+        // On failure the process is dropped here, which kills it.
+        process.watch = Some(watched.map_err(SpawnError::channel)?);
+        Ok(process)
+    }
+
+    /// Its number in the operating system.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// Its memory.
+    pub fn memory(&self) -> ProcessMemory {
+        ProcessMemory { pid: self.pid, gone: self.gone.clone() }
+    }
+
+    /// Blocks until the process demands something or ends.
+    #[allow(clippy::should_implement_trait)] // No iterator: most demands need an answer in between.
+    pub fn next(&mut self) -> Demand {
+        self.next_within(None).expect("patience without a limit does not run out")
+    }
+
+    /// Like [`Process::next`]; `None` if the program has computed for `patience` of real time.
+    pub fn next_within(&mut self, patience: Option<std::time::Duration>) -> Option<Demand> {
+        loop {
+            match self.channel.turn() {
+                turn::DEAD => return Some(Demand::Exited(self.wait())),
+                turn::SIMULATOR => match self.channel.take() {
+                    Some(record) => return Some(self.demand(&record)),
+                    // It only handed over because the ring was full.
+                    None => self.channel.yield_turn(),
+                },
+                _ => {
+                    if !self.channel.wait_for_turn(patience) {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
+    fn demand(&mut self, record: &crate::channel::Record) -> Demand {
+        let arguments = &record.arguments;
+        let posted = record.kind == record_kind::POSTED;
+        match record.kind {
+            record_kind::CLOCK => Demand::Clock,
+            record_kind::SLEEP => Demand::Sleep(Duration(arguments[0])),
+            record_kind::RETURNED => Demand::CallbackReturned {
+                result: arguments[0],
+                arguments: std::array::from_fn(|i| arguments[i + 1]),
+            },
+            record_kind::POSTED | record_kind::CALL => match Function::from_id(record.function) {
+                Some(function) => {
+                    let args = std::array::from_fn(|i| arguments[i]);
+                    Demand::Call { function, args, posted }
+                }
+                None => self.end_corrupt(),
+            },
+            _ => self.end_corrupt(),
+        }
+    }
+
+    /// Only a program that overwrites its library's memory gets here: to us it has crashed.
+    fn end_corrupt(&mut self) -> Demand {
+        self.kill();
+        Demand::Exited(self.wait())
+    }
+
+    /// Answers a call with an MPI error code. `now` is what a clock tells that cannot ask (in a signal handler).
+    pub fn reply(&mut self, code: i32, now: Time) {
+        self.channel.set_time(now.0);
+        self.channel.answer(code);
+    }
+
+    /// Answers `Clock` and `Sleep`.
+    pub fn reply_with_time(&mut self, now: Time) {
+        self.reply(0, now);
+    }
+
+    /// Lets the process run a function before the call that waits gets its answer. Ask for demands then: calls
+    /// that the function makes, which are answered as always, and at last `CallbackReturned`.
+    pub fn start_callback(&mut self, callback: &Callback, now: Time) {
+        let Callback { function, arguments, indirect } = callback;
+        self.channel.set_time(now.0);
+        self.channel.answer_callback(*function, arguments, *indirect);
+    }
+
+    /// Runs a function that makes no MPI calls: its result and arguments. `Err` holds what came instead.
+    pub fn callback(
+        &mut self,
+        callback: &Callback,
+        now: Time,
+    ) -> Result<(u64, [u64; CALLBACK_ARGUMENTS]), Demand> {
+        self.start_callback(callback, now);
+        loop {
+            match self.next() {
+                Demand::CallbackReturned { result, arguments } => return Ok((result, arguments)),
+                // A function may look at the clock: no time passes in it.
+                Demand::Clock | Demand::Sleep(_) => self.reply_with_time(now),
+                other => return Err(other),
+            }
+        }
+    }
+
+    /// Kills the process at once; nothing happens if it has ended. [`Process::next`] then says how.
+    pub fn kill(&self) {
+        watcher::kill(&self.pidfd);
+    }
+
+    fn wait(&mut self) -> ExitStatus {
+        if let Some(status) = self.ended {
+            return status;
+        }
+        let mut status = 0;
+        // SAFETY: waits for our own child, once; the status outlives the call.
+        while unsafe { libc::waitpid(self.pid, &raw mut status, 0) } < 0 {
+            if std::io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
+                break;
+            }
+        }
+        self.gone.store(true, Ordering::Relaxed);
+        let exited = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
+        let signal = libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status));
+        let state = self.channel.state();
+        let ended = ExitStatus {
+            code: exited,
+            signal,
+            initialized: state & state::INITIALIZED != 0,
+            finalized: state & state::FINALIZED != 0,
+        };
+        self.ended = Some(ended);
+        ended
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if self.ended.is_none() {
+            self.kill();
+            self.wait();
+        }
+        if let (Some(id), Ok(watcher)) = (self.watch, Watcher::get()) {
+            watcher.forget(id);
+        }
+    }
+}
+
+/// `SIGSEGV (segmentation fault)`.
+fn signal_name(signal: i32) -> String {
+    let (name, meaning) = match signal {
+        libc::SIGABRT => ("SIGABRT", "it called abort"),
+        libc::SIGBUS => ("SIGBUS", "a bad memory access"),
+        libc::SIGFPE => ("SIGFPE", "an arithmetic error"),
+        libc::SIGHUP => ("SIGHUP", "hang-up"),
+        libc::SIGILL => ("SIGILL", "an illegal instruction"),
+        libc::SIGINT => ("SIGINT", "interrupted"),
+        libc::SIGKILL => ("SIGKILL", "killed, perhaps for want of memory"),
+        libc::SIGPIPE => ("SIGPIPE", "nobody read its output"),
+        libc::SIGSEGV => ("SIGSEGV", "an access to memory that it does not have"),
+        libc::SIGTERM => ("SIGTERM", "terminated"),
+        _ => return format!("signal {signal}"),
+    };
+    format!("{name} ({meaning})")
+}

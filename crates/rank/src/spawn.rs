@@ -1,0 +1,278 @@
+//! Starts a rank's process: cheaply, with everything in place before its first instruction.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// Name of the thin library.
+const LIBRARY: &str = "libmpi_abi.so.1";
+/// The child needs little stack: it only makes system calls.
+const STACK_SIZE: usize = 64 << 10;
+/// Largest standard signal: real-time signals are nobody's here.
+const LAST_SIGNAL: i32 = 31;
+
+/// What standard input a rank reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stdin {
+    /// None: it reads an end of file at once.
+    #[default]
+    Null,
+    /// The simulator's, as rank 0 under `mpirun`. If that is a terminal, the process stays in the simulator's
+    /// process group, so that it may read it, and leaves Ctrl-C to the simulator.
+    Inherit,
+}
+
+/// What a rank's process is.
+#[derive(Clone, Debug, Default)]
+pub struct SpawnOptions {
+    /// The executable: a path, not a name to be searched for.
+    pub program: PathBuf,
+    /// Its arguments, without its name.
+    pub args: Vec<OsString>,
+    /// Variables added to the simulator's environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// Rank in `MPI_COMM_WORLD`.
+    pub rank: u32,
+    /// Size of `MPI_COMM_WORLD`.
+    pub size: u32,
+    /// Folder that holds `libmpi_abi.so.1`.
+    pub library_dir: PathBuf,
+    /// What it reads.
+    pub stdin: Stdin,
+    /// Keep it on the processor on which the calling thread runs now: a hand-over is then cheapest.
+    pub pin: bool,
+    /// Leave address randomisation on: to show that nothing depends on addresses.
+    pub randomize: bool,
+}
+
+/// Why a process could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnError {
+    /// The system refuses memory or descriptors for the channel.
+    #[error("cannot make the channel to a rank: {0}")]
+    Channel(io::Error),
+    /// The thin library is not there.
+    #[error("{0} is missing: run `make`")]
+    Library(PathBuf),
+    /// The system refuses a process.
+    #[error("cannot start a process for {0}: {1}")]
+    Process(PathBuf, io::Error),
+    /// The program cannot be executed.
+    #[error("cannot execute {0}: {1}")]
+    Execute(PathBuf, io::Error),
+    /// A path, argument or variable holds a zero byte.
+    #[error("an argument of {0} holds a zero byte")]
+    ZeroByte(PathBuf),
+}
+
+impl SpawnError {
+    pub(crate) fn channel(error: io::Error) -> SpawnError {
+        SpawnError::Channel(error)
+    }
+}
+
+pub(crate) struct Child {
+    pub pid: libc::pid_t,
+    pub pidfd: OwnedFd,
+}
+
+/// Everything that the child needs, prepared by the parent: between its birth and `execve` the child shares the
+/// parent's memory, so it only reads this and makes system calls.
+struct Plan {
+    program: CString,
+    argv: Vec<*const libc::c_char>,
+    envp: Vec<*const libc::c_char>,
+    memory: RawFd,
+    null: Option<RawFd>,
+    /// Ctrl-C at a terminal reaches only the simulator, which then ends its ranks.
+    own_group: bool,
+    parent: libc::pid_t,
+    /// The processor to stay on.
+    cpu: Option<libc::c_int>,
+    randomize: bool,
+    /// Signals that were blocked before the parent blocked all.
+    mask: libc::sigset_t,
+    /// Set by the child if it could not be executed.
+    error: i32,
+}
+
+/// Starts the program; `memory` is its end of the channel.
+pub(crate) fn start(options: &SpawnOptions, memory: &OwnedFd) -> Result<Child, SpawnError> {
+    let library = options.library_dir.join(LIBRARY);
+    if !library.is_file() {
+        return Err(SpawnError::Library(library));
+    }
+    let c_string = |text: &OsStr| {
+        let zero = |_| SpawnError::ZeroByte(options.program.clone());
+        CString::new(text.as_bytes()).map_err(zero)
+    };
+    let mut arguments = vec![c_string(options.program.as_os_str())?];
+    for argument in &options.args {
+        arguments.push(c_string(argument)?);
+    }
+    let environment = environment(options, &library, memory.as_raw_fd())
+        .iter()
+        .map(|entry| c_string(entry))
+        .collect::<Result<Vec<_>, _>>()?;
+    let process = |error| SpawnError::Process(options.program.clone(), error);
+    let null = match options.stdin {
+        Stdin::Inherit => None,
+        Stdin::Null => Some(std::fs::File::open("/dev/null").map_err(process)?),
+    };
+    let mut plan = Plan {
+        program: c_string(options.program.as_os_str())?,
+        argv: pointers(&arguments),
+        envp: pointers(&environment),
+        memory: memory.as_raw_fd(),
+        null: null.as_ref().map(AsRawFd::as_raw_fd),
+        own_group: null.is_some() || !std::io::IsTerminal::is_terminal(&io::stdin()),
+        parent: std::process::id() as libc::pid_t,
+        // SAFETY: takes nothing and touches no memory.
+        cpu: options.pin.then(|| unsafe { libc::sched_getcpu() }).filter(|cpu| *cpu >= 0),
+        randomize: options.randomize,
+        // SAFETY: a signal set is plain data; it is filled before it is used.
+        mask: unsafe { std::mem::zeroed() },
+        error: 0,
+    };
+    let child = clone(&mut plan).map_err(process)?;
+    if plan.error != 0 {
+        let mut status = 0;
+        // SAFETY: reaps our own child, which has just ended.
+        unsafe { libc::waitpid(child.pid, &raw mut status, 0) };
+        let error = io::Error::from_raw_os_error(plan.error);
+        return Err(SpawnError::Execute(options.program.clone(), error));
+    }
+    Ok(child)
+}
+
+/// The simulator's environment, with what makes the program load our library and find its channel.
+fn environment(options: &SpawnOptions, library: &Path, memory: RawFd) -> Vec<OsString> {
+    let mut variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let set = |variables: &mut Vec<(OsString, OsString)>, name: &OsStr, value: OsString| {
+        variables.retain(|(other, _)| other != name);
+        variables.push((name.into(), value));
+    };
+    for (name, value) in &options.env {
+        set(&mut variables, name, value.clone());
+    }
+    let with = |first: &OsStr, variables: &[(OsString, OsString)], name: &str| {
+        let mut value = first.to_os_string();
+        if let Some((_, old)) = variables.iter().find(|(n, v)| n == name && !v.is_empty()) {
+            value.push(":");
+            value.push(old);
+        }
+        value
+    };
+    // Loaded before all others, our library is the one that is meant by its name, whatever paths the program
+    // has built in. A list cannot hold a path with a blank or a colon: then the name alone must do.
+    let plain = !library.as_os_str().as_bytes().iter().any(|byte| b" :".contains(byte));
+    let first = if plain { library.as_os_str() } else { OsStr::new(LIBRARY) };
+    let preload = with(first, &variables, "LD_PRELOAD");
+    set(&mut variables, OsStr::new("LD_PRELOAD"), preload);
+    let paths = with(options.library_dir.as_os_str(), &variables, "LD_LIBRARY_PATH");
+    set(&mut variables, OsStr::new("LD_LIBRARY_PATH"), paths);
+    set(&mut variables, OsStr::new("SUNSTAR_RANK_FD"), memory.to_string().into());
+    let entry = |(name, value): (OsString, OsString)| {
+        let mut bytes = name.into_vec();
+        bytes.push(b'=');
+        bytes.extend(value.into_vec());
+        OsString::from_vec(bytes)
+    };
+    variables.into_iter().map(entry).collect()
+}
+
+fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {
+    strings.iter().map(|s| s.as_ptr()).chain([std::ptr::null()]).collect()
+}
+
+/// Makes the child. The parent sleeps until the child has executed the program or failed, and the two share
+/// memory until then: no page tables are copied, however large the simulator is.
+fn clone(plan: &mut Plan) -> io::Result<Child> {
+    let mut stack = vec![0u8; STACK_SIZE];
+    // SAFETY: the end of our own allocation, aligned as the calling convention wants.
+    let top = unsafe { stack.as_mut_ptr().add(STACK_SIZE & !15) };
+    let top = (top as usize & !15) as *mut libc::c_void;
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
+    let mut pidfd: RawFd = -1;
+    // SAFETY: a signal set is plain data.
+    let mut all: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: fills the set; blocks all signals in this thread, so that no handler runs in the child while it
+    // shares our memory; the old mask goes to the plan and is restored below.
+    unsafe {
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, &raw mut plan.mask);
+    }
+    let argument = std::ptr::from_mut(plan).cast();
+    // SAFETY: the child runs `child` on its own stack while this thread sleeps; all that it touches outlives
+    // it. The descriptor is stored before this call returns.
+    let pid = unsafe { libc::clone(child, top, flags, argument, &raw mut pidfd) };
+    let error = io::Error::last_os_error();
+    // SAFETY: restores the mask saved above.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const plan.mask, std::ptr::null_mut()) };
+    if pid < 0 {
+        return Err(error);
+    }
+    // SAFETY: the kernel has just opened it for us.
+    Ok(Child { pid, pidfd: unsafe { OwnedFd::from_raw_fd(pidfd) } })
+}
+
+/// What the child does. It shares the parent's memory: only system calls, no allocation, no locks.
+extern "C" fn child(plan: *mut libc::c_void) -> libc::c_int {
+    let plan = plan.cast::<Plan>();
+    // SAFETY: the parent sleeps and its plan is alive; nothing else refers to it.
+    let plan = unsafe { &mut *plan };
+    // SAFETY: system calls on our own descriptors and plain data; after them only `execve` or `_exit`.
+    unsafe {
+        default_signals();
+        if plan.own_group {
+            libc::setpgid(0, 0);
+        } else {
+            libc::signal(libc::SIGINT, libc::SIG_IGN);
+        }
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() != plan.parent {
+            libc::_exit(1); // The simulator died before we asked to die with it.
+        }
+        if !plan.randomize {
+            // Where the system forbids this, addresses differ from run to run; nothing depends on them.
+            let old = libc::personality(0xFFFF_FFFF);
+            libc::personality(old as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+        }
+        if let Some(cpu) = plan.cpu {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            libc::CPU_SET(cpu as usize, &mut set);
+            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
+        }
+        if let Some(null) = plan.null {
+            libc::dup2(null, 0);
+        }
+        // Nothing but standard streams and the channel goes to the program.
+        let close_on_exec = 4; // CLOSE_RANGE_CLOEXEC
+        libc::syscall(libc::SYS_close_range, 3, u32::MAX, close_on_exec);
+        libc::fcntl(plan.memory, libc::F_SETFD, 0);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const plan.mask, std::ptr::null_mut());
+        libc::execve(plan.program.as_ptr(), plan.argv.as_ptr(), plan.envp.as_ptr());
+        plan.error = *libc::__errno_location();
+        libc::_exit(127)
+    }
+}
+
+/// Handlers of the simulator are not the program's: default actions again, but what the user ignores (as under
+/// `nohup`) stays ignored. The Rust runtime ignores SIGPIPE, the program shall not.
+///
+/// # Safety
+/// Only in the child: it changes what signals do to the process.
+unsafe fn default_signals() {
+    for signal in 1..=LAST_SIGNAL {
+        // SAFETY: plain data; a refused signal (SIGKILL) is left alone.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &raw mut action);
+            if action.sa_sigaction != libc::SIG_IGN || signal == libc::SIGPIPE {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Notices the death of ranks at once: one thread sleeps on the process descriptors of all of them.
+
+use crate::channel::Channel;
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+static WATCHER: OnceLock<Watcher> = OnceLock::new();
+
+/// One for the whole simulator.
+pub(crate) struct Watcher {
+    epoll: OwnedFd,
+    watched: Mutex<Registry>,
+}
+
+#[derive(Default)]
+struct Registry {
+    next_id: u64,
+    processes: BTreeMap<u64, Watched>,
+}
+
+struct Watched {
+    pidfd: Arc<OwnedFd>,
+    channel: Arc<Channel>,
+}
+
+/// Kills all ranks that live. May be called by any thread at any time, not by a signal handler itself.
+pub fn kill_all() {
+    let Some(watcher) = WATCHER.get() else { return };
+    for watched in watcher.lock().processes.values() {
+        kill(&watched.pidfd);
+    }
+}
+
+/// Kills the process; nothing happens if it has ended.
+pub(crate) fn kill(pidfd: &OwnedFd) {
+    // SAFETY: a process descriptor names one process for ever, so nobody else can be hit.
+    unsafe {
+        let none = std::ptr::null::<libc::siginfo_t>();
+        libc::syscall(libc::SYS_pidfd_send_signal, pidfd.as_raw_fd(), libc::SIGKILL, none, 0);
+    }
+}
+
+impl Watcher {
+    /// The watcher; the first call starts its thread.
+    pub fn get() -> io::Result<&'static Watcher> {
+        if let Some(watcher) = WATCHER.get() {
+            return Ok(watcher);
+        }
+        // SAFETY: a new descriptor that nobody else owns, if there is one.
+        let epoll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+        if epoll < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: just opened.
+        let epoll = unsafe { OwnedFd::from_raw_fd(epoll) };
+        let mut ours = false;
+        let watcher = WATCHER.get_or_init(|| {
+            ours = true;
+            Watcher { epoll, watched: Mutex::default() }
+        });
+        if ours {
+            std::thread::Builder::new()
+                .name("rank-watcher".into())
+                .stack_size(64 << 10)
+                .spawn(|| watcher.run())?;
+        }
+        Ok(watcher)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Registry> {
+        // The registry is whole between any two statements, so a panic elsewhere has not broken it.
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on the death of the process makes the channel dead. Returns what to [`Watcher::forget`].
+    pub fn watch(&self, pidfd: Arc<OwnedFd>, channel: Arc<Channel>) -> io::Result<u64> {
+        let mut registry = self.lock();
+        let id = registry.next_id;
+        registry.next_id += 1;
+        let events = (libc::EPOLLIN | libc::EPOLLONESHOT) as u32;
+        let mut event = libc::epoll_event { events, u64: id };
+        let (epoll, fd) = (self.epoll.as_raw_fd(), pidfd.as_raw_fd());
+        // SAFETY: both descriptors are open, the event outlives the call.
+        if unsafe { libc::epoll_ctl(epoll, libc::EPOLL_CTL_ADD, fd, &raw mut event) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        registry.processes.insert(id, Watched { pidfd, channel });
+        Ok(id)
+    }
+
+    /// Forgets a process; closing its descriptor also takes it out of the poll set.
+    pub fn forget(&self, id: u64) {
+        self.lock().processes.remove(&id);
+    }
+
+    fn run(&self) {
+        let mut events = [libc::epoll_event { events: 0, u64: 0 }; 64];
+        loop {
+            // SAFETY: room for as many events as said; the descriptor lives as long as the program.
+            let count =
+                unsafe { libc::epoll_wait(self.epoll.as_raw_fd(), events.as_mut_ptr(), 64, -1) };
+            let count = usize::try_from(count).unwrap_or(0); // interrupted: none
+            for event in &events[..count] {
+                let id = event.u64;
+                if let Some(watched) = self.lock().processes.get(&id) {
+                    watched.channel.declare_dead();
+                }
+            }
+        }
+    }
+}

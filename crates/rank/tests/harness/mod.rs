@@ -1,0 +1,119 @@
+//! Builds the thin library and small C programs, and starts them under a simulator that a test plays itself.
+#![allow(clippy::unwrap_used, dead_code)] // Helpers of tests; no test program uses all of them.
+
+use abi::mpi::Function;
+use des::Time;
+use rank::{Demand, ExitStatus, Process, SpawnOptions};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+fn crate_dir() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The folder of the library, built once a test program; it lies in cargo's own folder for such things.
+pub fn library_dir() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let name = std::env::current_exe().unwrap().file_name().unwrap().to_owned();
+        let build = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let status = Command::new("make")
+            .args(["-s", "-C"])
+            .arg(crate_dir().join("libmpi_abi"))
+            .arg(format!("BUILD={}", build.display()))
+            .status()
+            .unwrap();
+        assert!(status.success(), "the thin library builds");
+        build.join("lib")
+    })
+}
+
+/// A compiled C program; its folder lives as long as this.
+pub struct Program {
+    folder: tempfile::TempDir,
+}
+
+impl Program {
+    /// Compiles the body of `main` (with `argc`, `argv`), after `before`.
+    pub fn new(before: &str, body: &str) -> Program {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("program.c");
+        let text = format!(
+            "#define _GNU_SOURCE\n#include <mpi.h>\n#include <signal.h>\n#include <stdio.h>\n\
+             #include <stdlib.h>\n#include <string.h>\n#include <sys/time.h>\n#include <sys/wait.h>\n#include <time.h>\n\
+             #include <unistd.h>\n{before}\n\
+             int main(int argc, char **argv)\n{{\n(void)argc; (void)argv;\n{body}\nreturn 0;\n}}\n"
+        );
+        std::fs::write(&source, text).unwrap();
+        let run = Command::new("gcc")
+            .args(["-O1", "-g", "-Wall", "-Wno-unused", "-o"])
+            .arg(folder.path().join("program"))
+            .arg(&source)
+            .arg("-I")
+            .arg(crate_dir().join("../../include"))
+            .arg("-L")
+            .arg(library_dir())
+            .args(["-Wl,--no-as-needed", "-lmpi_abi"])
+            .output()
+            .unwrap();
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        Program { folder }
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join("program")
+    }
+
+    pub fn options(&self) -> SpawnOptions {
+        SpawnOptions {
+            program: self.path(),
+            rank: 3,
+            size: 5,
+            library_dir: library_dir().into(),
+            ..SpawnOptions::default()
+        }
+    }
+
+    pub fn spawn(&self) -> Process {
+        Process::spawn(&self.options()).unwrap()
+    }
+}
+
+/// Answers success to everything at a clock that advances by a microsecond a demand, and shows all calls (with
+/// their arguments, and whether posted) to `see`, whose result is the answer.
+pub fn play(
+    process: &mut Process,
+    mut see: impl FnMut(&mut Process, Function, &[u64], bool) -> i32,
+) -> ExitStatus {
+    let mut now = Time(0);
+    loop {
+        now = Time(now.0 + 1_000_000);
+        match process.next() {
+            Demand::Call { function, args, posted } => {
+                let code = see(process, function, &args[..function.arguments()], posted);
+                if !posted {
+                    process.reply(code, now);
+                }
+            }
+            Demand::Clock => process.reply_with_time(now),
+            Demand::Sleep(time) => {
+                now = now + time;
+                process.reply_with_time(now);
+            }
+            Demand::Exited(status) => return status,
+            other => panic!("unexpected {other:?}"),
+        }
+    }
+}
+
+/// Plays a run in which every call succeeds; the names of the calls and the end.
+pub fn run(program: &Program) -> (Vec<&'static str>, ExitStatus) {
+    let mut names = Vec::new();
+    let mut process = program.spawn();
+    let status = play(&mut process, |_, function, _, _| {
+        names.push(function.name());
+        0
+    });
+    (names, status)
+}

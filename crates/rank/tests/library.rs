@@ -1,0 +1,121 @@
+//! What the thin library exports, and what kinds of files are told apart.
+
+mod harness;
+
+use abi::mpi::{Function, FUNCTIONS};
+use harness::Program;
+use rank::{inspect, Kind};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+/// Global dynamic symbols of the library.
+fn exports() -> BTreeSet<String> {
+    let library = harness::library_dir().join("libmpi_abi.so.1");
+    let run = Command::new("nm").args(["-D", "--defined-only"]).arg(library).output().unwrap();
+    let text = String::from_utf8(run.stdout).unwrap();
+    text.lines().filter_map(|line| line.split_whitespace().nth(2)).map(str::to_string).collect()
+}
+
+#[test]
+fn every_function_of_the_standard_is_exported_twice() {
+    let exports = exports();
+    assert_eq!(Function::all().len(), FUNCTIONS);
+    assert_eq!(FUNCTIONS, 664);
+    for function in Function::all() {
+        let name = function.name();
+        assert!(exports.contains(name) && exports.contains(&format!("P{name}")), "{name}");
+    }
+    let of_mpi = exports.iter().filter(|name| name.contains("MPI_")).count();
+    assert_eq!(of_mpi, 2 * FUNCTIONS, "and nothing else of MPI");
+}
+
+#[test]
+fn nothing_but_mpi_and_clocks_is_exported() {
+    let others: Vec<_> = exports().into_iter().filter(|name| !name.contains("MPI_")).collect();
+    let clocks = [
+        "clock",
+        "clock_gettime",
+        "clock_nanosleep",
+        "gettimeofday",
+        "nanosleep",
+        "sleep",
+        "time",
+        "times",
+        "timespec_get",
+        "usleep",
+    ];
+    assert_eq!(others, clocks);
+}
+
+#[test]
+fn names_and_numbers_of_functions_agree() {
+    for (id, function) in Function::all().iter().enumerate() {
+        assert_eq!(usize::from(function.id()), id);
+        assert_eq!(Function::from_id(function.id()), Some(*function));
+    }
+    assert_eq!(Function::from_id(FUNCTIONS as u16), None);
+    assert_eq!(Function::IsendC.name(), "MPI_Isend_c");
+}
+
+#[track_caller]
+fn refused(path: &Path, why: &str) {
+    let error = inspect(path).unwrap_err().to_string();
+    assert!(error.contains(why), "{error}");
+}
+
+#[test]
+fn programs_are_told_from_other_files() {
+    let program = Program::new("", "MPI_Init(0, 0);");
+    assert_eq!(inspect(&program.path()).unwrap(), Kind::Mpi);
+
+    refused(Path::new("/nowhere"), "cannot read /nowhere: No such file");
+    refused(Path::new("/tmp"), "it is a folder");
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, content: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    };
+    refused(&file("script", b"#!/bin/sh\n"), "it is a script");
+    refused(&file("text", b"hello"), "it is not an executable file");
+    refused(&file("short", b"\x7FELF"), "another machine");
+    let whole = std::fs::read(program.path()).unwrap();
+    refused(&file("plain", &whole), "is not executable");
+    let mut foreign = whole.clone();
+    foreign[18] = 20; // e_machine: PowerPC
+    refused(&file("foreign", &foreign), "another machine");
+    for length in (64..whole.len()).step_by(997) {
+        // Damaged in any place: refused or taken for whole, but never a panic.
+        let _ = inspect(&file("cut", &whole[..length]));
+    }
+}
+
+#[test]
+fn programs_without_our_abi_are_named_so() {
+    refused(Path::new("/bin/sh"), "it does not need libmpi_abi.so.1");
+    let folder = tempfile::tempdir().unwrap();
+    let build = |arguments: &[&str], source: &str, output: &str| {
+        std::fs::write(folder.path().join("s.c"), source).unwrap();
+        let run = Command::new("gcc")
+            .current_dir(folder.path())
+            .args(arguments)
+            .args(["s.c", "-o", output])
+            .status()
+            .unwrap();
+        assert!(run.success());
+        folder.path().join(output)
+    };
+    build(&["-shared", "-fPIC", "-Wl,-soname,libmpi.so.12"], "int MPI_Init;", "libmpi.so");
+    let other = "extern int MPI_Init; int main(void) { return MPI_Init; }";
+    std::fs::write(folder.path().join("o.c"), other).unwrap();
+    let run = Command::new("gcc")
+        .current_dir(folder.path())
+        .args(["o.c", "-o", "other", "-L.", "-lmpi"])
+        .status()
+        .unwrap();
+    assert!(run.success());
+    refused(&folder.path().join("other"), "it needs libmpi.so.12");
+    refused(&build(&["-c"], "int x;", "s.o"), "it is an object file");
+    refused(&build(&["-static"], "int main(void) { return 0; }", "static"), "linked statically");
+}
