@@ -1,6 +1,16 @@
-//! The core: its state, and what the bench calls.
+//! The core: its state, its main loop, and what the bench calls.
 
-use crate::{Fault, Timing};
+use crate::arrays::{self, DataCache, InstructionCache, BUFFER};
+use crate::decode::{decode, Op};
+use crate::exception::Exception;
+use crate::instructions::execute;
+use crate::memory::Unit;
+use crate::predictor::Predictor;
+use crate::registers::{Registers, MSR_DS, MSR_IS, MSR_MASK, MSR_PR, MSR_WE};
+use crate::special::Special;
+use crate::timing::{Pipeline, Place};
+use crate::tlb::{page, Real, Tlb, TlbEntry};
+use crate::{Fault, FaultKind, Timing};
 use bus::Bus;
 use des::{Clock, Time};
 
@@ -27,9 +37,9 @@ pub enum Stop {
 pub struct Counters {
     /// Instructions completed.
     pub instructions: u64,
-    /// Core cycles since reset, waiting included.
+    /// Core cycles since the release of reset, waiting included.
     pub cycles: u64,
-    /// Instruction cache lines filled.
+    /// Instruction cache lines filled, and lines fetched from caching-inhibited pages.
     pub icache_misses: u64,
     /// Data cache lines filled.
     pub dcache_misses: u64,
@@ -47,54 +57,467 @@ pub struct Counters {
     pub exceptions: u64,
 }
 
+/// What comes after an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// The next one.
+    Next,
+    /// The next one, after the load and store unit's delays.
+    Late,
+    /// The one at `Core::next`, `Core::bubble` cycles after this one.
+    Branch,
+    /// The next one, fetched anew because translation, caches or interrupts may have changed.
+    Refetch,
+    /// The one at the program counter, which is set already, after a synchronisation.
+    Synchronise,
+    /// The handler at the program counter; the instruction has not completed.
+    Exception,
+    /// This one again, later: the horizon does not allow its bus transaction now.
+    Retry,
+    /// This one again, decoded.
+    Undecoded,
+    /// None: the core has stopped.
+    Fault,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Reset,
+    Running,
+    Stopped,
+}
+
 /// One PowerPC 440 core.
+#[derive(Clone)]
 pub struct Core {
-    counters: Counters,
+    pub(crate) registers: Registers,
+    pub(crate) special: Special,
+    pub(crate) tlb: Tlb,
+    pub(crate) icache: InstructionCache,
+    pub(crate) dcache: DataCache,
+    pub(crate) unit: Unit,
+    pub(crate) pipeline: Pipeline,
+    pub(crate) predictor: Predictor,
+    pub(crate) counters: Counters,
+    pub(crate) clock: Clock,
+    synchronise: u64,
+    state: State,
+    fault: Option<Fault>,
+    /// Cycle in which the current instruction issues.
+    pub(crate) issue: u64,
+    /// Target of the branch just executed, and cycles from its issue to the next instruction.
+    pub(crate) next: u32,
+    pub(crate) bubble: u64,
+    /// When the next instruction, which needs the bus, can issue; the horizon did not allow it.
+    pub(crate) blocked: Time,
+    /// Level of the external interrupt line, and the cycle in which it rose.
+    pub(crate) interrupt: bool,
+    interrupt_at: u64,
+    /// Cycle at which `run` must return, and that at which the loop must look up: for that, or an interrupt.
+    until: u64,
+    limit: u64,
+    /// First cycle after the release of reset.
+    started: u64,
 }
 
 impl Core {
-    /// A core held in reset.
-    pub fn new(_config: &Config) -> Core {
-        Core { counters: Counters::default() }
+    /// A core held in reset. Caches are empty, registers 0.
+    pub fn new(config: &Config) -> Core {
+        Core {
+            registers: Registers::new(),
+            special: Special::default(),
+            tlb: Tlb::new(),
+            icache: InstructionCache::new(),
+            dcache: DataCache::new(),
+            unit: Unit::new(&config.timing),
+            pipeline: Pipeline::new(&config.timing),
+            predictor: Predictor::new(&config.timing),
+            counters: Counters::default(),
+            clock: config.clock,
+            synchronise: u64::from(config.timing.synchronise),
+            state: State::Reset,
+            fault: None,
+            issue: 0,
+            next: 0,
+            bubble: 0,
+            blocked: Time::ZERO,
+            interrupt: false,
+            interrupt_at: 0,
+            until: 0,
+            limit: 0,
+            started: 0,
+        }
     }
-    /// Lets the core go; it fetches its first instruction at 0xFFFFFFFC at the first clock edge at or after `now`.
-    pub fn release_reset(&mut self, _now: Time) {}
-    /// When the next instruction can issue; `Time::NEVER` in reset, after a fault, and while it waits (MSR[WE]).
+    /// Lets the core go. It fetches its first instruction at 0xFFFFFFFC, at the first clock edge at or after
+    /// `now`. Does nothing if the core runs already.
+    pub fn release_reset(&mut self, now: Time) {
+        if self.state == State::Reset {
+            self.state = State::Running;
+            self.started = self.clock.edge_at_or_after(now);
+            self.pipeline.stall(self.started);
+        }
+    }
+    /// When the next instruction can issue; `Time::NEVER` in reset, after a fault, and while the core waits
+    /// (MSR[WE]) for something that is not due.
     pub fn now(&self) -> Time {
-        Time::NEVER
-    }
-    /// Executes until `now() >= until`, the bus's horizon, or a fault.
-    pub fn run(&mut self, _bus: &mut impl Bus, _until: Time) -> Stop {
-        Stop::Until
+        if self.state != State::Running {
+            return Time::NEVER;
+        }
+        if self.registers.msr & MSR_WE != 0 {
+            return match self.wake_cycle() {
+                u64::MAX => Time::NEVER,
+                cycle => self.clock.edge(cycle),
+            };
+        }
+        self.clock.edge(self.pipeline.cycle).max(self.blocked)
     }
     /// What stopped the core.
     pub fn fault(&self) -> Option<&Fault> {
-        None
+        self.fault.as_ref()
     }
     /// The external interrupt line, level sensitive.
-    pub fn set_external_interrupt(&mut self, _level: bool, _now: Time) {}
+    pub fn set_external_interrupt(&mut self, level: bool, now: Time) {
+        if level && !self.interrupt {
+            self.interrupt_at = self.clock.edge_at_or_after(now);
+        }
+        self.interrupt = level;
+        self.blocked = Time::ZERO;
+        self.refresh_limit();
+    }
     /// Address of the next instruction.
     pub fn pc(&self) -> u32 {
-        0xffff_fffc
+        self.registers.pc
     }
-    /// General register `n`.
-    pub fn gpr(&self, _n: usize) -> u32 {
-        0
+    /// Sets the address of the next instruction.
+    pub fn set_pc(&mut self, pc: u32) {
+        self.registers.pc = pc & !3;
     }
-    /// Sets general register `n`.
-    pub fn set_gpr(&mut self, _n: usize, _value: u32) {}
+    /// General register `n` (0 to 31).
+    pub fn gpr(&self, n: usize) -> u32 {
+        assert!(n < 32, "a general register is 0 to 31");
+        self.registers.gpr[n]
+    }
+    /// Sets general register `n` (0 to 31).
+    pub fn set_gpr(&mut self, n: usize, value: u32) {
+        assert!(n < 32, "a general register is 0 to 31");
+        self.registers.gpr[n] = value;
+    }
+    /// The condition register.
+    pub fn cr(&self) -> u32 {
+        self.registers.cr()
+    }
+    /// Sets the condition register.
+    pub fn set_cr(&mut self, value: u32) {
+        self.registers.set_cr(value, 0xff);
+    }
     /// Machine state register.
     pub fn msr(&self) -> u32 {
-        0
+        self.registers.msr
+    }
+    /// Sets the machine state register.
+    pub fn set_msr(&mut self, value: u32) {
+        self.set_msr_now(value);
     }
     /// Special purpose register `number`; `None` if the 440 has none of that number.
-    pub fn spr(&self, _number: u32) -> Option<u32> {
-        None
+    pub fn spr(&self, number: u32) -> Option<u32> {
+        self.read_special(number, self.pipeline.cycle)
+    }
+    /// Sets special purpose register `number`; `None` if the 440 has none of that number that can be written.
+    pub fn set_spr(&mut self, number: u32, value: u32) -> Option<()> {
+        self.write_special(number, value, self.pipeline.cycle)
+    }
+    /// TLB entry `index` (0 to 63).
+    pub fn tlb_entry(&self, index: usize) -> TlbEntry {
+        self.tlb.entry(index)
+    }
+    /// Sets TLB entry `index` (0 to 63).
+    pub fn set_tlb_entry(&mut self, index: usize, entry: TlbEntry) {
+        self.tlb.set_entry(index, entry);
     }
     /// What happened so far.
     pub fn counters(&self) -> Counters {
-        self.counters
+        let cycles = self.pipeline.cycle - self.started.min(self.pipeline.cycle);
+        Counters { cycles, ..self.counters }
     }
-    /// Memory was changed from outside (an image was loaded): all decoded code is forgotten.
-    pub fn memory_changed(&mut self) {}
+    /// Memory was changed from outside (an image was loaded): the instruction cache and all decoded code are
+    /// forgotten. The data cache keeps its lines.
+    pub fn memory_changed(&mut self) {
+        self.icache.invalidate_all();
+    }
+
+    /// Executes until `now() >= until`, the bus's horizon, or a fault. A call that could not go on because of the
+    /// horizon leaves the core as it was before that instruction.
+    pub fn run<B: Bus>(&mut self, bus: &mut B, until: Time) -> Stop {
+        match self.state {
+            State::Reset => return Stop::Until,
+            State::Stopped => return Stop::Fault,
+            State::Running if self.blocked >= until => return Stop::Until,
+            State::Running => {}
+        }
+        self.blocked = Time::ZERO;
+        self.until = self.clock.edge_at_or_after(until);
+        self.refresh_limit();
+        loop {
+            if self.pipeline.cycle >= self.limit && !self.attend() {
+                return Stop::Until;
+            }
+            let line = match self.fetch(bus) {
+                Ok(line) => line,
+                Err(Flow::Retry) => return Stop::Until,
+                Err(Flow::Fault) => return Stop::Fault,
+                Err(_) => {
+                    self.pipeline.stall(self.pipeline.cycle + self.synchronise);
+                    continue;
+                }
+            };
+            if self.pipeline.cycle >= self.limit {
+                continue;
+            }
+            if let Some(stop) = self.run_line(bus, line) {
+                return stop;
+            }
+        }
+    }
+
+    /// Executes instructions of a line of the instruction cache until control leaves it or something is up.
+    #[inline(always)]
+    fn run_line<B: Bus>(&mut self, bus: &mut B, line: usize) -> Option<Stop> {
+        let first = line * 8;
+        loop {
+            let index = first + (self.registers.pc >> 2 & 7) as usize;
+            let op = self.icache.ops[index];
+            let place = self.pipeline.place(&op);
+            self.issue = place.cycle;
+            match execute(self, bus, op) {
+                Flow::Next => {
+                    self.complete(&op, place);
+                    self.registers.pc = self.registers.pc.wrapping_add(4);
+                    if self.registers.pc & 31 == 0 {
+                        return None;
+                    }
+                }
+                Flow::Branch => {
+                    self.complete(&op, place);
+                    self.pipeline.stall(place.cycle + self.bubble);
+                    let away = (self.registers.pc ^ self.next) & !31 != 0;
+                    self.registers.pc = self.next;
+                    if away {
+                        return None;
+                    }
+                }
+                Flow::Late => {
+                    self.complete(&op, place);
+                    self.settle_late(&op);
+                    self.registers.pc = self.registers.pc.wrapping_add(4);
+                    if self.registers.pc & 31 == 0 {
+                        return None;
+                    }
+                }
+                Flow::Undecoded => {
+                    self.icache.ops[index] = decode(self.icache.word(index));
+                    continue;
+                }
+                flow => return self.leave(&op, place, flow),
+            }
+            if self.pipeline.cycle >= self.limit {
+                return None;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn complete(&mut self, op: &Op, place: Place) {
+        self.pipeline.issue(op, place);
+        self.counters.instructions += 1;
+    }
+
+    /// Takes over the load and store unit's delays after an instruction that used its slow path.
+    fn settle_late(&mut self, op: &Op) {
+        self.pipeline.late(op, self.unit.data_at);
+        self.pipeline.stall(self.unit.stall);
+        if self.unit.replay.count != 0 {
+            self.unit.replay_forgotten();
+            // An interrupt may have waited for the end of this instruction.
+            self.refresh_limit();
+        }
+    }
+
+    /// The flows that end a line.
+    fn leave(&mut self, op: &Op, place: Place, flow: Flow) -> Option<Stop> {
+        match flow {
+            Flow::Refetch => {
+                self.complete(op, place);
+                self.registers.pc = self.registers.pc.wrapping_add(4);
+            }
+            Flow::Synchronise => {
+                self.complete(op, place);
+                self.pipeline.stall(place.cycle + self.synchronise);
+                self.icache.buffered = None;
+            }
+            Flow::Exception => {
+                self.pipeline.stall(place.cycle + self.synchronise);
+                self.unit.replay_forgotten();
+            }
+            Flow::Retry => return Some(Stop::Until),
+            Flow::Fault => return Some(Stop::Fault),
+            Flow::Next | Flow::Late | Flow::Branch | Flow::Undecoded => {
+                unreachable!("handled in the line's loop")
+            }
+        }
+        None
+    }
+
+    /// The clock has reached the limit: takes a pending interrupt, wakes from the wait state. Returns false if
+    /// `run` must return.
+    fn attend(&mut self) -> bool {
+        if self.registers.msr & MSR_WE != 0 {
+            let wake = self.wake_cycle();
+            if wake >= self.until {
+                return false;
+            }
+            self.pipeline.stall(wake);
+        }
+        if self.pipeline.cycle >= self.until {
+            return false;
+        }
+        self.special.update_timers(self.pipeline.cycle);
+        // An instruction that has begun to use the bus is completed first.
+        if self.unit.replay.count == 0 {
+            if let Some(exception) = self.pending_interrupt() {
+                if exception == Exception::External {
+                    self.pipeline.stall(self.interrupt_at);
+                }
+                self.raise(exception);
+                self.pipeline.stall(self.pipeline.cycle + self.synchronise);
+            }
+            self.refresh_limit();
+        } else {
+            self.limit = self.until;
+        }
+        self.pipeline.cycle < self.until
+    }
+
+    /// Cycle in which an interrupt ends the wait state; `u64::MAX` if none is in sight.
+    fn wake_cycle(&self) -> u64 {
+        let external = match self.pending_interrupt() {
+            Some(Exception::External) => self.interrupt_at.max(self.pipeline.cycle),
+            _ => u64::MAX,
+        };
+        external.min(self.timer_cycle())
+    }
+
+    /// Finds out when the loop must look up next.
+    pub(crate) fn refresh_limit(&mut self) {
+        let waiting = self.registers.msr & MSR_WE != 0;
+        self.limit = if waiting || self.pending_interrupt().is_some() {
+            0
+        } else {
+            self.until.min(self.timer_cycle())
+        };
+    }
+
+    /// Sets the MSR and what follows from it.
+    pub(crate) fn set_msr_now(&mut self, value: u32) {
+        let value = value & MSR_MASK;
+        self.tlb.msr_changed(self.registers.msr, value);
+        self.registers.msr = value;
+        self.refresh_limit();
+    }
+
+    pub(crate) fn user(&self) -> bool {
+        self.registers.msr & MSR_PR != 0
+    }
+    pub(crate) fn data_space(&self) -> bool {
+        self.registers.msr & MSR_DS != 0
+    }
+
+    /// A program exception in user mode.
+    pub(crate) fn privileged(&mut self) -> Result<(), Flow> {
+        if self.user() {
+            return Err(self.raise(Exception::Privileged));
+        }
+        Ok(())
+    }
+
+    /// Records a fault and stops the core.
+    pub(crate) fn stop(&mut self, kind: FaultKind, addr: Option<u64>) -> Flow {
+        let at = self.clock.edge(self.issue.max(self.pipeline.cycle));
+        self.fault = Some(Fault { at, pc: self.registers.pc, kind, addr });
+        self.state = State::Stopped;
+        Flow::Fault
+    }
+
+    pub(crate) fn illegal(&mut self, op: Op) -> Flow {
+        self.stop(FaultKind::Illegal { word: op.imm }, None)
+    }
+
+    /// The line of the instruction cache, or the buffer, that holds the next instruction.
+    #[inline(always)]
+    fn fetch<B: Bus>(&mut self, bus: &mut B) -> Result<usize, Flow> {
+        let key = self.tlb.fetch_generation << 32 | u64::from(self.registers.pc >> 5);
+        match self.icache.mapped(key) {
+            Some(line) => Ok(line),
+            None => self.fetch_slow(bus, key),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fetch_slow<B: Bus>(&mut self, bus: &mut B, key: u64) -> Result<usize, Flow> {
+        if self.icache.buffered == Some(key) {
+            return Ok(BUFFER);
+        }
+        let pc = self.registers.pc;
+        let space = self.registers.msr & MSR_IS != 0;
+        let real = self.tlb.translate(pc, space, self.special.pid as u8, self.user());
+        let Some(real) = real else {
+            return Err(self.raise(Exception::InstructionMiss));
+        };
+        if real.flags & page::EXECUTE == 0 {
+            return Err(self.raise(Exception::InstructionStorage));
+        }
+        self.issue = self.pipeline.cycle;
+        if real.flags & page::INHIBITED != 0 {
+            self.begin();
+            let words = self.read_line(bus, real)?;
+            self.icache.set_words(BUFFER, words);
+            self.icache.buffered = Some(key);
+            self.pipeline.stall(self.unit.stall);
+            return Ok(BUFFER);
+        }
+        let tag = arrays::tag(pc, space, real.tid);
+        let line = match self.icache.find(tag) {
+            Some(line) => line,
+            None => {
+                self.begin();
+                let words = self.read_line(bus, real)?;
+                self.pipeline.stall(self.unit.stall);
+                self.icache.install(tag, words)
+            }
+        };
+        self.icache.remember(key, line);
+        Ok(line)
+    }
+
+    /// Reads the eight instructions of a line from the bus, in the page's byte order.
+    pub(crate) fn read_line<B: Bus>(&mut self, bus: &mut B, real: Real) -> Result<[u32; 8], Flow> {
+        let now = self.instant(bus)?;
+        let mut data = [0; arrays::LINE];
+        let addr = real.addr & !31;
+        let there = bus
+            .read(now, addr, &mut data)
+            .map_err(|error| self.stop(FaultKind::Bus(error), Some(error.addr)))?;
+        self.counters.icache_misses += 1;
+        self.unit.stall = self.clock.edge_at_or_after(there);
+        let mut words = [0; 8];
+        for (word, bytes) in words.iter_mut().zip(data.chunks_exact(4)) {
+            let bytes = [bytes[0], bytes[1], bytes[2], bytes[3]];
+            *word = if real.flags & page::LITTLE != 0 {
+                u32::from_le_bytes(bytes)
+            } else {
+                u32::from_be_bytes(bytes)
+            };
+        }
+        Ok(words)
+    }
 }

@@ -1,4 +1,14 @@
-//! When instructions issue.
+//! When instructions issue: the one place of the timing rules.
+//!
+//! The core issues in order, up to two instructions a cycle, each to a pipe of its own: I (complex integer,
+//! branches, everything that touches CR, XER or the system), J (simple integer) and L (loads and stores). An
+//! instruction issues when its sources are ready and a pipe is free. A result is ready a latency after the issue,
+//! the latency being that of the instruction's class; a load that misses says so itself (`Pipeline::late`).
+//! The I pipe is blocked while it divides. Fetch never limits, but for cache misses, taken and mispredicted
+//! branches. Not modelled yet: the J pipe's refusal of instructions that follow an I-pipe stall, the result buses,
+//! and the store buffer.
+
+use crate::decode::Op;
 
 /// Parameters of the timing model, in core cycles unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,8 +19,12 @@ pub struct Timing {
     pub load: u8,
     /// Latency of the updated base register of a load or store with update.
     pub update: u8,
-    /// From a compare or record form to a use of the condition register field.
+    /// From a compare, a record form or a CR operation to a use of the condition register field.
     pub compare: u8,
+    /// From a record form of a 16-bit multiplication or multiply-accumulate to a use of CR0.
+    pub record_half: u8,
+    /// From a record form of a 32-bit multiplication or division, stwcx. or tlbsx. to a use of CR0.
+    pub record_long: u8,
     /// Result latency of a 32 x 32 bit multiplication.
     pub multiply: u8,
     /// Result latency of a 16-bit multiplication and of a multiply-accumulate.
@@ -29,16 +43,185 @@ pub struct Timing {
     pub taken: u8,
     /// The same if the BTAC holds the branch.
     pub taken_btac: u8,
-    /// From a mispredicted branch to the next instruction.
+    /// From the issue of a mispredicted branch to the issue of the next instruction.
     pub mispredict: u8,
-    /// From a context-synchronising instruction or an exception to the next instruction.
+    /// From the issue of a context-synchronising instruction, or an exception, to the next instruction.
     pub synchronise: u8,
     /// Entries of the branch history table; a power of two.
     pub bht_entries: u16,
     /// Entries of each of the two arrays (even, odd) of the BTAC; a power of two, at most 8.
     pub btac_entries: u8,
-    /// Line fills that the data cache can have outstanding, at most 4.
+    /// Line fills that the data cache can have outstanding, 1 to 4.
     pub line_fills: u8,
-    /// Uncached or written-back stores outstanding before the next one waits, at most 8.
+    /// Writes on the bus that can be outstanding before the next one waits, 1 to 8.
     pub write_slots: u8,
+}
+
+/// Where an instruction can execute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Pipe {
+    /// Simple integer: I or J.
+    Simple = 0,
+    /// Load or store.
+    Load = 1,
+    /// Only the I pipe.
+    Complex = 2,
+    /// The I pipe, alone, after everything before it.
+    Serial = 3,
+}
+
+/// Latency class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Class {
+    Simple,
+    Load,
+    Compare,
+    Multiply,
+    MultiplyHalf,
+    Divide,
+    Branch,
+    ToBranch,
+    FromSpecial,
+    ToCr,
+    StoreConditional,
+    System,
+}
+
+/// Registers whose readiness is tracked: 0 to 31 are the general registers.
+pub(crate) mod reg {
+    /// Always ready.
+    pub const ZERO: u8 = 32;
+    /// Condition register fields 0 to 7.
+    pub const CR: u8 = 33;
+    pub const LR: u8 = 41;
+    pub const CTR: u8 = 42;
+    /// Written by instructions without (another) result, never read.
+    pub const SINK: u8 = 43;
+}
+
+const I: u8 = 1;
+const J: u8 = 2;
+const L: u8 = 4;
+
+/// Pipe that an instruction of kind `[pipe]` takes when the pipes of the mask `[used]` are taken; 0 if none.
+const PICK: [[u8; 8]; 4] = {
+    let mut pick = [[0; 8]; 4];
+    let mut used = 0;
+    while used < 8 {
+        if used == 0 || used & (used - 1) == 0 {
+            let used = used as u8;
+            pick[Pipe::Simple as usize][used as usize] = if used & J == 0 { J } else { I };
+            pick[Pipe::Load as usize][used as usize] = if used & L == 0 { L } else { 0 };
+            pick[Pipe::Complex as usize][used as usize] = if used & I == 0 { I } else { 0 };
+            pick[Pipe::Serial as usize][used as usize] = if used == 0 { I } else { 0 };
+        }
+        used += 1;
+    }
+    pick
+};
+
+/// An instruction's place: the cycle in which it issues and the pipes taken in it, its own included.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub cycle: u64,
+    used: u8,
+}
+
+/// The state of issue.
+#[derive(Clone)]
+pub(crate) struct Pipeline {
+    /// Earliest cycle in which the next instruction can issue.
+    pub cycle: u64,
+    /// Pipes taken in it.
+    used: u8,
+    /// When each register is ready (see `reg`).
+    ready: [u64; 64],
+    /// When the I pipe has divided.
+    divided: u64,
+    /// By class: latency of the result and of the second result.
+    latency: [[u8; 2]; 16],
+    divide_busy: u8,
+}
+
+impl Pipeline {
+    pub fn new(t: &Timing) -> Pipeline {
+        let mut latency = [[0; 2]; 16];
+        for (class, first, second) in [
+            (Class::Simple, t.simple, t.compare),
+            (Class::Load, t.load, t.update),
+            (Class::Compare, t.compare, t.compare),
+            (Class::Multiply, t.multiply, t.record_long),
+            (Class::MultiplyHalf, t.multiply_half, t.record_half),
+            (Class::Divide, t.divide, t.record_long.max(t.divide)),
+            (Class::Branch, 1, 1),
+            (Class::ToBranch, t.move_to_branch, 0),
+            (Class::FromSpecial, t.move_from_special, t.record_long),
+            (Class::ToCr, t.move_to_cr, t.move_to_cr),
+            (Class::StoreConditional, 0, t.record_long),
+            (Class::System, t.move_from_special, t.record_long),
+        ] {
+            latency[class as usize] = [first, second];
+        }
+        let divide_busy = t.divide_busy;
+        Pipeline { cycle: 0, used: 0, ready: [0; 64], divided: 0, latency, divide_busy }
+    }
+    /// Where `op` would issue. Changes nothing, so that an instruction that must wait for the bench can be
+    /// placed again.
+    #[inline(always)]
+    pub fn place(&self, op: &Op) -> Place {
+        let [a, b, c] = op.source;
+        let mut cycle = self.cycle.max(self.ready(a)).max(self.ready(b).max(self.ready(c)));
+        if op.pipe as u8 >= Pipe::Complex as u8 {
+            cycle = self.complex(op, cycle);
+        }
+        let used = if cycle == self.cycle { self.used } else { 0 };
+        let pick = PICK[op.pipe as usize][usize::from(used & 7)];
+        if pick == 0 {
+            return Place { cycle: cycle + 1, used: PICK[op.pipe as usize][0] };
+        }
+        Place { cycle, used: used | pick }
+    }
+    #[inline(always)]
+    fn ready(&self, register: u8) -> u64 {
+        self.ready[usize::from(register & 63)]
+    }
+    fn complex(&self, op: &Op, cycle: u64) -> u64 {
+        let cycle = cycle.max(self.divided);
+        match op.pipe {
+            Pipe::Serial => self.ready[..usize::from(reg::SINK)].iter().fold(cycle, |c, &r| c.max(r)),
+            _ => cycle,
+        }
+    }
+    /// Issues `op` at its place.
+    #[inline(always)]
+    pub fn issue(&mut self, op: &Op, place: Place) {
+        self.cycle = place.cycle;
+        self.used = place.used;
+        let latency = self.latency[op.class as usize & 15];
+        for (register, latency) in op.result.into_iter().zip(latency) {
+            self.ready[usize::from(register & 63)] = place.cycle + u64::from(latency);
+        }
+        if op.class as u8 == Class::Divide as u8 {
+            self.divided = place.cycle + u64::from(self.divide_busy);
+        }
+    }
+    /// The first result of the instruction just issued is ready no earlier than `cycle`.
+    pub fn late(&mut self, op: &Op, cycle: u64) {
+        self.late_register(op.result[0], cycle);
+    }
+    /// `register` is ready no earlier than `cycle`.
+    pub fn late_register(&mut self, register: u8, cycle: u64) {
+        let ready = &mut self.ready[usize::from(register & 63)];
+        *ready = (*ready).max(cycle);
+    }
+    /// Nothing issues before `cycle`.
+    #[inline(always)]
+    pub fn stall(&mut self, cycle: u64) {
+        if cycle > self.cycle {
+            self.cycle = cycle;
+            self.used = 0;
+        }
+    }
 }

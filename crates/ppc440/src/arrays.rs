@@ -1,0 +1,207 @@
+//! The two cache arrays: 32 KB, 16 sets of 64 ways, 32-byte lines, replaced round robin. They hold data and are
+//! not coherent with anything. The data cache has real tags, the instruction cache virtual ones.
+//!
+//! A hint table gives the place of a line without a search of 64 ways; it is only a hint, the tag decides.
+
+use crate::decode::Op;
+
+pub(crate) const LINE: usize = 32;
+const WAYS: usize = 64;
+const SETS: usize = 16;
+const LINES: usize = WAYS * SETS;
+const WORDS: usize = LINE / 4;
+
+/// Which way of each set is replaced next: one byte a set, four to an SPR.
+#[derive(Clone)]
+pub(crate) struct Victims {
+    normal: [u8; SETS],
+    /// Transient victim indices: kept, not used (no transient regions yet).
+    transient: [u8; SETS],
+    /// Victim limits: the last eight bits are the floor of the normal region.
+    pub limits: u32,
+}
+
+impl Victims {
+    fn new() -> Victims {
+        Victims { normal: [0; SETS], transient: [0; SETS], limits: 0 }
+    }
+    fn way(&self, set: usize) -> usize {
+        usize::from(self.normal[set]) & (WAYS - 1)
+    }
+    fn advance(&mut self, set: usize) {
+        let next = self.way(set) + 1;
+        self.normal[set] = if next == WAYS { self.limits as u8 & 63 } else { next as u8 };
+    }
+    /// Register `n` (0 to 3) of the normal, or the transient, victim registers.
+    pub fn register(&self, transient: bool, n: usize) -> u32 {
+        let bytes = if transient { &self.transient } else { &self.normal };
+        bytes[4 * n..4 * n + 4].iter().fold(0, |word, &byte| word << 8 | u32::from(byte))
+    }
+    pub fn set_register(&mut self, transient: bool, n: usize, word: u32) {
+        let bytes = if transient { &mut self.transient } else { &mut self.normal };
+        for (byte, value) in bytes[4 * n..4 * n + 4].iter_mut().zip(word.to_be_bytes()) {
+            *byte = value & 63;
+        }
+    }
+}
+
+/// No line: real line numbers have 31 bits.
+const EMPTY: u32 = u32::MAX;
+
+/// The data cache. A line is named by its real line number (real address / 32).
+#[derive(Clone)]
+pub(crate) struct DataCache {
+    pub data: Box<[u8; LINES * LINE]>,
+    pub tags: Box<[u32; LINES]>,
+    /// Dirty doublewords of each line.
+    pub dirty: Box<[u8; LINES]>,
+    hint: Box<[u16; LINES]>,
+    pub victims: Victims,
+}
+
+impl DataCache {
+    pub fn new() -> DataCache {
+        DataCache {
+            data: Box::new([0; LINES * LINE]),
+            tags: Box::new([EMPTY; LINES]),
+            dirty: Box::new([0; LINES]),
+            hint: Box::new([0; LINES]),
+            victims: Victims::new(),
+        }
+    }
+    /// Where `line` probably is; `Some` only if it is.
+    #[inline(always)]
+    pub fn hinted(&self, line: u32) -> Option<usize> {
+        let index = usize::from(self.hint[line as usize & (LINES - 1)]) & (LINES - 1);
+        (self.tags[index] == line).then_some(index)
+    }
+    /// Where `line` is.
+    pub fn find(&mut self, line: u32) -> Option<usize> {
+        if let Some(index) = self.hinted(line) {
+            return Some(index);
+        }
+        let first = (line as usize & (SETS - 1)) * WAYS;
+        let way = self.tags[first..first + WAYS].iter().position(|&tag| tag == line)?;
+        self.hint[line as usize & (LINES - 1)] = (first + way) as u16;
+        Some(first + way)
+    }
+    /// The line that `line` would replace.
+    pub fn victim(&self, line: u32) -> usize {
+        let set = line as usize & (SETS - 1);
+        set * WAYS + self.victims.way(set)
+    }
+    /// Puts `line` into the victim's place, clean, its bytes as they were there.
+    pub fn install(&mut self, line: u32) -> usize {
+        let index = self.victim(line);
+        debug_assert_eq!(self.dirty[index], 0, "a dirty line is written back before it is replaced");
+        self.tags[index] = line;
+        self.hint[line as usize & (LINES - 1)] = index as u16;
+        self.victims.advance(line as usize & (SETS - 1));
+        index
+    }
+    pub fn invalidate(&mut self, index: usize) {
+        self.tags[index] = EMPTY;
+        self.dirty[index] = 0;
+    }
+    pub fn invalidate_all(&mut self) {
+        self.tags.fill(EMPTY);
+        self.dirty.fill(0);
+    }
+    pub fn line(&self, index: usize) -> &[u8] {
+        &self.data[index * LINE..(index + 1) * LINE]
+    }
+    pub fn line_mut(&mut self, index: usize) -> &mut [u8] {
+        &mut self.data[index * LINE..(index + 1) * LINE]
+    }
+}
+
+/// An entry of the fetch map: where the line of an effective address is, if the key (generation, effective line)
+/// matches.
+#[derive(Clone, Copy)]
+struct Fetched {
+    key: u64,
+    line: u16,
+}
+
+const FETCHES: usize = 256;
+/// Index of the line fetch buffer, which holds the line of a caching-inhibited page while it is executed.
+pub(crate) const BUFFER: usize = LINES;
+
+/// The instruction cache. A line is named by its virtual tag: effective line, address space, process id, valid.
+/// With each line stand its decoded instructions, so they live and die with it.
+#[derive(Clone)]
+pub(crate) struct InstructionCache {
+    tags: Box<[u64; LINES]>,
+    words: Box<[u32]>,
+    pub ops: Box<[Op]>,
+    map: Box<[Fetched; FETCHES]>,
+    /// Key (generation, effective line) of what the fetch buffer holds.
+    pub buffered: Option<u64>,
+    pub victims: Victims,
+}
+
+/// The virtual tag of an effective address.
+pub(crate) fn tag(effective: u32, space: bool, tid: u8) -> u64 {
+    1 << 63 | u64::from(space) << 40 | u64::from(tid) << 32 | u64::from(effective >> 5)
+}
+
+impl InstructionCache {
+    pub fn new() -> InstructionCache {
+        InstructionCache {
+            tags: Box::new([0; LINES]),
+            words: vec![0; (LINES + 1) * WORDS].into(),
+            ops: vec![Op::UNDECODED; (LINES + 1) * WORDS].into(),
+            map: Box::new([Fetched { key: 0, line: 0 }; FETCHES]),
+            buffered: None,
+            victims: Victims::new(),
+        }
+    }
+    /// The line that the fetch map holds for `key` (generation, effective line).
+    #[inline(always)]
+    pub fn mapped(&self, key: u64) -> Option<usize> {
+        let fetched = &self.map[key as usize & (FETCHES - 1)];
+        (fetched.key == key).then_some(usize::from(fetched.line))
+    }
+    pub fn remember(&mut self, key: u64, line: usize) {
+        self.map[key as usize & (FETCHES - 1)] = Fetched { key, line: line as u16 };
+    }
+    pub fn find(&self, tag: u64) -> Option<usize> {
+        let first = (tag as usize & (SETS - 1)) * WAYS;
+        self.tags[first..first + WAYS].iter().position(|&t| t == tag).map(|way| first + way)
+    }
+    /// Puts a line into the victim's place.
+    pub fn install(&mut self, tag: u64, words: [u32; WORDS]) -> usize {
+        let set = tag as usize & (SETS - 1);
+        let line = set * WAYS + self.victims.way(set);
+        self.victims.advance(set);
+        self.unmap(self.tags[line]);
+        self.tags[line] = tag;
+        self.set_words(line, words);
+        line
+    }
+    /// Fills a line, or the buffer, with undecoded words.
+    pub fn set_words(&mut self, line: usize, words: [u32; WORDS]) {
+        self.words[line * WORDS..(line + 1) * WORDS].copy_from_slice(&words);
+        self.ops[line * WORDS..(line + 1) * WORDS].fill(Op::UNDECODED);
+    }
+    /// The instruction word at `index` (line * 8 + word).
+    pub fn word(&self, index: usize) -> u32 {
+        self.words[index]
+    }
+    /// Nothing may be fetched through the map from the line of this tag any more.
+    fn unmap(&mut self, tag: u64) {
+        self.map[tag as usize & (FETCHES - 1)].key = 0;
+    }
+    pub fn invalidate(&mut self, tag: u64) {
+        if let Some(line) = self.find(tag) {
+            self.tags[line] = 0;
+        }
+        self.unmap(tag);
+        self.buffered = None;
+    }
+    pub fn invalidate_all(&mut self) {
+        self.tags.fill(0);
+        self.map.fill(Fetched { key: 0, line: 0 });
+        self.buffered = None;
+    }
+}

@@ -1,0 +1,163 @@
+//! Semantics of branches, traps, returns from interrupts and the condition register.
+
+use crate::core::{Core, Flow};
+use crate::decode::{Op, AA, LK};
+use crate::exception::Exception;
+use crate::registers::Registers;
+
+#[inline(always)]
+pub(crate) fn branch(core: &mut Core, op: Op) -> Flow {
+    let pc = core.registers.pc;
+    let cycles = core.predictor.target(pc);
+    let target = if op.flags & AA != 0 { op.imm } else { pc.wrapping_add(op.imm) };
+    go(core, op, target, cycles)
+}
+
+/// Tests BO and BI, counting CTR down if it says so.
+#[inline(always)]
+fn holds(r: &mut Registers, op: Op) -> bool {
+    let bo = op.rt;
+    let counted = if bo & 4 == 0 {
+        r.ctr = r.ctr.wrapping_sub(1);
+        (r.ctr != 0) != (bo & 2 != 0)
+    } else {
+        true
+    };
+    counted && (bo & 16 != 0 || r.cr_bit(op.ra) == (bo & 8 != 0))
+}
+
+/// The branch is taken whatever the registers hold.
+fn always(op: Op) -> bool {
+    op.rt & 20 == 20
+}
+
+#[inline(always)]
+pub(crate) fn branch_conditional(core: &mut Core, op: Op) -> Flow {
+    let pc = core.registers.pc;
+    let target = if op.flags & AA != 0 { op.imm } else { pc.wrapping_add(op.imm) };
+    let taken = holds(&mut core.registers, op);
+    if always(op) {
+        let cycles = core.predictor.target(pc);
+        return go(core, op, target, cycles);
+    }
+    // Static prediction: backwards is taken, forwards is not; the last bit of BO turns it round.
+    let guess = ((op.imm as i32) < 0) != (op.rt & 1 != 0);
+    let counts = op.rt & 4 == 0 && op.rt & 16 != 0;
+    let (right, cycles) = core.predictor.conditional(pc, guess, taken, counts);
+    decided(core, op, taken, target, right, cycles)
+}
+
+pub(crate) fn branch_link(core: &mut Core, op: Op) -> Flow {
+    let target = core.registers.lr & !3;
+    to_register(core, op, target)
+}
+
+pub(crate) fn branch_count(core: &mut Core, op: Op) -> Flow {
+    // bcctr that counts is an invalid form; it branches to the value before.
+    let target = core.registers.ctr & !3;
+    to_register(core, op, target)
+}
+
+#[inline(always)]
+fn to_register(core: &mut Core, op: Op, target: u32) -> Flow {
+    let taken = holds(&mut core.registers, op);
+    if always(op) {
+        let cycles = core.predictor.register();
+        return go(core, op, target, cycles);
+    }
+    let (right, cycles) =
+        core.predictor.conditional(core.registers.pc, op.rt & 1 != 0, taken, false);
+    decided(core, op, taken, target, right, cycles)
+}
+
+#[inline(always)]
+fn decided(core: &mut Core, op: Op, taken: bool, target: u32, right: bool, cycles: u64) -> Flow {
+    if !right {
+        core.counters.mispredicts += 1;
+    }
+    if taken {
+        return go(core, op, target, cycles);
+    }
+    if op.flags & LK != 0 {
+        core.registers.lr = core.registers.pc.wrapping_add(4);
+    }
+    core.counters.branches += 1;
+    core.next = core.registers.pc.wrapping_add(4);
+    core.bubble = cycles;
+    Flow::Branch
+}
+
+#[inline(always)]
+fn go(core: &mut Core, op: Op, target: u32, cycles: u64) -> Flow {
+    if op.flags & LK != 0 {
+        core.registers.lr = core.registers.pc.wrapping_add(4);
+    }
+    core.counters.branches += 1;
+    core.next = target;
+    core.bubble = cycles;
+    Flow::Branch
+}
+
+pub(crate) fn system_call(core: &mut Core, _op: Op) -> Flow {
+    core.raise(Exception::SystemCall)
+}
+
+fn trap_if(core: &mut Core, to: u8, a: u32, b: u32) -> Flow {
+    let (sa, sb) = (a as i32, b as i32);
+    let hit = to & 16 != 0 && sa < sb
+        || to & 8 != 0 && sa > sb
+        || to & 4 != 0 && a == b
+        || to & 2 != 0 && a < b
+        || to & 1 != 0 && a > b;
+    if hit {
+        core.raise(Exception::Trap)
+    } else {
+        Flow::Next
+    }
+}
+
+pub(crate) fn trap_immediate(core: &mut Core, op: Op) -> Flow {
+    trap_if(core, op.rt, core.registers.get(op.ra), op.imm)
+}
+
+pub(crate) fn trap(core: &mut Core, op: Op) -> Flow {
+    trap_if(core, op.rt, core.registers.get(op.ra), core.registers.get(op.rb))
+}
+
+pub(crate) fn return_from_interrupt(core: &mut Core, _op: Op) -> Flow {
+    core.resume(core.special.srr0, core.special.srr1)
+}
+
+pub(crate) fn return_from_critical(core: &mut Core, _op: Op) -> Flow {
+    core.resume(core.special.csrr0, core.special.csrr1)
+}
+
+pub(crate) fn return_from_machine_check(core: &mut Core, _op: Op) -> Flow {
+    core.resume(core.special.mcsrr0, core.special.mcsrr1)
+}
+
+/// `TABLE` holds the result for BA = BB = 1 in bit 3, BA = 1 in bit 2, BB = 1 in bit 1, neither in bit 0.
+pub(crate) fn cr_logical<const TABLE: u8>(r: &mut Registers, op: Op) {
+    // For the table above: and = 1000, andc (BA and not BB) = 0100, orc = 1101.
+    let index = u8::from(r.cr_bit(op.ra)) << 1 | u8::from(r.cr_bit(op.rb));
+    r.set_cr_bit(op.rt, TABLE >> index & 1 != 0);
+}
+
+pub(crate) fn cr_move(r: &mut Registers, op: Op) {
+    r.cr[usize::from(op.rt >> 2) & 7] = r.cr[usize::from(op.ra >> 2) & 7];
+}
+
+pub(crate) fn cr_from_xer(r: &mut Registers, op: Op) {
+    r.cr[usize::from(op.rt >> 2) & 7] = (r.xer() >> 28) as u8;
+    r.so = false;
+    r.ov = false;
+    r.ca = false;
+}
+
+pub(crate) fn from_cr(r: &mut Registers, op: Op) {
+    r.set(op.rt, r.cr());
+}
+
+pub(crate) fn to_cr(r: &mut Registers, op: Op) {
+    r.set_cr(r.get(op.rt), op.imm as u8);
+}
