@@ -1,0 +1,349 @@
+//! What a process calls. In generic mode every call enters the kernel, except that event queues, which are in
+//! the process's own memory, are read without it.
+
+use crate::library::{
+    AccessEntry, AckRequest, Criteria, EqHandle, Error, Event, Interface, Limits, Md, MdHandle,
+    MeHandle, Next, Position, ProcessId, Region, StatusRegister, Unlink,
+};
+use crate::nal::{Call, Kernel, Mark, Seat};
+use des::{Duration, Time};
+use host::{Cpu, SpaceId};
+use std::rc::Rc;
+
+/// An event from one of several queues (PtlEQPoll).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Polled {
+    /// The event.
+    pub event: Event,
+    /// True if events before it in its queue were overwritten (`PTL_EQ_DROPPED`).
+    pub dropped: bool,
+    /// Index of its queue among those that were polled.
+    pub which: usize,
+}
+
+/// Where a put or get goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The process.
+    pub id: ProcessId,
+    /// Its portal.
+    pub pt_index: u32,
+    /// Its access control entry.
+    pub ac_index: u32,
+    /// What its match entries are compared with.
+    pub match_bits: u64,
+    /// Offset for memory descriptors that are managed remotely.
+    pub offset: u64,
+}
+
+/// A process's Portals interface. It belongs to the fibre that opened it.
+pub struct Ni {
+    cpu: Cpu,
+    kernel: Rc<Kernel>,
+    seat: Seat,
+    space: SpaceId,
+    id: ProcessId,
+}
+
+impl Ni {
+    /// Opens the interface of process `pid`, whose memory is `space` (PtlNIInit).
+    pub fn init(cpu: &Cpu, kernel: &Rc<Kernel>, pid: u32, space: SpaceId) -> Result<Ni, Error> {
+        cpu.spend(kernel.config.costs.api_call);
+        let seat = cpu.kernel(|| {
+            cpu.spend(kernel.config.costs.api_check + kernel.config.costs.object);
+            kernel.open(cpu, pid, space)
+        })?;
+        let id = ProcessId { nid: u32::from(kernel.nid), pid };
+        Ok(Ni { cpu: cpu.clone(), kernel: kernel.clone(), seat, space, id })
+    }
+
+    /// Closes it (PtlNIFini). What still arrives is dropped.
+    pub fn fini(self) {
+        self.enter(|| self.kernel.close(self.seat));
+    }
+
+    /// The process's id (PtlGetId).
+    pub fn id(&self) -> ProcessId {
+        self.id
+    }
+
+    /// The address space that buffers are in.
+    pub fn space(&self) -> SpaceId {
+        self.space
+    }
+
+    /// What the interface can hold.
+    pub fn limits(&self) -> Limits {
+        self.with(|interface| interface.limits())
+    }
+
+    /// A counter of the interface (PtlNIStatus).
+    pub fn ni_status(&self, register: StatusRegister) -> u64 {
+        self.enter(|| self.with(|interface| interface.status(register)))
+    }
+
+    /// Distance to a process (PtlNIDist): 0 to this node, 1 to all others.
+    pub fn ni_dist(&self, process: ProcessId) -> u32 {
+        self.enter(|| u32::from(process.nid != self.id.nid))
+    }
+
+    fn with<R>(&self, f: impl FnOnce(&mut Interface) -> R) -> R {
+        self.kernel.with(self.seat, f).expect("an open interface is there")
+    }
+
+    /// A call into the kernel.
+    fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.cpu.spend(self.kernel.config.costs.api_call);
+        self.cpu.kernel(|| {
+            self.cpu.spend(self.kernel.config.costs.api_check);
+            f()
+        })
+    }
+
+    /// A call that makes, changes or frees an object.
+    fn object<R>(&self, f: impl FnOnce(&mut Interface) -> R) -> R {
+        self.enter(|| {
+            self.cpu.spend(self.kernel.config.costs.object);
+            self.with(f)
+        })
+    }
+
+    /// The same for a memory descriptor, whose buffer must be the process's.
+    fn buffer<R>(
+        &self,
+        md: &Md,
+        f: impl FnOnce(&mut Interface) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        self.enter(|| {
+            self.cpu.spend(self.kernel.config.costs.translate);
+            self.check(md)?;
+            self.cpu.spend(self.kernel.config.costs.object);
+            self.with(f)
+        })
+    }
+
+    fn check(&self, md: &Md) -> Result<(), Error> {
+        let Some(last) = md.length.checked_sub(1) else { return Ok(()) };
+        let last = md.start.checked_add(last).ok_or(Error::Segv)?;
+        let mut memory = self.cpu.memory().borrow_mut();
+        let mut probe = |va| memory.read(self.space, va, &mut [0]).map_err(|_| Error::Segv);
+        probe(md.start)?;
+        // The ends stand for the middle: memory between them that is missing shows when it is used.
+        if last / 4096 != md.start / 4096 {
+            probe(last)?;
+        }
+        memory.translate(self.space, md.start, md.length).map(|_| ()).map_err(|_| Error::Segv)
+    }
+
+    /// PtlACEntry.
+    pub fn ac_entry(&self, index: u32, entry: AccessEntry) -> Result<(), Error> {
+        self.object(|interface| interface.ac_entry(index, entry))
+    }
+
+    /// PtlMEAttach: `Before` is the head of the portal's list, `After` its tail.
+    pub fn me_attach(
+        &self,
+        pt_index: u32,
+        criteria: Criteria,
+        unlink: Unlink,
+        position: Position,
+    ) -> Result<MeHandle, Error> {
+        self.object(|interface| interface.me_attach(pt_index, criteria, unlink, position))
+    }
+
+    /// PtlMEAttachAny: the first portal that was never used, and the match entry.
+    pub fn me_attach_any(
+        &self,
+        criteria: Criteria,
+        unlink: Unlink,
+    ) -> Result<(u32, MeHandle), Error> {
+        self.object(|interface| interface.me_attach_any(criteria, unlink))
+    }
+
+    /// PtlMEInsert.
+    pub fn me_insert(
+        &self,
+        base: MeHandle,
+        criteria: Criteria,
+        unlink: Unlink,
+        position: Position,
+    ) -> Result<MeHandle, Error> {
+        self.object(|interface| interface.me_insert(base, criteria, unlink, position))
+    }
+
+    /// PtlMEUnlink.
+    pub fn me_unlink(&self, me: MeHandle) -> Result<(), Error> {
+        self.object(|interface| interface.me_unlink(me))
+    }
+
+    /// PtlMDAttach.
+    pub fn md_attach(&self, me: MeHandle, md: Md, unlink: Unlink) -> Result<MdHandle, Error> {
+        self.buffer(&md, |interface| interface.md_attach(me, md, unlink))
+    }
+
+    /// PtlMDBind.
+    pub fn md_bind(&self, md: Md, unlink: Unlink) -> Result<MdHandle, Error> {
+        self.buffer(&md, |interface| interface.md_bind(md, unlink))
+    }
+
+    /// PtlMDUnlink.
+    pub fn md_unlink(&self, md: MdHandle) -> Result<(), Error> {
+        self.object(|interface| interface.md_unlink(md))
+    }
+
+    /// PtlMDUpdate: the former description. With `test`, nothing is changed and `MdNoUpdate` returned unless
+    /// that event queue is empty and nothing under way will post to it.
+    pub fn md_update(
+        &self,
+        md: MdHandle,
+        new: Option<Md>,
+        test: Option<EqHandle>,
+    ) -> Result<Md, Error> {
+        match new {
+            Some(buffer) => self.buffer(&buffer, |interface| interface.md_update(md, new, test)),
+            None => self.object(|interface| interface.md_update(md, None, test)),
+        }
+    }
+
+    /// PtlMEMDPost: match entry and memory descriptor in one call, if `test` is empty and stays so.
+    #[allow(clippy::too_many_arguments)] // The call's own arguments.
+    pub fn me_md_post(
+        &self,
+        base: MeHandle,
+        criteria: Criteria,
+        unlink_me: Unlink,
+        position: Position,
+        md: Md,
+        unlink_md: Unlink,
+        test: EqHandle,
+    ) -> Result<(MeHandle, MdHandle), Error> {
+        self.buffer(&md, |interface| {
+            interface.me_md_post(base, criteria, unlink_me, position, md, unlink_md, test)
+        })
+    }
+
+    /// PtlEQAlloc: room for at least `count` events.
+    pub fn eq_alloc(&self, count: u32) -> Result<EqHandle, Error> {
+        self.object(|interface| interface.eq_alloc(count))
+    }
+
+    /// PtlEQFree.
+    pub fn eq_free(&self, eq: EqHandle) -> Result<(), Error> {
+        self.object(|interface| interface.eq_free(eq))
+    }
+
+    /// PtlEQGet: the next event; `EqEmpty` if there is none. Does not enter the kernel.
+    pub fn eq_get(&self, eq: EqHandle) -> Result<Next, Error> {
+        self.cpu.spend(self.kernel.config.costs.event_get);
+        let next = self.with(|interface| interface.eq_get(eq))?;
+        self.returned(&next.event);
+        Ok(next)
+    }
+
+    /// PtlEQWait: the next event, when there is one.
+    pub fn eq_wait(&self, eq: EqHandle) -> Result<Next, Error> {
+        let polled = self.eq_poll(&[eq], None)?;
+        Ok(Next { event: polled.event, dropped: polled.dropped })
+    }
+
+    /// PtlEQPoll: the next event of the first queue that has one; waits for up to `timeout` (None: for ever)
+    /// and then returns `EqEmpty`.
+    pub fn eq_poll(&self, eqs: &[EqHandle], timeout: Option<Duration>) -> Result<Polled, Error> {
+        let poll = self.cpu.costs().poll_period;
+        let deadline = timeout.map_or(Time::NEVER, |timeout| self.cpu.now() + timeout);
+        if eqs.is_empty() {
+            return Err(Error::EqInvalid);
+        }
+        loop {
+            for (which, eq) in eqs.iter().enumerate() {
+                match self.eq_get(*eq) {
+                    Ok(Next { event, dropped }) => return Ok(Polled { event, dropped, which }),
+                    Err(Error::EqEmpty) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            if self.cpu.now() >= deadline {
+                return Err(Error::EqEmpty);
+            }
+            self.cpu.wait_until(poll, deadline);
+        }
+    }
+
+    fn returned(&self, event: &Event) {
+        self.kernel.mark(&self.cpu, event.message, Mark::EventReturned(event.kind));
+    }
+
+    /// PtlPut: sends all of `md`.
+    pub fn put(
+        &self,
+        md: MdHandle,
+        ack: AckRequest,
+        target: Target,
+        hdr_data: u64,
+    ) -> Result<(), Error> {
+        self.start_put(md, None, ack, target, hdr_data)
+    }
+
+    /// PtlPutRegion: sends a part of `md`.
+    pub fn put_region(
+        &self,
+        md: MdHandle,
+        region: Region,
+        ack: AckRequest,
+        target: Target,
+        hdr_data: u64,
+    ) -> Result<(), Error> {
+        self.start_put(md, Some(region), ack, target, hdr_data)
+    }
+
+    fn start_put(
+        &self,
+        md: MdHandle,
+        region: Option<Region>,
+        ack: AckRequest,
+        target: Target,
+        hdr_data: u64,
+    ) -> Result<(), Error> {
+        let call = self.call(md, region, ack, target, hdr_data);
+        self.cpu.spend(self.kernel.config.costs.api_call);
+        self.cpu.kernel(|| self.kernel.put(&self.cpu, self.seat, &call))
+    }
+
+    /// PtlGet: fills all of `md`.
+    pub fn get(&self, md: MdHandle, target: Target) -> Result<(), Error> {
+        self.start_get(md, None, target)
+    }
+
+    /// PtlGetRegion: fills a part of `md`.
+    pub fn get_region(&self, md: MdHandle, region: Region, target: Target) -> Result<(), Error> {
+        self.start_get(md, Some(region), target)
+    }
+
+    fn start_get(&self, md: MdHandle, region: Option<Region>, target: Target) -> Result<(), Error> {
+        let call = self.call(md, region, AckRequest::NoAck, target, 0);
+        self.cpu.spend(self.kernel.config.costs.api_call);
+        self.cpu.kernel(|| self.kernel.get(&self.cpu, self.seat, &call))
+    }
+
+    fn call(
+        &self,
+        md: MdHandle,
+        region: Option<Region>,
+        ack: AckRequest,
+        target: Target,
+        hdr_data: u64,
+    ) -> Call {
+        Call {
+            md,
+            region,
+            target: target.id,
+            pt_index: target.pt_index,
+            ac_index: target.ac_index,
+            match_bits: target.match_bits,
+            remote_offset: target.offset,
+            hdr_data,
+            ack,
+            entered: self.cpu.now(),
+        }
+    }
+}

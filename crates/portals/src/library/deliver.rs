@@ -1,0 +1,388 @@
+//! Operations: issued by this process (`start_put`, `start_get`), arriving for it (`deliver`), answered to
+//! it (`ack`, `reply`), and their ends (`complete`). Events and their order: Portals 3.3 s3.11, s3.13.
+
+use super::error::Error;
+use super::handle::{EqHandle, MdHandle};
+use super::md::{Accepted, MemoryDescriptor};
+use super::me::NONE;
+use super::table::Interface;
+use super::types::{
+    option, Event, EventKind, NiFail, Request, RequestKind, Response, Unlink, Work,
+};
+use abi::MessageId;
+
+/// An operation under way, to be handed back to `Interface::complete` when it ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    md: MdHandle,
+    eq: Option<EqHandle>,
+    /// Whether an END event shall be posted.
+    end: bool,
+    /// The END event, but for its sequence number and failure.
+    event: Event,
+}
+
+impl Operation {
+    /// The END event that the operation posts, if its descriptor wants it.
+    pub fn event(&self) -> &Event {
+        &self.event
+    }
+}
+
+/// Memory that an operation reads or fills.
+#[derive(Clone, Copy, Debug)]
+pub struct Grant {
+    /// The operation, for `Interface::complete`.
+    pub operation: Operation,
+    /// First byte, an address of the process.
+    pub start: u64,
+    /// Offset of that byte in the memory descriptor.
+    pub offset: u64,
+    /// Bytes.
+    pub mlength: u64,
+    /// The initiator shall get an acknowledgement.
+    pub ack: bool,
+}
+
+/// What became of something that arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivery {
+    /// Where it goes; None if it was dropped.
+    pub grant: Option<Grant>,
+    /// What was done, to be charged.
+    pub work: Work,
+}
+
+/// A region of a memory descriptor (PtlPutRegion, PtlGetRegion).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// First byte.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u64,
+}
+
+/// What a put or get says about itself, for its events.
+#[derive(Clone, Copy, Debug)]
+pub struct Issue {
+    /// Portal that is addressed.
+    pub pt_index: u32,
+    /// Match bits.
+    pub match_bits: u64,
+    /// Offset at the target.
+    pub remote_offset: u64,
+    /// Out-of-band word.
+    pub hdr_data: u64,
+    /// The wire message.
+    pub message: MessageId,
+}
+
+/// START and END of a kind of operation.
+#[derive(Clone, Copy)]
+struct Kinds(EventKind, EventKind);
+
+const PUT: Kinds = Kinds(EventKind::PutStart, EventKind::PutEnd);
+const GET: Kinds = Kinds(EventKind::GetStart, EventKind::GetEnd);
+const REPLY: Kinds = Kinds(EventKind::ReplyStart, EventKind::ReplyEnd);
+const SEND: Kinds = Kinds(EventKind::SendStart, EventKind::SendEnd);
+
+impl Interface {
+    /// Begins a put of a region (None: all) of `md`.
+    pub fn start_put(
+        &mut self,
+        md: MdHandle,
+        region: Option<Region>,
+        issue: &Issue,
+    ) -> Result<(Grant, Work), Error> {
+        let (region, start) = self.issue_region(md, region)?;
+        let descriptor = self.md_mut(md);
+        descriptor.count();
+        descriptor.pending += 1;
+        self.status.sent += 1;
+        self.status.sent_bytes += region.length;
+        let event = self.issue_event(md, region.length, issue);
+        let mut work = Work::default();
+        let operation = self.begin(md, SEND, event, &mut work);
+        let (offset, mlength) = (region.offset, region.length);
+        Ok((Grant { operation, start, offset, mlength, ack: false }, work))
+    }
+
+    /// Begins a get into a region (None: all) of `md`. It posts nothing and does not count; `complete` it
+    /// when the request has left.
+    pub fn start_get(
+        &mut self,
+        md: MdHandle,
+        region: Option<Region>,
+        issue: &Issue,
+    ) -> Result<Grant, Error> {
+        let (region, start) = self.issue_region(md, region)?;
+        self.md_mut(md).pending += 1;
+        self.status.sent += 1;
+        let event = self.issue_event(md, region.length, issue);
+        let operation = Operation { md, eq: None, end: false, event };
+        let (offset, mlength) = (region.offset, region.length);
+        Ok(Grant { operation, start, offset, mlength, ack: false })
+    }
+
+    fn issue_region(&self, md: MdHandle, region: Option<Region>) -> Result<(Region, u64), Error> {
+        let descriptor = self.mds.get(md.raw()).filter(|md| md.active()).ok_or(Error::MdInvalid)?;
+        let length = descriptor.user.length;
+        let region = region.unwrap_or(Region { offset: 0, length });
+        let left = length.checked_sub(region.offset).ok_or(Error::MdIllegal)?;
+        // The wire header has 32 bits for the length.
+        if region.length > left || region.length > u64::from(u32::MAX) {
+            return Err(Error::MdIllegal);
+        }
+        Ok((region, descriptor.user.start + region.offset))
+    }
+
+    fn issue_event(&mut self, md: MdHandle, length: u64, issue: &Issue) -> Event {
+        let user_ptr = self.md_mut(md).user.user_ptr;
+        Event {
+            kind: EventKind::SendEnd,
+            initiator: self.identity.id,
+            uid: self.identity.uid,
+            jid: self.identity.jid,
+            pt_index: issue.pt_index,
+            match_bits: issue.match_bits,
+            rlength: length,
+            mlength: length,
+            offset: issue.remote_offset,
+            md_handle: md,
+            md_user_ptr: user_ptr,
+            hdr_data: issue.hdr_data,
+            link: 0,
+            sequence: 0,
+            fail: NiFail::Ok,
+            message: issue.message,
+        }
+    }
+
+    /// Finds the memory descriptor that takes a request (Portals 3.3 s2.2): access control, then the
+    /// portal's match list in order. The first entry that matches and whose descriptor accepts gets it.
+    pub fn deliver(&mut self, request: &Request) -> Delivery {
+        let mut work = Work::default();
+        let found = if self.admits(request) { self.search(request, &mut work) } else { None };
+        let Some((md, accepted)) = found else {
+            self.dropped(request.rlength);
+            return Delivery { grant: None, work };
+        };
+        let descriptor = self.md_mut(md);
+        descriptor.consume(accepted);
+        let kinds = if request.kind == RequestKind::Put { PUT } else { GET };
+        let event = Event {
+            kind: kinds.1,
+            initiator: request.initiator,
+            uid: request.uid,
+            jid: 0,
+            pt_index: request.pt_index,
+            match_bits: request.match_bits,
+            rlength: request.rlength,
+            mlength: accepted.mlength,
+            offset: accepted.offset,
+            md_handle: md,
+            md_user_ptr: descriptor.user.user_ptr,
+            hdr_data: request.hdr_data,
+            link: 0,
+            sequence: 0,
+            fail: NiFail::Ok,
+            message: request.message,
+        };
+        let ack = request.ack && !descriptor.has(option::ACK_DISABLE);
+        let start = descriptor.user.start + accepted.offset;
+        self.count_delivery(request.kind, accepted.mlength);
+        let event = Event { jid: self.identity.jid, ..event };
+        let operation = self.begin(md, kinds, event, &mut work);
+        let grant =
+            Grant { operation, start, offset: accepted.offset, mlength: accepted.mlength, ack };
+        Delivery { grant: Some(grant), work }
+    }
+
+    fn count_delivery(&mut self, kind: RequestKind, bytes: u64) {
+        match kind {
+            RequestKind::Put => {
+                self.status.received += 1;
+                self.status.received_bytes += bytes;
+            }
+            RequestKind::Get => {
+                self.status.sent += 1;
+                self.status.sent_bytes += bytes;
+            }
+        }
+    }
+
+    fn admits(&self, request: &Request) -> bool {
+        let entry = self.access.get(request.ac_index as usize).copied().flatten();
+        request.pt_index <= self.limits.max_pt_index
+            && entry.is_some_and(|entry| {
+                use super::types::{JID_ANY, PT_INDEX_ANY, UID_ANY};
+                entry.match_id.admits(request.initiator)
+                    && (entry.uid == UID_ANY || entry.uid == request.uid)
+                    && (entry.jid == JID_ANY || entry.jid == self.identity.jid)
+                    && (entry.pt_index == PT_INDEX_ANY || entry.pt_index == request.pt_index)
+            })
+    }
+
+    fn search(&self, request: &Request, work: &mut Work) -> Option<(MdHandle, Accepted)> {
+        let mut index = self.portals[request.pt_index as usize].head;
+        while index != NONE {
+            work.entries += 1;
+            let entry = self.mes.at(index);
+            if entry.criteria.admit(request.initiator, request.match_bits) {
+                if let Some(md) = entry.md {
+                    let descriptor = self.mds.at(md.index());
+                    let accepted = descriptor.accept(request.kind, request.rlength, request.offset);
+                    if let Some(accepted) = accepted {
+                        return Some((md, accepted));
+                    }
+                }
+            }
+            index = entry.next;
+        }
+        None
+    }
+
+    /// Takes note of something of `bytes` that nobody takes.
+    pub fn dropped(&mut self, bytes: u64) {
+        self.status.dropped += 1;
+        self.status.dropped_bytes += bytes;
+    }
+
+    /// An acknowledgement has arrived. It is dropped in silence if its descriptor is gone or inactive.
+    pub fn ack(&mut self, response: &Response) -> Work {
+        let mut work = Work::default();
+        let Some(descriptor) = self.mds.get_mut(response.md.raw()).filter(|md| md.active()) else {
+            return work;
+        };
+        descriptor.count();
+        descriptor.pending += 1;
+        let (eq, eventful) = (descriptor.user.eq, descriptor.eventful());
+        let user_ptr = descriptor.user.user_ptr;
+        self.status.received += 1;
+        self.promise_unlink(response.md);
+        let event = self.response_event(EventKind::Ack, response, response.mlength, user_ptr);
+        let event = Event { offset: response.offset, ..event };
+        if eventful {
+            self.post(eq, event, &mut work);
+        }
+        self.finish(response.md, event, &mut work);
+        work
+    }
+
+    /// The reply to a get has arrived, with `response.mlength` bytes. Descriptors accept and truncate every
+    /// reply; it is dropped only if the descriptor is gone or inactive.
+    pub fn reply(&mut self, response: &Response) -> Delivery {
+        let mut work = Work::default();
+        let Some(descriptor) = self.mds.get_mut(response.md.raw()).filter(|md| md.active()) else {
+            self.dropped(response.mlength);
+            return Delivery { grant: None, work };
+        };
+        descriptor.count();
+        descriptor.pending += 1;
+        let left = descriptor.user.length.saturating_sub(response.local_offset);
+        let mlength = response.mlength.min(left);
+        let offset = response.local_offset.min(descriptor.user.length);
+        let start = descriptor.user.start + offset;
+        let user_ptr = descriptor.user.user_ptr;
+        self.status.received += 1;
+        self.status.received_bytes += mlength;
+        let event = self.response_event(EventKind::ReplyEnd, response, mlength, user_ptr);
+        let event = Event { offset, ..event };
+        let operation = self.begin(response.md, REPLY, event, &mut work);
+        Delivery { grant: Some(Grant { operation, start, offset, mlength, ack: false }), work }
+    }
+
+    fn response_event(
+        &self,
+        kind: EventKind,
+        response: &Response,
+        mlength: u64,
+        md_user_ptr: u64,
+    ) -> Event {
+        Event {
+            kind,
+            initiator: response.from,
+            uid: response.uid,
+            jid: self.identity.jid,
+            pt_index: response.pt_index,
+            match_bits: response.match_bits,
+            rlength: response.mlength,
+            mlength,
+            offset: 0,
+            md_handle: response.md,
+            md_user_ptr,
+            hdr_data: 0,
+            link: 0,
+            sequence: 0,
+            fail: NiFail::Ok,
+            message: response.message,
+        }
+    }
+
+    /// Posts START if wanted, and promises END and UNLINK.
+    fn begin(&mut self, md: MdHandle, kinds: Kinds, event: Event, work: &mut Work) -> Operation {
+        let descriptor = self.md_mut(md);
+        let eq = descriptor.user.eq;
+        let start = eq.is_some() && !descriptor.has(option::EVENT_START_DISABLE);
+        let end = eq.is_some() && !descriptor.has(option::EVENT_END_DISABLE);
+        let mut event = Event { kind: kinds.1, ..event };
+        if start {
+            let queue = eq.and_then(|eq| self.eqs.get(eq.raw()));
+            event.link = queue.map_or(0, |queue| queue.next_sequence());
+            self.post(eq, Event { kind: kinds.0, ..event }, work);
+        }
+        if end {
+            self.promise(eq, 1);
+        }
+        self.promise_unlink(md);
+        Operation { md, eq, end, event }
+    }
+
+    /// An operation has ended: END, and UNLINK if it was the last one of a descriptor that is used up.
+    pub fn complete(&mut self, operation: &Operation, fail: NiFail) -> Work {
+        let mut work = Work::default();
+        let event = Event { fail, ..operation.event };
+        if operation.end {
+            self.promise(operation.eq, -1);
+            self.post(operation.eq, event, &mut work);
+        }
+        self.finish(operation.md, event, &mut work);
+        work
+    }
+
+    fn promise_unlink(&mut self, md: MdHandle) {
+        let descriptor = self.md_mut(md);
+        let used_up = descriptor.unlink == Unlink::Unlink && !descriptor.active();
+        if used_up && descriptor.eventful() && !descriptor.unlink_promised {
+            descriptor.unlink_promised = true;
+            let eq = descriptor.user.eq;
+            self.promise(eq, 1);
+        }
+    }
+
+    fn finish(&mut self, md: MdHandle, event: Event, work: &mut Work) {
+        let descriptor = self.md_mut(md);
+        descriptor.pending -= 1;
+        let used_up = descriptor.unlink == Unlink::Unlink && !descriptor.active();
+        if !used_up || descriptor.pending > 0 {
+            return;
+        }
+        let (eq, promised) = (descriptor.user.eq, descriptor.unlink_promised);
+        if promised {
+            self.promise(eq, -1);
+            self.post(eq, Event { kind: EventKind::Unlink, link: 0, ..event }, work);
+        }
+        self.md_remove(md);
+    }
+
+    fn post(&mut self, eq: Option<EqHandle>, event: Event, work: &mut Work) {
+        if let Some(queue) = eq.and_then(|eq| self.eqs.get_mut(eq.raw())) {
+            queue.post(event);
+            work.post(event.kind);
+        }
+    }
+
+    fn md_mut(&mut self, md: MdHandle) -> &mut MemoryDescriptor {
+        self.mds.get_mut(md.raw()).expect("a descriptor with pending operations stays")
+    }
+}

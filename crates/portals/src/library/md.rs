@@ -1,0 +1,126 @@
+//! Memory descriptors: what they accept, and when they are used up (Portals 3.3 s3.10).
+
+use super::error::Error;
+use super::handle::MeHandle;
+use super::types::{option, Md, RequestKind, Unlink, THRESH_INF};
+
+/// One memory descriptor and what has happened to it.
+pub(crate) struct MemoryDescriptor {
+    pub(crate) user: Md,
+    pub(crate) unlink: Unlink,
+    /// The match entry that it hangs on; None if it is free floating.
+    pub(crate) me: Option<MeHandle>,
+    /// Bytes accepted so far: the offset of the next operation unless the initiator manages it.
+    pub(crate) local_offset: u64,
+    /// Less than `max_size` bytes were left after some operation.
+    full: bool,
+    /// Operations that have begun and not ended.
+    pub(crate) pending: u32,
+    /// An UNLINK event was counted among the promised ones of its event queue.
+    pub(crate) unlink_promised: bool,
+}
+
+/// Part of a memory descriptor that an operation may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Accepted {
+    pub(crate) offset: u64,
+    pub(crate) mlength: u64,
+}
+
+impl MemoryDescriptor {
+    pub(crate) fn new(user: Md, unlink: Unlink, me: Option<MeHandle>) -> Self {
+        let mut md = MemoryDescriptor {
+            user,
+            unlink,
+            me,
+            local_offset: 0,
+            full: false,
+            pending: 0,
+            unlink_promised: false,
+        };
+        md.set(user);
+        md
+    }
+
+    /// Puts another description in place of the present one (PtlMDUpdate).
+    pub(crate) fn set(&mut self, user: Md) {
+        self.user = user;
+        if self.has(option::MANAGE_REMOTE) {
+            self.user.options &= !option::MAX_SIZE;
+        }
+        self.local_offset = 0;
+        self.full = false;
+    }
+
+    /// Checks what needs no knowledge of the process's memory.
+    pub(crate) fn check(user: &Md) -> Result<(), Error> {
+        let legal = user.options & !option::ALL == 0
+            && user.threshold >= THRESH_INF
+            && user.start.checked_add(user.length).is_some();
+        if legal {
+            Ok(())
+        } else {
+            Err(Error::MdIllegal)
+        }
+    }
+
+    pub(crate) fn has(&self, bits: u32) -> bool {
+        self.user.options & bits == bits
+    }
+
+    /// Takes part in operations.
+    pub(crate) fn active(&self) -> bool {
+        self.user.threshold != 0 && !self.full
+    }
+
+    /// Has an event queue and does not refuse both START and END, so ACK and UNLINK events are posted.
+    pub(crate) fn eventful(&self) -> bool {
+        let none = option::EVENT_START_DISABLE | option::EVENT_END_DISABLE;
+        self.user.eq.is_some() && !self.has(none)
+    }
+
+    /// Counts an operation against the threshold.
+    pub(crate) fn count(&mut self) {
+        if self.user.threshold > 0 {
+            self.user.threshold -= 1;
+        }
+    }
+
+    /// Whether a request of `rlength` bytes is accepted, and where it goes. Changes nothing.
+    pub(crate) fn accept(
+        &self,
+        kind: RequestKind,
+        rlength: u64,
+        request_offset: u64,
+    ) -> Option<Accepted> {
+        let enabled = match kind {
+            RequestKind::Put => self.has(option::OP_PUT),
+            RequestKind::Get => self.has(option::OP_GET),
+        };
+        if !enabled || !self.active() {
+            return None;
+        }
+        let remote = self.has(option::MANAGE_REMOTE);
+        let offset = if remote { request_offset } else { self.local_offset };
+        let left = self.user.length.checked_sub(offset)?;
+        if rlength <= left {
+            Some(Accepted { offset, mlength: rlength })
+        } else if self.has(option::TRUNCATE) {
+            Some(Accepted { offset, mlength: left })
+        } else {
+            None
+        }
+    }
+
+    /// Takes note that a request was accepted.
+    pub(crate) fn consume(&mut self, accepted: Accepted) {
+        self.count();
+        self.pending += 1;
+        // The local offset moves also when the initiator manages offsets: PtlMDUpdate may end that.
+        self.local_offset = self.local_offset.saturating_add(accepted.mlength);
+        let left = self.user.length.saturating_sub(self.local_offset);
+        if self.has(option::MAX_SIZE) && left < self.user.max_size {
+            self.full = true;
+        }
+    }
+}

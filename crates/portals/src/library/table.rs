@@ -1,0 +1,332 @@
+//! One process's Portals interface: its portal table, match entries, memory descriptors, event queues and
+//! access control table (Portals 3.3 s3.6 to s3.12). The calls that move data stand in `deliver`.
+
+use super::eq::{EventQueue, Next};
+use super::error::Error;
+use super::handle::{EqHandle, MdHandle, MeHandle, Slab};
+use super::md::MemoryDescriptor;
+use super::me::{Criteria, MatchEntry, MatchList};
+use super::types::{
+    Limits, Md, Position, ProcessId, StatusRegister, Unlink, JID_ANY, PT_INDEX_ANY, UID_ANY,
+};
+
+/// Whom an access control entry admits; each part may be a wildcard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessEntry {
+    /// Initiators.
+    pub match_id: ProcessId,
+    /// Their user.
+    pub uid: u32,
+    /// Their job. The wire header does not carry it: only this job's own id or `JID_ANY` admit anybody.
+    pub jid: u32,
+    /// The portal that they may use.
+    pub pt_index: u32,
+}
+
+impl AccessEntry {
+    /// Admits everybody everywhere.
+    pub const OPEN: AccessEntry = AccessEntry {
+        match_id: ProcessId::ANY,
+        uid: UID_ANY,
+        jid: JID_ANY,
+        pt_index: PT_INDEX_ANY,
+    };
+}
+
+/// What an interface has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Status {
+    pub(crate) dropped: u64,
+    pub(crate) dropped_bytes: u64,
+    pub(crate) received: u64,
+    pub(crate) received_bytes: u64,
+    pub(crate) sent: u64,
+    pub(crate) sent_bytes: u64,
+}
+
+/// Who owns an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The process.
+    pub id: ProcessId,
+    /// Its user.
+    pub uid: u32,
+    /// Its job.
+    pub jid: u32,
+}
+
+/// The Portals interface of one process.
+pub struct Interface {
+    pub(crate) identity: Identity,
+    pub(crate) limits: Limits,
+    pub(crate) portals: Vec<MatchList>,
+    pub(crate) access: Vec<Option<AccessEntry>>,
+    pub(crate) mes: Slab<MatchEntry>,
+    pub(crate) mds: Slab<MemoryDescriptor>,
+    pub(crate) eqs: Slab<EventQueue>,
+    pub(crate) status: Status,
+}
+
+impl Interface {
+    /// An empty interface. Access control entry 0 admits everybody, the others nobody.
+    pub fn new(identity: Identity, limits: Limits) -> Interface {
+        let mut access = vec![None; limits.max_ac_index as usize + 1];
+        access[0] = Some(AccessEntry::OPEN);
+        Interface {
+            identity,
+            limits,
+            portals: vec![MatchList::EMPTY; limits.max_pt_index as usize + 1],
+            access,
+            mes: Slab::new(limits.max_mes),
+            mds: Slab::new(limits.max_mds),
+            eqs: Slab::new(limits.max_eqs),
+            status: Status::default(),
+        }
+    }
+
+    /// Who owns it.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+    /// What it can hold.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// A counter (PtlNIStatus).
+    pub fn status(&self, register: StatusRegister) -> u64 {
+        match register {
+            StatusRegister::DropCount => self.status.dropped,
+            StatusRegister::DropLength => self.status.dropped_bytes,
+            StatusRegister::RecvCount => self.status.received,
+            StatusRegister::RecvLength => self.status.received_bytes,
+            StatusRegister::SendCount => self.status.sent,
+            StatusRegister::SendLength => self.status.sent_bytes,
+        }
+    }
+
+    /// Sets an access control entry (PtlACEntry).
+    pub fn ac_entry(&mut self, index: u32, entry: AccessEntry) -> Result<(), Error> {
+        if entry.pt_index != PT_INDEX_ANY && entry.pt_index > self.limits.max_pt_index {
+            return Err(Error::PtIndexInvalid);
+        }
+        let slot = self.access.get_mut(index as usize).ok_or(Error::AcIndexInvalid)?;
+        *slot = Some(entry);
+        Ok(())
+    }
+
+    // Match entries.
+
+    /// Attaches a match entry at the head or tail of a portal's list (PtlMEAttach).
+    pub fn me_attach(
+        &mut self,
+        pt_index: u32,
+        criteria: Criteria,
+        unlink: Unlink,
+        position: Position,
+    ) -> Result<MeHandle, Error> {
+        if pt_index > self.limits.max_pt_index {
+            return Err(Error::PtIndexInvalid);
+        }
+        let me = self.me_new(pt_index, criteria, unlink)?;
+        self.portals[pt_index as usize].attach(&mut self.mes, me.index(), position);
+        Ok(me)
+    }
+
+    /// Attaches a match entry to the first portal that was never used (PtlMEAttachAny).
+    pub fn me_attach_any(
+        &mut self,
+        criteria: Criteria,
+        unlink: Unlink,
+    ) -> Result<(u32, MeHandle), Error> {
+        let unused = self.portals.iter().position(|list| !list.used).ok_or(Error::PtFull)?;
+        let pt_index = unused as u32;
+        Ok((pt_index, self.me_attach(pt_index, criteria, unlink, Position::After)?))
+    }
+
+    /// Inserts a match entry beside another (PtlMEInsert).
+    pub fn me_insert(
+        &mut self,
+        base: MeHandle,
+        criteria: Criteria,
+        unlink: Unlink,
+        position: Position,
+    ) -> Result<MeHandle, Error> {
+        let portal = self.mes.get(base.raw()).ok_or(Error::MeInvalid)?.portal;
+        let me = self.me_new(portal, criteria, unlink)?;
+        self.portals[portal as usize].insert(&mut self.mes, me.index(), base, position);
+        Ok(me)
+    }
+
+    fn me_new(
+        &mut self,
+        portal: u32,
+        criteria: Criteria,
+        unlink: Unlink,
+    ) -> Result<MeHandle, Error> {
+        if self.portals[portal as usize].length >= self.limits.max_me_list {
+            return Err(Error::MeListTooLong);
+        }
+        let entry = MatchEntry::new(portal, criteria, unlink);
+        Ok(MeHandle::from_raw(self.mes.insert(entry).ok_or(Error::NoSpace)?))
+    }
+
+    /// Unlinks a match entry and the memory descriptor on it (PtlMEUnlink).
+    pub fn me_unlink(&mut self, me: MeHandle) -> Result<(), Error> {
+        let md = self.mes.get(me.raw()).ok_or(Error::MeInvalid)?.md;
+        if let Some(md) = md {
+            let attached = self.mds.get(md.raw()).expect("a match entry names a live descriptor");
+            if attached.pending > 0 {
+                return Err(Error::MeInUse);
+            }
+            self.mds.remove(md.raw());
+        }
+        self.me_remove(me);
+        Ok(())
+    }
+
+    fn me_remove(&mut self, me: MeHandle) {
+        let portal = self.mes.at(me.index()).portal;
+        self.portals[portal as usize].unlink(&mut self.mes, me.index());
+        self.mes.remove(me.raw());
+    }
+
+    // Memory descriptors.
+
+    /// Attaches a memory descriptor to a match entry that has none (PtlMDAttach).
+    pub fn md_attach(&mut self, me: MeHandle, md: Md, unlink: Unlink) -> Result<MdHandle, Error> {
+        match self.mes.get(me.raw()) {
+            None => return Err(Error::MeInvalid),
+            Some(entry) if entry.md.is_some() => return Err(Error::MeInUse),
+            Some(_) => {}
+        }
+        let handle = self.md_new(md, unlink, Some(me))?;
+        self.mes.at_mut(me.index()).md = Some(handle);
+        Ok(handle)
+    }
+
+    /// Makes a memory descriptor that hangs on no match entry (PtlMDBind).
+    pub fn md_bind(&mut self, md: Md, unlink: Unlink) -> Result<MdHandle, Error> {
+        self.md_new(md, unlink, None)
+    }
+
+    fn md_new(&mut self, md: Md, unlink: Unlink, me: Option<MeHandle>) -> Result<MdHandle, Error> {
+        self.md_check(&md)?;
+        let raw = self.mds.insert(MemoryDescriptor::new(md, unlink, me)).ok_or(Error::NoSpace)?;
+        Ok(MdHandle::from_raw(raw))
+    }
+
+    fn md_check(&self, md: &Md) -> Result<(), Error> {
+        MemoryDescriptor::check(md)?;
+        match md.eq {
+            Some(eq) if self.eqs.get(eq.raw()).is_none() => Err(Error::EqInvalid),
+            _ => Ok(()),
+        }
+    }
+
+    /// Unlinks a memory descriptor, and its match entry if that has `Unlink` (PtlMDUnlink).
+    pub fn md_unlink(&mut self, md: MdHandle) -> Result<(), Error> {
+        if self.mds.get(md.raw()).ok_or(Error::MdInvalid)?.pending > 0 {
+            return Err(Error::MdInUse);
+        }
+        self.md_remove(md);
+        Ok(())
+    }
+
+    pub(crate) fn md_remove(&mut self, md: MdHandle) {
+        let Some(removed) = self.mds.remove(md.raw()) else { return };
+        let Some(me) = removed.me else { return };
+        let entry = self.mes.get_mut(me.raw()).expect("a descriptor hangs on a live match entry");
+        entry.md = None;
+        if entry.unlink == Unlink::Unlink {
+            self.me_remove(me);
+        }
+    }
+
+    /// Reads and then replaces a memory descriptor (PtlMDUpdate). With `test`, only if that event queue is
+    /// empty, no operation under way will still post to it, and none uses the descriptor.
+    pub fn md_update(
+        &mut self,
+        md: MdHandle,
+        new: Option<Md>,
+        test: Option<EqHandle>,
+    ) -> Result<Md, Error> {
+        let present = self.mds.get(md.raw()).ok_or(Error::MdInvalid)?;
+        let (old, pending) = (present.user, present.pending);
+        let Some(new) = new else { return Ok(old) };
+        self.md_check(&new)?;
+        if let Some(test) = test {
+            if pending > 0 || !self.eq_quiet(test)? {
+                return Err(Error::MdNoUpdate);
+            }
+        }
+        let descriptor = self.mds.get_mut(md.raw()).expect("looked up above");
+        let broken_promise = std::mem::take(&mut descriptor.unlink_promised);
+        descriptor.set(new);
+        if broken_promise {
+            self.promise(old.eq, -1);
+        }
+        Ok(old)
+    }
+
+    /// Attaches a match entry and a memory descriptor beside `base` if `test` is empty (PtlMEMDPost).
+    pub fn me_md_post(
+        &mut self,
+        base: MeHandle,
+        criteria: Criteria,
+        unlink_me: Unlink,
+        position: Position,
+        md: Md,
+        unlink_md: Unlink,
+        test: EqHandle,
+    ) -> Result<(MeHandle, MdHandle), Error> {
+        self.md_check(&md)?;
+        if self.mes.get(base.raw()).is_none() {
+            return Err(Error::MeInvalid);
+        }
+        if !self.eq_quiet(test)? {
+            return Err(Error::MdNoUpdate);
+        }
+        let me = self.me_insert(base, criteria, unlink_me, position)?;
+        match self.md_attach(me, md, unlink_md) {
+            Ok(md) => Ok((me, md)),
+            Err(error) => {
+                self.me_remove(me);
+                Err(error)
+            }
+        }
+    }
+
+    // Event queues.
+
+    /// Makes an event queue of at least `count` events (PtlEQAlloc).
+    pub fn eq_alloc(&mut self, count: u32) -> Result<EqHandle, Error> {
+        if count > 1 << 20 {
+            return Err(Error::NoSpace);
+        }
+        Ok(EqHandle::from_raw(self.eqs.insert(EventQueue::new(count)).ok_or(Error::NoSpace)?))
+    }
+
+    /// Frees an event queue (PtlEQFree). Events of descriptors that still name it vanish.
+    pub fn eq_free(&mut self, eq: EqHandle) -> Result<(), Error> {
+        self.eqs.remove(eq.raw()).map(|_| ()).ok_or(Error::EqInvalid)
+    }
+
+    /// Takes the next event, `EqEmpty` if there is none (PtlEQGet).
+    pub fn eq_get(&mut self, eq: EqHandle) -> Result<Next, Error> {
+        self.eqs.get_mut(eq.raw()).ok_or(Error::EqInvalid)?.get().ok_or(Error::EqEmpty)
+    }
+
+    fn eq_quiet(&self, eq: EqHandle) -> Result<bool, Error> {
+        let queue = self.eqs.get(eq.raw()).ok_or(Error::EqInvalid)?;
+        Ok(queue.is_empty() && queue.promised == 0)
+    }
+
+    /// Counts events that will still be posted, or no longer.
+    pub(crate) fn promise(&mut self, eq: Option<EqHandle>, change: i32) {
+        if let Some(queue) = eq.and_then(|eq| self.eqs.get_mut(eq.raw())) {
+            let promised = queue.promised.checked_add_signed(change);
+            queue.promised = promised.expect("no more events are posted than were promised");
+        }
+    }
+}

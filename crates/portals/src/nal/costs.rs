@@ -1,0 +1,52 @@
+//! What the kernel's Portals costs, and how it is set up.
+
+use crate::library::Limits;
+use des::Duration;
+
+/// Times of the Portals library's and driver's primitives, from a machine file's `[portals.*]`. Kernel entry,
+/// interrupts, uncached accesses and copies are the host's (`host::Costs`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Costs {
+    /// A call's user-level part: arguments put together, bridge selected.
+    pub api_call: Duration,
+    /// A call's arguments checked and its handles looked up in the kernel.
+    pub api_check: Duration,
+    /// A match entry, memory descriptor or event queue made, changed or freed.
+    pub object: Duration,
+    /// A buffer's addresses checked and translated.
+    pub translate: Duration,
+    /// A match entry looked at.
+    pub list_entry: Duration,
+    /// A Portals event written to a process's event queue.
+    pub event_post: Duration,
+    /// A process's look into one of its event queues.
+    pub event_get: Duration,
+    /// A wire header put together and stored in its upper pending.
+    pub header_build: Duration,
+    /// A wire header read from the upper pending that the firmware has just written.
+    pub header_read: Duration,
+    /// A look at the next slot of the firmware's event queue.
+    pub slot_read: Duration,
+    /// A firmware event dispatched to its handler and its pending looked up.
+    pub dispatch: Duration,
+    /// A command for the firmware put together, before its words are written.
+    pub command_build: Duration,
+}
+
+/// How the kernel's Portals is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// What it costs.
+    pub costs: Costs,
+    /// Keep copies of the mailbox's indices in host memory (pedretti2005 s5.3). If not, both are read from the
+    /// network interface for every command.
+    pub shadow_fifos: bool,
+    /// Send payloads of up to 12 bytes inside the header packet (pedretti2005 s5.2).
+    pub inline_messages: bool,
+    /// Pendings of the host's pool, for transmits; the rest of the generic process's is the firmware's.
+    pub tx_pendings: u16,
+    /// What a process's interface can hold.
+    pub limits: Limits,
+    /// How long the firmware may take to answer an initialisation command.
+    pub boot_timeout: Duration,
+}

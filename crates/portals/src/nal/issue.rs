@@ -1,0 +1,221 @@
+//! Operations that processes of this node begin, and the short cut between two of them.
+
+use super::kernel::{Kernel, Seat};
+use super::observe::Mark;
+use super::transmit::{Ending, Transmit};
+use super::wire::{self, Destination};
+use crate::library::{
+    AckRequest, Error, Grant, Issue, MdHandle, NiFail, ProcessId, Region, Request, RequestKind,
+    Response,
+};
+use abi::seastar::{header_flag, portals_op};
+use abi::MessageId;
+use des::Time;
+use host::Cpu;
+
+/// The longest piece that is copied at once between two processes.
+const COPY_PIECE: u64 = 64 << 10;
+
+/// The arguments of PtlPut and PtlGet and their like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call {
+    pub(crate) md: MdHandle,
+    pub(crate) region: Option<Region>,
+    pub(crate) target: ProcessId,
+    pub(crate) pt_index: u32,
+    pub(crate) ac_index: u32,
+    pub(crate) match_bits: u64,
+    pub(crate) remote_offset: u64,
+    pub(crate) hdr_data: u64,
+    pub(crate) ack: AckRequest,
+    pub(crate) entered: Time,
+}
+
+impl Call {
+    fn destination(&self) -> Result<Destination, Error> {
+        let id = |id: u32| u16::try_from(id).map_err(|_| Error::ProcessInvalid);
+        Ok(Destination {
+            nid: id(self.target.nid)?,
+            pid: id(self.target.pid)?,
+            pt_index: u8::try_from(self.pt_index).map_err(|_| Error::PtIndexInvalid)?,
+            ac_index: u8::try_from(self.ac_index).map_err(|_| Error::AcIndexInvalid)?,
+        })
+    }
+
+    fn issue(&self, message: MessageId) -> Issue {
+        Issue {
+            pt_index: self.pt_index,
+            match_bits: self.match_bits,
+            remote_offset: self.remote_offset,
+            hdr_data: self.hdr_data,
+            message,
+        }
+    }
+
+    fn request(&self, kind: RequestKind, initiator: ProcessId, grant: &Grant) -> Request {
+        Request {
+            kind,
+            initiator,
+            uid: 0,
+            pt_index: self.pt_index,
+            ac_index: self.ac_index,
+            match_bits: self.match_bits,
+            rlength: grant.mlength,
+            offset: self.remote_offset,
+            hdr_data: self.hdr_data,
+            ack: kind == RequestKind::Put && self.ack == AckRequest::Ack,
+            message: grant.operation.event().message,
+        }
+    }
+
+    fn response(&self, from: ProcessId, grant: &Grant, message: MessageId) -> Response {
+        Response {
+            from,
+            uid: 0,
+            md: self.md,
+            match_bits: self.match_bits,
+            pt_index: self.pt_index,
+            mlength: grant.mlength,
+            offset: grant.offset,
+            local_offset: self.region.map_or(0, |region| region.offset),
+            message,
+        }
+    }
+}
+
+impl Kernel {
+    /// Begins a message's observation.
+    fn begin(&self, cpu: &Cpu, entered: Time) -> MessageId {
+        let id = self.next_message();
+        self.observer.mark(entered, id, Mark::CallEntered);
+        self.mark(cpu, id, Mark::KernelEntered);
+        id
+    }
+
+    /// PtlPut and PtlPutRegion, in the kernel.
+    pub(crate) fn put(&self, cpu: &Cpu, seat: Seat, call: &Call) -> Result<(), Error> {
+        let to = call.destination()?;
+        let id = self.begin(cpu, call.entered);
+        cpu.spend(self.config.costs.api_check);
+        let issue = call.issue(id);
+        let started = self.with(seat, |interface| {
+            let (grant, work) = interface.start_put(call.md, call.region, &issue)?;
+            Ok((grant, work, interface.identity().id))
+        });
+        let (grant, work, me) = started.expect("the caller has an interface")?;
+        self.charge_events(cpu, seat, work, id);
+        let ending = Some(Ending { seat, operation: grant.operation });
+        if to.nid == self.nid {
+            self.local_put(cpu, seat, me, call, &grant);
+            return Ok(());
+        }
+        let mut header =
+            wire::issue(portals_op::PUT, me.pid as u16, to, &issue, call.md, grant.mlength);
+        if call.ack == AckRequest::Ack {
+            header.flags |= header_flag::ACK_REQUESTED;
+        }
+        self.transmit(cpu, Transmit { header, start: grant.start, ending });
+        Ok(())
+    }
+
+    /// PtlGet and PtlGetRegion, in the kernel.
+    pub(crate) fn get(&self, cpu: &Cpu, seat: Seat, call: &Call) -> Result<(), Error> {
+        let to = call.destination()?;
+        let id = self.begin(cpu, call.entered);
+        cpu.spend(self.config.costs.api_check);
+        // The reply brings the local offset back in the word that a put uses for user data.
+        let local_offset = call.region.map_or(0, |region| region.offset);
+        let issue = Issue { hdr_data: local_offset, ..call.issue(id) };
+        let started = self.with(seat, |interface| {
+            let grant = interface.start_get(call.md, call.region, &issue)?;
+            Ok((grant, interface.identity().id))
+        });
+        let (grant, me) = started.expect("the caller has an interface")?;
+        let ending = Some(Ending { seat, operation: grant.operation });
+        if to.nid == self.nid {
+            self.end(cpu, ending, id, NiFail::Ok);
+            self.local_get(cpu, seat, me, call, &grant);
+            return Ok(());
+        }
+        let mut header =
+            wire::issue(portals_op::GET, me.pid as u16, to, &issue, call.md, grant.mlength);
+        header.flags |= header_flag::INLINE;
+        self.transmit(cpu, Transmit { header, start: 0, ending });
+        Ok(())
+    }
+
+    /// A put to a process of this node: the kernel copies.
+    fn local_put(&self, cpu: &Cpu, seat: Seat, me: ProcessId, call: &Call, grant: &Grant) {
+        let id = grant.operation.event().message;
+        let request = call.request(RequestKind::Put, me, grant);
+        let taker = self.local_deliver(cpu, call.target, &request);
+        let mut fail = NiFail::Ok;
+        if let Some((target, taken)) = &taker {
+            fail = self.copy(cpu, (seat, grant.start), (*target, taken.start), taken.mlength);
+        }
+        self.end(cpu, Some(Ending { seat, operation: grant.operation }), id, fail);
+        let Some((target, taken)) = taker else { return };
+        if taken.ack && fail == NiFail::Ok {
+            let response = call.response(call.target, &taken, id);
+            let work = self.with(seat, |interface| interface.ack(&response));
+            self.charge_events(cpu, seat, work.unwrap_or_default(), id);
+        }
+        self.end(cpu, Some(Ending { seat: target, operation: taken.operation }), id, fail);
+    }
+
+    /// A get from a process of this node: the kernel copies.
+    fn local_get(&self, cpu: &Cpu, seat: Seat, me: ProcessId, call: &Call, grant: &Grant) {
+        let id = grant.operation.event().message;
+        let request = Request { hdr_data: 0, ..call.request(RequestKind::Get, me, grant) };
+        let Some((target, taken)) = self.local_deliver(cpu, call.target, &request) else { return };
+        let response = call.response(call.target, &taken, id);
+        let reply = self.with(seat, |interface| interface.reply(&response));
+        let reply = reply.expect("the caller has an interface");
+        self.charge_events(cpu, seat, reply.work, id);
+        let mut fail = NiFail::Ok;
+        if let Some(place) = reply.grant {
+            fail = self.copy(cpu, (target, taken.start), (seat, place.start), place.mlength);
+            self.end(cpu, Some(Ending { seat, operation: place.operation }), id, fail);
+        }
+        self.end(cpu, Some(Ending { seat: target, operation: taken.operation }), id, fail);
+    }
+
+    fn local_deliver(
+        &self,
+        cpu: &Cpu,
+        target: ProcessId,
+        request: &Request,
+    ) -> Option<(Seat, Grant)> {
+        self.count(|counters| counters.local += 1);
+        let Some(seat) = self.find(target.pid) else {
+            self.count(|counters| counters.undeliverable += 1);
+            self.mark(cpu, request.message, Mark::Dropped);
+            return None;
+        };
+        let delivery = self.with(seat, |interface| interface.deliver(request))?;
+        self.charge_search(cpu, delivery.work);
+        self.mark(cpu, request.message, Mark::Matched);
+        self.charge_events(cpu, seat, delivery.work, request.message);
+        if delivery.grant.is_none() {
+            self.mark(cpu, request.message, Mark::Dropped);
+        }
+        delivery.grant.map(|grant| (seat, grant))
+    }
+
+    fn copy(&self, cpu: &Cpu, from: (Seat, u64), to: (Seat, u64), bytes: u64) -> NiFail {
+        cpu.spend(cpu.copy_cost(bytes));
+        let (source, target) = (self.space(from.0), self.space(to.0));
+        let mut piece = vec![0; bytes.min(COPY_PIECE) as usize];
+        let mut done = 0;
+        while done < bytes {
+            let part = &mut piece[..(bytes - done).min(COPY_PIECE) as usize];
+            let mut memory = cpu.memory().borrow_mut();
+            let read = memory.read(source, from.1 + done, part);
+            if read.and_then(|()| memory.write(target, to.1 + done, part)).is_err() {
+                return NiFail::Fail;
+            }
+            done += part.len() as u64;
+        }
+        NiFail::Ok
+    }
+}

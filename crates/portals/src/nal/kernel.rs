@@ -1,0 +1,242 @@
+//! The kernel's Portals on one node: its processes, its pendings, and how they are set up.
+
+use super::costs::Config;
+use super::dma_list::DmaLists;
+use super::mailbox::Mailbox;
+use super::observe::{Mark, Observer};
+use super::receive::Receive;
+use super::region::{Region, EVENT_SLOTS};
+use super::transmit::{Flight, Transmit};
+use crate::library::{Error, Identity, Interface, ProcessId, Work, PID_ANY};
+use abi::seastar::{
+    command_op, InitEqcbCommand, InitProcessCommand, MarkAliveCommand, GENERIC_PENDINGS,
+    GENERIC_PROCESS, READY_FLAG, READY_VALUE,
+};
+use abi::MessageId;
+use host::{Cpu, Extent, SpaceId, Waker};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// Process id that the generic firmware process is initialised with: it serves every process id.
+const GENERIC_PID: u16 = 0;
+
+/// Names a process's place in the kernel; never used again once the process has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seat(usize);
+
+struct Process {
+    pid: u32,
+    space: SpaceId,
+    waker: Waker,
+    /// None once the process has left.
+    interface: Option<Interface>,
+}
+
+/// What the kernel's Portals has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Runs of the interrupt handler.
+    pub interrupts: u64,
+    /// Runs of the interrupt handler that found no event: an earlier run had taken it.
+    pub empty_interrupts: u64,
+    /// Firmware events taken.
+    pub events: u64,
+    /// Commands written to the mailbox.
+    pub commands: u64,
+    /// Mailbox indices read from the network interface: round trips.
+    pub index_reads: u64,
+    /// Messages handed to the firmware.
+    pub transmits: u64,
+    /// Messages that had to wait for a pending or a DMA list.
+    pub transmits_queued: u64,
+    /// Messages that arrived.
+    pub receives: u64,
+    /// Messages for processes that do not exist, or with a header that cannot be trusted.
+    pub undeliverable: u64,
+    /// Match entries looked at.
+    pub list_entries: u64,
+    /// Messages between processes of this node, copied by the kernel.
+    pub local: u64,
+}
+
+/// The kernel's Portals on one node.
+pub struct Kernel {
+    pub(crate) nid: u16,
+    pub(crate) config: Config,
+    pub(crate) observer: Rc<dyn Observer>,
+    processes: RefCell<Vec<Process>>,
+    pub(crate) mailbox: Mailbox,
+    pub(crate) region: Region,
+    pub(crate) lists: DmaLists,
+    /// Free pendings of the host's pool.
+    pub(crate) free: RefCell<Vec<u16>>,
+    /// What is under way in each pending of the host's pool.
+    pub(crate) flights: RefCell<Vec<Option<Flight>>>,
+    /// Messages that wait for a pending or a DMA list.
+    pub(crate) waiting: RefCell<VecDeque<Transmit>>,
+    /// What is under way in each pending; the host's own stay empty.
+    pub(crate) receives: RefCell<Vec<Option<Receive>>>,
+    /// Receive commands that wait for a DMA list.
+    pub(crate) deferred: RefCell<VecDeque<(u16, Vec<Extent>)>>,
+    pub(crate) slot: Cell<u32>,
+    serial: Cell<u32>,
+    pub(crate) counters: Cell<Counters>,
+}
+
+impl Kernel {
+    /// Sets up the region that the firmware writes to, maps it, and starts the generic firmware process. Runs
+    /// in a fibre; ends in a fault of that fibre if the firmware does not answer as it should.
+    pub fn boot(cpu: &Cpu, nid: u16, config: &Config, observer: Rc<dyn Observer>) -> Rc<Kernel> {
+        let tx = config.tx_pendings;
+        assert!(u32::from(tx) < GENERIC_PENDINGS && tx > 0, "both pools of pendings have some");
+        let kernel = Rc::new(Kernel {
+            nid,
+            config: *config,
+            observer,
+            processes: RefCell::default(),
+            mailbox: Mailbox::new(config.shadow_fifos),
+            region: Region::new(cpu.memory()),
+            lists: DmaLists::new(),
+            free: RefCell::new((0..tx).rev().collect()),
+            flights: RefCell::new(vec![None; usize::from(tx)]),
+            waiting: RefCell::default(),
+            receives: RefCell::new(vec![None; GENERIC_PENDINGS as usize]),
+            deferred: RefCell::default(),
+            slot: Cell::new(0),
+            serial: Cell::new(0),
+            counters: Cell::default(),
+        });
+        cpu.kernel(|| kernel.initialise(cpu));
+        kernel
+    }
+
+    fn initialise(&self, cpu: &Cpu) {
+        let deadline = cpu.now() + self.config.boot_timeout;
+        while cpu.mmio_read(READY_FLAG) != READY_VALUE {
+            if cpu.now() >= deadline {
+                cpu.fault(format_args!("the firmware of node {} is not ready", self.nid));
+            }
+        }
+        self.region.map(cpu);
+        let init = InitProcessCommand {
+            op: command_op::INIT_PROCESS,
+            process_index: GENERIC_PROCESS as u8,
+            pid: GENERIC_PID,
+            num_pendings: GENERIC_PENDINGS as u16,
+            pending_tx_limit: self.config.tx_pendings,
+            upper_pending_lo: self.region.pendings as u32,
+            upper_pending_hi: (self.region.pendings >> 32) as u32,
+            upper_pending_local: self.region.pendings_local(),
+            ..InitProcessCommand::default()
+        };
+        let mut bytes = [0; InitProcessCommand::SIZE];
+        init.emit(&mut bytes);
+        self.ask(cpu, &bytes, 0, "INIT_PROCESS");
+        let queue = InitEqcbCommand {
+            op: command_op::INIT_EQCB,
+            process_index: GENERIC_PROCESS as u8,
+            count: EVENT_SLOTS,
+            base_local: self.region.events_local(),
+        };
+        queue.emit(&mut bytes);
+        self.ask(cpu, &bytes, 1, "INIT_EQCB");
+        let alive =
+            MarkAliveCommand { op: command_op::MARK_ALIVE, process_index: GENERIC_PROCESS as u8 };
+        alive.emit(&mut bytes);
+        self.ask(cpu, &bytes, 0, "MARK_ALIVE");
+    }
+
+    fn ask(&self, cpu: &Cpu, command: &[u8], expected: u32, name: &str) {
+        cpu.spend(self.config.costs.command_build);
+        self.mailbox.command(cpu, command);
+        let nid = self.nid;
+        match self.mailbox.result(cpu, self.config.boot_timeout) {
+            Ok(value) if value == expected => {}
+            Ok(value) => cpu.fault(format_args!(
+                "the firmware of node {nid} answered {name} with {value} instead of {expected}"
+            )),
+            Err(_) => cpu.fault(format_args!("the firmware of node {nid} did not answer {name}")),
+        }
+    }
+
+    /// What has been counted.
+    pub fn counters(&self) -> Counters {
+        Counters {
+            commands: self.mailbox.commands.get(),
+            index_reads: self.mailbox.index_reads.get(),
+            ..self.counters.get()
+        }
+    }
+
+    pub(crate) fn count(&self, change: impl FnOnce(&mut Counters)) {
+        let mut counters = self.counters.get();
+        change(&mut counters);
+        self.counters.set(counters);
+    }
+
+    // Processes.
+
+    /// Gives a process its interface (PtlNIInit).
+    pub(crate) fn open(&self, cpu: &Cpu, pid: u32, space: SpaceId) -> Result<Seat, Error> {
+        if pid > u32::from(u16::MAX) || pid == PID_ANY || self.find(pid).is_some() {
+            return Err(Error::PidInvalid);
+        }
+        let id = ProcessId { nid: u32::from(self.nid), pid };
+        let interface = Interface::new(Identity { id, uid: 0, jid: 0 }, self.config.limits);
+        let mut processes = self.processes.borrow_mut();
+        processes.push(Process { pid, space, waker: cpu.waker(), interface: Some(interface) });
+        Ok(Seat(processes.len() - 1))
+    }
+
+    /// Takes its interface from a process (PtlNIFini). What still arrives for it is dropped.
+    pub(crate) fn close(&self, seat: Seat) {
+        self.processes.borrow_mut()[seat.0].interface = None;
+    }
+
+    pub(crate) fn find(&self, pid: u32) -> Option<Seat> {
+        let processes = self.processes.borrow();
+        let found = processes.iter().position(|p| p.pid == pid && p.interface.is_some());
+        found.map(Seat)
+    }
+
+    /// Lets `f` use a process's interface; None if the process has left.
+    pub(crate) fn with<R>(&self, seat: Seat, f: impl FnOnce(&mut Interface) -> R) -> Option<R> {
+        self.processes.borrow_mut()[seat.0].interface.as_mut().map(f)
+    }
+
+    pub(crate) fn space(&self, seat: Seat) -> SpaceId {
+        self.processes.borrow()[seat.0].space
+    }
+
+    // Time and observation.
+
+    /// Charges for the search of a match list.
+    pub(crate) fn charge_search(&self, cpu: &Cpu, work: Work) {
+        self.count(|counters| counters.list_entries += u64::from(work.entries));
+        cpu.spend(self.config.costs.list_entry * u64::from(work.entries));
+    }
+
+    /// Charges for the events that were posted to a process, and makes it look.
+    pub(crate) fn charge_events(&self, cpu: &Cpu, seat: Seat, work: Work, id: MessageId) {
+        if work.events == 0 {
+            return;
+        }
+        cpu.spend(self.config.costs.event_post * u64::from(work.events));
+        for kind in work.posted() {
+            self.mark(cpu, id, Mark::EventPosted(kind));
+        }
+        self.processes.borrow()[seat.0].waker.wake();
+    }
+
+    pub(crate) fn mark(&self, cpu: &Cpu, id: MessageId, mark: Mark) {
+        self.observer.mark(cpu.now(), id, mark);
+    }
+
+    /// The id of the next message.
+    pub(crate) fn next_message(&self) -> MessageId {
+        let serial = self.serial.get().wrapping_add(1);
+        self.serial.set(serial);
+        MessageId { source_nid: self.nid, serial }
+    }
+}

@@ -1,0 +1,22 @@
+//! The kernel's driver for the SeaStar in generic mode (pedretti2005 s4): every process's operations go
+//! through one mailbox, and one interrupt handler drains one event queue.
+//!
+//! The kernel runs with interrupts masked and nothing else of its core runs meanwhile, so a kernel section is
+//! atomic even where it lets time pass.
+
+mod costs;
+mod dma_list;
+mod issue;
+mod kernel;
+mod mailbox;
+mod observe;
+mod receive;
+mod region;
+mod transmit;
+mod wire;
+
+pub use costs::{Config, Costs};
+pub(crate) use issue::Call;
+pub(crate) use kernel::Seat;
+pub use kernel::{Counters, Kernel};
+pub use observe::{Mark, Observer, Unobserved};

@@ -1,0 +1,300 @@
+//! Receiving: the interrupt handler drains the firmware's events, matches, and says where payloads go
+//! (pedretti2005 s4.3.2).
+
+use super::dma_list::{self, DmaList};
+use super::kernel::{Kernel, Seat};
+use super::observe::Mark;
+use super::region::EVENT_SLOTS;
+use super::transmit::{payload_length, Ending, Transmit};
+use super::wire;
+use crate::library::{Delivery, Grant, NiFail};
+use abi::seastar::{
+    command_op, event_type, header_flag, portals_op, PortalsHeader, ReleaseCommand, RxCommand,
+    GENERIC_PROCESS, INLINE_MAX,
+};
+use abi::MessageId;
+use des::Time;
+use host::{Cpu, Extent};
+
+/// Words of an RX command that have a meaning.
+const RX_BYTES: usize = 24;
+/// Words of a RELEASE command that have a meaning.
+const RELEASE_BYTES: usize = 4;
+
+/// A message whose payload the firmware is depositing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Receive {
+    header: PortalsHeader,
+    /// Who gets it; None if it is dropped or done with.
+    taker: Option<Taker>,
+    list: Option<DmaList>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Taker {
+    seat: Seat,
+    grant: Grant,
+}
+
+/// When the handler that runs was called for, and when it began.
+#[derive(Clone, Copy)]
+struct Run {
+    raised: Time,
+    entered: Time,
+}
+
+impl Kernel {
+    /// The interrupt handler: takes all new events of the firmware.
+    pub fn interrupt(&self, cpu: &Cpu) {
+        let run = Run { raised: cpu.interrupt_raised_at(), entered: cpu.now() };
+        self.count(|counters| counters.interrupts += 1);
+        let mut events = 0;
+        loop {
+            cpu.spend(self.config.costs.slot_read);
+            let slot = self.slot.get();
+            let Some(word) = self.region.take_event(slot) else { break };
+            self.slot.set((slot + 1) % EVENT_SLOTS);
+            events += 1;
+            cpu.spend(self.config.costs.dispatch);
+            self.event(cpu, run, (word >> 16) as u16, word as u16);
+        }
+        self.count(|counters| {
+            counters.events += events;
+            counters.empty_interrupts += u64::from(events == 0);
+        });
+    }
+
+    fn event(&self, cpu: &Cpu, run: Run, kind: u16, pending: u16) {
+        match kind {
+            event_type::TX_COMPLETE => self.transmitted(cpu, pending, NiFail::Ok),
+            event_type::ERR_TX => self.transmitted(cpu, pending, NiFail::Fail),
+            event_type::RX_INLINE => self.arrived_whole(cpu, run, pending),
+            event_type::RX_HEADER => self.announced(cpu, run, pending),
+            event_type::RX_COMPLETE => self.received(cpu, run, pending, NiFail::Ok),
+            event_type::ERR_RX_CRC => self.received(cpu, run, pending, NiFail::Fail),
+            event_type::ERR_RX_HDR_CRC => {
+                // Nothing in such a header can be believed, not even whose it is.
+                self.count(|counters| counters.undeliverable += 1);
+                self.release(cpu, pending);
+            }
+            _ => cpu.fault(format_args!(
+                "the firmware of node {} posted an event of unknown type {kind}",
+                self.nid
+            )),
+        }
+    }
+
+    fn drained(&self, cpu: &Cpu, run: Run, id: MessageId, mark: Mark) {
+        self.observer.mark(run.raised, id, Mark::InterruptRaised);
+        self.observer.mark(run.entered, id, Mark::HandlerEntered);
+        self.mark(cpu, id, mark);
+    }
+
+    fn header(&self, cpu: &Cpu, run: Run, pending: u16) -> PortalsHeader {
+        let header = self.region.read_header(pending);
+        self.count(|counters| counters.receives += 1);
+        self.drained(cpu, run, MessageId::from(&header), Mark::HeaderDrained);
+        cpu.spend(self.config.costs.header_read);
+        header
+    }
+
+    /// A message whose payload is in its header.
+    fn arrived_whole(&self, cpu: &Cpu, run: Run, pending: u16) {
+        let header = self.header(cpu, run, pending);
+        let taker = self.take(cpu, &header);
+        let fail = self.store_inline(cpu, &header, taker);
+        self.finish(cpu, &header, taker, fail);
+        self.release(cpu, pending);
+    }
+
+    /// A message whose payload waits to be told where to go.
+    fn announced(&self, cpu: &Cpu, run: Run, pending: u16) {
+        let header = self.header(cpu, run, pending);
+        let mut taker = self.take(cpu, &header);
+        let mut extents = Vec::new();
+        if header.flags & header_flag::INLINE != 0 {
+            // Firmware without the very-small-message path announces these too.
+            let fail = self.store_inline(cpu, &header, taker);
+            if fail != NiFail::Ok {
+                self.finish(cpu, &header, taker.take(), fail);
+            }
+        } else if let Some(Taker { seat, grant }) = taker {
+            cpu.spend(self.config.costs.translate);
+            let space = self.space(seat);
+            let place = cpu.memory().borrow_mut().translate(space, grant.start, grant.mlength);
+            match place {
+                Ok(place) => extents = place,
+                Err(_) => self.finish(cpu, &header, taker.take(), NiFail::Fail),
+            }
+        }
+        let slot = usize::from(pending);
+        let receive = Receive { header, taker, list: None };
+        let previous = self.receives.borrow_mut()[slot].replace(receive);
+        if previous.is_some() {
+            cpu.fault(format_args!(
+                "the firmware of node {} announced pending {pending} twice",
+                self.nid
+            ));
+        }
+        if !self.try_receive(cpu, pending, &extents) {
+            self.deferred.borrow_mut().push_back((pending, extents));
+        }
+    }
+
+    /// Writes the receive command. False if there is no DMA list for it.
+    fn try_receive(&self, cpu: &Cpu, pending: u16, extents: &[Extent]) -> bool {
+        let mut command = RxCommand {
+            op: command_op::RX,
+            process_index: GENERIC_PROCESS as u8,
+            pending,
+            length: extents.iter().map(|extent| extent.len as u32).sum(),
+            ..RxCommand::default()
+        };
+        if let Some(first) = extents.first() {
+            command.addr_lo = first.phys as u32;
+            command.addr_hi = (first.phys >> 32) as u32;
+        }
+        if extents.len() > 1 {
+            let Some(list) = self.lists.alloc(extents.len()) else { return false };
+            dma_list::write(cpu, list, extents);
+            command.dma_count = list.count;
+            command.dma_list = list.addr();
+            if let Some(receive) = &mut self.receives.borrow_mut()[usize::from(pending)] {
+                receive.list = Some(list);
+            }
+        }
+        let mut bytes = [0; RxCommand::SIZE];
+        command.emit(&mut bytes);
+        cpu.spend(self.config.costs.command_build);
+        self.mailbox.command(cpu, &bytes[..RX_BYTES]);
+        let id = self.receives.borrow()[usize::from(pending)].map(|r| MessageId::from(&r.header));
+        self.mark(cpu, id.unwrap_or_default(), Mark::ReceiveWritten);
+        true
+    }
+
+    /// A DMA list has become free.
+    pub(crate) fn receive_deferred(&self, cpu: &Cpu) {
+        loop {
+            let Some((pending, extents)) = self.deferred.borrow_mut().pop_front() else { return };
+            if !self.try_receive(cpu, pending, &extents) {
+                self.deferred.borrow_mut().push_front((pending, extents));
+                return;
+            }
+        }
+    }
+
+    /// The payload of `pending` is in memory, or did not survive.
+    fn received(&self, cpu: &Cpu, run: Run, pending: u16, fail: NiFail) {
+        let slot = usize::from(pending);
+        let receive = self.receives.borrow_mut().get_mut(slot).and_then(Option::take);
+        let Some(receive) = receive else {
+            cpu.fault(format_args!(
+                "the firmware of node {} completed pending {pending}, which it never announced",
+                self.nid
+            ));
+        };
+        self.drained(cpu, run, MessageId::from(&receive.header), Mark::ReceivedDrained);
+        self.finish(cpu, &receive.header, receive.taker, fail);
+        if let Some(list) = receive.list {
+            self.free_list(cpu, list);
+        }
+        self.release(cpu, pending);
+    }
+
+    fn release(&self, cpu: &Cpu, pending: u16) {
+        let command = ReleaseCommand {
+            op: command_op::RELEASE,
+            process_index: GENERIC_PROCESS as u8,
+            pending,
+        };
+        let mut bytes = [0; ReleaseCommand::SIZE];
+        command.emit(&mut bytes);
+        cpu.spend(self.config.costs.command_build);
+        self.mailbox.command(cpu, &bytes[..RELEASE_BYTES]);
+    }
+
+    /// Finds who takes a message. A get is answered and an acknowledgement handed on at once: nobody waits
+    /// for a payload then.
+    fn take(&self, cpu: &Cpu, header: &PortalsHeader) -> Option<Taker> {
+        let id = MessageId::from(header);
+        let Some(seat) = self.find(u32::from(header.target_pid)) else {
+            self.count(|counters| counters.undeliverable += 1);
+            self.mark(cpu, id, Mark::Dropped);
+            return None;
+        };
+        if header.op == portals_op::ACK {
+            self.acknowledged(cpu, seat, header);
+            return None;
+        }
+        let delivery = self.deliver(cpu, seat, header)?;
+        let Some(grant) = delivery.grant else {
+            self.mark(cpu, id, Mark::Dropped);
+            return None;
+        };
+        if header.op == portals_op::GET {
+            self.answer(cpu, seat, header, grant);
+            return None;
+        }
+        Some(Taker { seat, grant })
+    }
+
+    /// Hands a put, get or reply to the library; None for what is none of them.
+    fn deliver(&self, cpu: &Cpu, seat: Seat, header: &PortalsHeader) -> Option<Delivery> {
+        let id = MessageId::from(header);
+        let delivery = self.with(seat, |interface| match header.op {
+            portals_op::REPLY => Some(interface.reply(&wire::response(header))),
+            _ => match wire::request(header) {
+                Some(request) => Some(interface.deliver(&request)),
+                None => {
+                    interface.dropped(u64::from(header.length));
+                    None
+                }
+            },
+        });
+        let Some(delivery) = delivery.flatten() else {
+            self.mark(cpu, id, Mark::Dropped);
+            return None;
+        };
+        self.charge_search(cpu, delivery.work);
+        self.mark(cpu, id, Mark::Matched);
+        self.charge_events(cpu, seat, delivery.work, id);
+        Some(delivery)
+    }
+
+    fn acknowledged(&self, cpu: &Cpu, seat: Seat, header: &PortalsHeader) {
+        let work = self.with(seat, |interface| interface.ack(&wire::response(header)));
+        self.charge_events(cpu, seat, work.unwrap_or_default(), MessageId::from(header));
+    }
+
+    /// Sends the reply to a get; the get ends when it has left.
+    fn answer(&self, cpu: &Cpu, seat: Seat, header: &PortalsHeader, grant: Grant) {
+        let header = wire::reply(header, &grant, self.next_message());
+        let ending = Some(Ending { seat, operation: grant.operation });
+        self.transmit(cpu, Transmit { header, start: grant.start, ending });
+    }
+
+    /// Copies an inline payload to its taker.
+    fn store_inline(&self, cpu: &Cpu, header: &PortalsHeader, taker: Option<Taker>) -> NiFail {
+        let Some(Taker { seat, grant }) = taker else { return NiFail::Ok };
+        let sent = payload_length(header).min(INLINE_MAX) as usize;
+        let bytes = sent.min(grant.mlength as usize);
+        let data = &header.inline_data[..bytes];
+        let stored = cpu.memory().borrow_mut().write(self.space(seat), grant.start, data);
+        cpu.spend(cpu.copy_cost(bytes as u64));
+        match stored {
+            Ok(()) => NiFail::Ok,
+            Err(_) => NiFail::Fail,
+        }
+    }
+
+    /// A put or reply is complete: acknowledgement first, then END.
+    fn finish(&self, cpu: &Cpu, header: &PortalsHeader, taker: Option<Taker>, fail: NiFail) {
+        let Some(Taker { seat, grant }) = taker else { return };
+        if grant.ack && fail == NiFail::Ok {
+            let header = wire::ack(header, &grant, self.next_message());
+            self.transmit(cpu, Transmit { header, start: 0, ending: None });
+        }
+        let ending = Some(Ending { seat, operation: grant.operation });
+        self.end(cpu, ending, MessageId::from(header), fail);
+    }
+}

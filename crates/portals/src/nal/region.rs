@@ -1,0 +1,89 @@
+//! The kernel memory that the firmware knows: upper pendings and the event ring, in one piece, reached by the
+//! embedded processor through a host window.
+
+use abi::seastar::{
+    PortalsHeader, UpperPending, GENERIC_PENDINGS, HTB_MAP, HTB_VALID, WINDOW_COUNT, WINDOW_SIZE,
+};
+use host::{Cpu, SharedMemory};
+
+/// Host window that maps the region; the one that Kitten's driver uses.
+const WINDOW: u32 = 8;
+/// Slots of the event ring. The generic process needs at least 1024.
+pub(crate) const EVENT_SLOTS: u32 = 4096;
+const SLOT_SIZE: u32 = 4;
+const PAGE: u64 = 4096;
+
+/// Where everything stands.
+pub(crate) struct Region {
+    /// Physical address of the upper pending table.
+    pub(crate) pendings: u64,
+    events: u64,
+    memory: SharedMemory,
+}
+
+impl Region {
+    /// Allocates the region.
+    pub(crate) fn new(memory: &SharedMemory) -> Region {
+        let table = u64::from(GENERIC_PENDINGS) * UpperPending::SIZE as u64;
+        let table = table.next_multiple_of(PAGE);
+        let ring = u64::from(EVENT_SLOTS * SLOT_SIZE);
+        let base = memory.borrow_mut().alloc_kernel(table + ring, PAGE);
+        let window = u64::from(WINDOW_SIZE);
+        let last = base + table + ring - 1;
+        assert_eq!(base / window, last / window, "kernel memory at boot lies in one window");
+        Region { pendings: base, events: base + table, memory: memory.clone() }
+    }
+
+    /// Points the window at the region.
+    pub(crate) fn map(&self, cpu: &Cpu) {
+        const { assert!(WINDOW < WINDOW_COUNT) };
+        let frame = (self.pendings / u64::from(WINDOW_SIZE)) as u32;
+        cpu.mmio_write(HTB_MAP + WINDOW * 4, &(HTB_VALID | frame).to_le_bytes());
+    }
+
+    /// The upper pending table as the embedded processor sees it.
+    pub(crate) fn pendings_local(&self) -> u32 {
+        local(self.pendings)
+    }
+    /// The event ring as the embedded processor sees it.
+    pub(crate) fn events_local(&self) -> u32 {
+        local(self.events)
+    }
+
+    /// Takes the event word in `slot`, if the firmware has written one.
+    pub(crate) fn take_event(&self, slot: u32) -> Option<u32> {
+        let at = self.events + u64::from(slot * SLOT_SIZE);
+        let mut word = [0; 4];
+        let mut memory = self.memory.borrow_mut();
+        memory.read_phys(at, &mut word).expect(OWN);
+        if word == [0; 4] {
+            return None;
+        }
+        memory.write_phys(at, &[0; 4]).expect(OWN);
+        Some(u32::from_le_bytes(word))
+    }
+
+    /// Stores the header of a message that is to be sent.
+    pub(crate) fn write_header(&self, pending: u16, header: &PortalsHeader) {
+        let mut bytes = [0; PortalsHeader::SIZE];
+        header.emit(&mut bytes);
+        self.memory.borrow_mut().write_phys(self.header(pending), &bytes).expect(OWN);
+    }
+
+    /// The header that the firmware has written for a message that arrived.
+    pub(crate) fn read_header(&self, pending: u16) -> PortalsHeader {
+        let mut bytes = [0; PortalsHeader::SIZE];
+        self.memory.borrow_mut().read_phys(self.header(pending), &mut bytes).expect(OWN);
+        PortalsHeader::parse(&bytes).expect("the buffer has a header's size")
+    }
+
+    fn header(&self, pending: u16) -> u64 {
+        self.pendings + u64::from(pending) * UpperPending::SIZE as u64
+    }
+}
+
+const OWN: &str = "the kernel's own region is always there";
+
+fn local(phys: u64) -> u32 {
+    WINDOW * WINDOW_SIZE + (phys % u64::from(WINDOW_SIZE)) as u32
+}

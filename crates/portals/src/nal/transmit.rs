@@ -1,0 +1,199 @@
+//! Sending: a header in an upper pending, the payload where it stands, a TX command (pedretti2005 s4.3.1).
+
+use super::dma_list::{self, DmaList};
+use super::kernel::{Kernel, Seat};
+use super::observe::Mark;
+use crate::library::{NiFail, Operation};
+use abi::seastar::{
+    command_op, header_flag, PortalsHeader, TxCommand, GENERIC_PROCESS, INLINE_MAX,
+};
+use abi::MessageId;
+use host::{Cpu, Extent};
+
+/// Words of a TX command that have a meaning.
+const TX_BYTES: usize = 24;
+
+/// An operation of a process that ends with a message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ending {
+    pub(crate) seat: Seat,
+    pub(crate) operation: Operation,
+}
+
+/// A message to be sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transmit {
+    pub(crate) header: PortalsHeader,
+    /// First payload byte in the memory of the process `ending.seat`.
+    pub(crate) start: u64,
+    /// What ends when the message has left; None for an acknowledgement.
+    pub(crate) ending: Option<Ending>,
+}
+
+/// A message in the hands of the firmware.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flight {
+    id: MessageId,
+    list: Option<DmaList>,
+    ending: Option<Ending>,
+}
+
+impl Kernel {
+    /// Sends a message now, or queues it behind those that wait.
+    pub(crate) fn transmit(&self, cpu: &Cpu, message: Transmit) {
+        if self.waiting.borrow().is_empty() && self.try_transmit(cpu, &message) {
+            return;
+        }
+        self.count(|counters| counters.transmits_queued += 1);
+        self.mark(cpu, MessageId::from(&message.header), Mark::Queued);
+        self.waiting.borrow_mut().push_back(message);
+    }
+
+    /// Sends what waits, as far as there are pendings and DMA lists.
+    fn transmit_waiting(&self, cpu: &Cpu) {
+        loop {
+            let next = self.waiting.borrow().front().copied();
+            match next {
+                Some(message) if self.try_transmit(cpu, &message) => {
+                    self.waiting.borrow_mut().pop_front();
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// False if there is no pending or no DMA list for it.
+    fn try_transmit(&self, cpu: &Cpu, message: &Transmit) -> bool {
+        let Some(pending) = self.free.borrow_mut().pop() else { return false };
+        let id = MessageId::from(&message.header);
+        let Some(payload) = self.payload(cpu, message) else {
+            // The buffer has gone since it was checked.
+            self.free.borrow_mut().push(pending);
+            self.end(cpu, message.ending, id, NiFail::Fail);
+            return true;
+        };
+        let list = match &payload {
+            Payload::Extents(extents) if extents.len() > 1 => {
+                let Some(list) = self.lists.alloc(extents.len()) else {
+                    self.free.borrow_mut().push(pending);
+                    return false;
+                };
+                dma_list::write(cpu, list, extents);
+                Some(list)
+            }
+            _ => None,
+        };
+        let mut header = message.header;
+        if let Payload::Inline(data) = payload {
+            header.flags |= header_flag::INLINE;
+            header.inline_data = data;
+        }
+        cpu.spend(self.config.costs.header_build);
+        self.region.write_header(pending, &header);
+        self.flights.borrow_mut()[usize::from(pending)] =
+            Some(Flight { id, list, ending: message.ending });
+        self.write_tx(cpu, pending, &header, &payload, list);
+        self.count(|counters| counters.transmits += 1);
+        self.mark(cpu, id, Mark::CommandWritten);
+        true
+    }
+
+    /// How the payload travels; None if the process does not have it.
+    fn payload(&self, cpu: &Cpu, message: &Transmit) -> Option<Payload> {
+        let bytes = payload_length(&message.header);
+        let inline = message.header.flags & header_flag::INLINE != 0
+            || (self.config.inline_messages && bytes <= INLINE_MAX);
+        let Some(ending) = message.ending.filter(|_| bytes > 0) else {
+            let none = if inline { Payload::Inline([0; 12]) } else { Payload::Extents(vec![]) };
+            return Some(none);
+        };
+        let space = self.space(ending.seat);
+        if inline {
+            let mut data = [0; INLINE_MAX as usize];
+            let part = &mut data[..bytes as usize];
+            cpu.memory().borrow_mut().read(space, message.start, part).ok()?;
+            cpu.spend(cpu.copy_cost(u64::from(bytes)));
+            return Some(Payload::Inline(data));
+        }
+        cpu.spend(self.config.costs.translate);
+        let mut memory = cpu.memory().borrow_mut();
+        memory.translate(space, message.start, u64::from(bytes)).ok().map(Payload::Extents)
+    }
+
+    fn write_tx(
+        &self,
+        cpu: &Cpu,
+        pending: u16,
+        header: &PortalsHeader,
+        payload: &Payload,
+        list: Option<DmaList>,
+    ) {
+        let mut command = TxCommand {
+            op: command_op::TX,
+            process_index: GENERIC_PROCESS as u8,
+            pending,
+            peer: header.target_nid,
+            ..TxCommand::default()
+        };
+        if let Payload::Extents(extents) = payload {
+            command.length = extents.iter().map(|extent| extent.len as u32).sum();
+            if let Some(first) = extents.first() {
+                command.addr_lo = first.phys as u32;
+                command.addr_hi = (first.phys >> 32) as u32;
+            }
+        }
+        if let Some(list) = list {
+            command.dma_count = list.count;
+            command.dma_list = list.addr();
+        }
+        let mut bytes = [0; TxCommand::SIZE];
+        command.emit(&mut bytes);
+        cpu.spend(self.config.costs.command_build);
+        self.mailbox.command(cpu, &bytes[..TX_BYTES]);
+    }
+
+    /// The firmware says that the message in `pending` has left, or could not.
+    pub(crate) fn transmitted(&self, cpu: &Cpu, pending: u16, fail: NiFail) {
+        let flight = self.flights.borrow_mut().get_mut(usize::from(pending)).and_then(Option::take);
+        let Some(flight) = flight else {
+            cpu.fault(format_args!(
+                "the firmware of node {} ended transmit {pending}, which is not under way",
+                self.nid
+            ));
+        };
+        self.mark(cpu, flight.id, Mark::SentDrained);
+        self.end(cpu, flight.ending, flight.id, fail);
+        self.free.borrow_mut().push(pending);
+        if let Some(list) = flight.list {
+            self.free_list(cpu, list);
+        }
+        self.transmit_waiting(cpu);
+    }
+
+    /// Gives a DMA list back; receives that wait for one go first.
+    pub(crate) fn free_list(&self, cpu: &Cpu, list: DmaList) {
+        self.lists.free(list);
+        self.receive_deferred(cpu);
+    }
+
+    /// Ends an operation: END and UNLINK events.
+    pub(crate) fn end(&self, cpu: &Cpu, ending: Option<Ending>, id: MessageId, fail: NiFail) {
+        let Some(Ending { seat, operation }) = ending else { return };
+        let work = self.with(seat, |interface| interface.complete(&operation, fail));
+        self.charge_events(cpu, seat, work.unwrap_or_default(), id);
+    }
+}
+
+enum Payload {
+    Inline([u8; INLINE_MAX as usize]),
+    Extents(Vec<Extent>),
+}
+
+/// Payload bytes of a message.
+pub(crate) fn payload_length(header: &PortalsHeader) -> u32 {
+    use abi::seastar::portals_op;
+    match header.op {
+        portals_op::PUT | portals_op::REPLY => header.length,
+        _ => 0,
+    }
+}
