@@ -1,1 +1,38 @@
-//! Placeholder.
+//! MPI over Portals and nothing else.
+//!
+//! [`Mpi::call`] takes the raw C arguments of a program's MPI call; beneath it, [`Process`] is the same library
+//! for built-in workloads in Rust. Everything happens inside calls: there is no progress thread, as on the
+//! machine that is modelled; what Portals does by itself (matching, moving bytes) goes on without the library.
+//!
+//! How messages travel: `transport`. Matching: `matching`, `unexpected`. Collectives: `collective`.
+
+mod api;
+mod call;
+mod collective;
+mod comm;
+mod datatype;
+mod error;
+mod items;
+mod long_double;
+mod matching;
+mod op;
+mod params;
+mod process;
+mod request;
+mod scratch;
+mod transport;
+mod types;
+mod unexpected;
+mod wait;
+
+use abi::mpi as constant;
+
+pub use call::{Mpi, Outcome};
+pub use collective::{Algorithm, Algorithms};
+pub use comm::{CommId, OnError};
+pub use error::{Error, Result};
+pub use op::Op;
+pub use params::Params;
+pub use process::{Process, Waiting, World};
+pub use request::{RequestId, Status};
+pub use transport::Mode;

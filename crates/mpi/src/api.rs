@@ -1,0 +1,336 @@
+//! The Rust interface of [`Process`], for built-in workloads: bytes instead of datatypes, results instead of codes.
+//! Buffers are addresses in the process's memory ([`Process::allocate_buffer`]).
+
+use crate::comm::{CommId, Comms, OnError};
+use crate::constant::{self, ANY_SOURCE, PROC_NULL};
+use crate::datatype::Type;
+use crate::error::{Error, Result};
+use crate::items::Items;
+use crate::matching::Protocol;
+use crate::op::Op;
+use crate::process::Process;
+use crate::request::{Direction, Request, RequestId, State, Status};
+use crate::transport::{Envelope, Mode};
+use crate::wait::Whose;
+use std::rc::Rc;
+
+impl Process {
+    /// MPI_COMM_WORLD.
+    pub const WORLD: CommId = CommId(0);
+    /// MPI_COMM_SELF.
+    pub const SELF: CommId = CommId(1);
+
+    /// A call begins: it costs its time, and reports name it.
+    pub(crate) fn enter(&mut self, function: &'static str) {
+        self.function = function;
+        self.charge(self.params.call);
+    }
+
+    /// A call ends: what it used is spent.
+    pub(crate) fn leave(&mut self) {
+        self.settle();
+    }
+
+    fn within<R>(&mut self, function: &'static str, f: impl FnOnce(&mut Process) -> R) -> R {
+        self.enter(function);
+        let result = f(self);
+        self.leave();
+        result
+    }
+
+    fn bytes(&self, va: u64, count: u64) -> Items {
+        let datatype = self.types.any(constant::BYTE).expect("a predefined type is there");
+        Items { va, count, datatype }
+    }
+
+    /// Rank in `comm`.
+    pub fn rank(&self, comm: CommId) -> Result<u32> {
+        Ok(self.comm(comm)?.rank)
+    }
+    /// Members of `comm`.
+    pub fn size(&self, comm: CommId) -> Result<u32> {
+        Ok(self.comm(comm)?.size())
+    }
+    /// What happens when an operation on `comm` fails. It is the caller's job to obey it.
+    pub fn on_error(&self, comm: CommId) -> Result<OnError> {
+        Ok(self.comm(comm)?.on_error)
+    }
+
+    /// MPI_Send of `bytes` bytes at `va` to rank `to`.
+    pub fn send(&mut self, va: u64, bytes: u64, to: i32, tag: i32, comm: CommId) -> Result<()> {
+        self.within("MPI_Send", |p| {
+            let items = p.bytes(va, bytes);
+            let id = p.begin_send(&items, to, tag, comm, Mode::Standard)?;
+            p.finish(id, Whose::Own).map(|_| ())
+        })
+    }
+    /// MPI_Ssend: returns when the receive has started.
+    pub fn ssend(&mut self, va: u64, bytes: u64, to: i32, tag: i32, comm: CommId) -> Result<()> {
+        self.within("MPI_Ssend", |p| {
+            let items = p.bytes(va, bytes);
+            let id = p.begin_send(&items, to, tag, comm, Mode::Synchronous)?;
+            p.finish(id, Whose::Own).map(|_| ())
+        })
+    }
+    /// MPI_Recv of up to `bytes` bytes to `va` from rank `from` (or MPI_ANY_SOURCE).
+    pub fn recv(
+        &mut self,
+        va: u64,
+        bytes: u64,
+        from: i32,
+        tag: i32,
+        comm: CommId,
+    ) -> Result<Status> {
+        self.within("MPI_Recv", |p| {
+            let items = p.bytes(va, bytes);
+            let id = p.begin_receive(&items, from, tag, comm)?;
+            p.finish(id, Whose::Own)
+        })
+    }
+    /// MPI_Isend.
+    pub fn isend(
+        &mut self,
+        va: u64,
+        bytes: u64,
+        to: i32,
+        tag: i32,
+        comm: CommId,
+    ) -> Result<RequestId> {
+        self.within("MPI_Isend", |p| {
+            let items = p.bytes(va, bytes);
+            p.begin_send(&items, to, tag, comm, Mode::Standard)
+        })
+    }
+    /// MPI_Irecv.
+    pub fn irecv(
+        &mut self,
+        va: u64,
+        bytes: u64,
+        from: i32,
+        tag: i32,
+        comm: CommId,
+    ) -> Result<RequestId> {
+        self.within("MPI_Irecv", |p| {
+            let items = p.bytes(va, bytes);
+            p.begin_receive(&items, from, tag, comm)
+        })
+    }
+    /// MPI_Wait.
+    pub fn wait(&mut self, request: RequestId) -> Result<Status> {
+        self.within("MPI_Wait", |p| p.finish(request, Whose::Earlier))
+    }
+    /// MPI_Waitall: the first error, if any.
+    pub fn waitall(&mut self, requests: &[RequestId]) -> Result<Vec<Status>> {
+        self.within("MPI_Waitall", |p| {
+            p.wait_all(requests, Whose::Earlier);
+            let ends: Vec<_> = requests.iter().map(|&id| p.take(id)).collect();
+            ends.into_iter().map(|(status, result)| result.map(|()| status)).collect()
+        })
+    }
+    /// MPI_Test: the status if it is complete; the request is then gone.
+    pub fn test(&mut self, request: RequestId) -> Result<Option<Status>> {
+        self.within("MPI_Test", |p| {
+            p.progress();
+            if !p.requests.get(request).is_complete() {
+                return Ok(None);
+            }
+            let (status, result) = p.take(request);
+            result.map(|()| Some(status))
+        })
+    }
+    /// MPI_Cancel of a receive: true if no message had matched it. It must be waited for in any case.
+    pub fn cancel(&mut self, request: RequestId) -> bool {
+        self.within("MPI_Cancel", |p| p.withdraw(request))
+    }
+    /// MPI_Probe.
+    pub fn probe(&mut self, from: i32, tag: i32, comm: CommId) -> Result<Status> {
+        self.within("MPI_Probe", |p| {
+            let envelope = p.receive_envelope(from, tag, comm)?;
+            p.look_until_found(envelope)
+        })
+    }
+    /// MPI_Iprobe.
+    pub fn iprobe(&mut self, from: i32, tag: i32, comm: CommId) -> Result<Option<Status>> {
+        self.within("MPI_Iprobe", |p| {
+            let envelope = p.receive_envelope(from, tag, comm)?;
+            p.look(envelope)
+        })
+    }
+    /// MPI_Barrier.
+    pub fn barrier(&mut self, comm: CommId) -> Result<()> {
+        self.within("MPI_Barrier", |p| p.all_meet(comm))
+    }
+    /// MPI_Bcast of bytes.
+    pub fn bcast(&mut self, va: u64, bytes: u64, root: u32, comm: CommId) -> Result<()> {
+        self.within("MPI_Bcast", |p| {
+            let items = p.bytes(va, bytes);
+            p.check_root(root as i32, comm)?;
+            p.broadcast(&items, root, comm)
+        })
+    }
+    /// MPI_Allreduce of `count` items of the predefined type `datatype` (a handle of the ABI).
+    pub fn allreduce(
+        &mut self,
+        (from, to): (u64, u64),
+        count: u64,
+        datatype: u64,
+        op: Op,
+        comm: CommId,
+    ) -> Result<()> {
+        self.within("MPI_Allreduce", |p| {
+            let datatype = p.types.committed(datatype)?;
+            let send = Items { va: from, count, datatype };
+            p.allreduce_items(&send, &Items { va: to, ..send.clone() }, op, comm)
+        })
+    }
+    /// MPI_Finalize: a barrier; then nothing of this process is under way any more.
+    pub fn finalize(&mut self) -> Result<()> {
+        self.within("MPI_Finalize", |p| p.shut_down())
+    }
+
+    // What both interfaces share.
+
+    /// Checks and starts a send.
+    pub(crate) fn begin_send(
+        &mut self,
+        items: &Items,
+        to: i32,
+        tag: i32,
+        comm: CommId,
+        mode: Mode,
+    ) -> Result<RequestId> {
+        let members = self.comm(comm)?;
+        if to == PROC_NULL {
+            return Ok(self.nothing(Direction::Send, comm));
+        }
+        if !members.has(to) {
+            return Err(members.not_a_rank(constant::ERR_RANK, "destination", to));
+        }
+        Self::check_tag(tag)?;
+        self.send_items(Envelope { comm, collective: false, peer: to, tag }, items, mode)
+    }
+
+    /// Checks and starts a receive.
+    pub(crate) fn begin_receive(
+        &mut self,
+        items: &Items,
+        from: i32,
+        tag: i32,
+        comm: CommId,
+    ) -> Result<RequestId> {
+        let envelope = self.receive_envelope(from, tag, comm)?;
+        if from == PROC_NULL {
+            return Ok(self.nothing(Direction::Receive, comm));
+        }
+        self.receive_items(envelope, items)
+    }
+
+    /// Checks what a receive or a probe looks for.
+    pub(crate) fn receive_envelope(&self, from: i32, tag: i32, comm: CommId) -> Result<Envelope> {
+        let members = self.comm(comm)?;
+        if from != ANY_SOURCE && from != PROC_NULL && !members.has(from) {
+            return Err(members.not_a_rank(constant::ERR_RANK, "source", from));
+        }
+        if tag != constant::ANY_TAG {
+            Self::check_tag(tag)?;
+        }
+        Ok(Envelope { comm, collective: false, peer: from, tag })
+    }
+
+    /// A completed request of an operation with MPI_PROC_NULL.
+    fn nothing(&mut self, direction: Direction, comm: CommId) -> RequestId {
+        let mut request = Request::new(direction, comm, PROC_NULL, 0);
+        request.state = State::Complete;
+        if direction == Direction::Receive {
+            request.status = Status::PROC_NULL;
+        }
+        self.requests.insert(request)
+    }
+
+    /// Checks the root of a collective.
+    pub(crate) fn check_root(&self, root: i32, comm: CommId) -> Result<u32> {
+        let members = self.comm(comm)?;
+        if members.has(root) {
+            return Ok(root as u32);
+        }
+        Err(members.not_a_rank(constant::ERR_ROOT, "root", root))
+    }
+
+    /// A new communicator; all members of `parent` call this, each with the members of its own new one (none: it
+    /// takes part without getting one).
+    pub(crate) fn make_comm(
+        &mut self,
+        parent: CommId,
+        members: Option<(u32, Rc<[u32]>)>,
+    ) -> Result<Option<CommId>> {
+        // Agree on a number that is free everywhere.
+        let free = self.comms.free_numbers();
+        let buffer = self.scratch.take(self.cpu.memory(), free.len() as u64);
+        self.write(buffer.va, &free)?;
+        let items = self.bytes(buffer.va, free.len() as u64);
+        self.allreduce_items(&items, &items, Op::BitAnd, parent)?;
+        let mut agreed = vec![0; free.len()];
+        self.read(buffer.va, &mut agreed)?;
+        self.scratch.give(buffer);
+        let number = Comms::lowest(&agreed).ok_or_else(|| {
+            Error::new(constant::ERR_OTHER, "no communicator is left; free some (MPI_Comm_free)")
+        })?;
+        Ok(members.map(|(rank, members)| self.comms.add(parent, number, rank, members)))
+    }
+
+    /// MPI_Comm_dup.
+    pub(crate) fn duplicate(&mut self, parent: CommId) -> Result<CommId> {
+        let (rank, members) = (self.comm(parent)?.rank, self.comm(parent)?.members.clone());
+        let made = self.make_comm(parent, Some((rank, members)))?;
+        Ok(made.expect("this rank is a member"))
+    }
+
+    /// MPI_Comm_split; a negative color gets no communicator.
+    pub(crate) fn split(&mut self, parent: CommId, color: i32, key: i32) -> Result<Option<CommId>> {
+        let (rank, size) = (self.comm(parent)?.rank, self.comm(parent)?.size());
+        let buffer = self.scratch.take(self.cpu.memory(), 8 * u64::from(size));
+        let mine = [color.to_le_bytes(), key.to_le_bytes()].concat();
+        self.write(buffer.va + 8 * u64::from(rank), &mine)?;
+        let all = self.bytes(buffer.va, 8);
+        self.allgather_items(None, &all, parent)?;
+        let mut table = vec![0; 8 * size as usize];
+        self.read(buffer.va, &mut table)?;
+        self.scratch.give(buffer);
+        let word = |at: &[u8]| i32::from_le_bytes(at.try_into().expect("four bytes"));
+        let mut chosen: Vec<(i32, u32)> = (0u32..)
+            .zip(table.chunks_exact(8))
+            .filter(|(_, entry)| word(&entry[..4]) == color)
+            .map(|(rank, entry)| (word(&entry[4..]), rank))
+            .collect();
+        chosen.sort_unstable();
+        let old = self.comm(parent)?.members.clone();
+        let place = chosen.iter().position(|&(_, member)| member == rank);
+        let members = chosen.iter().map(|&(_, member)| old[member as usize]).collect();
+        let place = place.expect("this rank has this color") as u32;
+        self.make_comm(parent, (color >= 0).then_some((place, members)))
+    }
+
+    /// Ends what is under way, and meets all others.
+    pub(crate) fn shut_down(&mut self) -> Result<()> {
+        self.all_meet(Process::WORLD)?;
+        // The NIC may still read buffers of this process.
+        self.block(
+            |p| p.free_copies.len() == p.copies.len() && p.requests.unfinished_send().is_none(),
+            |p, text| {
+                text.push_str("MPI_Finalize: a send that nobody has received");
+                if let Some(send) = p.requests.unfinished_send() {
+                    text.push_str(&format!(" (to rank {}, tag {})", send.peer, send.tag));
+                }
+            },
+        );
+        Ok(())
+    }
+
+    /// The committed type of a handle.
+    pub(crate) fn datatype(&self, handle: u64) -> Result<Rc<Type>> {
+        self.types.committed(handle)
+    }
+}
+
+/// Protocols are two: this keeps the match bits' field honest.
+const _: () = assert!((Protocol::Rendezvous as u64) < 16);

@@ -1,0 +1,162 @@
+//! Raw arguments become what they mean, or an error that says what is allowed.
+
+use super::Mpi;
+use crate::comm::CommId;
+use crate::constant;
+use crate::error::{Error, Result};
+use crate::items::Items;
+use crate::op::Op;
+use crate::request::{RequestId, Status};
+use abi::mpi::status;
+
+/// First handle of the communicators that programs make.
+const COMM_BASE: u64 = 0x2000_0000;
+
+/// A C `int`.
+pub(super) fn int(arg: u64) -> i32 {
+    arg as i32
+}
+
+/// A count of something.
+pub(super) fn count(arg: u64, what: &str) -> Result<u64> {
+    u64::try_from(arg as i64)
+        .map_err(|_| Error::new(constant::ERR_COUNT, format!("{what} {} is negative", arg as i64)))
+}
+
+/// The handle of a communicator.
+pub(super) fn comm_handle(id: CommId) -> u64 {
+    match id.0 {
+        0 => constant::COMM_WORLD,
+        1 => constant::COMM_SELF,
+        index => COMM_BASE + u64::from(index),
+    }
+}
+
+impl Mpi {
+    /// A communicator; its error handler hears of the call's errors.
+    pub(super) fn comm(&mut self, handle: u64) -> Result<CommId> {
+        let index = match handle {
+            constant::COMM_WORLD => Some(0),
+            constant::COMM_SELF => Some(1),
+            _ => handle.checked_sub(COMM_BASE).and_then(|index| u32::try_from(index).ok()),
+        };
+        let id = index.map(CommId).filter(|&id| self.process.comm(id).is_ok());
+        let id = id.ok_or_else(|| {
+            let text = match handle {
+                constant::COMM_NULL => "the communicator is MPI_COMM_NULL".to_string(),
+                _ => format!("{handle:#x} is no communicator, or it was freed"),
+            };
+            Error::new(constant::ERR_COMM, text)
+        })?;
+        self.blame = id;
+        Ok(id)
+    }
+
+    /// `count` items of the type `datatype` at `va`.
+    pub(super) fn items(&self, va: u64, number: u64, datatype: u64) -> Result<Items> {
+        let number = count(number, "count")?;
+        let datatype = self.process.datatype(datatype)?;
+        // Messages are at most 2^40 bytes, which no simulated memory holds.
+        let bytes = number.checked_mul(datatype.size).filter(|&bytes| bytes < 1 << 40);
+        bytes.ok_or_else(|| {
+            let text = format!("{number} items of {} bytes are too much", datatype.size);
+            Error::new(constant::ERR_COUNT, text)
+        })?;
+        Ok(Items { va, count: number, datatype })
+    }
+
+    /// A predefined operation.
+    pub(super) fn op(handle: u64) -> Result<Op> {
+        Op::from_handle(handle).ok_or_else(|| {
+            let text = match handle {
+                constant::OP_NULL => "the operation is MPI_OP_NULL".to_string(),
+                _ => format!("{handle:#x} is no operation"),
+            };
+            Error::new(constant::ERR_OP, text)
+        })
+    }
+
+    /// The request of a handle; None for MPI_REQUEST_NULL.
+    pub(super) fn request(&self, handle: u64) -> Result<Option<RequestId>> {
+        if handle == constant::REQUEST_NULL {
+            return Ok(None);
+        }
+        self.requests.get(handle).map(Some).ok_or_else(|| {
+            let text = format!("{handle:#x} is no request, or it was completed before");
+            Error::new(constant::ERR_REQUEST, text)
+        })
+    }
+
+    // Results.
+
+    fn out(&self, va: u64, what: &str, data: &[u8]) -> Result<()> {
+        if va == 0 {
+            let text = format!("the address of {what} is a null pointer");
+            return Err(Error::new(constant::ERR_ARG, text));
+        }
+        self.process.write(va, data)
+    }
+    /// Stores an `int`.
+    pub(super) fn put_int(&self, va: u64, what: &str, value: i32) -> Result<()> {
+        self.out(va, what, &value.to_le_bytes())
+    }
+    /// Stores an `MPI_Aint`, an `MPI_Count` or a handle.
+    pub(super) fn put_word(&self, va: u64, what: &str, value: u64) -> Result<()> {
+        self.out(va, what, &value.to_le_bytes())
+    }
+    /// Stores a string and its length.
+    pub(super) fn put_string(&self, va: u64, length_va: u64, text: &str) -> Result<()> {
+        let bytes = [text.as_bytes(), &[0]].concat();
+        self.out(va, "the string", &bytes)?;
+        self.put_int(length_va, "the string's length", text.len() as i32)
+    }
+    /// Reads a handle.
+    pub(super) fn get_word(&self, va: u64, what: &str) -> Result<u64> {
+        let mut bytes = [0; 8];
+        if va == 0 {
+            let text = format!("the address of {what} is a null pointer");
+            return Err(Error::new(constant::ERR_ARG, text));
+        }
+        self.process.read(va, &mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// Stores the status of a call that has one; its error field stays as it is, as the standard asks.
+    pub(super) fn put_status(&self, va: u64, value: &Status) -> Result<()> {
+        if va == constant::STATUS_IGNORE {
+            return Ok(());
+        }
+        let bytes = status_bytes(value);
+        self.process.write(va, &bytes[..status::ERROR])?;
+        self.process.write(va + status::INTERNAL as u64, &bytes[status::INTERNAL..])
+    }
+    /// Stores the statuses of a call that has several, error fields included.
+    pub(super) fn put_statuses(&self, va: u64, values: &[Status]) -> Result<()> {
+        if va == constant::STATUSES_IGNORE || values.is_empty() {
+            return Ok(());
+        }
+        self.process.write(va, &values.iter().flat_map(status_bytes).collect::<Vec<u8>>())
+    }
+    /// Reads the library's part of a status: bytes received, and whether it was cancelled.
+    pub(super) fn get_status(&self, va: u64) -> Result<(u64, bool)> {
+        let mut bytes = [0; status::SIZE];
+        self.process.read(va, &mut bytes)?;
+        let length = bytes[BYTES..BYTES + 8].try_into().expect("eight bytes");
+        Ok((u64::from_le_bytes(length), bytes[status::INTERNAL] != 0))
+    }
+}
+
+/// Where a status keeps the bytes received: the first aligned 8 bytes of its internal part, whose first word
+/// says whether the operation was cancelled.
+const BYTES: usize = 16;
+
+fn status_bytes(value: &Status) -> [u8; status::SIZE] {
+    let mut bytes = [0; status::SIZE];
+    let mut put = |at: usize, word: i32| bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
+    put(status::SOURCE, value.source);
+    put(status::TAG, value.tag);
+    put(status::ERROR, value.error);
+    put(status::INTERNAL, i32::from(value.cancelled));
+    bytes[BYTES..BYTES + 8].copy_from_slice(&value.bytes.to_le_bytes());
+    bytes
+}

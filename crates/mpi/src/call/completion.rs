@@ -1,0 +1,244 @@
+//! Requests: waiting, testing, cancelling, freeing.
+
+use super::arguments::count;
+use super::{Answer, Mpi};
+use crate::constant;
+use crate::error::{Error, Result};
+use crate::request::{RequestId, Status};
+use crate::wait::Whose;
+
+/// Handles of an array of requests, and the requests that are not null, by index.
+struct Array {
+    va: u64,
+    handles: Vec<u64>,
+    live: Vec<(usize, RequestId)>,
+}
+
+impl Array {
+    fn read(mpi: &Mpi, number: u64, va: u64) -> Result<Array> {
+        let number = count(number, "count")?;
+        let length = usize::try_from(number).ok().and_then(|n| n.checked_mul(8));
+        let too_many = || Error::new(constant::ERR_COUNT, format!("count {number} is too large"));
+        let mut bytes = vec![0; length.filter(|&n| n < 1 << 32).ok_or_else(too_many)?];
+        mpi.process.read(va, &mut bytes)?;
+        let word = |w: &[u8]| u64::from_le_bytes(w.try_into().expect("eight bytes"));
+        let handles: Vec<u64> = bytes.chunks_exact(8).map(word).collect();
+        let mut live = Vec::with_capacity(handles.len());
+        for (index, &handle) in handles.iter().enumerate() {
+            let request = mpi.request(handle).map_err(|error| {
+                Error::new(error.class, format!("entry {index} of the array: {error}"))
+            })?;
+            live.extend(request.map(|request| (index, request)));
+        }
+        Ok(Array { va, handles, live })
+    }
+    fn ids(&self) -> Vec<RequestId> {
+        self.live.iter().map(|&(_, id)| id).collect()
+    }
+    /// The request at `index` is no more.
+    fn forget(&mut self, mpi: &mut Mpi, index: usize) {
+        mpi.requests.remove(self.handles[index]);
+        self.handles[index] = constant::REQUEST_NULL;
+    }
+    /// Stores the handles as they are now.
+    fn write(&self, mpi: &Mpi) -> Result<()> {
+        let bytes: Vec<u8> = self.handles.iter().flat_map(|handle| handle.to_le_bytes()).collect();
+        mpi.process.write(self.va, &bytes)
+    }
+}
+
+fn is_complete(mpi: &Mpi, id: RequestId) -> bool {
+    mpi.process.requests.get(id).is_complete()
+}
+
+/// Takes the one request of a call; its handle becomes null, its status is stored.
+fn end_one(mpi: &mut Mpi, id: RequestId, handle: u64, handle_va: u64, status_va: u64) -> Answer {
+    mpi.blame = mpi.process.requests.get(id).comm;
+    let (status, result) = mpi.process.take(id);
+    mpi.requests.remove(handle);
+    mpi.put_word(handle_va, "the request", constant::REQUEST_NULL)?;
+    mpi.put_status(status_va, &status)?;
+    result
+}
+
+pub(super) fn wait(mpi: &mut Mpi, args: &[u64]) -> Answer {
+    let handle = mpi.get_word(args[0], "the request")?;
+    let Some(id) = mpi.request(handle)? else { return mpi.put_status(args[1], &Status::EMPTY) };
+    mpi.process.wait_all(&[id], Whose::Earlier);
+    end_one(mpi, id, handle, args[0], args[1])
+}
+
+pub(super) fn test(mpi: &mut Mpi, args: &[u64]) -> Answer {
+    let handle = mpi.get_word(args[0], "the request")?;
+    mpi.process.progress();
+    let Some(id) = mpi.request(handle)? else {
+        mpi.put_int(args[1], "the flag", 1)?;
+        return mpi.put_status(args[2], &Status::EMPTY);
+    };
+    let done = is_complete(mpi, id);
+    mpi.put_int(args[1], "the flag", i32::from(done))?;
+    if done {
+        end_one(mpi, id, handle, args[0], args[2])
+    } else {
+        Ok(())
+    }
+}
+
+/// Takes the requests at `which`; statuses in that order. One that failed makes the call fail.
+fn end_some(
+    mpi: &mut Mpi,
+    array: &mut Array,
+    which: &[(usize, RequestId)],
+) -> (Vec<Status>, Answer) {
+    let mut statuses = Vec::with_capacity(which.len());
+    let mut answer = Ok(());
+    for &(index, id) in which {
+        let comm = mpi.process.requests.get(id).comm;
+        let (status, result) = mpi.process.take(id);
+        array.forget(mpi, index);
+        statuses.push(status);
+        if let (Ok(()), Err(error)) = (&answer, result) {
+            mpi.blame = comm;
+            answer = Err(Error::new(constant::ERR_IN_STATUS, error.text));
+        }
+    }
+    (statuses, answer)
+}
+
+/// Takes all requests of an array that are complete: `waitall` and `testall`.
+fn end_all(mpi: &mut Mpi, mut array: Array, statuses_va: u64) -> Answer {
+    let live = std::mem::take(&mut array.live);
+    let (ended, answer) = end_some(mpi, &mut array, &live);
+    let mut statuses = vec![Status::EMPTY; array.handles.len()];
+    for (&(index, _), status) in live.iter().zip(ended) {
+        statuses[index] = status;
+    }
+    array.write(mpi)?;
+    mpi.put_statuses(statuses_va, &statuses)?;
+    answer
+}
+
+pub(super) fn waitall(mpi: &mut Mpi, args: &[u64]) -> Answer {
+    let array = Array::read(mpi, args[0], args[1])?;
+    mpi.process.wait_all(&array.ids(), Whose::Earlier);
+    end_all(mpi, array, args[2])
+}
+
+pub(super) fn testall(mpi: &mut Mpi, args: &[u64]) -> Answer {
+    let array = Array::read(mpi, args[0], args[1])?;
+    mpi.process.progress();
+    let done = array.live.iter().all(|&(_, id)| is_complete(mpi, id));
+    mpi.put_int(args[2], "the flag", i32::from(done))?;
+    if done {
+        end_all(mpi, array, args[3])
+    } else {
+        Ok(())
+    }
+}
+
+/// Takes the first complete request: `waitany` and `testany`. False if there is none.
+fn end_any(mpi: &mut Mpi, array: &Array, index_va: u64, status_va: u64) -> Result<bool> {
+    let Some(&(index, id)) = array.live.iter().find(|&&(_, id)| is_complete(mpi, id)) else {
+        return Ok(false);
+    };
+    mpi.put_int(index_va, "the index", index as i32)?;
+    let (handle, handle_va) = (array.handles[index], array.va + 8 * index as u64);
+    end_one(mpi, id, handle, handle_va, status_va).map(|()| true)
+}
+
+pub(super) fn waitany(mpi: &mut Mpi, args: &[u64]) -> Answer {
+    let array = Array::read(mpi, args[0], args[1])?;
+    if array.live.is_empty() {
+        mpi.put_int(args[2], "the index", constant::UNDEFINED)?;
+        return mpi.put_status(args[3], &Status::EMPTY);
+    }
+    mpi.process.wait_some(&array.ids());
+    end_any(mpi, &array, args[2], args[3]).map(|_| ())
+}
+
+pub(super) fn testany(mpi: &mut Mpi, args: &[u64]) -> Answer {
+    let array = Array::read(mpi, args[0], args[1])?;
+    mpi.process.progress();
+    if array.live.is_empty() {
+        mpi.put_int(args[2], "the index", constant::UNDEFINED)?;
+        mpi.put_int(args[3], "the flag", 1)?;
+        return mpi.put_status(args[4], &Status::EMPTY);
+    }
+    let any = array.live.iter().any(|&(_, id)| is_complete(mpi, id));
+    mpi.put_int(args[3], "the flag", i32::from(any))?;
+    if !any {
+        mpi.put_int(args[2], "the index", constant::UNDEFINED)?;
+    }
+    end_any(mpi, &array, args[2], args[4]).map(|_| ())
+}
+
+/// Takes every complete request: `waitsome` and `testsome`.
+fn take_some(mpi: &mut Mpi, mut array: Array, args: &[u64]) -> Answer {
+    let live = std::mem::take(&mut array.live);
+    let which: Vec<_> = live.into_iter().filter(|&(_, id)| is_complete(mpi, id)).collect();
+    let (statuses, answer) = end_some(mpi, &mut array, &which);
+    array.write(mpi)?;
+    mpi.put_int(args[2], "the number completed", which.len() as i32)?;
+    let indices: Vec<u8> = which.iter().flat_map(|w| (w.0 as i32).to_le_bytes()).collect();
+    mpi.process.write(args[3], &indices)?;
+    mpi.put_statuses(args[4], &statuses)?;
+    answer
+}
+
+pub(super) fn waitsome(mpi: &mut Mpi, args: &[u64]) -> Answer {
+    let array = Array::read(mpi, args[0], args[1])?;
+    if array.live.is_empty() {
+        return mpi.put_int(args[2], "the number completed", constant::UNDEFINED);
+    }
+    mpi.process.wait_some(&array.ids());
+    take_some(mpi, array, args)
+}
+
+pub(super) fn testsome(mpi: &mut Mpi, args: &[u64]) -> Answer {
+    let array = Array::read(mpi, args[0], args[1])?;
+    mpi.process.progress();
+    if array.live.is_empty() {
+        return mpi.put_int(args[2], "the number completed", constant::UNDEFINED);
+    }
+    take_some(mpi, array, args)
+}
+
+/// The request whose address is given; null is not allowed.
+fn named(mpi: &mut Mpi, va: u64) -> Result<(u64, RequestId)> {
+    let handle = mpi.get_word(va, "the request")?;
+    let id = mpi
+        .request(handle)?
+        .ok_or_else(|| Error::new(constant::ERR_REQUEST, "the request is MPI_REQUEST_NULL"))?;
+    Ok((handle, id))
+}
+
+pub(super) fn cancel(mpi: &mut Mpi, args: &[u64]) -> Answer {
+    let (_, id) = named(mpi, args[0])?;
+    mpi.process.withdraw(id);
+    Ok(())
+}
+
+pub(super) fn test_cancelled(mpi: &mut Mpi, args: &[u64]) -> Answer {
+    let (_, cancelled) = mpi.get_status(args[0])?;
+    mpi.put_int(args[1], "the flag", i32::from(cancelled))
+}
+
+pub(super) fn request_free(mpi: &mut Mpi, args: &[u64]) -> Answer {
+    let (handle, id) = named(mpi, args[0])?;
+    mpi.requests.remove(handle);
+    mpi.process.abandon(id);
+    mpi.put_word(args[0], "the request", constant::REQUEST_NULL)
+}
+
+pub(super) fn request_get_status(mpi: &mut Mpi, args: &[u64]) -> Answer {
+    mpi.process.progress();
+    let status = match mpi.request(args[0])? {
+        None => Some(Status::EMPTY),
+        Some(id) => {
+            let request = mpi.process.requests.get(id);
+            request.is_complete().then_some(request.status)
+        }
+    };
+    mpi.put_int(args[1], "the flag", i32::from(status.is_some()))?;
+    status.map_or(Ok(()), |status| mpi.put_status(args[2], &status))
+}

@@ -1,0 +1,163 @@
+//! Beginning and end, versions, error codes.
+
+use super::arguments::int;
+use super::{Answer, Mpi, Phase};
+use crate::constant;
+use crate::error::Error;
+
+pub(super) fn init(mpi: &mut Mpi, _: &[u64]) -> Answer {
+    if mpi.phase != Phase::Before {
+        return Err(Error::new(constant::ERR_OTHER, "MPI was initialized before"));
+    }
+    mpi.phase = Phase::Running;
+    Ok(())
+}
+
+pub(super) fn init_thread(mpi: &mut Mpi, args: &[u64]) -> Answer {
+    init(mpi, args)?;
+    // A call holds the library until it returns, so threads must take turns.
+    mpi.thread_level = int(args[2]).min(constant::THREAD_SERIALIZED);
+    mpi.put_int(args[3], "the level provided", mpi.thread_level)
+}
+
+pub(super) fn query_thread(mpi: &mut Mpi, args: &[u64]) -> Answer {
+    mpi.put_int(args[0], "the level provided", mpi.thread_level)
+}
+
+pub(super) fn initialized(mpi: &mut Mpi, args: &[u64]) -> Answer {
+    mpi.put_int(args[0], "the flag", i32::from(mpi.phase != Phase::Before))
+}
+
+pub(super) fn finalized(mpi: &mut Mpi, args: &[u64]) -> Answer {
+    mpi.put_int(args[0], "the flag", i32::from(mpi.phase == Phase::After))
+}
+
+pub(super) fn finalize(mpi: &mut Mpi, _: &[u64]) -> Answer {
+    mpi.process.shut_down()?;
+    mpi.phase = Phase::After;
+    Ok(())
+}
+
+pub(super) fn get_processor_name(mpi: &mut Mpi, args: &[u64]) -> Answer {
+    let world = mpi.process.world();
+    let name = format!("nid{:05}", world.map[world.rank as usize].nid);
+    mpi.put_string(args[0], args[1], &name)
+}
+
+pub(super) fn get_version(mpi: &mut Mpi, args: &[u64]) -> Answer {
+    mpi.put_int(args[0], "the version", constant::VERSION)?;
+    mpi.put_int(args[1], "the subversion", constant::SUBVERSION)
+}
+
+pub(super) fn get_library_version(mpi: &mut Mpi, args: &[u64]) -> Answer {
+    let (version, subversion) = (constant::VERSION, constant::SUBVERSION);
+    mpi.put_string(args[0], args[1], &format!("Sunstar (MPI {version}.{subversion} ABI)"))
+}
+
+/// Every error code is its own class.
+pub(super) fn error_class(mpi: &mut Mpi, args: &[u64]) -> Answer {
+    describe(int(args[0]))?;
+    mpi.put_int(args[1], "the class", int(args[0]))
+}
+
+pub(super) fn error_string(mpi: &mut Mpi, args: &[u64]) -> Answer {
+    mpi.put_string(args[1], args[2], describe(int(args[0]))?)
+}
+
+pub(super) fn errhandler_free(mpi: &mut Mpi, args: &[u64]) -> Answer {
+    mpi.put_word(args[0], "the error handler", constant::ERRHANDLER_NULL)
+}
+
+/// Name and meaning of an error class, by class from 0.
+const CLASSES: [&str; 63] = [
+    "MPI_SUCCESS: no error",
+    "MPI_ERR_BUFFER: the buffer is not valid",
+    "MPI_ERR_COUNT: the count is not valid",
+    "MPI_ERR_TYPE: the datatype is not valid",
+    "MPI_ERR_TAG: the tag is not valid",
+    "MPI_ERR_COMM: the communicator is not valid",
+    "MPI_ERR_RANK: the rank is not valid",
+    "MPI_ERR_REQUEST: the request is not valid",
+    "MPI_ERR_ROOT: the root is not valid",
+    "MPI_ERR_GROUP: the group is not valid",
+    "MPI_ERR_OP: the operation is not valid",
+    "MPI_ERR_TOPOLOGY: the topology is not valid",
+    "MPI_ERR_DIMS: a dimension is not valid",
+    "MPI_ERR_ARG: an argument is not valid",
+    "MPI_ERR_UNKNOWN: an unknown error",
+    "MPI_ERR_TRUNCATE: the message is longer than the receive buffer",
+    "MPI_ERR_OTHER: an error with no class of its own",
+    "MPI_ERR_INTERN: an error inside the library",
+    "MPI_ERR_PENDING: the operation is neither complete nor failed",
+    "MPI_ERR_IN_STATUS: the error code is in the status",
+    "MPI_ERR_ACCESS: permission denied",
+    "MPI_ERR_AMODE: the access mode is not valid",
+    "MPI_ERR_ASSERT: the assertion is not valid",
+    "MPI_ERR_BAD_FILE: the file name is not valid",
+    "MPI_ERR_BASE: the base address is not valid",
+    "MPI_ERR_CONVERSION: a data conversion failed",
+    "MPI_ERR_DISP: the displacement is not valid",
+    "MPI_ERR_DUP_DATAREP: the data representation is defined already",
+    "MPI_ERR_FILE_EXISTS: the file exists",
+    "MPI_ERR_FILE_IN_USE: the file is in use",
+    "MPI_ERR_FILE: the file handle is not valid",
+    "MPI_ERR_INFO_KEY: the key is too long",
+    "MPI_ERR_INFO_NOKEY: the key is not there",
+    "MPI_ERR_INFO_VALUE: the value is too long",
+    "MPI_ERR_INFO: the info object is not valid",
+    "MPI_ERR_IO: an input or output error",
+    "MPI_ERR_KEYVAL: the attribute key is not valid",
+    "MPI_ERR_LOCKTYPE: the lock type is not valid",
+    "MPI_ERR_NAME: the service name is not known",
+    "MPI_ERR_NO_MEM: no memory is left",
+    "MPI_ERR_NOT_SAME: an argument differs between ranks",
+    "MPI_ERR_NO_SPACE: no space is left",
+    "MPI_ERR_NO_SUCH_FILE: the file does not exist",
+    "MPI_ERR_PORT: the port name is not valid",
+    "MPI_ERR_QUOTA: the quota is exceeded",
+    "MPI_ERR_READ_ONLY: the file is read only",
+    "MPI_ERR_RMA_ATTACH: memory cannot be attached",
+    "MPI_ERR_RMA_CONFLICT: conflicting accesses to a window",
+    "MPI_ERR_RMA_RANGE: the target memory is not in the window",
+    "MPI_ERR_RMA_SHARED: memory cannot be shared",
+    "MPI_ERR_RMA_SYNC: wrong synchronization of a window",
+    "MPI_ERR_SERVICE: the service name is not published",
+    "MPI_ERR_SIZE: the size is not valid",
+    "MPI_ERR_SPAWN: processes cannot be started",
+    "MPI_ERR_UNSUPPORTED_DATAREP: the data representation is not supported",
+    "MPI_ERR_UNSUPPORTED_OPERATION: the operation is not supported",
+    "MPI_ERR_WIN: the window is not valid",
+    "MPI_ERR_RMA_FLAVOR: the window has the wrong flavor",
+    "MPI_ERR_PROC_ABORTED: the peer was aborted",
+    "MPI_ERR_VALUE_TOO_LARGE: the value is too large to be stored",
+    "MPI_ERR_SESSION: the session is not valid",
+    "MPI_ERR_ERRHANDLER: the error handler is not valid",
+    "MPI_ERR_ABI: the ABI's settings cannot be changed",
+];
+
+fn describe(code: i32) -> Result<&'static str, Error> {
+    let found = usize::try_from(code).ok().and_then(|code| CLASSES.get(code).copied());
+    found.ok_or_else(|| Error::new(constant::ERR_ARG, format!("{code} is no error code")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_classes_is_in_the_order_of_the_abi() {
+        for (class, name) in [
+            (constant::ERR_BUFFER, "MPI_ERR_BUFFER"),
+            (constant::ERR_TRUNCATE, "MPI_ERR_TRUNCATE"),
+            (constant::ERR_IN_STATUS, "MPI_ERR_IN_STATUS"),
+            (constant::ERR_IO, "MPI_ERR_IO"),
+            (constant::ERR_RMA_SYNC, "MPI_ERR_RMA_SYNC"),
+            (constant::ERR_WIN, "MPI_ERR_WIN"),
+            (constant::ERR_ABI, "MPI_ERR_ABI"),
+        ] {
+            let text = describe(class).expect("a known class");
+            assert_eq!(text.split(':').next(), Some(name));
+        }
+        assert!(describe(63).is_err() && describe(-1).is_err());
+    }
+}

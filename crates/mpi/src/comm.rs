@@ -1,0 +1,129 @@
+//! Communicators: who takes part, and which contexts keep their messages apart.
+
+use crate::error::{Error, Result};
+use crate::matching::MAX_COMMUNICATORS;
+use crate::{constant, World};
+use std::rc::Rc;
+
+/// Names a communicator of one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CommId(pub(crate) u32);
+
+/// What happens when an operation on a communicator fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnError {
+    /// The run ends.
+    Fatal,
+    /// The call returns the error class.
+    Return,
+}
+
+/// A communicator.
+#[derive(Clone, Debug)]
+pub(crate) struct Comm {
+    /// Name in messages to the user.
+    pub name: Rc<str>,
+    /// Number that all members agree on: its messages have contexts `2 * number` (point to point) and
+    /// `2 * number + 1` (collectives).
+    pub number: u16,
+    /// This process's rank in it.
+    pub rank: u32,
+    /// Rank in the world of each member.
+    pub members: Rc<[u32]>,
+    /// What happens on errors.
+    pub on_error: OnError,
+}
+
+impl Comm {
+    /// Members.
+    pub fn size(&self) -> u32 {
+        self.members.len() as u32
+    }
+    /// Context of point-to-point messages.
+    pub fn context(&self) -> u16 {
+        2 * self.number
+    }
+    /// Context of the collectives' messages.
+    pub fn collective_context(&self) -> u16 {
+        2 * self.number + 1
+    }
+    /// True if `rank` is a rank of it.
+    pub fn has(&self, rank: i32) -> bool {
+        (0..self.size() as i32).contains(&rank)
+    }
+    /// The error for a `what` ("destination", "root") that is not a rank.
+    pub fn not_a_rank(&self, class: i32, what: &str, rank: i32) -> Error {
+        let (name, size) = (&self.name, self.size());
+        Error::new(class, format!("{what} {rank} is not a rank of {name} (size {size})"))
+    }
+}
+
+/// The communicators of a process.
+pub(crate) struct Comms {
+    table: Vec<Option<Comm>>,
+    /// One bit a number that is not in use here.
+    free: [u64; MAX_COMMUNICATORS / 64],
+    made: u32,
+}
+
+impl Comms {
+    /// MPI_COMM_WORLD and MPI_COMM_SELF.
+    pub fn new(world: &World) -> Comms {
+        let everybody = (0..world.size).collect();
+        let comm = |name: &str, number, rank, members| Comm {
+            name: name.into(),
+            number,
+            rank,
+            members,
+            on_error: OnError::Fatal,
+        };
+        let table = vec![
+            Some(comm("MPI_COMM_WORLD", 0, world.rank, everybody)),
+            Some(comm("MPI_COMM_SELF", 1, 0, Rc::new([world.rank]))),
+        ];
+        let mut free = [u64::MAX; MAX_COMMUNICATORS / 64];
+        free[0] &= !0b11;
+        Comms { table, free, made: 0 }
+    }
+    /// The communicator of `id`.
+    pub fn get(&self, id: CommId) -> Result<&Comm> {
+        self.table.get(id.0 as usize).and_then(Option::as_ref).ok_or_else(Self::invalid)
+    }
+    /// The same, to be changed.
+    pub fn get_mut(&mut self, id: CommId) -> Result<&mut Comm> {
+        self.table.get_mut(id.0 as usize).and_then(Option::as_mut).ok_or_else(Self::invalid)
+    }
+    fn invalid() -> Error {
+        Error::new(constant::ERR_COMM, "the communicator was freed or never existed")
+    }
+    /// Numbers free here, as a bit set: what the members of a new communicator agree on.
+    pub fn free_numbers(&self) -> Vec<u8> {
+        self.free.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+    /// The lowest number that is in the bit set.
+    pub fn lowest(numbers: &[u8]) -> Option<u16> {
+        let byte = numbers.iter().position(|&byte| byte != 0)?;
+        u16::try_from(byte * 8 + numbers[byte].trailing_zeros() as usize).ok()
+    }
+    /// Adds a communicator with members of `parent` under `number`.
+    pub fn add(&mut self, parent: CommId, number: u16, rank: u32, members: Rc<[u32]>) -> CommId {
+        let on_error = self.get(parent).map_or(OnError::Fatal, |comm| comm.on_error);
+        self.made += 1;
+        let name = format!("communicator {}", self.made).into();
+        self.free[usize::from(number) / 64] &= !(1 << (number % 64));
+        let comm = Comm { name, number, rank, members, on_error };
+        let index = self.table.iter().position(Option::is_none).unwrap_or(self.table.len());
+        if index == self.table.len() {
+            self.table.push(None);
+        }
+        self.table[index] = Some(comm);
+        CommId(index as u32)
+    }
+    /// Removes one.
+    pub fn remove(&mut self, id: CommId) -> Result<()> {
+        let number = self.get(id)?.number;
+        self.table[id.0 as usize] = None;
+        self.free[usize::from(number) / 64] |= 1 << (number % 64);
+        Ok(())
+    }
+}

@@ -1,0 +1,354 @@
+//! Datatypes: where the bytes of an item lie, and what they mean to a reduction.
+//!
+//! A type is kept flat: the list of byte runs of one item, in the order of its type map, neighbours merged.
+//! Reductions see items *packed*, that is without holes.
+
+use crate::error::{Error, Result};
+
+/// What the bytes of a predefined type mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Basic {
+    /// Two's complement integer of so many bytes.
+    Signed(u8),
+    /// Unsigned integer of so many bytes.
+    Unsigned(u8),
+    /// IEEE number of 4 or 8 bytes.
+    Float(u8),
+    /// x87 number of 10 bytes in 16.
+    LongDouble,
+    /// Two IEEE numbers of so many bytes each.
+    Complex(u8),
+    /// Two x87 numbers.
+    LongDoubleComplex,
+    /// Truth value of so many bytes.
+    Logical(u8),
+    /// Uninterpreted byte.
+    Byte,
+    /// A value and an index, for MINLOC and MAXLOC.
+    Pair(Value, Value),
+    /// No operation is defined on it.
+    Opaque,
+}
+
+/// A part of a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// Signed integer of 2 bytes.
+    I16,
+    /// Signed integer of 4 bytes.
+    I32,
+    /// Signed integer of 8 bytes.
+    I64,
+    /// IEEE number of 4 bytes.
+    F32,
+    /// IEEE number of 8 bytes.
+    F64,
+    /// x87 number of 10 bytes in 16.
+    F80,
+}
+
+impl Value {
+    /// Bytes.
+    pub const fn size(self) -> usize {
+        match self {
+            Value::I16 => 2,
+            Value::I32 | Value::F32 => 4,
+            Value::I64 | Value::F64 => 8,
+            Value::F80 => 16,
+        }
+    }
+}
+
+/// A run of bytes of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// Bytes from the item's address to the run.
+    pub offset: i64,
+    /// Bytes of the run.
+    pub length: u64,
+}
+
+/// A datatype.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Type {
+    /// Name of the predefined type, or what kind of derived type it is.
+    pub name: &'static str,
+    /// Bytes of data in an item.
+    pub size: u64,
+    /// Lower bound, bytes from the item's address.
+    pub lower_bound: i64,
+    /// Bytes from an item to the next.
+    pub extent: i64,
+    /// The data of an item.
+    pub runs: Vec<Run>,
+    /// The one predefined type that it is made of, if it is made of one.
+    pub basic: Option<Basic>,
+    /// Predefined items in an item.
+    pub elements: u64,
+    /// It may be used in communication.
+    pub committed: bool,
+    /// It may not be freed.
+    pub predefined: bool,
+}
+
+impl Type {
+    fn predefined(name: &'static str, basic: Basic, size: u64, extent: i64) -> Type {
+        let runs = match basic {
+            // The only pair with a hole between its parts.
+            Basic::Pair(Value::I16, Value::I32) => {
+                vec![Run { offset: 0, length: 2 }, Run { offset: 4, length: 4 }]
+            }
+            _ => vec![Run { offset: 0, length: size }],
+        };
+        let (basic, lower_bound) = (Some(basic), 0);
+        let (elements, committed, predefined) = (1, true, true);
+        Type { name, size, lower_bound, extent, runs, basic, elements, committed, predefined }
+    }
+
+    /// True if `count` items from an address on are one run of bytes that starts at that address.
+    pub fn is_contiguous(&self, count: u64) -> bool {
+        let gapless = self.extent >= 0 && self.extent as u64 == self.size || count <= 1;
+        match self.runs[..] {
+            [] => true,
+            [run] => run.offset == 0 && gapless,
+            _ => false,
+        }
+    }
+
+    /// `count` items one after another.
+    pub fn contiguous(&self, count: u64) -> Result<Type> {
+        self.blocks("a contiguous type", &[(0, count)])
+    }
+
+    /// `count` blocks of `block` items, `stride` bytes from one to the next.
+    pub fn vector(&self, count: u64, block: u64, stride: i64) -> Result<Type> {
+        let blocks: Option<Vec<_>> =
+            (0..count as i64).map(|i| Some((i.checked_mul(stride)?, block))).collect();
+        let blocks = blocks.ok_or_else(too_large)?;
+        self.blocks("a vector type", &blocks)
+    }
+
+    /// Blocks of items, each at a byte offset with a number of items.
+    fn blocks(&self, name: &'static str, blocks: &[(i64, u64)]) -> Result<Type> {
+        let mut runs: Vec<Run> = Vec::new();
+        let (mut low, mut high, mut items) = (i64::MAX, i64::MIN, 0u64);
+        for &(offset, count) in blocks.iter().filter(|b| b.1 > 0) {
+            let last = i64::try_from(count - 1).ok().and_then(|n| n.checked_mul(self.extent));
+            let last = last.and_then(|l| l.checked_add(offset)).ok_or_else(too_large)?;
+            for start in [offset, last] {
+                low = low.min(start + self.lower_bound);
+                high = high.max(start + self.lower_bound + self.extent);
+            }
+            items = items.checked_add(count).ok_or_else(too_large)?;
+            if self.is_contiguous(2) {
+                let length = count.checked_mul(self.size).ok_or_else(too_large)?;
+                append(&mut runs, Run { offset, length });
+                continue;
+            }
+            for item in 0..count as i64 {
+                for run in &self.runs {
+                    append(
+                        &mut runs,
+                        Run { offset: offset + item * self.extent + run.offset, ..*run },
+                    );
+                }
+            }
+        }
+        let (lower_bound, extent) = if items == 0 { (0, 0) } else { (low, high - low) };
+        Ok(Type {
+            name,
+            size: items.checked_mul(self.size).ok_or_else(too_large)?,
+            lower_bound,
+            extent,
+            runs,
+            basic: self.basic,
+            elements: items * self.elements,
+            committed: false,
+            predefined: false,
+        })
+    }
+
+    /// First and one past the last byte of `count` items, from the buffer's address; empty if there are none.
+    pub fn span(&self, count: u64) -> (i64, i64) {
+        let low = self.runs.iter().map(|r| r.offset).min().unwrap_or(0);
+        let high = self.runs.iter().map(|r| r.offset + r.length as i64).max().unwrap_or(0);
+        if count == 0 || low == high {
+            return (0, 0);
+        }
+        let last = (count as i64 - 1).saturating_mul(self.extent);
+        (low.min(low.saturating_add(last)), high.max(high.saturating_add(last)))
+    }
+
+    /// The runs of `count` items that hold the first `bytes` packed bytes: offset from the buffer, length.
+    pub fn runs_of(&self, count: u64, bytes: u64) -> impl Iterator<Item = Run> + '_ {
+        let mut left = bytes;
+        let items = (0..count).flat_map(move |item| {
+            let base = item as i64 * self.extent;
+            self.runs.iter().map(move |r| Run { offset: base + r.offset, length: r.length })
+        });
+        items.map_while(move |run| {
+            let length = run.length.min(left);
+            left -= length;
+            (length > 0).then_some(Run { length, ..run })
+        })
+    }
+}
+
+fn too_large() -> Error {
+    Error::new(crate::constant::ERR_ARG, "the new type spans more than 2^63 bytes")
+}
+
+fn append(runs: &mut Vec<Run>, run: Run) {
+    match runs.last_mut() {
+        Some(last) if last.offset + last.length as i64 == run.offset => last.length += run.length,
+        _ => runs.push(run),
+    }
+}
+
+/// Handle and description of every predefined type.
+pub(crate) fn predefined() -> Vec<(u64, Type)> {
+    use crate::constant::*;
+    use Basic::*;
+    use Value::*;
+    let t = |handle: u64, name, basic, size: u64, extent: i64| {
+        (handle, Type::predefined(name, basic, size, extent))
+    };
+    let pair = |handle, name, value: Value, extent| {
+        let size = value.size() as u64 + 4;
+        t(handle, name, Pair(value, I32), size, extent)
+    };
+    let int = |handle, name, size: u8| t(handle, name, Signed(size), size.into(), size.into());
+    let uint = |handle, name, size: u8| t(handle, name, Unsigned(size), size.into(), size.into());
+    let float = |handle, name, size: u8| t(handle, name, Float(size), size.into(), size.into());
+    let truth = |handle, name, size: u8| t(handle, name, Logical(size), size.into(), size.into());
+    let complex =
+        |handle, name, size: u8| t(handle, name, Complex(size), size as u64 * 2, size as i64 * 2);
+    let opaque =
+        |handle, name, size: u64| t(handle, name, Opaque, size, i64::try_from(size).unwrap_or(0));
+    vec![
+        int(AINT, "MPI_AINT", 8),
+        int(COUNT, "MPI_COUNT", 8),
+        int(OFFSET, "MPI_OFFSET", 8),
+        t(PACKED, "MPI_PACKED", Opaque, 1, 1),
+        int(SHORT, "MPI_SHORT", 2),
+        int(INT, "MPI_INT", 4),
+        int(LONG, "MPI_LONG", 8),
+        int(LONG_LONG, "MPI_LONG_LONG", 8),
+        uint(UNSIGNED_SHORT, "MPI_UNSIGNED_SHORT", 2),
+        uint(UNSIGNED, "MPI_UNSIGNED", 4),
+        uint(UNSIGNED_LONG, "MPI_UNSIGNED_LONG", 8),
+        uint(UNSIGNED_LONG_LONG, "MPI_UNSIGNED_LONG_LONG", 8),
+        float(FLOAT, "MPI_FLOAT", 4),
+        complex(C_FLOAT_COMPLEX, "MPI_C_FLOAT_COMPLEX", 4),
+        complex(CXX_FLOAT_COMPLEX, "MPI_CXX_FLOAT_COMPLEX", 4),
+        float(DOUBLE, "MPI_DOUBLE", 8),
+        complex(C_DOUBLE_COMPLEX, "MPI_C_DOUBLE_COMPLEX", 8),
+        complex(CXX_DOUBLE_COMPLEX, "MPI_CXX_DOUBLE_COMPLEX", 8),
+        truth(LOGICAL, "MPI_LOGICAL", 4),
+        int(INTEGER, "MPI_INTEGER", 4),
+        float(REAL, "MPI_REAL", 4),
+        complex(COMPLEX, "MPI_COMPLEX", 4),
+        float(DOUBLE_PRECISION, "MPI_DOUBLE_PRECISION", 8),
+        complex(DOUBLE_COMPLEX, "MPI_DOUBLE_COMPLEX", 8),
+        t(CHARACTER, "MPI_CHARACTER", Opaque, 1, 1),
+        t(LONG_DOUBLE, "MPI_LONG_DOUBLE", LongDouble, 16, 16),
+        t(C_LONG_DOUBLE_COMPLEX, "MPI_C_LONG_DOUBLE_COMPLEX", LongDoubleComplex, 32, 32),
+        t(CXX_LONG_DOUBLE_COMPLEX, "MPI_CXX_LONG_DOUBLE_COMPLEX", LongDoubleComplex, 32, 32),
+        pair(FLOAT_INT, "MPI_FLOAT_INT", F32, 8),
+        pair(DOUBLE_INT, "MPI_DOUBLE_INT", F64, 16),
+        pair(LONG_INT, "MPI_LONG_INT", I64, 16),
+        pair(TWO_INT, "MPI_2INT", I32, 8),
+        pair(SHORT_INT, "MPI_SHORT_INT", I16, 8),
+        pair(LONG_DOUBLE_INT, "MPI_LONG_DOUBLE_INT", F80, 32),
+        t(TWO_REAL, "MPI_2REAL", Pair(F32, F32), 8, 8),
+        t(TWO_DOUBLE_PRECISION, "MPI_2DOUBLE_PRECISION", Pair(F64, F64), 16, 16),
+        t(TWO_INTEGER, "MPI_2INTEGER", Pair(I32, I32), 8, 8),
+        truth(C_BOOL, "MPI_C_BOOL", 1),
+        truth(CXX_BOOL, "MPI_CXX_BOOL", 1),
+        t(WCHAR, "MPI_WCHAR", Opaque, 4, 4),
+        int(INT8_T, "MPI_INT8_T", 1),
+        uint(UINT8_T, "MPI_UINT8_T", 1),
+        t(CHAR, "MPI_CHAR", Opaque, 1, 1),
+        int(SIGNED_CHAR, "MPI_SIGNED_CHAR", 1),
+        uint(UNSIGNED_CHAR, "MPI_UNSIGNED_CHAR", 1),
+        t(BYTE, "MPI_BYTE", Byte, 1, 1),
+        int(INT16_T, "MPI_INT16_T", 2),
+        uint(UINT16_T, "MPI_UINT16_T", 2),
+        int(INT32_T, "MPI_INT32_T", 4),
+        uint(UINT32_T, "MPI_UINT32_T", 4),
+        int(INT64_T, "MPI_INT64_T", 8),
+        uint(UINT64_T, "MPI_UINT64_T", 8),
+        truth(LOGICAL1, "MPI_LOGICAL1", 1),
+        int(INTEGER1, "MPI_INTEGER1", 1),
+        truth(LOGICAL2, "MPI_LOGICAL2", 2),
+        int(INTEGER2, "MPI_INTEGER2", 2),
+        opaque(REAL2, "MPI_REAL2", 2),
+        truth(LOGICAL4, "MPI_LOGICAL4", 4),
+        int(INTEGER4, "MPI_INTEGER4", 4),
+        float(REAL4, "MPI_REAL4", 4),
+        opaque(COMPLEX4, "MPI_COMPLEX4", 4),
+        truth(LOGICAL8, "MPI_LOGICAL8", 8),
+        int(INTEGER8, "MPI_INTEGER8", 8),
+        float(REAL8, "MPI_REAL8", 8),
+        complex(COMPLEX8, "MPI_COMPLEX8", 4),
+        opaque(LOGICAL16, "MPI_LOGICAL16", 16),
+        opaque(INTEGER16, "MPI_INTEGER16", 16),
+        opaque(REAL16, "MPI_REAL16", 16),
+        complex(COMPLEX16, "MPI_COMPLEX16", 8),
+        opaque(COMPLEX32, "MPI_COMPLEX32", 32),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(name: &str) -> Type {
+        predefined().into_iter().find(|t| t.1.name == name).expect("a predefined type").1
+    }
+
+    #[test]
+    fn sizes_and_extents_are_those_of_c() {
+        for (name, size, extent) in [
+            ("MPI_CHAR", 1, 1),
+            ("MPI_INT", 4, 4),
+            ("MPI_DOUBLE", 8, 8),
+            ("MPI_LONG_DOUBLE", 16, 16),
+            ("MPI_SHORT_INT", 6, 8),
+            ("MPI_DOUBLE_INT", 12, 16),
+            ("MPI_LONG_INT", 12, 16),
+            ("MPI_LONG_DOUBLE_INT", 20, 32),
+            ("MPI_C_LONG_DOUBLE_COMPLEX", 32, 32),
+        ] {
+            let t = named(name);
+            assert_eq!((t.size, t.extent), (size, extent), "{name}");
+        }
+        let mut handles: Vec<u64> = predefined().iter().map(|t| t.0).collect();
+        handles.sort_unstable();
+        handles.dedup();
+        assert_eq!(handles.len(), predefined().len());
+    }
+
+    #[test]
+    fn vectors_merge_what_touches() {
+        let int = named("MPI_INT");
+        let v = int.vector(3, 2, 16).expect("legal");
+        assert_eq!((v.size, v.extent, v.elements), (24, 40, 6));
+        let offsets: Vec<_> = v.runs.iter().map(|r| (r.offset, r.length)).collect();
+        assert_eq!(offsets, [(0, 8), (16, 8), (32, 8)]);
+        assert!(!v.is_contiguous(1));
+        assert!(int.vector(3, 2, 8).expect("legal").is_contiguous(5));
+        assert_eq!(v.span(2), (0, 80));
+    }
+
+    #[test]
+    fn a_contiguous_type_of_a_type_with_holes_keeps_the_holes() {
+        let t = named("MPI_SHORT_INT").contiguous(2).expect("legal");
+        assert_eq!((t.size, t.extent), (12, 16));
+        let runs: Vec<_> = t.runs.iter().map(|r| (r.offset, r.length)).collect();
+        assert_eq!(runs, [(0, 2), (4, 4), (8, 2), (12, 4)]);
+        let first: Vec<_> = t.runs_of(2, 7).map(|r| (r.offset, r.length)).collect();
+        assert_eq!(first, [(0, 2), (4, 4), (8, 1)]);
+        assert!(named("MPI_INT").contiguous(0).expect("legal").is_contiguous(9));
+    }
+}

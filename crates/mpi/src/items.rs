@@ -1,0 +1,126 @@
+//! Items of a datatype in the program's memory, as operations send and receive them.
+
+use crate::datatype::Type;
+use crate::error::Result;
+use crate::process::Process;
+use crate::request::{RequestId, Scattered};
+use crate::transport::{Envelope, Mode};
+use std::rc::Rc;
+
+/// `count` items of a type from address `va` on.
+#[derive(Clone, Debug)]
+pub(crate) struct Items {
+    pub va: u64,
+    pub count: u64,
+    pub datatype: Rc<Type>,
+}
+
+impl Items {
+    /// Bytes of data.
+    pub fn bytes(&self) -> u64 {
+        self.count.saturating_mul(self.datatype.size)
+    }
+    /// True if the data are one run of bytes from `va` on.
+    pub fn is_contiguous(&self) -> bool {
+        self.datatype.is_contiguous(self.count)
+    }
+    /// `count` items of the same type, `index` items further on.
+    pub fn part(&self, index: u64, count: u64) -> Items {
+        let offset = self.datatype.extent.wrapping_mul(index as i64);
+        Items { va: self.va.wrapping_add_signed(offset), count, datatype: self.datatype.clone() }
+    }
+}
+
+impl Process {
+    /// Starts sending items.
+    pub(crate) fn send_items(
+        &mut self,
+        to: Envelope,
+        items: &Items,
+        mode: Mode,
+    ) -> Result<RequestId> {
+        let bytes = items.bytes();
+        if items.is_contiguous() {
+            return self.start_send(to, (items.va, bytes), None, mode);
+        }
+        let buffer = self.scratch.take(self.cpu.memory(), bytes);
+        if let Err(error) = self.gather(items, buffer.va) {
+            self.scratch.give(buffer);
+            return Err(error);
+        }
+        self.start_send(to, (buffer.va, bytes), Some(Scattered { buffer, target: None }), mode)
+    }
+
+    /// Starts receiving items.
+    pub(crate) fn receive_items(&mut self, from: Envelope, items: &Items) -> Result<RequestId> {
+        let bytes = items.bytes();
+        if items.is_contiguous() {
+            return self.start_receive(from, (items.va, bytes), None);
+        }
+        self.check_items(items)?;
+        let buffer = self.scratch.take(self.cpu.memory(), bytes);
+        let target = Some((items.datatype.clone(), items.va, items.count));
+        self.start_receive(from, (buffer.va, bytes), Some(Scattered { buffer, target }))
+    }
+
+    /// Checks that items lie in the program's memory.
+    pub(crate) fn check_items(&mut self, items: &Items) -> Result<()> {
+        let (low, high) = items.datatype.span(items.count);
+        let first = items.va.wrapping_add_signed(low);
+        self.check_buffer(first, high.abs_diff(low))
+    }
+
+    /// Packs items to `to`.
+    pub(crate) fn gather(&mut self, items: &Items, to: u64) -> Result<()> {
+        if items.is_contiguous() {
+            return self.copy(items.va, to, items.bytes());
+        }
+        let mut packed = vec![0; items.bytes() as usize];
+        let (mut at, mut runs) = (0, 0);
+        for run in items.datatype.runs_of(items.count, items.bytes()) {
+            let end = at + run.length as usize;
+            self.read(items.va.wrapping_add_signed(run.offset), &mut packed[at..end])?;
+            (at, runs) = (end, runs + 1);
+        }
+        self.charge(self.params.datatype_run * runs + self.cpu.copy_cost(at as u64));
+        self.write(to, &packed)
+    }
+
+    /// Unpacks the first `bytes` bytes at `from` into `count` items at `va`.
+    pub(crate) fn scatter(
+        &mut self,
+        from: u64,
+        datatype: &Type,
+        va: u64,
+        count: u64,
+        bytes: u64,
+    ) -> Result<()> {
+        if datatype.is_contiguous(count) {
+            return self.copy(from, va, bytes);
+        }
+        let mut packed = vec![0; bytes as usize];
+        self.read(from, &mut packed)?;
+        let (mut at, mut runs) = (0, 0);
+        for run in datatype.runs_of(count, bytes) {
+            let end = at + run.length as usize;
+            self.write(va.wrapping_add_signed(run.offset), &packed[at..end])?;
+            (at, runs) = (end, runs + 1);
+        }
+        self.charge(self.params.datatype_run * runs + self.cpu.copy_cost(bytes));
+        Ok(())
+    }
+
+    /// Copies items to items of the same number of bytes.
+    pub(crate) fn copy_items(&mut self, from: &Items, to: &Items) -> Result<()> {
+        let bytes = from.bytes().min(to.bytes());
+        if from.is_contiguous() {
+            return self.scatter(from.va, &to.datatype, to.va, to.count, bytes);
+        }
+        let buffer = self.scratch.take(self.cpu.memory(), from.bytes());
+        let copied = self
+            .gather(from, buffer.va)
+            .and_then(|()| self.scatter(buffer.va, &to.datatype, to.va, to.count, bytes));
+        self.scratch.give(buffer);
+        copied
+    }
+}

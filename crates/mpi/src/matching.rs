@@ -1,0 +1,150 @@
+//! Match bits: what of a message MPI's matching rules look at, packed into the 64 bits that Portals compares.
+//!
+//! ```text
+//! 63      60 59           48 47          32 31            0
+//! | protocol | context       | source rank  | tag          |
+//! ```
+//! The division (4, 12, 16, 32) is that of a published MPI over Portals on the same machine (Open MPI's matching
+//! layer for the Cray XT). Wildcards are ignore bits. A posted receive ignores the protocol, so that it matches
+//! a message of either protocol in the order of arrival.
+
+use crate::constant::{ANY_SOURCE, ANY_TAG};
+
+/// How the bytes of a message travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    /// With the put itself.
+    Eager = 1,
+    /// Announced by an empty put ("ready to send"); the receiver fetches them.
+    Rendezvous = 2,
+}
+
+/// Largest number of ranks that the source field can name.
+pub(crate) const MAX_RANKS: u32 = 1 << 16;
+/// Communicators that can exist at a time: each takes one context for its point-to-point messages and one for
+/// its collectives.
+pub(crate) const MAX_COMMUNICATORS: usize = 1 << 11;
+/// Largest tag.
+pub(crate) const TAG_UPPER_BOUND: i32 = i32::MAX;
+
+const PROTOCOL_SHIFT: u32 = 60;
+const CONTEXT_SHIFT: u32 = 48;
+const SOURCE_SHIFT: u32 = 32;
+/// Ignores every bit but the protocol: the entry that catches all announcements, and the unexpected blocks.
+pub(crate) const IGNORE_ALL_BUT_PROTOCOL: u64 = (1 << PROTOCOL_SHIFT) - 1;
+
+/// Match bits of one message.
+pub(crate) fn bits(protocol: Protocol, context: u16, source: u32, tag: i32) -> u64 {
+    debug_assert!(context < 1 << 12 && source < MAX_RANKS && tag >= 0);
+    (protocol as u64) << PROTOCOL_SHIFT
+        | u64::from(context) << CONTEXT_SHIFT
+        | u64::from(source) << SOURCE_SHIFT
+        | u64::from(tag as u32)
+}
+
+/// Rank of the sender in the communicator of the message.
+pub(crate) fn source_of(bits: u64) -> i32 {
+    ((bits >> SOURCE_SHIFT) & 0xffff) as i32
+}
+
+/// Tag of the message.
+pub(crate) fn tag_of(bits: u64) -> i32 {
+    bits as u32 as i32
+}
+
+/// True if the message was announced and its bytes wait at the sender.
+pub(crate) fn is_rendezvous(bits: u64) -> bool {
+    bits >> PROTOCOL_SHIFT == Protocol::Rendezvous as u64
+}
+
+/// What a receive or a probe accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pattern {
+    /// Bits that must agree where `ignore` is 0.
+    pub bits: u64,
+    /// Bits that do not count.
+    pub ignore: u64,
+}
+
+impl Pattern {
+    /// Messages of `context` from `source` (or any) with `tag` (or any).
+    pub fn new(context: u16, source: i32, tag: i32) -> Pattern {
+        let mut ignore = 0xf << PROTOCOL_SHIFT;
+        if source == ANY_SOURCE {
+            ignore |= 0xffff << SOURCE_SHIFT;
+        }
+        if tag == ANY_TAG {
+            ignore |= 0xffff_ffff;
+        }
+        let bits = u64::from(context) << CONTEXT_SHIFT
+            | (u64::from(source as u32) & 0xffff) << SOURCE_SHIFT
+            | u64::from(tag as u32);
+        Pattern { bits: bits & !ignore, ignore }
+    }
+    /// True if a message with `bits` is accepted.
+    pub fn accepts(self, bits: u64) -> bool {
+        (self.bits ^ bits) & !self.ignore == 0
+    }
+}
+
+/// Header data of an announcement: where the bytes wait, and how many they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Announcement {
+    /// Number that names the exposed buffer at the sender.
+    pub id: u32,
+    /// Bytes of the message.
+    pub length: u64,
+}
+
+const LENGTH_BITS: u32 = 40;
+
+impl Announcement {
+    /// Ids are below this.
+    pub const MAX_ID: u32 = 1 << (64 - LENGTH_BITS);
+
+    /// As header data.
+    pub fn pack(self) -> u64 {
+        assert!(self.id < Self::MAX_ID && self.length < 1 << LENGTH_BITS, "message too long");
+        u64::from(self.id) << LENGTH_BITS | self.length
+    }
+    /// From header data.
+    pub fn unpack(hdr_data: u64) -> Announcement {
+        let id = u32::try_from(hdr_data >> LENGTH_BITS).expect("24 bits fit");
+        Announcement { id, length: hdr_data & ((1 << LENGTH_BITS) - 1) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_name_source_and_tag() {
+        let b = bits(Protocol::Rendezvous, 0xabc, 0xfffe, i32::MAX);
+        assert_eq!(b, 0x2abc_fffe_7fff_ffff);
+        assert_eq!((source_of(b), tag_of(b), is_rendezvous(b)), (0xfffe, i32::MAX, true));
+    }
+
+    #[test]
+    fn wildcards_ignore_their_field_only() {
+        let message = bits(Protocol::Eager, 4, 7, 9);
+        for (context, source, tag, accepted) in [
+            (4, 7, 9, true),
+            (4, ANY_SOURCE, 9, true),
+            (4, 7, ANY_TAG, true),
+            (4, ANY_SOURCE, ANY_TAG, true),
+            (5, ANY_SOURCE, ANY_TAG, false),
+            (4, 6, ANY_TAG, false),
+            (4, ANY_SOURCE, 8, false),
+        ] {
+            let pattern = Pattern::new(context, source, tag);
+            assert_eq!(pattern.accepts(message), accepted, "{context} {source} {tag}");
+        }
+    }
+
+    #[test]
+    fn announcements_survive_the_header_data() {
+        let a = Announcement { id: Announcement::MAX_ID - 1, length: (1 << 40) - 1 };
+        assert_eq!(Announcement::unpack(a.pack()), a);
+    }
+}

@@ -1,0 +1,37 @@
+//! What the library's work costs, and its limits: the machine file's `[mpi.*]`.
+
+use crate::collective::Algorithms;
+use des::Duration;
+
+/// Parameters of the MPI library. The fields are the names of the machine file's sections `[mpi.NAME]`.
+#[derive(Clone, Debug)]
+pub struct Params {
+    /// Entering and leaving a call: arguments checked, objects looked up.
+    pub call: Duration,
+    /// Setting up a request.
+    pub request: Duration,
+    /// Looking at one entry of the unexpected list.
+    pub unexpected_entry: Duration,
+    /// Dealing with one Portals event.
+    pub event: Duration,
+    /// Reducing one predefined item of up to 16 bytes.
+    pub reduce_element: Duration,
+    /// Gathering or scattering one run of bytes of a datatype with holes, beside copying it.
+    pub datatype_run: Duration,
+    /// Longest message, in bytes, that is sent with its first put.
+    pub eager_limit: u64,
+    /// Longest message, in bytes, that is copied into a library buffer, so that the send completes at once.
+    pub copy_limit: u64,
+    /// Library buffers for copied messages.
+    pub copy_buffers: u32,
+    /// Blocks for messages that arrive before their receive.
+    pub unexpected_blocks: u32,
+    /// Bytes of such a block.
+    pub unexpected_block_size: u64,
+    /// Events that the queue for unexpected messages holds.
+    pub unexpected_events: u32,
+    /// Events that a queue for expected messages and for sends holds; more queues are made as needed.
+    pub events: u32,
+    /// Which algorithm each collective uses.
+    pub algorithms: Algorithms,
+}

@@ -1,0 +1,344 @@
+//! One MPI process: what it holds, and the Rust interface that built-in workloads use.
+
+use crate::comm::{Comm, CommId, Comms};
+use crate::constant;
+use crate::error::{Error, Result};
+use crate::matching::{self, MAX_RANKS, TAG_UPPER_BOUND};
+use crate::params::Params;
+use crate::request::{Owner, Requests};
+use crate::scratch::Scratch;
+use crate::transport::MESSAGES;
+use crate::types::Types;
+use crate::unexpected::{Block, Unexpected};
+use des::{Duration, Time};
+use host::{Cpu, SpaceId, LIBRARY_BASE};
+use portals::{
+    option, Criteria, EqHandle, Error as PortalsError, Md, MdHandle, MeHandle, Ni, Polled,
+    Position, ProcessId, Unlink,
+};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The ranks of MPI_COMM_WORLD and where they run.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// This process's rank.
+    pub rank: u32,
+    /// Processes in all.
+    pub size: u32,
+    /// The Portals process of each rank.
+    pub map: Arc<[ProcessId]>,
+}
+
+/// What the process waits for, in words, while it waits: for the report of a deadlock.
+pub type Waiting = Rc<RefCell<Option<String>>>;
+
+/// An event queue for expected messages and sends.
+pub(crate) struct Queue {
+    pub eq: EqHandle,
+    /// Events that operations under way may still post.
+    pub reserved: u32,
+}
+
+/// Pages known to be the program's: a small cache, indexed by page number.
+const KNOWN_PAGES: usize = 64;
+const PAGE: u64 = 4096;
+
+/// One MPI process over one Portals interface. Its calls are made from a fibre of the rank's host.
+pub struct Process {
+    pub(crate) cpu: Cpu,
+    pub(crate) ni: Ni,
+    pub(crate) space: SpaceId,
+    pub(crate) params: Params,
+    pub(crate) world: World,
+    /// Time that was used and not yet spent.
+    owed: Duration,
+    /// The queue of the blocks and the announcements.
+    pub(crate) unexpected_queue: EqHandle,
+    pub(crate) queues: Vec<Queue>,
+    /// All queues, that of the unexpected first.
+    pub(crate) poll_set: Vec<EqHandle>,
+    /// Entry that catches announcements; receives are posted before it.
+    pub(crate) announcements: MeHandle,
+    /// Descriptor of no bytes and no events.
+    pub(crate) empty: MdHandle,
+    /// Library buffers for copied sends: address and descriptor.
+    pub(crate) copies: Vec<(u64, MdHandle)>,
+    pub(crate) free_copies: Vec<u32>,
+    pub(crate) unexpected: Unexpected,
+    pub(crate) requests: Requests,
+    pub(crate) comms: Comms,
+    pub(crate) scratch: Scratch,
+    pub(crate) types: Types,
+    pub(crate) waiting: Waiting,
+    /// Memory of the last such text, for the next.
+    pub(crate) spare_text: String,
+    /// The call that the program is in: "MPI_Send".
+    pub(crate) function: &'static str,
+    /// Bytes on their way from one place in memory to another.
+    bounce: Vec<u8>,
+    known_pages: [u64; KNOWN_PAGES],
+}
+
+impl Process {
+    /// Rank and size of MPI_COMM_WORLD are `world`'s; `ni` is the process's own. To be called in a
+    /// fibre of the rank's host; from then on messages are accepted.
+    pub fn new(ni: Ni, cpu: Cpu, world: World, params: Params) -> Process {
+        let space = ni.space();
+        assert!(world.rank < world.size && world.size <= MAX_RANKS, "ranks fit in match bits");
+        assert_eq!(world.map.len(), world.size as usize, "every rank has a place");
+        assert!(params.unexpected_block_size > params.eager_limit, "a block holds a message");
+        let faulty = |what, error: PortalsError| -> ! { cpu.fault(format!("{what}: {error}")) };
+        let unexpected_queue = match ni.eq_alloc(params.unexpected_events) {
+            Ok(eq) => eq,
+            Err(error) => faulty("PtlEQAlloc", error),
+        };
+        let empty = match ni.md_bind(Md::new(0, 0, 0), Unlink::Retain) {
+            Ok(md) => md,
+            Err(error) => faulty("PtlMDBind", error),
+        };
+        let bits = (matching::Protocol::Rendezvous as u64) << 60;
+        let all = Criteria {
+            match_id: ProcessId::ANY,
+            match_bits: bits,
+            ignore_bits: matching::IGNORE_ALL_BUT_PROTOCOL,
+        };
+        let announcements = match ni.me_attach(MESSAGES, all, Unlink::Retain, Position::After) {
+            Ok(entry) => entry,
+            Err(error) => faulty("PtlMEAttach", error),
+        };
+        let mut process = Process {
+            owed: Duration::ZERO,
+            poll_set: vec![unexpected_queue],
+            queues: Vec::new(),
+            copies: Vec::new(),
+            free_copies: Vec::new(),
+            unexpected: Unexpected::default(),
+            requests: Requests::default(),
+            comms: Comms::new(&world),
+            scratch: Scratch::new(space),
+            waiting: Rc::default(),
+            spare_text: String::new(),
+            types: Types::new(),
+            function: "MPI",
+            bounce: Vec::new(),
+            known_pages: [u64::MAX; KNOWN_PAGES],
+            cpu,
+            ni,
+            space,
+            params,
+            world,
+            unexpected_queue,
+            announcements,
+            empty,
+        };
+        process.set_up();
+        process
+    }
+
+    fn set_up(&mut self) {
+        let caught = Md {
+            user_ptr: Owner::Announcements.pack(),
+            eq: Some(self.unexpected_queue),
+            ..Md::new(0, 0, option::OP_PUT | option::TRUNCATE)
+        };
+        let attached = self.ni.md_attach(self.announcements, caught, Unlink::Retain);
+        self.must(attached, "PtlMDAttach");
+        let eq = self.ni.eq_alloc(self.params.events);
+        let eq = self.must(eq, "PtlEQAlloc");
+        self.add_queue(eq);
+        for index in 0..self.params.unexpected_blocks {
+            let va = self.allocate(self.params.unexpected_block_size);
+            self.unexpected.blocks.push(Block { va, messages: 0, unlinked: false });
+            self.attach_block(index);
+        }
+        for index in 0..self.params.copy_buffers {
+            let va = self.allocate(self.params.copy_limit);
+            let md = Md {
+                user_ptr: Owner::Copy(index).pack(),
+                eq: Some(eq),
+                ..Md::new(va, self.params.copy_limit, option::EVENT_START_DISABLE)
+            };
+            let md = self.ni.md_bind(md, Unlink::Retain);
+            let md = self.must(md, "PtlMDBind");
+            self.copies.push((va, md));
+            self.queues[0].reserved += 1;
+        }
+        // The first buffer is used first.
+        self.free_copies = (0..self.params.copy_buffers).rev().collect();
+    }
+
+    fn allocate(&self, bytes: u64) -> u64 {
+        self.cpu.memory().borrow_mut().alloc_library(self.space, bytes)
+    }
+
+    pub(crate) fn add_queue(&mut self, eq: EqHandle) {
+        self.queues.push(Queue { eq, reserved: 0 });
+        self.poll_set.push(eq);
+    }
+
+    /// Puts a block for unexpected messages behind all others.
+    pub(crate) fn attach_block(&mut self, index: u32) {
+        let everything = Criteria {
+            match_id: ProcessId::ANY,
+            match_bits: (matching::Protocol::Eager as u64) << 60,
+            ignore_bits: matching::IGNORE_ALL_BUT_PROTOCOL,
+        };
+        let md = Md {
+            max_size: self.params.eager_limit,
+            user_ptr: Owner::Block(index).pack(),
+            eq: Some(self.unexpected_queue),
+            ..Md::new(
+                self.unexpected.blocks[index as usize].va,
+                self.params.unexpected_block_size,
+                option::OP_PUT | option::MAX_SIZE | option::ACK_DISABLE,
+            )
+        };
+        self.settle();
+        let entry = self.ni.me_attach(MESSAGES, everything, Unlink::Unlink, Position::After);
+        let entry = self.must(entry, "PtlMEAttach");
+        let attached = self.ni.md_attach(entry, md, Unlink::Unlink);
+        self.must(attached, "PtlMDAttach");
+    }
+
+    // Time and trouble.
+
+    /// `time` of work was done; it is spent before the next thing that anybody else could see.
+    pub(crate) fn charge(&mut self, time: Duration) {
+        self.owed += time;
+    }
+
+    /// Spends the time that is owed.
+    pub(crate) fn settle(&mut self) {
+        self.cpu.spend(std::mem::take(&mut self.owed));
+    }
+
+    /// The value of a Portals call that this library has no way to do without; else the rank's fault.
+    pub(crate) fn must<T>(
+        &self,
+        result: std::result::Result<T, PortalsError>,
+        call: &'static str,
+    ) -> T {
+        match result {
+            Ok(value) => value,
+            Err(error) => {
+                let (rank, function) = (self.world.rank, self.function);
+                self.cpu.fault(format!("rank {rank}: {function}: {call} failed: {error}"))
+            }
+        }
+    }
+
+    /// Deals with what a poll gave. False if there was nothing.
+    pub(crate) fn take_event(&mut self, polled: std::result::Result<Polled, PortalsError>) -> bool {
+        let polled = match polled {
+            Err(PortalsError::EqEmpty) => return false,
+            polled => self.must(polled, "PtlEQPoll"),
+        };
+        let Polled { event, dropped, .. } = polled;
+        if dropped {
+            let (rank, events) = (self.world.rank, self.params.unexpected_events);
+            self.cpu.fault(format!(
+                "rank {rank}: more unexpected messages than its event queue holds \
+                 (mpi.unexpected_events = {events})"
+            ));
+        }
+        self.dispatch(&event);
+        true
+    }
+
+    /// What the process waits for while it waits.
+    pub fn waiting(&self) -> Waiting {
+        self.waiting.clone()
+    }
+
+    // Memory.
+
+    /// Copies `bytes` within the process's memory.
+    pub(crate) fn copy(&mut self, from: u64, to: u64, bytes: u64) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.charge(self.cpu.copy_cost(bytes));
+        self.bounce.resize(bytes as usize, 0);
+        let mut memory = self.cpu.memory().borrow_mut();
+        let read = memory.read(self.space, from, &mut self.bounce);
+        read.map_err(|_| outside(from, bytes))?;
+        memory.write(self.space, to, &self.bounce).map_err(|_| outside(to, bytes))
+    }
+
+    /// Reads the process's memory. Takes no time.
+    pub(crate) fn read(&self, va: u64, buf: &mut [u8]) -> Result<()> {
+        let mut memory = self.cpu.memory().borrow_mut();
+        memory.read(self.space, va, buf).map_err(|_| outside(va, buf.len() as u64))
+    }
+
+    /// Writes the process's memory. Takes no time.
+    pub(crate) fn write(&self, va: u64, data: &[u8]) -> Result<()> {
+        let mut memory = self.cpu.memory().borrow_mut();
+        memory.write(self.space, va, data).map_err(|_| outside(va, data.len() as u64))
+    }
+
+    /// Checks that the first and the last byte of a buffer are the program's.
+    pub(crate) fn check_buffer(&mut self, va: u64, bytes: u64) -> Result<()> {
+        if bytes == 0 || va >= LIBRARY_BASE {
+            return Ok(());
+        }
+        let last = va.checked_add(bytes - 1).ok_or_else(|| outside(va, bytes))?;
+        for address in [va, last] {
+            let page = address / PAGE;
+            let known = page as usize % KNOWN_PAGES;
+            if self.known_pages[known] != page {
+                self.read(address, &mut [0]).map_err(|_| outside(va, bytes))?;
+                self.known_pages[known] = page;
+            }
+        }
+        Ok(())
+    }
+
+    // What everybody may know.
+
+    /// The simulated time.
+    pub fn now(&self) -> Time {
+        self.cpu.now()
+    }
+    /// The processor that it runs on.
+    pub fn cpu(&self) -> &Cpu {
+        &self.cpu
+    }
+    /// Its place in MPI_COMM_WORLD.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+    /// Its address space.
+    pub fn space(&self) -> SpaceId {
+        self.space
+    }
+    /// `bytes` zero bytes of memory for a workload without a process of its own; their address.
+    pub fn allocate_buffer(&mut self, bytes: u64) -> u64 {
+        self.allocate(bytes)
+    }
+
+    pub(crate) fn comm(&self, id: CommId) -> Result<&Comm> {
+        self.comms.get(id)
+    }
+
+    /// Checks the tag of a message to be sent.
+    pub(crate) fn check_tag(tag: i32) -> Result<()> {
+        if tag >= 0 {
+            return Ok(());
+        }
+        let text = format!("tag {tag} is not allowed (0 to {TAG_UPPER_BOUND})");
+        Err(Error::new(constant::ERR_TAG, text))
+    }
+}
+
+/// The error for a buffer that is not the program's.
+fn outside(va: u64, bytes: u64) -> Error {
+    let text = if va == 0 {
+        format!("the buffer of {bytes} bytes is a null pointer")
+    } else {
+        format!("the buffer of {bytes} bytes at {va:#x} is not in the program's memory")
+    };
+    Error::new(constant::ERR_BUFFER, text)
+}

@@ -1,0 +1,125 @@
+//! Messages that arrived before their receive: blocks of library memory that catch them, and the list of what
+//! is in the blocks.
+//!
+//! A block's offset is managed at the target, so messages lie in it one behind the other. When less than the
+//! eager limit is left, Portals unlinks it; once the last message in it was consumed it is attached again, behind
+//! the others. The list is kept in the order of the START events, which is the order of matching; a message may
+//! be claimed by a receive before its bytes are complete.
+
+use crate::matching::Pattern;
+use crate::request::RequestId;
+use portals::{Event, ProcessId};
+use std::collections::VecDeque;
+
+/// A message in the list.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Message {
+    pub bits: u64,
+    pub length: u64,
+    pub hdr_data: u64,
+    pub initiator: ProcessId,
+    /// Block that holds its bytes; an announcement has none.
+    pub block: Option<u32>,
+    /// Offset in the block.
+    pub offset: u64,
+    /// All bytes are there.
+    pub complete: bool,
+    /// Number of its START event, which its END event refers to.
+    start: u64,
+}
+
+/// A block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block {
+    /// Address in the process.
+    pub va: u64,
+    /// Messages in it that were not consumed.
+    pub messages: u32,
+    /// Portals has unlinked it because it was full.
+    pub unlinked: bool,
+}
+
+/// Blocks and list.
+#[derive(Default)]
+pub(crate) struct Unexpected {
+    pub blocks: Vec<Block>,
+    list: VecDeque<Message>,
+    /// Messages claimed by a receive before they were complete.
+    claimed: Vec<(Message, RequestId)>,
+}
+
+impl Unexpected {
+    /// A message has been matched by a block (or by the announcements' entry: `block` is None).
+    pub fn started(&mut self, block: Option<u32>, event: &Event) {
+        if let Some(block) = block {
+            self.blocks[block as usize].messages += 1;
+        }
+        self.list.push_back(Message {
+            bits: event.match_bits,
+            length: event.rlength,
+            hdr_data: event.hdr_data,
+            initiator: event.initiator,
+            block,
+            offset: event.offset,
+            complete: false,
+            start: event.sequence,
+        });
+    }
+
+    /// The bytes of the message that `start` began are there. Gives it back if a receive has claimed it.
+    pub fn ended(&mut self, start: u64) -> Option<(Message, RequestId)> {
+        if let Some(index) = self.claimed.iter().position(|(m, _)| m.start == start) {
+            return Some(self.claimed.swap_remove(index));
+        }
+        // Recent messages are at the back.
+        let message = self.list.iter_mut().rev().find(|m| m.start == start);
+        message.expect("an END event follows its START event").complete = true;
+        None
+    }
+
+    /// Index of the first message from `from` on that `pattern` accepts.
+    pub fn find(&self, pattern: Pattern, from: usize) -> Option<usize> {
+        self.list.range(from..).position(|m| pattern.accepts(m.bits)).map(|at| at + from)
+    }
+
+    /// The message at `index` of the list.
+    pub fn peek(&self, index: usize) -> &Message {
+        &self.list[index]
+    }
+
+    /// Takes the message at `index` out of the list.
+    pub fn take(&mut self, index: usize) -> Message {
+        self.list.remove(index).expect("the index was just found")
+    }
+
+    /// `request` waits for the bytes of `message`.
+    pub fn claim(&mut self, message: Message, request: RequestId) {
+        self.claimed.push((message, request));
+    }
+
+    /// A message of `block` was consumed. True if the block is to be attached again.
+    pub fn consumed(&mut self, block: u32) -> bool {
+        self.blocks[block as usize].messages -= 1;
+        self.recyclable(block)
+    }
+
+    /// Portals has unlinked `block`. True if it is to be attached again at once.
+    pub fn unlinked(&mut self, block: u32) -> bool {
+        self.blocks[block as usize].unlinked = true;
+        self.recyclable(block)
+    }
+
+    fn recyclable(&mut self, block: u32) -> bool {
+        let block = &mut self.blocks[block as usize];
+        let empty = block.unlinked && block.messages == 0;
+        if empty {
+            block.unlinked = false;
+        }
+        empty
+    }
+
+    /// Messages that no receive has asked for.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+}
