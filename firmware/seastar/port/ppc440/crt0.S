@@ -142,6 +142,7 @@ second_start:
         bl      main
 1:      b       1b
 
+        .section .rodata, "a"
         .balign 4
 second_space:
         /* Mailboxes, precomputed DMA commands, header slots, trace ring: shared, so not cached. */

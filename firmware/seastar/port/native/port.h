@@ -1,0 +1,26 @@
+/* What the core needs of a platform, on a workstation: simulated devices, and local addresses that are
+ * translated and checked instead of being pointers. */
+#ifndef SEASTAR_PORT_H
+#define SEASTAR_PORT_H
+
+#include <stdint.h>
+
+#define PORT_NOINIT
+#define PORT_UNCACHED
+
+uint32_t io_read32(uint32_t address);
+void io_write32(uint32_t address, uint32_t value);
+
+static inline void io_order(void)
+{
+}
+
+/* Of lower pendings and sources; 0 for a null pointer. */
+uint32_t local_address(const volatile void *pointer);
+void *local_pointer(uint32_t address);
+
+void port_trace(uint8_t value);
+uint32_t port_trace_index(void);
+void port_halt(void) __attribute__((noreturn));
+
+#endif
