@@ -36,7 +36,7 @@ pub mod done {
     pub const CAM_OVERFLOW: u32 = 0x0003_0000;
     /// Mask of the kind.
     pub const KIND_MASK: u32 = 0x0007_0000;
-    /// The transfer failed: end-to-end CRC or an address that nothing answers.
+    /// The transfer failed: end-to-end CRC or an address that nothing answers. With NEW_MESSAGE: the message is complete in its first packet and its CRC is wrong.
     pub const ERROR: u32 = 0x8000_0000;
 }
 
@@ -144,9 +144,9 @@ pub const RESULT_COUNT: u32 = 2;
 ///
 /// Source: 0, 1, 2, 13: Kitten driver; others assumed.
 pub mod command_op {
-    /// Set up a firmware process (init_process_command); result 0.
+    /// Set up a firmware process (init_process_command); result 0. This, MARK_ALIVE and INIT_EQCB come only through the generic process's mailbox.
     pub const INIT_PROCESS: u8 = 0;
-    /// Start taking messages for the process; result 0.
+    /// Start taking messages for the process; result 0. Until the generic process is alive, messages wait in the receive DMA engine.
     pub const MARK_ALIVE: u8 = 1;
     /// Set up the event queue (init_eqcb_command); result 1.
     pub const INIT_EQCB: u8 = 2;
@@ -246,7 +246,7 @@ pub mod init_process_command {
     pub const UPPER_PENDING_LO: usize = 16;
     /// Bits 39..32.
     pub const UPPER_PENDING_HI: usize = 20;
-    /// The same table through a host window, as the embedded processor sees it.
+    /// The same table through one host window (not window 0, which the firmware leaves unmapped), as the embedded processor sees it.
     pub const UPPER_PENDING_LOCAL: usize = 24;
 }
 
@@ -273,7 +273,7 @@ pub struct InitProcessCommand {
     pub upper_pending_lo: u32,
     /// Bits 39..32.
     pub upper_pending_hi: u32,
-    /// The same table through a host window, as the embedded processor sees it.
+    /// The same table through one host window (not window 0, which the firmware leaves unmapped), as the embedded processor sees it.
     pub upper_pending_local: u32,
 }
 impl InitProcessCommand {
@@ -333,9 +333,9 @@ pub mod init_eqcb_command {
     pub const OP: usize = 0;
     /// Firmware process.
     pub const PROCESS_INDEX: usize = 1;
-    /// Event slots (4 bytes each); a power of two, at least 1024.
+    /// Event slots (4 bytes each); a power of two, at least 1024 and at least the process's pendings: then the ring cannot overflow.
     pub const COUNT: usize = 4;
-    /// The event ring through a host window, as the embedded processor sees it.
+    /// The event ring through one host window (not window 0), as the embedded processor sees it.
     pub const BASE_LOCAL: usize = 8;
 }
 
@@ -348,9 +348,9 @@ pub struct InitEqcbCommand {
     pub op: u8,
     /// Firmware process.
     pub process_index: u8,
-    /// Event slots (4 bytes each); a power of two, at least 1024.
+    /// Event slots (4 bytes each); a power of two, at least 1024 and at least the process's pendings: then the ring cannot overflow.
     pub count: u32,
-    /// The event ring through a host window, as the embedded processor sees it.
+    /// The event ring through one host window (not window 0), as the embedded processor sees it.
     pub base_local: u32,
 }
 impl InitEqcbCommand {
@@ -535,7 +535,7 @@ pub mod rx_command {
     pub const PENDING: usize = 2;
     /// 0: the buffer is contiguous at addr; else the number of precomputed DMA commands at dma_list.
     pub const DMA_COUNT: usize = 6;
-    /// Bytes to deposit; the rest of the message is discarded.
+    /// Bytes to deposit, at most the payload on the wire (0 for an inline message); the rest of the message is discarded.
     pub const LENGTH: usize = 8;
     /// Buffer host physical address, bits 31..0.
     pub const ADDR_LO: usize = 12;
@@ -558,7 +558,7 @@ pub struct RxCommand {
     pub pending: u16,
     /// 0: the buffer is contiguous at addr; else the number of precomputed DMA commands at dma_list.
     pub dma_count: u16,
-    /// Bytes to deposit; the rest of the message is discarded.
+    /// Bytes to deposit, at most the payload on the wire (0 for an inline message); the rest of the message is discarded.
     pub length: u32,
     /// Buffer host physical address, bits 31..0.
     pub addr_lo: u32,
@@ -942,15 +942,15 @@ pub mod lower_pending {
     pub const PROCESS_INDEX: usize = 13;
     /// Precomputed DMA commands left.
     pub const DMA_COUNT: usize = 14;
-    /// Next payload byte, host physical, bits 31..0.
+    /// Payload, host physical, bits 31..0; with precomputed DMA commands: local address of the next one.
     pub const ADDR_LO: usize = 16;
     /// Bits 39..32.
     pub const ADDR_HI: usize = 20;
     /// Peer node id.
     pub const PEER: usize = 22;
-    /// TX: bytes to send. RX: bytes to deposit.
+    /// TX: bytes still to send. RX: bytes still to deposit.
     pub const LENGTH: usize = 24;
-    /// TX: local address of the next precomputed DMA command. RX: that, or the total message length until the RX command arrives.
+    /// TX: unused. RX: payload bytes on the wire until the RX command arrives, then the bytes to discard after the deposit.
     pub const EXTRA: usize = 28;
 }
 
@@ -973,15 +973,15 @@ pub struct LowerPending {
     pub process_index: u8,
     /// Precomputed DMA commands left.
     pub dma_count: u16,
-    /// Next payload byte, host physical, bits 31..0.
+    /// Payload, host physical, bits 31..0; with precomputed DMA commands: local address of the next one.
     pub addr_lo: u32,
     /// Bits 39..32.
     pub addr_hi: u16,
     /// Peer node id.
     pub peer: u16,
-    /// TX: bytes to send. RX: bytes to deposit.
+    /// TX: bytes still to send. RX: bytes still to deposit.
     pub length: u32,
-    /// TX: local address of the next precomputed DMA command. RX: that, or the total message length until the RX command arrives.
+    /// TX: unused. RX: payload bytes on the wire until the RX command arrives, then the bytes to discard after the deposit.
     pub extra: u32,
 }
 impl LowerPending {

@@ -27,7 +27,7 @@
 #define SS_DONE_COMPLETE SS_U(0x00020000) /* The command flagged LAST has finished; all its host writes were posted before this. */
 #define SS_DONE_CAM_OVERFLOW SS_U(0x00030000) /* RX: a message arrived with no CAM entry free; bits 15..0: its source node. */
 #define SS_DONE_KIND_MASK SS_U(0x00070000) /* Mask of the kind. */
-#define SS_DONE_ERROR SS_U(0x80000000) /* The transfer failed: end-to-end CRC or an address that nothing answers. */
+#define SS_DONE_ERROR SS_U(0x80000000) /* The transfer failed: end-to-end CRC or an address that nothing answers. With NEW_MESSAGE: the message is complete in its first packet and its CRC is wrong. */
 
 /* Bytes a mailbox. Source: Kitten driver. */
 #define SS_MAILBOX_SIZE SS_U(4096)
@@ -42,8 +42,8 @@
 #define SS_RESULT_COUNT SS_U(2)
 
 /* Operation: byte 0 of a command. Source: 0, 1, 2, 13: Kitten driver; others assumed. */
-#define SS_COMMAND_OP_INIT_PROCESS SS_U(0) /* Set up a firmware process (init_process_command); result 0. */
-#define SS_COMMAND_OP_MARK_ALIVE SS_U(1) /* Start taking messages for the process; result 0. */
+#define SS_COMMAND_OP_INIT_PROCESS SS_U(0) /* Set up a firmware process (init_process_command); result 0. This, MARK_ALIVE and INIT_EQCB come only through the generic process's mailbox. */
+#define SS_COMMAND_OP_MARK_ALIVE SS_U(1) /* Start taking messages for the process; result 0. Until the generic process is alive, messages wait in the receive DMA engine. */
 #define SS_COMMAND_OP_INIT_EQCB SS_U(2) /* Set up the event queue (init_eqcb_command); result 1. */
 #define SS_COMMAND_OP_TX SS_U(3) /* Transmit a message (tx_command); no result. */
 #define SS_COMMAND_OP_RX SS_U(4) /* Receive the payload of an announced message (rx_command); no result. */
@@ -287,7 +287,7 @@ struct ss_init_process_command {
     uint16_t pending_tx_limit; /* Pendings 0 .. limit-1 belong to the host (transmit), the rest to the firmware (receive). */
     uint32_t upper_pending_lo; /* Host physical address of the upper pending table, bits 31..0 (128-byte aligned). */
     uint32_t upper_pending_hi; /* Bits 39..32. */
-    uint32_t upper_pending_local; /* The same table through a host window, as the embedded processor sees it. */
+    uint32_t upper_pending_local; /* The same table through one host window (not window 0, which the firmware leaves unmapped), as the embedded processor sees it. */
     uint8_t unused_28[36];
 } __attribute__((aligned(4)));
 _Static_assert(sizeof(struct ss_init_process_command) == 64, "init_process_command size");
@@ -307,8 +307,8 @@ struct ss_init_eqcb_command {
     uint8_t op; /* command_op INIT_EQCB */
     uint8_t process_index; /* Firmware process. */
     uint8_t unused_2[2];
-    uint32_t count; /* Event slots (4 bytes each); a power of two, at least 1024. */
-    uint32_t base_local; /* The event ring through a host window, as the embedded processor sees it. */
+    uint32_t count; /* Event slots (4 bytes each); a power of two, at least 1024 and at least the process's pendings: then the ring cannot overflow. */
+    uint32_t base_local; /* The event ring through one host window (not window 0), as the embedded processor sees it. */
     uint8_t unused_12[52];
 } __attribute__((aligned(4)));
 _Static_assert(sizeof(struct ss_init_eqcb_command) == 64, "init_eqcb_command size");
@@ -358,7 +358,7 @@ struct ss_rx_command {
     uint16_t pending; /* Pending that the announcement named. */
     uint8_t unused_4[2];
     uint16_t dma_count; /* 0: the buffer is contiguous at addr; else the number of precomputed DMA commands at dma_list. */
-    uint32_t length; /* Bytes to deposit; the rest of the message is discarded. */
+    uint32_t length; /* Bytes to deposit, at most the payload on the wire (0 for an inline message); the rest of the message is discarded. */
     uint32_t addr_lo; /* Buffer host physical address, bits 31..0. */
     uint32_t addr_hi; /* Bits 39..32. */
     uint32_t dma_list; /* Local-bus address of the precomputed DMA commands. */
@@ -460,11 +460,11 @@ struct ss_lower_pending {
     uint8_t state; /* State of its machine (firmware private). */
     uint8_t process_index; /* Firmware process that it belongs to. */
     uint16_t dma_count; /* Precomputed DMA commands left. */
-    uint32_t addr_lo; /* Next payload byte, host physical, bits 31..0. */
+    uint32_t addr_lo; /* Payload, host physical, bits 31..0; with precomputed DMA commands: local address of the next one. */
     uint16_t addr_hi; /* Bits 39..32. */
     uint16_t peer; /* Peer node id. */
-    uint32_t length; /* TX: bytes to send. RX: bytes to deposit. */
-    uint32_t extra; /* TX: local address of the next precomputed DMA command. RX: that, or the total message length until the RX command arrives. */
+    uint32_t length; /* TX: bytes still to send. RX: bytes still to deposit. */
+    uint32_t extra; /* TX: unused. RX: payload bytes on the wire until the RX command arrives, then the bytes to discard after the deposit. */
 } __attribute__((aligned(4)));
 _Static_assert(sizeof(struct ss_lower_pending) == 32, "lower_pending size");
 _Static_assert(offsetof(struct ss_lower_pending, next) == 0, "lower_pending.next");
