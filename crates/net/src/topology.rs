@@ -122,6 +122,12 @@ impl Topology {
         let (_, up) = self.steps(dimension, from[dimension], to[dimension]);
         Some(Link { dimension, up })
     }
+    /// The link by which a packet comes to `to` on its dimension-ordered way; `None` where it started.
+    pub fn last_link(&self, from: [u32; 3], to: [u32; 3]) -> Option<Link> {
+        let dimension = (0..3).rfind(|&d| from[d] != to[d])?;
+        let (_, up) = self.steps(dimension, from[dimension], to[dimension]);
+        Some(Link { dimension, up })
+    }
     /// Links between two nodes.
     pub fn hops(&self, from: u32, to: u32) -> u32 {
         let (from, to) = (self.coordinates(from), self.coordinates(to));
@@ -206,6 +212,11 @@ mod tests {
                         assert!(link.dimension >= dimension);
                         dimension = link.dimension;
                         at = topology.neighbour(at, link).expect("routes follow links");
+                        let here = topology.coordinates(at);
+                        assert_eq!(
+                            topology.last_link(topology.coordinates(from), here),
+                            Some(link)
+                        );
                         hops += 1;
                     }
                     assert_eq!((at, hops), (to, topology.hops(from, to)), "{topology}");
