@@ -73,6 +73,8 @@ pub mod service {
     pub const ALLOCATE: u64 = 1;
     /// free(arguments\[0\]).
     pub const RELEASE: u64 = 2;
+    /// fflush(NULL): what the program has printed is not lost when it is killed next.
+    pub const FLUSH: u64 = 3;
 }
 
 /// Offsets of the fields of [`Channel`], in bytes.

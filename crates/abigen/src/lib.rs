@@ -51,6 +51,6 @@ pub fn generate(root: &Path) -> Result<Vec<Output>, LayoutError> {
             pages::layout(&layout, machine),
         ));
     }
-    outputs.extend(mpi::outputs(&Mpi::load(&root.join("abi/mpi"))?));
+    outputs.extend(mpi::outputs(&Mpi::load(&root.join("abi"))?));
     Ok(outputs)
 }

@@ -130,6 +130,8 @@ static uint64_t run(uint64_t function, const uint64_t *a)
         free((void *)(uintptr_t)a[0]);
         return 0;
     }
+    if (function == RANK_SERVICE_FLUSH)
+        return (uint64_t)fflush(NULL);
     return ((callback)(uintptr_t)function)(a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 

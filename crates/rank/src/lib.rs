@@ -4,6 +4,7 @@
 //! memory and hands over when it needs an answer; on this side [`Process`] gives the calls out one by one, and
 //! [`agent`] runs them on the host's simulated timeline.
 
+mod agent;
 mod channel;
 mod inspect;
 mod memory;
@@ -11,8 +12,9 @@ mod process;
 mod spawn;
 mod watcher;
 
+pub use agent::{agent, Costs, Ending, Observer};
 pub use inspect::{inspect, InspectError, Kind};
 pub use memory::ProcessMemory;
 pub use process::{Callback, Demand, ExitStatus, Process};
-pub use spawn::{SpawnError, SpawnOptions, Stdin};
+pub use spawn::{keep_thread_on, SpawnError, SpawnOptions, Stdin};
 pub use watcher::kill_all;

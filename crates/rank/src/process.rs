@@ -12,6 +12,9 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
+/// Real time that a process gets to write out what it has printed, before it is killed.
+const LAST_WORDS: std::time::Duration = std::time::Duration::from_secs(2);
+
 /// A process that runs a rank. Dropping it kills it.
 #[derive(Debug)]
 pub struct Process {
@@ -234,6 +237,34 @@ impl Process {
                 other => return Err(other),
             }
         }
+    }
+
+    /// Ends the process; what it has printed is not lost. It must be in a call or about to make one.
+    pub fn flush_and_kill(&mut self) {
+        while let Some(demand) = self.next_within(Some(LAST_WORDS)) {
+            match demand {
+                Demand::Call { posted: true, .. } => {}
+                Demand::Exited(_) => return,
+                _ => {
+                    self.flush_in_call();
+                    break;
+                }
+            }
+        }
+        self.kill();
+    }
+
+    /// The same while the process waits for an answer.
+    pub fn flush_in_call_and_kill(&mut self) {
+        self.flush_in_call();
+        self.kill();
+    }
+
+    fn flush_in_call(&mut self) {
+        let function = abi::rank::service::FLUSH;
+        self.start_callback(&Callback { function, arguments: [0; 6], indirect: 0 }, Time::ZERO);
+        // Whatever comes back, or nothing in that time: it is killed next.
+        self.next_within(Some(LAST_WORDS));
     }
 
     /// Kills the process at once; nothing happens if it has ended. [`Process::next`] then says how.

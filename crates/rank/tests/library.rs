@@ -1,4 +1,5 @@
 //! What the thin library exports, and what kinds of files are told apart.
+#![allow(clippy::unwrap_used)] // Helpers of tests, too.
 
 mod harness;
 

@@ -15,6 +15,8 @@ pub struct Mpi {
     pub functions: Vec<Function>,
     /// Constants and types.
     pub constants: Constants,
+    /// Text of the channel's definition, for the fingerprint only.
+    channel: String,
 }
 
 /// One `MPI_` function.
@@ -94,8 +96,12 @@ struct FunctionsFile {
 }
 
 impl Mpi {
-    /// Reads both files of `folder`.
+    /// Reads `mpi/` below `folder`, and of `rank/` what belongs to the fingerprint.
     pub fn load(folder: &Path) -> Result<Mpi, LayoutError> {
+        let channel = folder.join("rank/channel.toml");
+        let channel =
+            std::fs::read_to_string(&channel).map_err(|e| LayoutError::Read(channel, e))?;
+        let folder = folder.join("mpi");
         let constants: Constants = read(&folder.join("constants.toml"))?;
         let file: FunctionsFile = read(&folder.join("functions.toml"))?;
         let listed = file.posted.iter().chain(&file.local).chain(&file.any_time);
@@ -107,7 +113,7 @@ impl Mpi {
         }
         let functions =
             file.functions.iter().map(|(name, list)| function(&file, &constants, name, text(list)));
-        Ok(Mpi { functions: functions.collect(), constants })
+        Ok(Mpi { functions: functions.collect(), constants, channel })
     }
 
     /// Most arguments of any function.
@@ -115,9 +121,11 @@ impl Mpi {
         self.functions.iter().map(|f| f.arguments.len()).max().unwrap_or(0)
     }
 
-    /// A number that changes with the functions' numbers: library and simulator compare it.
+    /// A number that changes with the functions and with the channel: library and simulator compare it.
     pub fn fingerprint(&self) -> u32 {
-        let names = self.functions.iter().flat_map(|f| [f.name.as_str(), f.parameters.as_str()]);
+        let functions = self.functions.iter();
+        let names = functions.flat_map(|f| [f.name.as_str(), f.parameters.as_str()]);
+        let names = names.chain([self.channel.as_str()]);
         // FNV-1a: no security needed, only that a stale library is noticed.
         names
             .flat_map(str::bytes)

@@ -17,8 +17,10 @@ fn functions(out: &mut String, mpi: &Mpi) {
     let _ = writeln!(out, "/// Functions of the ABI.\npub const FUNCTIONS: usize = {count};");
     let _ = writeln!(out, "/// Most arguments of any function.");
     let _ = writeln!(out, "pub const ARGUMENTS_MAX: usize = {};", mpi.arguments_max());
-    let _ =
-        writeln!(out, "/// Changes with the functions' numbers: library and simulator compare it.");
+    let _ = writeln!(
+        out,
+        "/// Changes with the functions and the channel: library and simulator compare it."
+    );
     let _ = writeln!(out, "pub const FINGERPRINT: u32 = {:#010X};", mpi.fingerprint());
     *out += "\n/// A function of the ABI, by the number under which programs' libraries name it.\n";
     *out += "#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]\n#[repr(u16)]\n";

@@ -45,6 +45,7 @@
 /* Functions of the library itself that a CALLBACK can name instead of an address. Source: own design. */
 #define RANK_SERVICE_ALLOCATE RANK_U(1) /* malloc(arguments[0]). */
 #define RANK_SERVICE_RELEASE RANK_U(2) /* free(arguments[0]). */
+#define RANK_SERVICE_FLUSH RANK_U(3) /* fflush(NULL): what the program has printed is not lost when it is killed next. */
 
 #ifndef __ASSEMBLER__
 

@@ -12,12 +12,11 @@ fn crate_dir() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The folder of the library, built once a test program; it lies in cargo's own folder for such things.
+/// The folder of the library: in cargo's own folder for such things, and made there unless it is current.
 pub fn library_dir() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
-        let name = std::env::current_exe().unwrap().file_name().unwrap().to_owned();
-        let build = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let build = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rank");
         let status = Command::new("make")
             .args(["-s", "-C"])
             .arg(crate_dir().join("libmpi_abi"))
@@ -98,7 +97,7 @@ pub fn play(
             }
             Demand::Clock => process.reply_with_time(now),
             Demand::Sleep(time) => {
-                now = now + time;
+                now += time;
                 process.reply_with_time(now);
             }
             Demand::Exited(status) => return status,
