@@ -1,0 +1,181 @@
+//! What the tests of this crate share: a flat memory behind a bus, a core on it, and a small assembler.
+#![allow(dead_code)]
+
+use bus::{Bus, BusError, Memory};
+use des::{Clock, Duration, Time};
+use ppc440::{Config, Core, Stop, Timing, TlbEntry};
+
+/// Timing of machine `redstorm` (the parameters' sources stand in machines/redstorm.toml).
+pub const TIMING: Timing = Timing {
+    simple: 1,
+    load: 3,
+    update: 1,
+    compare: 2,
+    record_half: 3,
+    record_long: 4,
+    multiply: 3,
+    multiply_half: 2,
+    divide: 34,
+    divide_busy: 33,
+    move_to_branch: 4,
+    move_from_special: 2,
+    move_to_cr: 5,
+    taken: 1,
+    taken_btac: 0,
+    mispredict: 5,
+    synchronise: 7,
+    bht_entries: 4096,
+    btac_entries: 8,
+    line_fills: 3,
+    write_slots: 4,
+};
+
+/// Memory with fixed latencies, and a horizon that a test can set.
+pub struct Flat {
+    pub memory: Memory,
+    pub read_latency: Duration,
+    pub write_latency: Duration,
+    pub horizon: Time,
+    /// Transactions: time, address, length, write.
+    pub log: Vec<(Time, u64, usize, bool)>,
+    pub logging: bool,
+}
+
+impl Flat {
+    pub fn new(base: u64, len: usize) -> Flat {
+        Flat {
+            memory: Memory::new(base, len),
+            read_latency: Duration::from_ns(40),
+            write_latency: Duration::from_ns(20),
+            horizon: Time::NEVER,
+            log: Vec::new(),
+            logging: false,
+        }
+    }
+    pub fn words_be(&mut self, addr: u64, words: &[u32]) {
+        for (index, word) in words.iter().enumerate() {
+            self.memory.write(addr + 4 * index as u64, &word.to_be_bytes()).unwrap();
+        }
+    }
+    pub fn words_le(&mut self, addr: u64, words: &[u32]) {
+        for (index, word) in words.iter().enumerate() {
+            self.memory.write(addr + 4 * index as u64, &word.to_le_bytes()).unwrap();
+        }
+    }
+    pub fn word_be(&self, addr: u64) -> u32 {
+        u32::from_be_bytes(self.memory.slice(addr, 4).unwrap().try_into().unwrap())
+    }
+}
+
+impl Bus for Flat {
+    fn horizon(&self) -> Time {
+        self.horizon
+    }
+    fn read(&mut self, now: Time, addr: u64, buf: &mut [u8]) -> Result<Time, BusError> {
+        assert!(now < self.horizon, "a read at {now} at or after the horizon");
+        assert_eq!(addr % buf.len() as u64, 0, "reads are naturally aligned");
+        if self.logging {
+            self.log.push((now, addr, buf.len(), false));
+        }
+        self.memory.read(addr, buf)?;
+        Ok(now + self.read_latency)
+    }
+    fn write(&mut self, now: Time, addr: u64, data: &[u8]) -> Result<Time, BusError> {
+        assert!(now < self.horizon, "a write at {now} at or after the horizon");
+        assert_eq!(addr % data.len() as u64, 0, "writes are naturally aligned");
+        if self.logging {
+            self.log.push((now, addr, data.len(), true));
+        }
+        self.memory.write(addr, data)?;
+        Ok(now + self.write_latency)
+    }
+}
+
+pub const CLOCK: Clock = Clock::from_hz(500_000_000);
+
+/// Page attributes of the tests: everything permitted.
+pub const ALL: u32 = 0x3f;
+
+/// A core out of reset that will begin at `pc`, without any page.
+pub fn core(pc: u32) -> Core {
+    let mut core = Core::new(&Config { clock: CLOCK, timing: TIMING });
+    core.release_reset(Time::ZERO);
+    core.set_pc(pc);
+    core
+}
+
+/// Maps the first 256 MB one to one.
+pub fn map(core: &mut Core, attributes: u32) {
+    core.set_tlb_entry(0, TlbEntry::new(0, 0, 9, attributes | ALL));
+}
+
+/// Runs until a fault, at most `us` microseconds.
+pub fn run_to_fault(core: &mut Core, bus: &mut Flat, us: u64) {
+    let stop = core.run(bus, Time::ZERO + Duration::from_us(us));
+    assert_eq!(stop, Stop::Fault, "the program has not ended; pc {:#x}", core.pc());
+}
+
+/// The cross compiler; a clear message if it is missing.
+pub const COMPILER: &str = "powerpc-linux-gnu-gcc";
+
+pub fn need(tool: &str, package: &str) {
+    let found = std::process::Command::new(tool).arg("--version").output();
+    let usable = found.is_ok_and(|output| output.status.success());
+    assert!(usable, "this test needs {tool}: install the Debian package {package}");
+}
+
+/// A small assembler: instruction words by form.
+pub mod asm {
+    pub fn d(op: u32, rt: u32, ra: u32, imm: i32) -> u32 {
+        op << 26 | rt << 21 | ra << 16 | imm as u32 & 0xffff
+    }
+    pub fn x(op: u32, rt: u32, ra: u32, rb: u32, xo: u32) -> u32 {
+        op << 26 | rt << 21 | ra << 16 | rb << 11 | xo << 1
+    }
+    pub fn li(rt: u32, imm: i32) -> u32 {
+        d(14, rt, 0, imm)
+    }
+    pub fn lis(rt: u32, imm: u32) -> u32 {
+        d(15, rt, 0, imm as i32)
+    }
+    pub fn ori(ra: u32, rs: u32, imm: u32) -> u32 {
+        d(24, rs, ra, imm as i32)
+    }
+    pub fn addi(rt: u32, ra: u32, imm: i32) -> u32 {
+        d(14, rt, ra, imm)
+    }
+    pub fn add(rt: u32, ra: u32, rb: u32) -> u32 {
+        x(31, rt, ra, rb, 266)
+    }
+    pub fn lwz(rt: u32, imm: i32, ra: u32) -> u32 {
+        d(32, rt, ra, imm)
+    }
+    pub fn stw(rs: u32, imm: i32, ra: u32) -> u32 {
+        d(36, rs, ra, imm)
+    }
+    pub fn mtspr(number: u32, rs: u32) -> u32 {
+        31 << 26 | rs << 21 | (number & 31) << 16 | (number >> 5) << 11 | 467 << 1
+    }
+    pub fn mfspr(rt: u32, number: u32) -> u32 {
+        31 << 26 | rt << 21 | (number & 31) << 16 | (number >> 5) << 11 | 339 << 1
+    }
+    pub fn b(by: i32) -> u32 {
+        18 << 26 | by as u32 & 0x03ff_fffc
+    }
+    pub fn bdnz(by: i32) -> u32 {
+        d(16, 16, 0, by & !3)
+    }
+    pub fn cmpwi(field: u32, ra: u32, imm: i32) -> u32 {
+        d(11, field << 2, ra, imm)
+    }
+    pub fn bc(bo: u32, bi: u32, by: i32) -> u32 {
+        d(16, bo, bi, by & !3)
+    }
+    pub const NOP: u32 = 24 << 26;
+    pub const ISYNC: u32 = 19 << 26 | 150 << 1;
+    pub const MSYNC: u32 = 31 << 26 | 598 << 1;
+    pub const SC: u32 = 17 << 26 | 2;
+    pub const RFI: u32 = 19 << 26 | 50 << 1;
+    /// An illegal word: ends a test program.
+    pub const END: u32 = 0;
+}
