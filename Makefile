@@ -1,7 +1,7 @@
 # Everything that one does with Sunstar. `make help` lists the targets.
 #
-# cargo follows the dependencies of Rust sources, this file those of the C parts. The tools that a target
-# needs are looked for first (and installed, as root on Debian): scripts/bootstrap.
+# cargo follows the dependencies of Rust sources, the Makefiles beside the C parts those of the C sources. The
+# tools that a target needs are looked for first (and installed, as root on Debian): scripts/bootstrap.
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
@@ -11,8 +11,6 @@ unexport CARGO_TARGET_DIR # built things are found under target/
 # cargo as the bootstrap found it, and quiet unless something goes wrong.
 cargo := PATH="$$(cat build/toolchain):$$PATH" cargo
 sunstar := target/release/sunstar
-library := build/lib/libmpi_abi.so.1
-firmware := build/firmware/seastar.elf
 
 ##@ Use
 .PHONY: run
@@ -20,15 +18,17 @@ run: build ## Build, and run an MPI ping-pong on two nodes of machine redstorm
 	@$(sunstar) run -n 2 --machine redstorm examples/pingpong.c
 
 .PHONY: build
-build: tools $(library) $(firmware) ## Build everything that a user needs
+build: tools parts ## Build everything that a user needs
 	@[ -x $(sunstar) ] || echo "Building $(sunstar) (the first time takes a few minutes)"
 	@$(cargo) build --quiet --release --bin sunstar
 
 .PHONY: install
 install: build ## Install to PREFIX (/usr/local)
+	@$(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware variants
 	install -D $(sunstar) $(DESTDIR)$(PREFIX)/bin/sunstar
 	@for file in $$(find machines include build/lib build/firmware \
-	    \( -name '*.toml' -o -name '*.h' -o -name '*.so*' -o -name 'seastar*.elf' -o -name 'seastar*.bin' \)); do \
+	    -name '*.toml' -o -name '*.h' -o -name 'libmpi_abi.so*' \
+	    -o -name seastar.elf -o -name '*.img'); do \
 	    mkdir -p "$(DESTDIR)$(PREFIX)/share/sunstar/$$(dirname $$file)" && \
 	    cp -P $$file "$(DESTDIR)$(PREFIX)/share/sunstar/$$file" || exit 1; done
 
@@ -37,10 +37,16 @@ install: build ## Install to PREFIX (/usr/local)
 fw: build ## Build the firmware and show its sizes and its SRAM budget
 	@$(sunstar) fw
 
+# What the command finds beside itself: the library that programs load, and the firmware.
+.PHONY: parts
+parts: tools
+	@$(MAKE) --silent -C crates/rank/libmpi_abi BUILD=$(CURDIR)/build
+	@$(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware
+
 ##@ Tests
 .PHONY: test
 test: test-tools build generated ## Run all tests
-	@$(MAKE) -C firmware/seastar test
+	@$(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware test
 	@{ $(cargo) test --quiet --workspace --no-fail-fast 2>&1; echo "cargo-status $$?"; } \
 	    | awk -f scripts/total.awk
 

@@ -29,6 +29,19 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Run a program and print the trace ring that the firmware of one node leaves in its SRAM
+    ///
+    /// One line a trace point: time stamp, user value, raw record, function and offset, time to the next
+    /// point. The firmware is built with trace points, which cost it about 10 ns each.
+    Trace(TraceOptions),
+    /// Show the firmware's image: size, sections, and what it takes of the SRAM
+    Fw(FirmwareOptions),
+    /// List the machines, or every parameter of one with unit and source
+    Machines {
+        /// A machine's name or file
+        #[arg(value_name = "NAME|FILE")]
+        name: Option<String>,
+    },
     /// Compile C++ for the simulated machines (as g++, with Sunstar's mpi.h and MPI library)
     #[command(disable_help_flag = true)]
     Cxx {
@@ -44,9 +57,9 @@ pub struct MachineOptions {
     /// Machine: a name (see `sunstar machines`) or a file
     #[arg(short, long, value_name = "NAME|FILE", default_value = "redstorm")]
     pub machine: String,
-    /// Override a parameter of the machine, e.g. --set net.hop="60 ns"; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = override_of)]
-    pub overrides: Vec<(String, String)>,
+    /// Override a parameter of the machine, e.g. --set host.kernel_entry="200 ns"; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub overrides: Vec<String>,
 }
 
 /// How to run a program.
@@ -77,7 +90,7 @@ pub struct RunOptions {
     /// Source is compiled first, as by `sunstar cc -O2 -g`. All that follows the program is the program's.
     #[arg(value_name = "PROGRAM", required = true, num_args = 1..)]
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub command: Vec<String>,
+    pub command: Vec<OsString>,
 }
 
 impl RunOptions {
@@ -86,19 +99,28 @@ impl RunOptions {
         Path::new(&self.command[0])
     }
     /// The program's own arguments.
-    pub fn arguments(&self) -> &[String] {
+    pub fn arguments(&self) -> &[OsString] {
         &self.command[1..]
     }
 }
 
-/// `KEY=VALUE`, spaces around either removed.
-fn override_of(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {
-            Ok((key.trim().to_owned(), value.trim().to_owned()))
-        }
-        _ => Err("write it as KEY=VALUE, for example net.hop=\"60 ns\"".to_owned()),
-    }
+/// What to trace.
+#[derive(Args, Clone, Debug)]
+pub struct TraceOptions {
+    /// Node whose trace ring is printed
+    #[arg(long, value_name = "NID", default_value_t = 0)]
+    pub node: u32,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub run: RunOptions,
+}
+
+/// Which firmware.
+#[derive(Args, Clone, Debug)]
+pub struct FirmwareOptions {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub machine: MachineOptions,
 }
 
 /// `mpirun` and its like spell `-n` also `-np`, which clap would read as `-n p`.
@@ -138,14 +160,5 @@ mod tests {
         };
         assert_eq!((options.ranks, options.program()), (4, Path::new("./a.out")));
         assert_eq!(options.arguments(), ["-n", "--seed", "-np", "7"]);
-    }
-
-    #[test]
-    fn overrides_are_split_at_the_first_equals_sign() {
-        assert_eq!(override_of(" a.b = 60 ns "), Ok(("a.b".to_owned(), "60 ns".to_owned())));
-        assert_eq!(override_of("a=b=c"), Ok(("a".to_owned(), "b=c".to_owned())));
-        assert!(
-            override_of("a").is_err() && override_of("=a").is_err() && override_of("a=").is_err()
-        );
     }
 }

@@ -1,27 +1,45 @@
-//! Ctrl-C, termination and hang-up: the run ends at once, its ranks with it, and nothing is left behind.
+//! Ctrl-C, termination and hang-up: all ranks are killed, the run ends at once, and nothing is left behind.
 
 use crate::mistake::Mistake;
+use des::Stop;
+use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Write end of the pipe through which the signal handler wakes the watcher.
 static WAKE: AtomicI32 = AtomicI32::new(-1);
+/// The signal that came, 0 if none did.
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
+
+/// How long the simulator may take to end by itself before it is ended.
+const GRACE: Duration = Duration::from_secs(2);
 
 extern "C" fn on_signal(signal: libc::c_int) {
-    let byte = signal as u8;
-    // SAFETY: write is async-signal-safe, and `byte` outlives the call. If the pipe is full a signal is
+    SIGNAL.store(signal, Ordering::Relaxed);
+    // SAFETY: write is async-signal-safe, and the byte outlives the call. If the pipe is full a signal is
     // already on its way, so the result does not matter.
-    unsafe { libc::write(WAKE.load(Ordering::Relaxed), (&raw const byte).cast(), 1) };
+    unsafe { libc::write(WAKE.load(Ordering::Relaxed), (&raw const WAKE).cast(), 1) };
 }
 
-/// From now on a signal removes `folder` and ends this process and its children with status 128 + signal.
-pub fn end_on_signal(folder: PathBuf) -> Result<(), Mistake> {
+/// The exit status if a signal ended the run: 128 + its number, as a shell has it.
+pub fn exit_status() -> Option<i32> {
+    match SIGNAL.load(Ordering::Relaxed) {
+        0 => None,
+        signal => Some(128 + signal),
+    }
+}
+
+/// From now on a signal kills all ranks and asks the run to end by `stop`. If that takes too long, or a second
+/// signal comes, `folder` is removed and the process ends on the spot.
+pub fn watch_signals(stop: Arc<Stop>, folder: PathBuf) -> Result<(), Mistake> {
     let failed =
-        |what: &str| Mistake(format!("cannot {what} signals: {}", std::io::Error::last_os_error()));
+        |verb| Mistake(format!("cannot {verb} signals: {}", std::io::Error::last_os_error()));
     let mut ends = [0; 2];
     // SAFETY: pipe2 fills the array of two that it is given.
-    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) } != 0 {
         return Err(failed("make a pipe for"));
     }
     // SAFETY: the descriptor was just made and nothing else owns it.
@@ -29,11 +47,12 @@ pub fn end_on_signal(folder: PathBuf) -> Result<(), Mistake> {
     WAKE.store(ends[1], Ordering::Relaxed);
     std::thread::Builder::new()
         .name("interrupt".into())
-        .spawn(move || watch(read_end, folder))
+        .spawn(move || watch(read_end, &stop, &folder))
         .map_err(|_| failed("watch"))?;
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         let handler = on_signal as extern "C" fn(libc::c_int);
-        // SAFETY: the handler only stores to a pipe; executed programs get the default action back.
+        // SAFETY: the handler stores a number and writes to a pipe; executed programs get the default action
+        // back.
         if unsafe { libc::signal(signal, handler as libc::sighandler_t) } == libc::SIG_ERR {
             return Err(failed("handle"));
         }
@@ -41,32 +60,37 @@ pub fn end_on_signal(folder: PathBuf) -> Result<(), Mistake> {
     Ok(())
 }
 
-fn watch(mut pipe: std::fs::File, folder: PathBuf) {
-    let mut signal = [0];
-    if std::io::Read::read_exact(&mut pipe, &mut signal).is_err() {
+fn watch(mut pipe: std::fs::File, stop: &Stop, folder: &std::path::Path) {
+    let mut byte = [0];
+    if !readable(&pipe, None) || pipe.read(&mut byte).is_err() {
         return;
     }
-    // The ranks die with us (they asked the kernel for it), but a child that is just being started has not
-    // asked yet.
-    for child in children() {
-        // SAFETY: kill touches no memory. The process is our child and not waited for once we are here:
-        // at worst it has been reaped by the run an instant ago and its number names nothing.
-        unsafe { libc::kill(child, libc::SIGKILL) };
+    stop.request();
+    let deadline = Instant::now() + GRACE;
+    while Instant::now() < deadline {
+        // Again and again: a rank may just be starting.
+        rank::kill_all();
+        if readable(&pipe, Some(Duration::from_millis(20))) {
+            break;
+        }
     }
     // Nothing can be done about a folder that cannot be removed.
     std::fs::remove_dir_all(folder).ok();
     // SAFETY: _exit ends the process; destructors of other threads must not run under their feet.
-    unsafe { libc::_exit(128 + i32::from(signal[0])) }
+    unsafe { libc::_exit(exit_status().unwrap_or(1)) }
 }
 
-/// Process ids of this process's children.
-fn children() -> Vec<libc::pid_t> {
-    let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return Vec::new() };
-    tasks
-        .flatten()
-        .filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok())
-        .flat_map(|list| {
-            list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()
-        })
-        .collect()
+/// Waits until there is something to read; false after `patience`.
+fn readable(pipe: &std::fs::File, patience: Option<Duration>) -> bool {
+    use std::os::fd::AsRawFd;
+    let mut poll = libc::pollfd { fd: pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let timeout = patience.map_or(-1, |patience| patience.as_millis() as libc::c_int);
+    loop {
+        // SAFETY: poll is given one pollfd, which outlives the call.
+        let ready = unsafe { libc::poll(&raw mut poll, 1, timeout) };
+        let interrupted = std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted;
+        if ready >= 0 || !interrupted {
+            return ready > 0;
+        }
+    }
 }

@@ -2,13 +2,16 @@
 
 mod args;
 mod compiler;
+mod firmware;
 mod interrupt;
+mod machines;
 mod mistake;
 mod program;
 mod root;
 mod run;
 mod summary;
 mod terminal;
+mod trace;
 
 use args::{Arguments, Command};
 use clap::Parser;
@@ -34,6 +37,9 @@ fn obey(command: Command) -> Result<u8, Mistake> {
     let root = root::Root::find()?;
     match command {
         Command::Run(options) => run::run(&root, &options),
+        Command::Trace(options) => trace::trace(&root, &options),
+        Command::Fw(options) => firmware::show(&root, &options),
+        Command::Machines { name } => machines::machines(&root, name.as_deref()),
         Command::Cc { arguments } => {
             compiler::pass_through(&root, compiler::Language::C, &arguments)
         }

@@ -4,58 +4,89 @@ use crate::args::RunOptions;
 use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::Terminal;
-use crate::{interrupt, program, summary};
+use crate::{firmware, interrupt, machines, program, summary, terminal};
+use machine::parameters::Parameters;
 use machine::report::Report;
-use std::io::Write;
-use std::path::Path;
+use machine::{Options, Outcome};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A run that is over.
+pub struct Run {
+    /// What it left behind.
+    pub outcome: Outcome,
+    /// The machine that it ran on.
+    pub parameters: Parameters,
+    /// Folder of the firmware's images.
+    pub firmware: PathBuf,
+}
 
 /// Runs the program, prints the summary after the program's own output, and gives the exit status.
 pub fn run(root: &Root, options: &RunOptions) -> Result<u8, Mistake> {
+    let run = execute(root, options)?;
+    if !options.quiet {
+        let text = summary::summary(&run.outcome.report, options.threads, &Terminal::of_stdout());
+        terminal::print(&text);
+    }
+    finish(options, &run.outcome.report)
+}
+
+/// Compiles the program if it is source, assembles the machine, and runs it.
+pub fn execute(root: &Root, options: &RunOptions) -> Result<Run, Mistake> {
+    // A run may take long: what is wrong with the command is found out before it.
+    let parameters = machines::chosen(root, &options.machine)?;
     if let Some(file) = &options.json {
         check_writable(file)?;
     }
     let folder = tempfile::Builder::new()
         .prefix("sunstar-")
         .tempdir()
-        .map_err(|e| Mistake(format!("cannot make a temporary folder: {e}")))?;
-    interrupt::end_on_signal(folder.path().to_owned())?;
-    let report = execute(root, options, folder.path())?;
+        .map_err(|why| Mistake(format!("cannot make a temporary folder: {why}")))?;
+    let stop = Arc::default();
+    interrupt::watch_signals(Arc::clone(&stop), folder.path().to_owned())?;
+    let program = program::executable(root, options.program(), folder.path())?;
+    let firmware = firmware::folder(root, &parameters)?;
+    let outcome = machine::run(&Options {
+        parameters: parameters.clone(),
+        program,
+        args: options.arguments().to_vec(),
+        ranks: options.ranks,
+        threads: usize::from(options.threads),
+        seed: options.seed,
+        firmware: firmware.clone(),
+        library: root.library(),
+        stop,
+    })
+    .map_err(|why| Mistake(why.to_string()))?;
+    Ok(Run { outcome, parameters, firmware })
+}
+
+/// Writes the JSON that was asked for, says what went wrong, and gives the exit status.
+pub fn finish(options: &RunOptions, report: &Report) -> Result<u8, Mistake> {
     if let Some(file) = &options.json {
-        write_json(file, &report)?;
-    }
-    if !options.quiet {
-        // A reader that has gone away (`| head`) is no failure of the run.
-        let text = summary::summary(&report, options.threads, &Terminal::of_stdout());
-        std::io::stdout().write_all(text.as_bytes()).ok();
+        write_json(file, report)?;
     }
     for sentence in &report.exit.sentences {
         eprintln!("sunstar: {sentence}");
     }
-    Ok(u8::try_from(report.exit.code).unwrap_or(1))
+    let code = interrupt::exit_status().unwrap_or(report.exit.code);
+    Ok(u8::try_from(code).unwrap_or(1))
 }
 
-/// Compiles the program if it is source, assembles the machine, and runs it.
-pub fn execute(root: &Root, options: &RunOptions, folder: &Path) -> Result<Report, Mistake> {
-    let program = program::executable(root, options.program(), folder)?;
-    let _ = program;
-    std::process::exit(77)
-}
-
-/// A run may take long: what cannot be written is found out before it.
 fn check_writable(file: &Path) -> Result<(), Mistake> {
     if file.as_os_str() == "-" {
         return Ok(());
     }
     let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
-    opened.map(drop).map_err(|e| Mistake::with_file("write", file, e))
+    opened.map(drop).map_err(|why| Mistake::with_file("write", file, why))
 }
 
 fn write_json(file: &Path, report: &Report) -> Result<(), Mistake> {
     let mut text = serde_json::to_string_pretty(report).expect("a report has only strings as keys");
     text.push('\n');
     if file.as_os_str() == "-" {
-        std::io::stdout().write_all(text.as_bytes()).ok();
+        terminal::print(&text);
         return Ok(());
     }
-    std::fs::write(file, text).map_err(|e| Mistake::with_file("write", file, e))
+    std::fs::write(file, text).map_err(|why| Mistake::with_file("write", file, why))
 }

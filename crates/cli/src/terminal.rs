@@ -75,3 +75,9 @@ fn columns() -> usize {
         }
     }
 }
+
+/// Prints to standard output. A reader that has gone away (`| head`) is no failure of ours.
+pub fn print(text: &str) {
+    use std::io::Write;
+    std::io::stdout().write_all(text.as_bytes()).ok();
+}

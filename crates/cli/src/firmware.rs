@@ -1,0 +1,103 @@
+//! Firmware images: building the variant that a machine asks for, and `sunstar fw`.
+
+use crate::args::FirmwareOptions;
+use crate::machines;
+use crate::mistake::Mistake;
+use crate::root::Root;
+use crate::terminal::{self, Terminal};
+use machine::firmware_image::{variant, FirmwareImage};
+use machine::parameters::Parameters;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Variables of a `make` that may have started us; they are not meant for the one that we start.
+const MAKE_VARIABLES: [&str; 3] = ["MAKEFLAGS", "MFLAGS", "MAKELEVEL"];
+
+/// The folder with the images of the variant that the machine's `firmware.*` parameters ask for. With the
+/// firmware's sources at hand it is brought up to date first, which takes no time if nothing has changed.
+pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> {
+    let options = build_options(parameters);
+    let built = root.path().join("build/firmware");
+    let variant = built.join(variant(parameters));
+    let sources = root.path().join("firmware/seastar");
+    if sources.join("Makefile").is_file() {
+        build(&sources, &built, &options)?;
+    }
+    match variant.join("seastar.elf").is_file() {
+        true => Ok(variant),
+        false => Err(Mistake(format!(
+            "there is no firmware with {} in {}, and no sources to build it from",
+            options_text(&options),
+            built.display()
+        ))),
+    }
+}
+
+/// `sunstar fw`.
+pub fn show(root: &Root, options: &FirmwareOptions) -> Result<u8, Mistake> {
+    let parameters = machines::chosen(root, &options.machine)?;
+    let folder = folder(root, &parameters)?;
+    let image = FirmwareImage::load(&folder).map_err(|why| Mistake(why.to_string()))?;
+    let elf = std::fs::metadata(&image.elf)
+        .map_err(|why| Mistake::with_file("read", &image.elf, why))?
+        .len();
+    let terminal = Terminal::of_stdout();
+    let heading = terminal.bold(format!("Firmware        {}", image.options));
+    terminal::print(&format!("{heading}\n  {}\n", image.elf.display()));
+    terminal::print(&format!("ELF file        {elf:>7} bytes, debug data included\n"));
+    terminal::print(&image.budget.to_string());
+    Ok(0)
+}
+
+/// Options of the firmware's Makefile.
+fn build_options(parameters: &Parameters) -> [(&'static str, &'static str); 5] {
+    let switch = |key| if parameters.switch(key) { "on" } else { "off" };
+    [
+        ("CACHE", parameters.choice("firmware.cache")),
+        ("INLINE", switch("firmware.inline")),
+        ("SHADOW_FIFOS", switch("firmware.shadow_fifos")),
+        ("TRACE", switch("firmware.trace")),
+        ("PINNED_REGS", switch("firmware.pinned_regs")),
+    ]
+}
+
+fn options_text(options: &[(&str, &str)]) -> String {
+    options.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+}
+
+/// Runs the firmware's Makefile for one variant. Its messages are shown only if it fails.
+fn build(sources: &Path, built: &Path, options: &[(&str, &str)]) -> Result<(), Mistake> {
+    std::fs::create_dir_all(built).map_err(|why| Mistake::with_file("make", built, why))?;
+    let _lock = locked(built)?;
+    let mut command = Command::new("make");
+    command.args(["-s", "--no-print-directory", "-C"]).arg(sources).arg("image");
+    command.arg(format!("BUILD={}", built.display()));
+    command.args(options.iter().map(|(name, value)| format!("{name}={value}")));
+    for variable in MAKE_VARIABLES {
+        command.env_remove(variable);
+    }
+    let output = command
+        .output()
+        .map_err(|why| Mistake(format!("cannot start make for firmware: {why}")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    eprint!("{}", String::from_utf8_lossy(&output.stderr));
+    Err(Mistake(format!(
+        "the firmware does not build with {}; the messages above are the compiler's",
+        options_text(options)
+    )))
+}
+
+/// Holds other commands back that would build in the same folder at the same time, until dropped.
+fn locked(built: &Path) -> Result<File, Mistake> {
+    let path = built.join(".lock");
+    let file = File::create(&path).map_err(|why| Mistake::with_file("write", &path, why))?;
+    // SAFETY: flock takes a descriptor that is open and touches no memory.
+    match unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } {
+        0 => Ok(file),
+        _ => Err(Mistake::with_file("lock", &path, std::io::Error::last_os_error())),
+    }
+}

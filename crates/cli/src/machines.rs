@@ -1,0 +1,145 @@
+//! `sunstar machines`, and finding the machine that a command names.
+
+use crate::args::MachineOptions;
+use crate::mistake::Mistake;
+use crate::root::Root;
+use crate::terminal::Terminal;
+use machine::parameters::Parameters;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// The parameters of the machine that the user chose, with the user's overrides.
+pub fn chosen(root: &Root, options: &MachineOptions) -> Result<Parameters, Mistake> {
+    let mut parameters = load(root, &options.machine)?;
+    for assignment in &options.overrides {
+        parameters.set(assignment).map_err(|why| Mistake(why.to_string()))?;
+    }
+    Ok(parameters)
+}
+
+/// `sunstar machines [NAME]`.
+pub fn machines(root: &Root, name: Option<&str>) -> Result<u8, Mistake> {
+    let terminal = Terminal::of_stdout();
+    let text = match name {
+        Some(name) => parameters(&load(root, name)?, &terminal),
+        None => list(root, &terminal)?,
+    };
+    crate::terminal::print(&text);
+    Ok(0)
+}
+
+/// A name is one of Sunstar's machines; a path or a name with an extension is the user's own file.
+fn load(root: &Root, name: &str) -> Result<Parameters, Mistake> {
+    let path = Path::new(name);
+    let own = path.extension().is_some() || path.components().count() > 1;
+    let file = if own { path.to_owned() } else { folder(root).join(format!("{name}.toml")) };
+    if !own && !file.is_file() {
+        let known = names(root)?.join(", ");
+        return Err(Mistake(format!(
+            "there is no machine {name}; there is {known}, or name a file of your own (.toml)"
+        )));
+    }
+    Parameters::load(&file).map_err(|why| Mistake(why.to_string()))
+}
+
+fn folder(root: &Root) -> PathBuf {
+    root.path().join("machines")
+}
+
+/// Names of Sunstar's own machines, in alphabetical order.
+fn names(root: &Root) -> Result<Vec<String>, Mistake> {
+    let folder = folder(root);
+    let entries =
+        std::fs::read_dir(&folder).map_err(|why| Mistake::with_file("read", &folder, why))?;
+    let mut names: Vec<String> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+fn list(root: &Root, terminal: &Terminal) -> Result<String, Mistake> {
+    let mut text = String::new();
+    for name in names(root)? {
+        let machine = load(root, &name)?;
+        let counts = roles(&machine);
+        let line = format!(
+            "{}  {}\n{:12}{}\n",
+            terminal.bold(format!("{name:10}")),
+            machine.doc(),
+            "",
+            terminal.dim(counts)
+        );
+        text.push_str(&line);
+    }
+    text.push_str("\nsunstar machines NAME shows every parameter with its unit and its source.\n");
+    Ok(text)
+}
+
+/// `30 documented, 12 assumed`: roles that nothing has are left out.
+fn roles(machine: &Parameters) -> String {
+    let counts = machine.roles();
+    let present = counts.iter().filter(|(_, count)| *count > 0);
+    let words = present.map(|(role, count)| format!("{count} {role}")).collect::<Vec<_>>();
+    format!("parameters: {}", words.join(", "))
+}
+
+/// Every parameter: key and value on a line, below it what it is and where it comes from.
+fn parameters(machine: &Parameters, terminal: &Terminal) -> String {
+    let mut text = format!(
+        "{}  {}\n{}, {}\n",
+        terminal.bold(machine.name()),
+        machine.doc(),
+        machine.file().display(),
+        roles(machine)
+    );
+    let key_width = machine.iter().map(|parameter| parameter.key.len()).max().unwrap_or(0);
+    let mut section = "";
+    for parameter in machine.iter() {
+        let found = parameter.key.split('.').next().unwrap_or_default();
+        if found != section {
+            text.push('\n');
+            section = found;
+        }
+        let key = terminal.bold(format!("{:key_width$}", parameter.key));
+        let value = &parameter.text;
+        let role = parameter.role();
+        let doc = wrapped(&parameter.doc, 4, terminal.width);
+        let source = wrapped(&format!("source: {}", parameter.source), 4, terminal.width);
+        // Writing into a string cannot fail.
+        writeln!(text, "{key}  {value:>12}  {role}\n{doc}\n{}", terminal.dim(source))
+            .expect("a string takes everything");
+    }
+    text
+}
+
+/// `text` in lines of at most `width` columns, each indented by `indent`.
+fn wrapped(text: &str, indent: usize, width: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is always a last line");
+        if !line.is_empty() && indent + line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(word.to_owned());
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines.iter().map(|line| format!("{:indent$}{line}", "")).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_wrapped_between_words() {
+        assert_eq!(wrapped("one two three", 2, 9), "  one two\n  three");
+        assert_eq!(wrapped("averyveryverylongword", 2, 9), "  averyveryverylongword");
+    }
+}
