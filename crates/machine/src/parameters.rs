@@ -1,6 +1,6 @@
 //! Machine files: reading, checking, overriding and printing a machine's parameters.
 //!
-//! A machine file is TOML. Beside `name`, `doc` and `nic` it holds one table a parameter, `[section.name]`, with
+//! A machine file is TOML. Beside `name` and `doc` it holds one table a parameter, `[section.name]`, with
 //! `value` (with its unit), `doc` and `source`. Which parameters there are, of what kind and in what range, says
 //! [`ROWS`]; every one of them must be there, and no other.
 
@@ -20,8 +20,6 @@ use toml::Spanned;
 #[error("{0}")]
 pub struct Mistake(pub String);
 
-/// NICs that machines can have.
-const NICS: &[&str] = &["seastar"];
 /// What a parameter's table holds.
 const FIELDS: &[&str] = &["value", "doc", "source"];
 /// Source of an overridden parameter.
@@ -93,7 +91,6 @@ pub struct Parameters {
     file: PathBuf,
     name: String,
     doc: String,
-    nic: String,
     /// In the order of [`ROWS`].
     list: Vec<Parameter>,
     overrides: Vec<String>,
@@ -131,7 +128,6 @@ impl Parameters {
             file: file.to_path_buf(),
             name: top(found.name, "name")?,
             doc: top(found.doc, "doc")?,
-            nic: top(found.nic, "nic")?,
             list,
             overrides: Vec::new(),
         })
@@ -163,10 +159,6 @@ impl Parameters {
     /// What the machine is, in a line.
     pub fn doc(&self) -> &str {
         &self.doc
-    }
-    /// Which NIC its nodes have.
-    pub fn nic(&self) -> &str {
-        &self.nic
     }
     /// The file that it came from.
     pub fn file(&self) -> &Path {
@@ -242,7 +234,6 @@ fn unknown(key: &str) -> String {
 struct Found {
     name: Option<String>,
     doc: Option<String>,
-    nic: Option<String>,
     list: Vec<Parameter>,
 }
 
@@ -263,15 +254,6 @@ impl Reader<'_> {
             match (name, value.get_ref()) {
                 ("name", _) => found.name = Some(self.string(name, value)?),
                 ("doc", _) => found.doc = Some(self.string(name, value)?),
-                ("nic", _) => {
-                    let nic = self.string(name, value)?;
-                    if !NICS.contains(&nic.as_str()) {
-                        let allowed = crate::quantity::listed(NICS);
-                        let why = format!("nic is \"{nic}\": allowed is {allowed}");
-                        return Err(self.mistake(value.span().start, why));
-                    }
-                    found.nic = Some(nic);
-                }
                 (_, DeValue::Table(section)) => self.read_section(name, section, found)?,
                 _ => return Err(self.mistake(key.span().start, unknown(name))),
             }
@@ -291,7 +273,7 @@ impl Reader<'_> {
             let row = row(&path);
             match (row, value.get_ref()) {
                 (Some(row), DeValue::Table(table)) => {
-                    found.list.push(self.read_parameter(row, key.span().start, &table)?);
+                    found.list.push(self.read_parameter(row, key.span().start, table)?);
                 }
                 (Some(row), _) => {
                     let why =
@@ -299,7 +281,7 @@ impl Reader<'_> {
                     return Err(self.mistake(key.span().start, format!("{path}: {why}")));
                 }
                 (None, DeValue::Table(table)) if !table.contains_key("value") => {
-                    self.read_section(&path, &table, found)?;
+                    self.read_section(&path, table, found)?;
                 }
                 (None, _) => return Err(self.mistake(key.span().start, unknown(&path))),
             }

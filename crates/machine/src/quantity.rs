@@ -18,6 +18,8 @@ pub enum Kind {
     Cycles,
     /// A bare whole number.
     Count,
+    /// A bare power of two.
+    PowerOfTwo,
     /// One of a few words.
     Choice(&'static [&'static str]),
     /// `on` or `off`.
@@ -37,7 +39,7 @@ pub enum Value {
     Rate(u64),
     /// A [`Kind::Cycles`].
     Cycles(u64),
-    /// A [`Kind::Count`].
+    /// A [`Kind::Count`] or [`Kind::PowerOfTwo`].
     Count(u64),
     /// A [`Kind::Choice`].
     Choice(&'static str),
@@ -83,7 +85,7 @@ impl Kind {
             Kind::Bytes => SIZES,
             Kind::Rate => RATES,
             Kind::Cycles => CYCLES,
-            Kind::Count => BARE,
+            Kind::Count | Kind::PowerOfTwo => BARE,
             Kind::Choice(_) | Kind::Switch => &[],
         }
     }
@@ -99,6 +101,10 @@ impl Kind {
             Kind::Switch => match text {
                 "on" => Ok(Value::Switch(true)),
                 "off" => Ok(Value::Switch(false)),
+                _ => Err(format!("allowed is {self}")),
+            },
+            Kind::PowerOfTwo => match self.parse_number(text)? {
+                number if number.is_power_of_two() => Ok(Value::Count(number)),
                 _ => Err(format!("allowed is {self}")),
             },
             _ => self.parse_number(text).map(|number| self.value(number)),
@@ -132,7 +138,7 @@ impl Kind {
             Kind::Bytes => Value::Bytes(number),
             Kind::Rate => Value::Rate(number),
             Kind::Cycles => Value::Cycles(number),
-            Kind::Count => Value::Count(number),
+            Kind::Count | Kind::PowerOfTwo => Value::Count(number),
             Kind::Choice(_) | Kind::Switch => unreachable!("words have no number"),
         }
     }
@@ -168,6 +174,7 @@ impl fmt::Display for Kind {
             Kind::Rate => "a rate",
             Kind::Cycles => return write!(f, "a whole number of cycles, as in \"3 cycles\""),
             Kind::Count => return write!(f, "a whole number without unit"),
+            Kind::PowerOfTwo => return write!(f, "a power of two without unit"),
             Kind::Choice(words) => return write!(f, "{}", listed(words)),
             Kind::Switch => return write!(f, "on or off"),
         };
@@ -226,6 +233,9 @@ mod tests {
             wrong(Kind::Duration, "99999999999999999999 ms"),
             "it must be a whole number of ps below 2^64"
         );
+        let power = "allowed is a power of two without unit";
+        assert_eq!(wrong(Kind::PowerOfTwo, "6"), power);
+        assert_eq!(wrong(Kind::PowerOfTwo, "0"), power);
         assert_eq!(wrong(Kind::Switch, "yes"), "allowed is on or off");
         assert_eq!(wrong(Kind::Choice(&["id", "i", "off"]), "d"), "allowed is id, i or off");
     }

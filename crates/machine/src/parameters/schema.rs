@@ -41,30 +41,46 @@ impl fmt::Display for Row {
     }
 }
 
-const fn time(key: &'static str, least: &'static str, most: &'static str) -> Row {
+type Text = &'static str;
+
+const fn time(key: Text, least: Text, most: Text) -> Row {
     Row { key, kind: Kind::Duration, range: (least, most) }
 }
-const fn frequency(key: &'static str, least: &'static str, most: &'static str) -> Row {
+const fn frequency(key: Text, least: Text, most: Text) -> Row {
     Row { key, kind: Kind::Frequency, range: (least, most) }
 }
-const fn rate(key: &'static str, least: &'static str, most: &'static str) -> Row {
+const fn rate(key: Text, least: Text, most: Text) -> Row {
     Row { key, kind: Kind::Rate, range: (least, most) }
 }
-const fn switch(key: &'static str) -> Row {
+const fn bytes(key: Text, least: Text, most: Text) -> Row {
+    Row { key, kind: Kind::Bytes, range: (least, most) }
+}
+const fn cycles(key: Text, least: Text, most: Text) -> Row {
+    Row { key, kind: Kind::Cycles, range: (least, most) }
+}
+const fn count(key: Text, least: Text, most: Text) -> Row {
+    Row { key, kind: Kind::Count, range: (least, most) }
+}
+const fn power_of_two(key: Text, least: Text, most: Text) -> Row {
+    Row { key, kind: Kind::PowerOfTwo, range: (least, most) }
+}
+const fn switch(key: Text) -> Row {
     Row { key, kind: Kind::Switch, range: ("", "") }
 }
-const fn choice(key: &'static str, words: &'static [&'static str]) -> Row {
+const fn choice(key: Text, words: &'static [Text]) -> Row {
     Row { key, kind: Kind::Choice(words), range: ("", "") }
 }
 
 /// All parameters, in the order in which they are printed.
 pub const ROWS: &[Row] = &[
-    choice("firmware.cache", &["id", "i", "off"]),
+    time("machine.ras_poll", "1 ns", "1000 ms"),
+    time("machine.launch", "0 ns", "100000 ms"),
+    time("machine.settle", "0 ns", "1000 ms"),
+    choice("firmware.cache", &["id", "i", "none"]),
     switch("firmware.inline"),
     switch("firmware.shadow_fifos"),
     switch("firmware.pinned_regs"),
     switch("firmware.trace"),
-    frequency("host.clock", "1 MHz", "100 GHz"),
     time("host.kernel_entry", "0 ns", "1 ms"),
     time("host.kernel_exit", "0 ns", "1 ms"),
     time("host.interrupt_entry", "0 ns", "1 ms"),
@@ -73,6 +89,92 @@ pub const ROWS: &[Row] = &[
     time("host.copy_start", "0 ns", "1 ms"),
     rate("host.copy_rate", "1 MB/s", "1000 GB/s"),
     time("host.poll_period", "1 ns", "1 ms"),
+    time("rank.clock_read", "1 ps", "1 ms"),
+    time("mpi.call", "1 ps", "1 ms"),
+    time("mpi.request", "0 ns", "1 ms"),
+    time("mpi.unexpected_entry", "0 ns", "1 ms"),
+    time("mpi.event", "0 ns", "1 ms"),
+    time("mpi.reduce_element", "0 ns", "1 ms"),
+    time("mpi.datatype_run", "0 ns", "1 ms"),
+    bytes("mpi.eager_limit", "0 B", "1 MiB"),
+    bytes("mpi.copy_limit", "0 B", "1 MiB"),
+    count("mpi.copy_buffers", "1", "65536"),
+    count("mpi.unexpected_blocks", "2", "1024"),
+    bytes("mpi.unexpected_block_size", "2 MiB", "1 GiB"),
+    count("mpi.unexpected_events", "16", "1048576"),
+    count("mpi.events", "64", "1048576"),
+    choice("mpi.barrier", &["dissemination", "tree"]),
+    choice("mpi.bcast", &["binomial", "linear"]),
+    choice("mpi.reduce", &["binomial", "linear"]),
+    choice("mpi.allreduce", &["recursive_doubling", "reduce_bcast"]),
+    time("portals.api_call", "0 ns", "1 ms"),
+    time("portals.api_check", "0 ns", "1 ms"),
+    time("portals.object", "0 ns", "1 ms"),
+    time("portals.translate", "0 ns", "1 ms"),
+    time("portals.list_entry", "0 ns", "1 ms"),
+    time("portals.event_post", "0 ns", "1 ms"),
+    time("portals.event_get", "0 ns", "1 ms"),
+    time("portals.header_build", "0 ns", "1 ms"),
+    time("portals.header_read", "0 ns", "1 ms"),
+    time("portals.slot_read", "0 ns", "1 ms"),
+    time("portals.dispatch", "0 ns", "1 ms"),
+    time("portals.command_build", "0 ns", "1 ms"),
+    count("portals.tx_pendings", "1", "1273"),
+    time("portals.boot_timeout", "1 us", "100000 ms"),
+    rate("ht.bandwidth", "1 MB/s", "1000 GB/s"),
+    time("ht.latency", "1 ns", "1 ms"),
+    bytes("ht.request_bytes", "0 B", "1 KB"),
+    bytes("ht.response_bytes", "0 B", "1 KB"),
+    bytes("ht.write_bytes", "0 B", "1 KB"),
+    bytes("ht.interrupt_bytes", "0 B", "1 KB"),
+    choice("nic.model", &["seastar"]),
+    rate("nic.plb_bandwidth", "1 MB/s", "1000 GB/s"),
+    time("nic.plb_request", "0 ns", "1 ms"),
+    time("nic.sram_read", "0 ns", "1 ms"),
+    time("nic.sram_write", "0 ns", "1 ms"),
+    time("nic.register_read", "0 ns", "1 ms"),
+    time("nic.register_write", "0 ns", "1 ms"),
+    time("nic.window_access", "0 ns", "1 ms"),
+    time("nic.host_memory_read", "0 ns", "1 ms"),
+    time("nic.tx_start", "0 ns", "1 ms"),
+    time("nic.tx_command", "0 ns", "1 ms"),
+    count("nic.tx_buffers", "1", "1024"),
+    time("nic.tx_packet", "0 ns", "1 ms"),
+    time("nic.tx_complete", "0 ns", "1 ms"),
+    time("nic.rx_packet", "0 ns", "1 ms"),
+    time("nic.rx_notify", "0 ns", "1 ms"),
+    time("nic.rx_start", "0 ns", "1 ms"),
+    time("nic.rx_command", "0 ns", "1 ms"),
+    choice("net.topology", &["row", "mesh", "torus"]),
+    count("net.x", "0", "65536"),
+    count("net.y", "0", "65536"),
+    count("net.z", "0", "65536"),
+    time("net.route", "0 ns", "1 ms"),
+    time("net.link_latency", "1 ns", "1 ms"),
+    time("net.flit", "1 ps", "1 ms"),
+    time("net.port_flit", "1 ps", "1 ms"),
+    frequency("ppc440.clock", "1 MHz", "100 GHz"),
+    cycles("ppc440.simple", "0 cycles", "255 cycles"),
+    cycles("ppc440.load", "0 cycles", "255 cycles"),
+    cycles("ppc440.update", "0 cycles", "255 cycles"),
+    cycles("ppc440.compare", "0 cycles", "255 cycles"),
+    cycles("ppc440.record_half", "0 cycles", "255 cycles"),
+    cycles("ppc440.record_long", "0 cycles", "255 cycles"),
+    cycles("ppc440.multiply", "0 cycles", "255 cycles"),
+    cycles("ppc440.multiply_half", "0 cycles", "255 cycles"),
+    cycles("ppc440.divide", "0 cycles", "255 cycles"),
+    cycles("ppc440.divide_busy", "0 cycles", "255 cycles"),
+    cycles("ppc440.move_to_branch", "0 cycles", "255 cycles"),
+    cycles("ppc440.move_from_special", "0 cycles", "255 cycles"),
+    cycles("ppc440.move_to_cr", "0 cycles", "255 cycles"),
+    cycles("ppc440.taken", "0 cycles", "255 cycles"),
+    cycles("ppc440.taken_btac", "0 cycles", "255 cycles"),
+    cycles("ppc440.mispredict", "0 cycles", "255 cycles"),
+    cycles("ppc440.synchronise", "0 cycles", "255 cycles"),
+    power_of_two("ppc440.bht_entries", "1", "32768"),
+    power_of_two("ppc440.btac_entries", "1", "8"),
+    count("ppc440.line_fills", "1", "4"),
+    count("ppc440.write_slots", "1", "8"),
 ];
 
 /// The row of `key`.
@@ -123,7 +225,7 @@ mod tests {
     #[test]
     fn nearest_finds_slips_and_leaves_strangers() {
         assert_eq!(nearest("host.kernel_entri"), Some("host.kernel_entry"));
-        assert_eq!(nearest("hots.clock"), Some("host.clock"));
+        assert_eq!(nearest("pcp440.clock"), Some("ppc440.clock"));
         assert_eq!(nearest("completely.different"), None);
     }
 }
