@@ -110,12 +110,13 @@ impl Rx {
         let slot = RX_HEADER_BASE + u32::from(index) * RX_HEADER_SIZE;
         fabric.sram.write(u64::from(slot), packet.data()).expect("the header slots lie in SRAM");
         let stored = fabric.plb.write(now, packet.data().len(), fabric.params.sram_write);
-        ports.schedule(stored + fabric.params.rx_notify, Event::RxAnnounce { stream: index });
-        let stream = self.cam.stream(index);
-        stream.crc.update(packet.data());
+        self.cam.stream(index).crc.update(packet.data());
         if packet.is_last() {
             self.arrived(now, index, packet, fabric, ports);
         }
+        let error = self.cam.stream(index).error;
+        let event = Event::RxAnnounce { stream: index, error };
+        ports.schedule(stored + fabric.params.rx_notify, event);
     }
     fn payload(&mut self, now: Time, packet: &Packet, fabric: &mut Fabric, ports: &mut impl Ports) {
         let Found::Stream(index) = self.cam.find(packet) else {
@@ -152,9 +153,10 @@ impl Rx {
         self.serve(now, index, fabric, ports);
     }
     /// A new message becomes visible to the firmware.
-    pub(crate) fn announce(&mut self, now: Time, stream: u16, ports: &mut impl Ports) {
+    pub(crate) fn announce(&mut self, now: Time, stream: u16, error: bool, ports: &mut impl Ports) {
         let id = self.cam.stream(stream).id;
-        self.notify(now, done::NEW_MESSAGE | u32::from(stream), ports);
+        let error = if error { done::ERROR } else { 0 };
+        self.notify(now, done::NEW_MESSAGE | u32::from(stream) | error, ports);
         ports.mark(now, id, Mark::Announced);
     }
     /// A message without a stream becomes visible to the firmware.

@@ -32,6 +32,8 @@ pub enum Event {
     RxAnnounce {
         /// Its stream.
         stream: u16,
+        /// It is complete in its first packet, and its CRC is wrong.
+        error: bool,
     },
     /// A message that found no stream becomes visible.
     RxOverflow {
@@ -212,7 +214,7 @@ impl SeaStar {
             Event::TxPort => tx.port(now, fabric, ports),
             Event::TxDone => tx.complete(now, ports),
             Event::RxPacket => rx.demultiplexed(now, fabric, ports),
-            Event::RxAnnounce { stream } => rx.announce(now, stream, ports),
+            Event::RxAnnounce { stream, error } => rx.announce(now, stream, error, ports),
             Event::RxOverflow { source } => rx.overflow(now, source, ports),
             Event::RxTake => rx.take(now, fabric, ports),
             Event::RxDeposit => rx.deposit(now, fabric, ports),

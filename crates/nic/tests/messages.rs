@@ -94,15 +94,16 @@ fn marks_tell_the_way_of_a_message_in_order() {
 fn interleaved_messages_of_two_sources_reach_the_right_buffers() {
     let mut bench = Bench::new(3);
     let (lens, targets) = ([10_000, 9_000], [TARGET, TARGET + 0x10_000]);
-    for node in 0..2 {
-        let payload = pattern(lens[node], node as u64);
-        bench.nodes[node].host[SOURCE as usize..][..lens[node]].copy_from_slice(&payload);
-        bench.header(node, HEADER, 5, lens[node] as u32);
-        bench.send(node, 2, 0, HEADER, &[(SOURCE, lens[node] as u32)]);
+    for (node, &len) in lens.iter().enumerate() {
+        let payload = pattern(len, node as u64);
+        bench.nodes[node].host[SOURCE as usize..][..len].copy_from_slice(&payload);
+        bench.header(node, HEADER, 5, len as u32);
+        bench.send(node, 2, 0, HEADER, &[(SOURCE, len as u32)]);
     }
     for _ in 0..2 {
         let stream = bench.await_rx(2) & 0xffff;
-        let source = MessageSource::of(&bench.slot(2, stream));
+        let header = PortalsHeader::parse(&bench.slot(2, stream)).unwrap();
+        let source = usize::from(header.source_nid);
         let (target, len) = (targets[source], lens[source] as u32);
         bench.rx(2, rx_command(dma_op::PAYLOAD, dma_flag::LAST, stream, 100, target, len));
     }
@@ -114,13 +115,6 @@ fn interleaved_messages_of_two_sources_reach_the_right_buffers() {
         assert_eq!(got, pattern(lens[node], node as u64));
     }
     assert_eq!(bench.nics[2].counters().cam_in_use_max, 2);
-}
-
-struct MessageSource;
-impl MessageSource {
-    fn of(header: &[u8]) -> usize {
-        PortalsHeader::parse(header).unwrap().source_nid.into()
-    }
 }
 
 #[test]
@@ -160,6 +154,21 @@ fn a_flipped_bit_anywhere_completes_with_error() {
         assert_eq!(bench.await_rx(1), done::COMPLETE | 3 | done::ERROR, "packet {packet}");
         assert_eq!(bench.nics[1].counters().rx_crc_errors, 1);
     }
+}
+
+#[test]
+fn a_wrong_crc_of_a_message_of_one_packet_is_told_with_its_announcement() {
+    let mut bench = Bench::new(2);
+    bench.tap = Box::new(|packet| {
+        packet.payload[60] ^= 4;
+        true
+    });
+    bench.header(0, HEADER, 1, 8);
+    bench.send(0, 1, 0, HEADER, &[]);
+    let word = bench.await_rx(1);
+    assert_eq!(word & !0xffff, done::NEW_MESSAGE | done::ERROR);
+    bench.rx(1, rx_command(dma_op::DISCARD, dma_flag::LAST, word & 0xffff, 3, 0, 0));
+    assert_eq!(bench.await_rx(1), done::COMPLETE | done::ERROR | 3);
 }
 
 #[test]

@@ -188,9 +188,9 @@ impl Bench {
         self.events += 1;
         match due {
             Due::Nic(event) => self.call(node, |nic, now, ports| nic.handle(now, event, ports)),
-            Due::Packet(packet) => {
-                self.call(node, |nic, now, ports| nic.packet(now, packet, ports)).unwrap()
-            }
+            Due::Packet(packet) => self
+                .call(node, |nic, now, ports| nic.packet(now, packet, ports))
+                .expect("the memory is not bounded"),
         }
         true
     }
@@ -210,11 +210,11 @@ impl Bench {
     pub fn read(&mut self, node: usize, addr: u32) -> u32 {
         let mut word = [0; 4];
         self.call(node, |nic, now, ports| nic.plb_read(now, addr.into(), &mut word, ports))
-            .unwrap();
+            .expect("tests read what exists");
         u32::from_le_bytes(word)
     }
     pub fn write(&mut self, node: usize, addr: u32, word: u32) {
-        self.try_write(node, addr, &word.to_le_bytes()).unwrap();
+        self.try_write(node, addr, &word.to_le_bytes()).expect("tests write what exists");
     }
     pub fn try_write(&mut self, node: usize, addr: u32, data: &[u8]) -> Result<Time, BusError> {
         self.call(node, |nic, now, ports| nic.plb_write(now, addr.into(), data, ports))
@@ -228,7 +228,8 @@ impl Bench {
         }
         let mut bytes = [0; DmaCommand::SIZE];
         command.emit(&mut bytes);
-        self.try_write(node, fifo + tail * DmaCommand::SIZE as u32, &bytes).unwrap();
+        self.try_write(node, fifo + tail * DmaCommand::SIZE as u32, &bytes)
+            .expect("the FIFO exists");
         self.write(node, tail_at, after);
     }
     /// Gives the transmit engine a command, waiting for room.
@@ -292,7 +293,7 @@ impl Bench {
     /// The header that the receive engine put into a stream's slot.
     pub fn slot(&self, node: usize, stream: u32) -> Vec<u8> {
         let at = RX_HEADER_BASE + stream * RX_HEADER_SIZE;
-        self.nics[node].sram().slice(at.into(), 64).unwrap().to_vec()
+        self.nics[node].sram().slice(at.into(), 64).expect("slots lie in SRAM").to_vec()
     }
 }
 
