@@ -1,0 +1,221 @@
+//! From a machine's parameters to what its parts are built from.
+
+use crate::parameters::Parameters;
+use bus::HyperTransport;
+use des::Duration;
+use net::Topology;
+
+/// Everything that the parts of a machine are built from.
+pub(crate) struct Configuration {
+    pub topology: Topology,
+    pub net: net::Params,
+    pub nic: nic::Params,
+    pub link: HyperTransport,
+    pub ppc440: ppc440::Config,
+    pub host: host::Costs,
+    pub portals: portals::Config,
+    pub mpi: mpi::Params,
+    pub agent: rank::Costs,
+    pub ras_poll: Duration,
+    pub launch: Duration,
+    pub settle: Duration,
+}
+
+impl Configuration {
+    /// The parts of a machine with room for `ranks` ranks. The error is a sentence about the parameters.
+    pub fn new(p: &Parameters, ranks: u32) -> Result<Configuration, String> {
+        Ok(Configuration {
+            topology: topology(p, ranks)?,
+            net: net(p),
+            nic: nic(p),
+            link: HyperTransport::new(p.duration("ht.latency"), p.number("ht.bandwidth")),
+            ppc440: ppc440::Config { clock: p.clock("ppc440.clock"), timing: timing(p) },
+            host: host(p),
+            portals: portals(p),
+            mpi: mpi(p)?,
+            agent: rank::Costs { clock_read: p.duration("rank.clock_read") },
+            ras_poll: p.duration("machine.ras_poll"),
+            launch: p.duration("machine.launch"),
+            settle: p.duration("machine.settle"),
+        })
+    }
+}
+
+/// The topology that the machine names, with given dimensions, or the smallest that is nearest to a cube.
+fn topology(p: &Parameters, ranks: u32) -> Result<Topology, String> {
+    let given: [u32; 3] = ["net.x", "net.y", "net.z"].map(|key| p.number(key));
+    let kind = p.choice("net.topology");
+    let dims = if given == [0; 3] { fitting(kind, ranks) } else { given.map(|n| n.max(1)) };
+    let made = match kind {
+        "torus" => Topology::torus(dims),
+        _ => Topology::mesh(dims),
+    };
+    let topology = made.map_err(|error| format!("net.topology: {error}"))?;
+    if topology.nodes() < ranks {
+        let [x, y, z] = dims;
+        return Err(format!(
+            "{ranks} ranks need as many nodes, but net.x, net.y and net.z make {x} x {y} x {z} = {}",
+            topology.nodes()
+        ));
+    }
+    Ok(topology)
+}
+
+/// Dimensions for `ranks` nodes: all in a row, or of all boxes with room the smallest, of those the most
+/// cubic.
+fn fitting(kind: &str, ranks: u32) -> [u32; 3] {
+    let ranks = ranks.max(1);
+    if kind == "row" {
+        return [ranks, 1, 1];
+    }
+    let mut best = [ranks, 1, 1];
+    let cost = |[x, y, z]: [u32; 3]| (x * y * z, x + y + z);
+    for z in (1..).take_while(|z| z * z * z <= ranks) {
+        for y in (z..).take_while(|y| y * y * z <= ranks) {
+            let candidate = [ranks.div_ceil(y * z), y, z];
+            if cost(candidate) < cost(best) {
+                best = candidate;
+            }
+        }
+    }
+    best
+}
+
+fn net(p: &Parameters) -> net::Params {
+    net::Params {
+        route: p.duration("net.route"),
+        link_latency: p.duration("net.link_latency"),
+        flit: p.duration("net.flit"),
+        port_flit: p.duration("net.port_flit"),
+    }
+}
+
+fn nic(p: &Parameters) -> nic::Params {
+    nic::Params {
+        plb_request: p.duration("nic.plb_request"),
+        plb_bytes_per_second: p.number("nic.plb_bandwidth"),
+        sram_read: p.duration("nic.sram_read"),
+        sram_write: p.duration("nic.sram_write"),
+        register_read: p.duration("nic.register_read"),
+        register_write: p.duration("nic.register_write"),
+        window_access: p.duration("nic.window_access"),
+        host_memory_read: p.duration("nic.host_memory_read"),
+        ht_request_bytes: p.number("ht.request_bytes"),
+        ht_response_bytes: p.number("ht.response_bytes"),
+        ht_write_bytes: p.number("ht.write_bytes"),
+        ht_interrupt_bytes: p.number("ht.interrupt_bytes"),
+        tx_start: p.duration("nic.tx_start"),
+        tx_command: p.duration("nic.tx_command"),
+        tx_buffers: p.number("nic.tx_buffers"),
+        tx_packet: p.duration("nic.tx_packet"),
+        tx_complete: p.duration("nic.tx_complete"),
+        rx_packet: p.duration("nic.rx_packet"),
+        rx_notify: p.duration("nic.rx_notify"),
+        rx_start: p.duration("nic.rx_start"),
+        rx_command: p.duration("nic.rx_command"),
+    }
+}
+
+fn timing(p: &Parameters) -> ppc440::Timing {
+    ppc440::Timing {
+        simple: p.number("ppc440.simple"),
+        load: p.number("ppc440.load"),
+        update: p.number("ppc440.update"),
+        compare: p.number("ppc440.compare"),
+        record_half: p.number("ppc440.record_half"),
+        record_long: p.number("ppc440.record_long"),
+        multiply: p.number("ppc440.multiply"),
+        multiply_half: p.number("ppc440.multiply_half"),
+        divide: p.number("ppc440.divide"),
+        divide_busy: p.number("ppc440.divide_busy"),
+        move_to_branch: p.number("ppc440.move_to_branch"),
+        move_from_special: p.number("ppc440.move_from_special"),
+        move_to_cr: p.number("ppc440.move_to_cr"),
+        taken: p.number("ppc440.taken"),
+        taken_btac: p.number("ppc440.taken_btac"),
+        mispredict: p.number("ppc440.mispredict"),
+        synchronise: p.number("ppc440.synchronise"),
+        bht_entries: p.number("ppc440.bht_entries"),
+        btac_entries: p.number("ppc440.btac_entries"),
+        line_fills: p.number("ppc440.line_fills"),
+        write_slots: p.number("ppc440.write_slots"),
+    }
+}
+
+fn host(p: &Parameters) -> host::Costs {
+    host::Costs {
+        kernel_entry: p.duration("host.kernel_entry"),
+        kernel_exit: p.duration("host.kernel_exit"),
+        interrupt_entry: p.duration("host.interrupt_entry"),
+        interrupt_exit: p.duration("host.interrupt_exit"),
+        mmio_write: p.duration("host.mmio_write"),
+        copy_start: p.duration("host.copy_start"),
+        copy_rate: p.number("host.copy_rate"),
+        poll_period: p.duration("host.poll_period"),
+    }
+}
+
+fn portals(p: &Parameters) -> portals::Config {
+    portals::Config {
+        costs: portals::Costs {
+            api_call: p.duration("portals.api_call"),
+            api_check: p.duration("portals.api_check"),
+            object: p.duration("portals.object"),
+            translate: p.duration("portals.translate"),
+            list_entry: p.duration("portals.list_entry"),
+            event_post: p.duration("portals.event_post"),
+            event_get: p.duration("portals.event_get"),
+            header_build: p.duration("portals.header_build"),
+            header_read: p.duration("portals.header_read"),
+            slot_read: p.duration("portals.slot_read"),
+            dispatch: p.duration("portals.dispatch"),
+            command_build: p.duration("portals.command_build"),
+        },
+        shadow_fifos: p.switch("firmware.shadow_fifos"),
+        inline_messages: p.switch("firmware.inline"),
+        tx_pendings: p.number("portals.tx_pendings"),
+        limits: portals::Limits::default(),
+        boot_timeout: p.duration("portals.boot_timeout"),
+    }
+}
+
+fn mpi(p: &Parameters) -> Result<mpi::Params, String> {
+    let mut algorithms = mpi::Algorithms::default();
+    for collective in mpi::Algorithms::COLLECTIVES {
+        algorithms.set(collective, p.choice(&format!("mpi.{collective}")))?;
+    }
+    Ok(mpi::Params {
+        call: p.duration("mpi.call"),
+        request: p.duration("mpi.request"),
+        unexpected_entry: p.duration("mpi.unexpected_entry"),
+        event: p.duration("mpi.event"),
+        reduce_element: p.duration("mpi.reduce_element"),
+        datatype_run: p.duration("mpi.datatype_run"),
+        eager_limit: p.number("mpi.eager_limit"),
+        copy_limit: p.number("mpi.copy_limit"),
+        copy_buffers: p.number("mpi.copy_buffers"),
+        unexpected_blocks: p.number("mpi.unexpected_blocks"),
+        unexpected_block_size: p.number("mpi.unexpected_block_size"),
+        unexpected_events: p.number("mpi.unexpected_events"),
+        events: p.number("mpi.events"),
+        algorithms,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boxes_are_the_smallest_and_then_the_most_cubic() {
+        let cases = [(1, [1, 1, 1]), (2, [2, 1, 1]), (8, [2, 2, 2]), (64, [4, 4, 4])];
+        for (ranks, dims) in cases {
+            assert_eq!(fitting("mesh", ranks), dims);
+        }
+        for ranks in 1..200 {
+            let [x, y, z] = fitting("mesh", ranks);
+            assert!(x * y * z >= ranks && x >= y && y >= z, "{ranks}: {x} x {y} x {z}");
+            assert_eq!(fitting("row", ranks), [ranks, 1, 1]);
+        }
+    }
+}

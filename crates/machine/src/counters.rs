@@ -1,0 +1,74 @@
+//! Counters of a node by name, for the report.
+
+use abi::seastar::{Niccb, NICCB_BASE};
+use std::collections::BTreeMap;
+
+/// The scalar fields of the NIC control block, read with `read` (the RAS back door).
+pub(crate) fn niccb(read: &mut dyn FnMut(u64, &mut [u8])) -> BTreeMap<&'static str, u64> {
+    let mut block = vec![0; Niccb::SIZE];
+    read(NICCB_BASE.into(), &mut block);
+    let field = |&(name, offset, size): &(&'static str, usize, usize)| {
+        let mut word = [0; 8];
+        word[..size].copy_from_slice(&block[offset..offset + size]);
+        (name, u64::from_le_bytes(word))
+    };
+    Niccb::SCALARS.iter().map(field).collect()
+}
+
+/// What processor, NIC and router counted since power-on.
+pub(crate) fn of(
+    core: &ppc440::Core,
+    nic: &nic::SeaStar,
+    router: &net::Router,
+) -> BTreeMap<String, u64> {
+    let (ppc, nic, net) = (core.counters(), nic.counters(), router.counters());
+    let links: u64 = net.links.iter().map(|link| link.packets).sum();
+    let counters = [
+        ("ppc.instructions", ppc.instructions),
+        ("ppc.cycles", ppc.cycles),
+        ("ppc.icache_misses", ppc.icache_misses),
+        ("ppc.dcache_misses", ppc.dcache_misses),
+        ("ppc.writebacks", ppc.writebacks),
+        ("ppc.uncached_reads", ppc.uncached_reads),
+        ("ppc.uncached_writes", ppc.uncached_writes),
+        ("ppc.branches", ppc.branches),
+        ("ppc.mispredicts", ppc.mispredicts),
+        ("ppc.exceptions", ppc.exceptions),
+        ("tx.messages", nic.tx_messages),
+        ("tx.packets", nic.tx_packets),
+        ("tx.bytes", nic.tx_bytes),
+        ("tx.errors", nic.tx_errors),
+        ("rx.messages", nic.rx_messages),
+        ("rx.packets", nic.rx_packets),
+        ("rx.bytes", nic.rx_bytes),
+        ("rx.deposited_bytes", nic.rx_deposited_bytes),
+        ("rx.discarded_bytes", nic.rx_discarded_bytes),
+        ("rx.completed", nic.rx_completed),
+        ("rx.crc_errors", nic.rx_crc_errors),
+        ("rx.cam_overflows", nic.cam_overflows),
+        ("rx.cam_in_use_max", nic.cam_in_use_max),
+        ("rx.buffered_bytes_max", nic.rx_buffered_bytes_max),
+        ("nic.interrupts", nic.interrupts),
+        ("nic.mmio_reads", nic.mmio_reads),
+        ("nic.mmio_writes", nic.mmio_writes),
+        ("nic.window_reads", nic.window_reads),
+        ("nic.window_writes", nic.window_writes),
+        ("net.injected", net.injected),
+        ("net.ejected", net.ejected),
+        ("net.link_packets", links),
+    ];
+    counters.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+}
+
+/// Host processor time by kind between two instants, in nanoseconds.
+pub(crate) fn host(end: &host::Times, start: &host::Times) -> BTreeMap<String, f64> {
+    let kinds = [
+        ("user", end.user - start.user),
+        ("kernel", end.kernel - start.kernel),
+        ("interrupt", end.interrupt - start.interrupt),
+        ("mmio_stall", end.mmio_stall - start.mmio_stall),
+        ("polling", end.polling - start.polling),
+        ("idle", end.idle - start.idle),
+    ];
+    kinds.into_iter().map(|(name, span)| (name.to_string(), span.as_ns())).collect()
+}

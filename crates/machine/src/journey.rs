@@ -1,0 +1,201 @@
+//! Where the time of a message went: the instants that every room leaves behind under a message's id.
+
+use abi::MessageId;
+use des::{Duration, Time};
+use std::collections::BTreeMap;
+
+/// Instants in the life of a put, in the order in which a message passes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Waypoint {
+    /// The program's call reached the MPI library.
+    CallEntered,
+    /// The MPI library called `PtlPut`.
+    PutEntered,
+    /// The kernel had the call.
+    KernelEntered,
+    /// The kernel wrote the tail index of the mailbox.
+    CommandWritten,
+    /// That write reached the NIC's SRAM.
+    CommandArrived,
+    /// The TX engine took the firmware's command for the header.
+    HeaderCommanded,
+    /// The first packet entered the network.
+    Injected,
+    /// The first packet reached the target's RX engine.
+    Arrived,
+    /// The firmware could see the notification.
+    Announced,
+    /// The firmware wrote the interrupt register.
+    InterruptWritten,
+    /// The interrupt reached the host.
+    InterruptArrived,
+    /// The interrupt handler's first instruction.
+    HandlerEntered,
+    /// The handler had read the event.
+    EventDrained,
+    /// The Portals event stood in the process's event queue.
+    EventPosted,
+    /// The MPI library had it.
+    EventReturned,
+    /// The program's call returned.
+    CallReturned,
+}
+
+/// The stretch that ends at each waypoint after the first.
+const STRETCHES: [(Waypoint, &str); 15] = [
+    (Waypoint::PutEntered, "MPI library, send"),
+    (Waypoint::KernelEntered, "kernel entry"),
+    (Waypoint::CommandWritten, "kernel Portals, send"),
+    (Waypoint::CommandArrived, "HyperTransport to the NIC"),
+    (Waypoint::HeaderCommanded, "firmware TX"),
+    (Waypoint::Injected, "TX DMA"),
+    (Waypoint::Arrived, "wire"),
+    (Waypoint::Announced, "RX DMA"),
+    (Waypoint::InterruptWritten, "firmware RX"),
+    (Waypoint::InterruptArrived, "HyperTransport to the host"),
+    (Waypoint::HandlerEntered, "interrupt"),
+    (Waypoint::EventDrained, "event queue"),
+    (Waypoint::EventPosted, "kernel Portals, receive"),
+    (Waypoint::EventReturned, "return to the process"),
+    (Waypoint::CallReturned, "MPI library, receive"),
+];
+
+/// One mark of one message on one node.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    /// When.
+    pub at: Time,
+    /// Which message.
+    pub message: MessageId,
+    /// Which waypoint.
+    pub waypoint: Waypoint,
+    /// Payload bytes of the message, where the marker knows them.
+    pub length: Option<u64>,
+}
+
+/// Marks of one node. Only the first ones of a run are kept: enough for a steady state, bounded in memory.
+#[derive(Debug, Default)]
+pub struct Log {
+    marks: Vec<Mark>,
+}
+
+/// Marks that a node keeps at most.
+const CAPACITY: usize = 1 << 17;
+
+impl Log {
+    /// Records a mark.
+    pub fn push(&mut self, mark: Mark) {
+        if self.marks.len() < CAPACITY {
+            self.marks.push(mark);
+        }
+    }
+    /// Takes the marks out.
+    pub fn into_marks(self) -> Vec<Mark> {
+        self.marks
+    }
+}
+
+/// A stretch of a message's way.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Segment {
+    /// Where the time went.
+    pub name: &'static str,
+    /// How long, in nanoseconds.
+    pub ns: f64,
+}
+
+/// The breakdown of one message.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Breakdown {
+    /// Payload bytes of the message.
+    pub bytes: u64,
+    /// How many messages of that size were followed from end to end.
+    pub messages: usize,
+    /// From the sender's call to the receiver's return, in nanoseconds.
+    pub total_ns: f64,
+    /// The stretches in order; they add up to the total.
+    pub segments: Vec<Segment>,
+}
+
+#[derive(Default)]
+struct Journey {
+    at: BTreeMap<Waypoint, Time>,
+    length: Option<u64>,
+}
+
+impl Journey {
+    fn total(&self) -> Option<Duration> {
+        let last = self.at.get(&Waypoint::CallReturned)?;
+        Some(last.since(*self.at.get(&Waypoint::CallEntered)?))
+    }
+}
+
+/// Breaks down the message of the smallest size whose total is the median of its size. The messages of
+/// start-up (before `from`) are left out. `None` if no message was followed from end to end.
+pub fn break_down(logs: impl IntoIterator<Item = Mark>, from: Time) -> Option<Breakdown> {
+    let mut journeys: BTreeMap<MessageId, Journey> = BTreeMap::new();
+    for mark in logs {
+        let journey = journeys.entry(mark.message).or_default();
+        // The first mark of a kind counts: a later one belongs to a completion, not to the way.
+        journey.at.entry(mark.waypoint).or_insert(mark.at);
+        journey.length = journey.length.or(mark.length);
+    }
+    let started = |j: &Journey| j.at.get(&Waypoint::CallEntered).is_some_and(|t| *t >= from);
+    let mut whole: Vec<(u64, Duration, Journey)> = journeys
+        .into_values()
+        .filter(started)
+        .filter_map(|j| Some((j.length?, j.total()?, j)))
+        .collect();
+    let bytes = whole.iter().map(|(length, ..)| *length).min()?;
+    whole.retain(|(length, ..)| *length == bytes);
+    whole.sort_by_key(|(_, total, _)| *total);
+    let messages = whole.len();
+    let (_, total, journey) = whole.swap_remove(messages / 2);
+    Some(Breakdown { bytes, messages, total_ns: total.as_ns(), segments: segments(&journey) })
+}
+
+/// The stretches between a journey's waypoints; a missing waypoint joins its stretch to the next one.
+fn segments(journey: &Journey) -> Vec<Segment> {
+    let mut segments = Vec::new();
+    let mut previous = journey.at[&Waypoint::CallEntered];
+    for (waypoint, name) in STRETCHES {
+        if let Some(at) = journey.at.get(&waypoint) {
+            segments.push(Segment { name, ns: at.since(previous).as_ns() });
+            previous = previous.max(*at);
+        }
+    }
+    segments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark(serial: u32, waypoint: Waypoint, ns: u64, length: Option<u64>) -> Mark {
+        let message = MessageId { source_nid: 0, serial };
+        Mark { at: Time(ns * 1000), message, waypoint, length }
+    }
+
+    #[test]
+    fn segments_add_up_to_the_total_of_the_median_message() {
+        let mut marks = Vec::new();
+        for (serial, slow) in [(1, 0), (2, 100), (3, 50)] {
+            let start = 10_000 * u64::from(serial);
+            marks.push(mark(serial, Waypoint::CallEntered, start, None));
+            marks.push(mark(serial, Waypoint::PutEntered, start + 40, Some(0)));
+            marks.push(mark(serial, Waypoint::Arrived, start + 400 + slow, None));
+            marks.push(mark(serial, Waypoint::CallReturned, start + 900 + slow, None));
+        }
+        marks.push(mark(4, Waypoint::CallEntered, 90_000, Some(8)));
+        let breakdown = break_down(marks, Time::ZERO).unwrap();
+        assert_eq!((breakdown.bytes, breakdown.messages, breakdown.total_ns), (0, 3, 950.0));
+        let parts: Vec<f64> = breakdown.segments.iter().map(|s| s.ns).collect();
+        assert_eq!(parts, [40.0, 410.0, 500.0]);
+    }
+
+    #[test]
+    fn messages_that_never_ended_are_not_broken_down() {
+        let marks = [mark(1, Waypoint::CallEntered, 1, Some(0))];
+        assert_eq!(break_down(marks, Time::ZERO), None);
+    }
+}

@@ -1,0 +1,325 @@
+//! A node: host, NIC with its processor, router, and the event queue that orders them.
+
+use crate::journey::Mark;
+use crate::programs::Ranks;
+use crate::report::NodeReport;
+use crate::seam::{Event, Failure, LocalBus, Seam};
+use crate::symbols::Symbols;
+use abi::packet::Packet;
+use abi::seastar::{READY_FLAG, READY_VALUE, SRAM_BASE, SRAM_SIZE};
+use bus::Direction;
+use des::{Duration, Envelope, LogicalProcess, Outbox, Standing, Time};
+use std::sync::Arc;
+
+/// A node of the machine. Built, run and ended on one worker thread.
+pub(crate) struct Node {
+    core: ppc440::Core,
+    nic: nic::SeaStar,
+    host: host::Host,
+    ranks: Ranks,
+    seam: Seam,
+    symbols: Arc<Symbols>,
+    schedule: Schedule,
+    /// End of the last window: the processor may stand before it, waiting to issue after it.
+    horizon: Time,
+    at_launch: Snapshot,
+    idle: IdleLoop,
+}
+
+/// When the machine's keepers do something.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Schedule {
+    /// Period at which the RAS system looks for the ready flag.
+    pub ras_poll: Duration,
+    /// When the launcher starts the program, by which time all nodes have booted.
+    pub launch: Time,
+    /// Time without activity after which the firmware is taken to have nothing left to do.
+    pub settle: Duration,
+}
+
+/// Running sums at one instant.
+#[derive(Clone, Copy, Debug, Default)]
+struct Snapshot {
+    instructions: u64,
+    cycles: u64,
+    heartbeat: u64,
+    host: host::Times,
+}
+
+/// The cost of one turn of the firmware's idle loop, measured before the launch.
+#[derive(Clone, Copy, Debug, Default)]
+struct IdleLoop {
+    first: Snapshot,
+    instructions: f64,
+    cycles: f64,
+}
+
+/// What is left of a node.
+pub(crate) struct Remains {
+    pub failure: Option<Failure>,
+    pub marks: Vec<Mark>,
+    pub hash: u64,
+    pub report: NodeReport,
+    pub waiting: Vec<String>,
+    pub endings: Vec<(u32, Time, i32)>,
+    pub end: Time,
+    pub sram: Vec<u8>,
+    pub work: Work,
+}
+
+/// What a node's firmware did since the launch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Work {
+    pub messages: u64,
+    pub instructions: u64,
+    pub cycles: u64,
+    pub busy_instructions: f64,
+    pub busy_cycles: f64,
+}
+
+impl Node {
+    /// A node whose firmware stands in SRAM and whose processor leaves reset now.
+    pub fn start(
+        mut core: ppc440::Core,
+        nic: nic::SeaStar,
+        host: host::Host,
+        ranks: Ranks,
+        mut seam: Seam,
+        symbols: Arc<Symbols>,
+        schedule: Schedule,
+    ) -> Node {
+        core.release_reset(Time::ZERO);
+        seam.queue.schedule(Time::ZERO + schedule.ras_poll, Event::PollReady);
+        seam.queue.schedule(schedule.launch, Event::Launch);
+        Node {
+            core,
+            nic,
+            host,
+            ranks,
+            seam,
+            symbols,
+            schedule,
+            horizon: Time::ZERO,
+            at_launch: Snapshot::default(),
+            idle: IdleLoop::default(),
+        }
+    }
+
+    fn dispatch(&mut self, now: Time, event: Event) {
+        self.seam.hash.event(now, kind(&event));
+        if !matches!(event, Event::Host(_) | Event::PollReady) {
+            self.seam.active = now;
+        }
+        let Node { nic, host, seam, .. } = self;
+        match event {
+            Event::Nic(event) => nic.handle(now, event, seam),
+            Event::Host(event) => host.handle(now, event, seam),
+            Event::Net(event) => seam.net_event(now, event),
+            Event::Packet(packet) => seam.packet_from_neighbour(now, packet),
+            Event::Eject(packet) => {
+                let taken = nic.packet(now, packet, seam);
+                taken.expect("the receive engine takes every packet until links have credits");
+            }
+            Event::MmioWrite { addr, len, data } => {
+                nic.mmio_write(now, addr, &data[..usize::from(len)], seam);
+            }
+            Event::MmioRead { addr } => {
+                let mut word = [0; 4];
+                let leaves = nic.mmio_read(now, addr, &mut word, seam);
+                let bytes = seam.ht_overhead[2] + word.len() as u64;
+                let arrives = seam.link.send(leaves, Direction::ToHost, bytes);
+                let value = u32::from_le_bytes(word);
+                seam.queue.schedule(arrives, Event::MmioReply { value });
+            }
+            Event::MmioReply { value } => host.mmio_reply(now, value, seam),
+            Event::Interrupt => host.interrupt(now, seam),
+            Event::PollReady => self.poll_ready(now),
+            Event::Launch => self.launch(now),
+        }
+        self.collect_failures(now);
+    }
+
+    /// The loader waits for the firmware, then the kernel boots.
+    fn poll_ready(&mut self, now: Time) {
+        let mut word = [0; 4];
+        let read = self.nic.ras_read(READY_FLAG.into(), &mut word, &mut self.seam);
+        if let Err(error) = read {
+            unreachable!("the ready flag stands in SRAM: {error}");
+        }
+        if u32::from_le_bytes(word) == READY_VALUE {
+            self.ranks.boot(&mut self.host, self.schedule.launch);
+            self.host.start(now, &mut self.seam);
+            self.idle.first = self.snapshot(now);
+        } else {
+            self.seam.queue.schedule(now + self.schedule.ras_poll, Event::PollReady);
+        }
+    }
+
+    fn launch(&mut self, now: Time) {
+        if !self.ranks.booted() {
+            let at = self.core.pc();
+            let nid = self.seam.nid;
+            let place = self.symbols.describe(at);
+            let sentence = format!(
+                "node {nid}: the firmware was not ready for the launch at {now}; it stands at {place}"
+            );
+            return self.seam.fail(now, 1, sentence);
+        }
+        self.at_launch = self.snapshot(now);
+    }
+
+    fn collect_failures(&mut self, now: Time) {
+        if let Some(fault) = self.host.fault() {
+            let sentence = format!("node {}: {fault}", self.seam.nid);
+            self.seam.fail(fault.at, 1, sentence);
+        }
+        if let Some((code, sentence)) = self.ranks.failure() {
+            self.seam.fail(now, code, sentence);
+        }
+    }
+
+    fn run_processor(&mut self, horizon: Time) {
+        let limit = horizon.min(self.seam.queue.next_time());
+        if self.core.now() >= limit {
+            return;
+        }
+        let mut bus = LocalBus { nic: &mut self.nic, seam: &mut self.seam, horizon };
+        if self.core.run(&mut bus, limit) == ppc440::Stop::Fault {
+            let fault = self.core.fault().expect("the core stopped with a fault");
+            let place = self.symbols.describe(fault.pc);
+            let sentence = format!("node {}: firmware fault in {place}: {fault}", self.seam.nid);
+            let at = fault.at;
+            self.seam.fail(at, 1, sentence);
+        }
+    }
+
+    fn snapshot(&mut self, now: Time) -> Snapshot {
+        let counters = self.core.counters();
+        Snapshot {
+            instructions: counters.instructions,
+            cycles: counters.cycles,
+            heartbeat: self.niccb("firmware_heartbeat"),
+            host: self.host.times(now),
+        }
+    }
+
+    /// A field of the NIC control block, read as the RAS system does.
+    fn niccb(&mut self, name: &str) -> u64 {
+        let fields = crate::counters::niccb(&mut |addr, buf| {
+            let read = self.nic.ras_read(addr, buf, &mut self.seam);
+            read.expect("the control block stands in SRAM");
+        });
+        fields.get(name).copied().unwrap_or(0)
+    }
+}
+
+/// A number for each kind of event, for the trace hash.
+fn kind(event: &Event) -> u64 {
+    match event {
+        Event::Nic(_) => 1,
+        Event::Host(_) => 2,
+        Event::Net(_) => 3,
+        Event::Packet(packet) => 4 | u64::from(packet.message) << 8,
+        Event::Eject(packet) => 5 | u64::from(packet.message) << 8,
+        Event::MmioWrite { addr, data, .. } => {
+            6 ^ u64::from(*addr) << 8 ^ u64::from_le_bytes(*data).rotate_left(17)
+        }
+        Event::MmioRead { addr } => 7 | u64::from(*addr) << 8,
+        Event::MmioReply { value } => 8 | u64::from(*value) << 8,
+        Event::Interrupt => 9,
+        Event::PollReady => 10,
+        Event::Launch => 11,
+    }
+}
+
+impl LogicalProcess for Node {
+    type Message = Packet;
+    type Report = Remains;
+
+    fn next_event(&self) -> Time {
+        self.seam.queue.next_time().min(self.core.now().max(self.horizon))
+    }
+
+    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Packet>) {
+        while self.seam.failure.is_none() {
+            self.run_processor(horizon);
+            match self.seam.queue.pop_before(horizon) {
+                Some((now, event)) => self.dispatch(now, event),
+                None => break,
+            }
+        }
+        self.horizon = horizon;
+        for outgoing in self.seam.outgoing.drain(..) {
+            outbox.send(outgoing.target, outgoing.at, outgoing.packet);
+        }
+    }
+
+    fn receive(&mut self, e: Envelope<Packet>) {
+        self.seam.queue.schedule_from(e.at, e.source, e.sequence, Event::Packet(e.message));
+    }
+
+    fn standing(&self) -> Standing {
+        if self.seam.failure.is_some() {
+            Standing::Failed
+        } else if !self.seam.queue.is_empty()
+            || self.horizon.since(self.seam.active) < self.schedule.settle
+        {
+            Standing::Busy
+        } else if self.ranks.all_ended() {
+            Standing::Done
+        } else {
+            Standing::Quiet
+        }
+    }
+
+    fn finish(mut self) -> Remains {
+        let now = self.horizon;
+        let end = self.snapshot(now);
+        let mut sram = vec![0; SRAM_SIZE as usize];
+        let read = self.nic.ras_read(SRAM_BASE.into(), &mut sram, &mut self.seam);
+        read.expect("the back door reaches all SRAM");
+        let work = self.work(&end);
+        Remains {
+            failure: self.seam.failure.take(),
+            marks: self.seam.journal.take(),
+            hash: self.seam.hash.value(),
+            waiting: self.ranks.waiting(),
+            endings: self.ranks.endings(),
+            end: now,
+            report: self.report(&end),
+            sram,
+            work,
+        }
+    }
+}
+
+impl Node {
+    /// Sets aside the turns of the idle loop, whose cost was measured while the node waited for the launch.
+    fn work(&mut self, end: &Snapshot) -> Work {
+        let (first, launch) = (self.idle.first, self.at_launch);
+        let turns = launch.heartbeat.saturating_sub(first.heartbeat).max(1) as f64;
+        self.idle.instructions = (launch.instructions - first.instructions) as f64 / turns;
+        self.idle.cycles = (launch.cycles - first.cycles) as f64 / turns;
+        let instructions = end.instructions.saturating_sub(launch.instructions);
+        let cycles = end.cycles.saturating_sub(launch.cycles);
+        let turns = end.heartbeat.saturating_sub(launch.heartbeat) as f64;
+        Work {
+            messages: self.niccb("tx_complete") + self.niccb("rx_complete"),
+            instructions,
+            cycles,
+            busy_instructions: (instructions as f64 - turns * self.idle.instructions).max(0.0),
+            busy_cycles: (cycles as f64 - turns * self.idle.cycles).max(0.0),
+        }
+    }
+
+    fn report(&mut self, end: &Snapshot) -> NodeReport {
+        let mut counters = crate::counters::of(&self.core, &self.nic, &self.seam.router);
+        let niccb = crate::counters::niccb(&mut |addr, buf| {
+            let read = self.nic.ras_read(addr, buf, &mut self.seam);
+            read.expect("the control block stands in SRAM");
+        });
+        counters.extend(niccb.into_iter().map(|(name, value)| (format!("niccb.{name}"), value)));
+        let host_ns = crate::counters::host(&end.host, &self.at_launch.host);
+        NodeReport { nid: self.seam.nid, counters, host_ns }
+    }
+}

@@ -1,0 +1,259 @@
+//! The software of a node: its kernel, and the ranks of the program.
+
+use crate::journey::Waypoint;
+use crate::seam::Journal;
+use abi::mpi::Function;
+use abi::MessageId;
+use bus::BusError;
+use des::Time;
+use host::{Cpu, Host};
+use portals::{EventKind, Kernel, Ni, ProcessId};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What the software of every node is made of.
+#[derive(Clone, Debug)]
+pub(crate) struct Software {
+    pub portals: portals::Config,
+    pub mpi: mpi::Params,
+    pub agent: rank::Costs,
+    pub program: PathBuf,
+    pub args: Vec<std::ffi::OsString>,
+    pub library: PathBuf,
+    pub ranks: u32,
+    /// The Portals process of each rank.
+    pub map: Arc<[ProcessId]>,
+}
+
+impl Software {
+    /// One rank a node, in order.
+    pub fn map(ranks: u32) -> Arc<[ProcessId]> {
+        (0..ranks).map(|nid| ProcessId { nid, pid: RANK_PID }).collect()
+    }
+}
+
+/// Process id of the program's Portals process on its node.
+const RANK_PID: u32 = 1;
+
+/// The kernel and the ranks of one node (one rank a node in this flavour of host).
+pub(crate) struct Ranks {
+    nid: u16,
+    software: Rc<Software>,
+    booted: Rc<Cell<bool>>,
+    observer: Rc<Observer>,
+    seat: Option<Rc<Seat>>,
+}
+
+/// A rank, as its fibre and the node see it.
+#[derive(Default)]
+struct Seat {
+    rank: u32,
+    ending: RefCell<Option<(Time, rank::Ending)>>,
+    waiting: RefCell<Option<mpi::Waiting>>,
+}
+
+impl Ranks {
+    /// The software of node `nid`, on which rank `nid` runs if there are that many ranks.
+    pub fn new(nid: u16, software: Rc<Software>, journal: Rc<Journal>) -> Ranks {
+        let observer = Rc::new(Observer::new(nid.into(), journal));
+        let rank = u32::from(nid);
+        let seat = (rank < software.ranks).then(|| Rc::new(Seat { rank, ..Seat::default() }));
+        Ranks { nid, software, booted: Rc::default(), observer, seat }
+    }
+
+    /// Starts the kernel and then, on nodes that have one, the rank: its libraries are ready before `launch`,
+    /// when the program itself starts.
+    pub fn boot(&self, host: &mut Host, launch: Time) {
+        let kernel: Rc<OnceCell<Rc<Kernel>>> = Rc::default();
+        let for_interrupts = kernel.clone();
+        host.set_interrupt_handler(Rc::new(move |cpu| {
+            if let Some(kernel) = for_interrupts.get() {
+                kernel.interrupt(cpu);
+            }
+        }));
+        let (nid, software) = (self.nid, self.software.clone());
+        let (observer, seat) = (self.observer.clone(), self.seat.clone());
+        let booted = self.booted.clone();
+        host.spawn("kernel boot", move |cpu| {
+            let started = Kernel::boot(&cpu, nid, &software.portals, observer.clone());
+            assert!(kernel.set(started.clone()).is_ok(), "a kernel boots once");
+            let Some(seat) = seat else {
+                return booted.set(true);
+            };
+            cpu.spawn(&format!("rank {}", seat.rank), move |cpu| {
+                let ending = run_rank(&cpu, &started, &software, &observer, &seat, || {
+                    booted.set(true);
+                    cpu.spend(launch.since(cpu.now()));
+                });
+                *seat.ending.borrow_mut() = Some((cpu.now(), ending));
+            });
+        });
+    }
+
+    /// True once the program can be launched.
+    pub fn booted(&self) -> bool {
+        self.booted.get()
+    }
+
+    /// True once no rank of this node runs any more.
+    pub fn all_ended(&self) -> bool {
+        self.seat.as_ref().is_none_or(|seat| seat.ending.borrow().is_some())
+    }
+
+    /// Exit status and sentence of a rank that ended in a way that ends the run.
+    pub fn failure(&self) -> Option<(i32, String)> {
+        let seat = self.seat.as_ref()?;
+        let ending = seat.ending.borrow();
+        ending.as_ref()?.1.failure(seat.rank)
+    }
+
+    /// How the ranks ended: rank, when, exit status.
+    pub fn endings(&self) -> Vec<(u32, Time, i32)> {
+        let seats = self.seat.iter();
+        seats
+            .filter_map(|seat| {
+                let ending = seat.ending.borrow();
+                ending.as_ref().map(|(at, ending)| (seat.rank, *at, ending.code()))
+            })
+            .collect()
+    }
+
+    /// What the ranks that have not ended wait for.
+    pub fn waiting(&self) -> Vec<String> {
+        let seats = self.seat.iter().filter(|seat| seat.ending.borrow().is_none());
+        seats
+            .map(|seat| {
+                let waiting = seat.waiting.borrow();
+                let what = waiting.as_ref().and_then(|waiting| waiting.borrow().clone());
+                let what = what.unwrap_or_else(|| "its first MPI call".into());
+                format!("rank {} waits in {what}", seat.rank)
+            })
+            .collect()
+    }
+}
+
+/// The memory of a process that starts later: until then only library buffers are in its space.
+#[derive(Clone, Default)]
+struct Late(Rc<OnceCell<rank::ProcessMemory>>);
+
+impl Late {
+    fn get(&self, addr: u64, len: usize, write: bool) -> Result<&rank::ProcessMemory, BusError> {
+        let why = "the program has not started";
+        self.0.get().ok_or(BusError { addr, len, write, why })
+    }
+}
+
+impl host::AddressSpace for Late {
+    fn read(&self, va: u64, buf: &mut [u8]) -> Result<(), BusError> {
+        self.get(va, buf.len(), false)?.read(va, buf)
+    }
+    fn write(&self, va: u64, data: &[u8]) -> Result<(), BusError> {
+        self.get(va, data.len(), true)?.write(va, data)
+    }
+}
+
+/// A rank's life, in its fibre: its libraries start, `until_launch` passes, its process runs.
+fn run_rank(
+    cpu: &Cpu,
+    kernel: &Rc<Kernel>,
+    software: &Software,
+    observer: &Observer,
+    seat: &Seat,
+    until_launch: impl FnOnce(),
+) -> rank::Ending {
+    let memory = Late::default();
+    let space = cpu.memory().borrow_mut().add_space(Box::new(memory.clone()));
+    let ni = match Ni::init(cpu, kernel, RANK_PID, space) {
+        Ok(ni) => ni,
+        Err(error) => cpu.fault(format!("PtlNIInit: {error}")),
+    };
+    let world = mpi::World { rank: seat.rank, size: software.ranks, map: software.map.clone() };
+    let mut mpi = mpi::Mpi::new(ni, cpu.clone(), world, software.mpi.clone());
+    *seat.waiting.borrow_mut() = Some(mpi.waiting());
+    until_launch();
+    let stdin = if seat.rank == 0 { rank::Stdin::Inherit } else { rank::Stdin::Null };
+    let options = rank::SpawnOptions {
+        program: software.program.clone(),
+        args: software.args.clone(),
+        rank: seat.rank,
+        size: software.ranks,
+        library_dir: software.library.clone(),
+        stdin,
+        pin: true,
+        ..rank::SpawnOptions::default()
+    };
+    match rank::Process::spawn(&options) {
+        Ok(mut process) => {
+            memory.0.set(process.memory()).expect("a rank has one process");
+            let call = |function, args: &[u64]| mpi.call(function, args);
+            rank::agent(cpu, call, &mut process, &software.agent, observer)
+        }
+        Err(error) => rank::Ending::Fatal(format!("rank {}: {error}", seat.rank)),
+    }
+}
+
+/// Turns what the libraries tell into marks of the journey.
+struct Observer {
+    rank: u32,
+    journal: Rc<Journal>,
+    /// When the program's current call reached the MPI library.
+    call_entered: Cell<Time>,
+    /// The message whose event the MPI library took last, within the current call.
+    returned: Cell<Option<MessageId>>,
+}
+
+impl Observer {
+    fn new(rank: u32, journal: Rc<Journal>) -> Observer {
+        Observer { rank, journal, call_entered: Cell::default(), returned: Cell::default() }
+    }
+}
+
+impl rank::Observer for Observer {
+    fn call_entered(&self, at: Time, _function: Function) {
+        self.call_entered.set(at);
+        self.returned.set(None);
+    }
+    fn call_returned(&self, at: Time, _function: Function) {
+        if let Some(message) = self.returned.take() {
+            self.journal.mark(at, message, Waypoint::CallReturned, None);
+        }
+    }
+    fn computes_for_long(&self, time: std::time::Duration) {
+        let rank = self.rank;
+        eprintln!("sunstar: rank {rank} has computed for {} s without an MPI call", time.as_secs());
+    }
+}
+
+impl portals::Observer for Observer {
+    fn mark(&self, at: Time, id: MessageId, mark: portals::Mark) {
+        let journal = &self.journal;
+        let pass = |at, waypoint| journal.mark(at, id, waypoint, None);
+        match mark {
+            portals::Mark::CallEntered => {
+                pass(self.call_entered.get(), Waypoint::CallEntered);
+                pass(at, Waypoint::PutEntered);
+            }
+            portals::Mark::KernelEntered => pass(at, Waypoint::KernelEntered),
+            portals::Mark::CommandWritten => {
+                pass(at, Waypoint::CommandWritten);
+                pass(journal.last_write_arrives.get(), Waypoint::CommandArrived);
+            }
+            portals::Mark::InterruptRaised => {
+                if let Some(written) = journal.written_for(at) {
+                    pass(written, Waypoint::InterruptWritten);
+                }
+                pass(at, Waypoint::InterruptArrived);
+            }
+            portals::Mark::HandlerEntered => pass(at, Waypoint::HandlerEntered),
+            portals::Mark::HeaderDrained => pass(at, Waypoint::EventDrained),
+            portals::Mark::EventPosted(EventKind::PutEnd) => pass(at, Waypoint::EventPosted),
+            portals::Mark::EventReturned(EventKind::PutEnd) => {
+                pass(at, Waypoint::EventReturned);
+                self.returned.set(Some(id));
+            }
+            _ => {}
+        }
+    }
+}

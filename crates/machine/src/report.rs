@@ -1,0 +1,79 @@
+//! What is left of a run, for people and for other programs (`--json`; the keys are documented in
+//! docs/reference/run-json.md).
+
+use crate::journey::Breakdown;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Everything that a run reports.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Machine name and what was changed on the command line.
+    pub machine: Machine,
+    /// Ranks that ran.
+    pub ranks: u32,
+    /// Seed of the run.
+    pub seed: u64,
+    /// How the run ended.
+    pub exit: Exit,
+    /// Simulated time from the launch of the program to the end, in nanoseconds.
+    pub simulated_ns: f64,
+    /// Wall time of the run, in seconds (the only number here that differs from run to run).
+    pub wall_seconds: f64,
+    /// Hash of everything that happened: equal for equal runs, on any number of threads.
+    pub trace_hash: String,
+    /// Where the time of the smallest messages went; absent if none was followed from end to end.
+    pub breakdown: Option<Breakdown>,
+    /// What the firmware of all nodes did since the launch.
+    pub firmware: Firmware,
+    /// Each node.
+    pub nodes: Vec<NodeReport>,
+}
+
+/// The machine of a run.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Machine {
+    /// Its name.
+    pub name: String,
+    /// Parameters set on the command line, as given.
+    pub overrides: Vec<String>,
+    /// Number of parameters by role: from documents, assumed, calibrated, set.
+    pub parameters: BTreeMap<String, usize>,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Exit {
+    /// Exit status for the shell.
+    pub code: i32,
+    /// What went wrong, one sentence each; empty if nothing did.
+    pub sentences: Vec<String>,
+}
+
+/// The firmware's work between the launch of the program and the end of the run.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Firmware {
+    /// Build options of the image.
+    pub options: String,
+    /// Messages sent plus messages received, over all nodes.
+    pub messages: u64,
+    /// Instructions, those of the idle loop included.
+    pub instructions: u64,
+    /// Processor cycles, those of the idle loop included.
+    pub cycles: u64,
+    /// Instructions outside of the idle loop, a message.
+    pub instructions_per_message: f64,
+    /// Cycles outside of the idle loop, a message.
+    pub cycles_per_message: f64,
+}
+
+/// One node.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct NodeReport {
+    /// Node id.
+    pub nid: u32,
+    /// Counters: `niccb.*` read from the firmware's control block, `ppc.*`, `tx.*`, `rx.*`, `net.*`.
+    pub counters: BTreeMap<String, u64>,
+    /// Host processor time by kind since the launch, in nanoseconds.
+    pub host_ns: BTreeMap<String, f64>,
+}

@@ -1,0 +1,200 @@
+//! A run: nodes are assembled, simulated in windows, and what is left of them becomes the report.
+
+use crate::configure::Configuration;
+use crate::firmware_image::FirmwareImage;
+use crate::journey;
+use crate::node::{Node, Remains, Schedule};
+use crate::parameters::Parameters;
+use crate::programs::{Ranks, Software};
+use crate::report::{Exit, Firmware, Machine, Report};
+use crate::seam::{Failure, Journal, Seam};
+use crate::symbols::Symbols;
+use abi::seastar::{SHIM_BASE, TEXT_BASE};
+use des::{Ending, EventQueue, Stop, Time, TraceHash};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What to run, on what.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The machine, with what was set on the command line.
+    pub parameters: Parameters,
+    /// An executable of the MPI 5.0 ABI.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Ranks to start, one a node.
+    pub ranks: u32,
+    /// Worker threads.
+    pub threads: usize,
+    /// Seed of everything random (nothing is, yet, on this machine; it is part of the stamp).
+    pub seed: u64,
+    /// Folder with the firmware's images: `seastar.elf`, `seastar.img`, `shim.bin`.
+    pub firmware: PathBuf,
+    /// Folder with `libmpi_abi.so.1`.
+    pub library: PathBuf,
+    /// Ends the run from outside.
+    pub stop: Arc<Stop>,
+}
+
+/// What a run leaves behind.
+pub struct Outcome {
+    /// The report.
+    pub report: Report,
+    /// The SRAM of every node as the RAS system sees it at the end.
+    pub sram: Vec<Vec<u8>>,
+}
+
+/// A mistake of the user that keeps a run from starting, as one sentence.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Mistake(pub String);
+
+/// Runs a program.
+pub fn run(options: &Options) -> Result<Outcome, Mistake> {
+    let configuration = Configuration::new(&options.parameters, options.ranks).map_err(Mistake)?;
+    let image = FirmwareImage::load(&options.firmware).map_err(|e| Mistake(e.to_string()))?;
+    let symbols = Arc::new(Symbols::load(&image.elf).map_err(|e| Mistake(e.to_string()))?);
+    let started = std::time::Instant::now();
+    let (remains, ending, _) = {
+        let builders = (0..configuration.topology.nodes())
+            .map(|nid| {
+                let (configuration, image, symbols) = (&configuration, &image, symbols.clone());
+                move || assemble(nid, configuration, image, symbols, options)
+            })
+            .collect();
+        let lookahead = configuration.net.lookahead();
+        des::run::<Node, _>(builders, lookahead, options.threads, &options.stop)
+    };
+    let wall_seconds = started.elapsed().as_secs_f64();
+    let launch = Time::ZERO + configuration.launch;
+    Ok(report(options, &image, remains, ending, launch, wall_seconds))
+}
+
+/// Builds a node: the loader writes the firmware through the back door while the processor is in reset.
+fn assemble(
+    nid: u32,
+    configuration: &Configuration,
+    image: &FirmwareImage,
+    symbols: Arc<Symbols>,
+    options: &Options,
+) -> Node {
+    let host = host::Host::new(&configuration.host);
+    let wire_nid = u16::try_from(nid).expect("topologies have at most 65,536 nodes");
+    let mut nic = nic::SeaStar::new(&configuration.nic, wire_nid);
+    let journal = Rc::new(Journal::default());
+    let ht = &configuration.nic;
+    let mut seam = Seam {
+        nid,
+        queue: EventQueue::new(nid),
+        link: configuration.link.clone(),
+        memory: host.memory().clone(),
+        router: net::Router::new(&configuration.net, &configuration.topology, nid),
+        outgoing: Vec::new(),
+        journal: journal.clone(),
+        hash: TraceHash::default(),
+        ht_overhead: [ht.ht_write_bytes, ht.ht_request_bytes, ht.ht_response_bytes],
+        failure: None,
+        active: Time::ZERO,
+    };
+    for (base, bytes) in [(TEXT_BASE, &image.image), (SHIM_BASE, &image.shim)] {
+        let written = nic.ras_write(Time::ZERO, base.into(), bytes, &mut seam);
+        written.expect("the image was checked against its region");
+    }
+    let software = Rc::new(Software {
+        portals: configuration.portals,
+        mpi: configuration.mpi.clone(),
+        agent: configuration.agent,
+        program: options.program.clone(),
+        args: options.args.clone(),
+        library: options.library.clone(),
+        ranks: options.ranks,
+        map: Software::map(options.ranks),
+    });
+    let ranks = Ranks::new(wire_nid, software, journal);
+    let schedule = Schedule {
+        ras_poll: configuration.ras_poll,
+        launch: Time::ZERO + configuration.launch,
+        settle: configuration.settle,
+    };
+    let core = ppc440::Core::new(&configuration.ppc440);
+    Node::start(core, nic, host, ranks, seam, symbols, schedule)
+}
+
+fn report(
+    options: &Options,
+    image: &FirmwareImage,
+    remains: Vec<Remains>,
+    ending: Ending,
+    launch: Time,
+    wall_seconds: f64,
+) -> Outcome {
+    let exit = exit_of(&remains, ending);
+    // Nodes settle for a while after the last rank has ended; that is no part of the program's run.
+    let last = remains.iter().flat_map(|node| &node.endings).map(|(_, at, _)| *at).max();
+    let horizon = remains.iter().map(|node| node.end).max().unwrap_or(launch);
+    let end = if ending == Ending::Done { last.unwrap_or(horizon) } else { horizon };
+    let mut hash = TraceHash::default();
+    let mut firmware = Firmware { options: image.options.clone(), ..Firmware::default() };
+    let (mut busy_instructions, mut busy_cycles) = (0.0, 0.0);
+    let (mut marks, mut nodes, mut sram) = (Vec::new(), Vec::new(), Vec::new());
+    for node in remains {
+        hash.word(node.hash);
+        firmware.messages += node.work.messages;
+        firmware.instructions += node.work.instructions;
+        firmware.cycles += node.work.cycles;
+        busy_instructions += node.work.busy_instructions;
+        busy_cycles += node.work.busy_cycles;
+        marks.extend(node.marks);
+        nodes.push(node.report);
+        sram.push(node.sram);
+    }
+    let messages = firmware.messages.max(1) as f64;
+    firmware.instructions_per_message = busy_instructions / messages;
+    firmware.cycles_per_message = busy_cycles / messages;
+    let parameters = &options.parameters;
+    let roles = parameters.roles().map(|(role, count)| (role.to_string(), count));
+    let report = Report {
+        machine: Machine {
+            name: parameters.name().to_string(),
+            overrides: parameters.overrides().to_vec(),
+            parameters: roles.into(),
+        },
+        ranks: options.ranks,
+        seed: options.seed,
+        exit,
+        simulated_ns: end.since(launch).as_ns(),
+        wall_seconds,
+        trace_hash: format!("{:016x}", hash.value()),
+        breakdown: journey::break_down(marks, launch),
+        firmware,
+        nodes,
+    };
+    Outcome { report, sram }
+}
+
+/// Exit status and sentences. A failure of the machine or of a rank comes first; then a deadlock; then the
+/// first rank that returned something else than 0.
+fn exit_of(remains: &[Remains], ending: Ending) -> Exit {
+    let failures = remains.iter().filter_map(|node| node.failure.as_ref());
+    let first = failures.min_by_key(|failure| failure.at).cloned();
+    if let Some(Failure { code, sentence, .. }) = first {
+        return Exit { code, sentences: vec![sentence] };
+    }
+    match ending {
+        Ending::Deadlock => {
+            let waiting = remains.iter().flat_map(|node| node.waiting.iter().cloned());
+            let mut sentences = vec!["deadlock: nothing in the machine moves any more".to_string()];
+            sentences.extend(waiting);
+            Exit { code: 1, sentences }
+        }
+        Ending::Stopped => Exit { code: 130, sentences: vec!["interrupted".into()] },
+        Ending::Done | Ending::Failed => {
+            let codes = remains.iter().flat_map(|node| node.endings.iter());
+            let code = codes.map(|(_, _, code)| *code).find(|code| *code != 0).unwrap_or(0);
+            Exit { code, sentences: Vec::new() }
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Where the parts of a node meet: what each of them asks of its `Ports`, answered with the others.
+
+use crate::journey::{Log, Mark, Waypoint};
+use abi::packet::Packet;
+use abi::seastar::{portals_op, PortalsHeader, NICCB_BASE, REG_INTERRUPT, SRAM_BASE};
+use abi::MessageId;
+use bus::{BusError, Direction, HyperTransport};
+use des::{EventQueue, Time, TraceHash};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// Everything that can be due on a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Event {
+    Nic(nic::Event),
+    Host(host::Event),
+    Net(net::Event),
+    /// A packet's head reaches the router from a neighbour.
+    Packet(Packet),
+    /// The router hands a packet to the NIC.
+    Eject(Packet),
+    /// A posted write of the host reaches the NIC.
+    MmioWrite {
+        addr: u32,
+        len: u8,
+        data: [u8; 8],
+    },
+    /// A read of the host reaches the NIC.
+    MmioRead {
+        addr: u32,
+    },
+    /// Its answer reaches the host.
+    MmioReply {
+        value: u32,
+    },
+    /// An interrupt message has reached the host.
+    Interrupt,
+    /// The RAS system looks whether the firmware is ready.
+    PollReady,
+    /// The launcher starts the program.
+    Launch,
+}
+
+/// Something that ends the run, with the earliest on any node told first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// When.
+    pub at: Time,
+    /// What, as one sentence that names the node.
+    pub sentence: String,
+    /// Exit status that it asks for.
+    pub code: i32,
+}
+
+/// Marks of a node, shared between the hardware's seam and the observers in the libraries.
+#[derive(Default)]
+pub(crate) struct Journal {
+    log: RefCell<Log>,
+    /// When the last posted write of the host reaches the NIC.
+    pub last_write_arrives: Cell<Time>,
+    /// Interrupts on their way to the host and the last ones that arrived, oldest first: when the firmware
+    /// wrote the register, and when the host had them.
+    interrupts: RefCell<VecDeque<(Time, Option<Time>)>>,
+}
+
+/// Interrupts that are remembered.
+const INTERRUPTS: usize = 32;
+
+impl Journal {
+    pub fn mark(&self, at: Time, message: MessageId, waypoint: Waypoint, length: Option<u64>) {
+        self.log.borrow_mut().push(Mark { at, message, waypoint, length });
+    }
+    pub fn take(&self) -> Vec<Mark> {
+        self.log.take().into_marks()
+    }
+    fn interrupt_written(&self, at: Time) {
+        let mut interrupts = self.interrupts.borrow_mut();
+        if interrupts.len() == INTERRUPTS {
+            interrupts.pop_front();
+        }
+        interrupts.push_back((at, None));
+    }
+    fn interrupt_arrived(&self, at: Time) {
+        let mut interrupts = self.interrupts.borrow_mut();
+        if let Some(first) = interrupts.iter_mut().find(|(_, arrived)| arrived.is_none()) {
+            first.1 = Some(at);
+        }
+    }
+    /// When the firmware wrote the register for the interrupt that the host had at `arrived`.
+    pub fn written_for(&self, arrived: Time) -> Option<Time> {
+        let interrupts = self.interrupts.borrow();
+        interrupts.iter().find(|(_, at)| *at == Some(arrived)).map(|(written, _)| *written)
+    }
+}
+
+/// A packet for another node, and when it arrives there.
+pub(crate) struct Outgoing {
+    pub at: Time,
+    pub target: u32,
+    pub packet: Packet,
+}
+
+/// The parts of a node that the others reach through their ports.
+pub(crate) struct Seam {
+    pub nid: u32,
+    pub queue: EventQueue<Event>,
+    pub link: HyperTransport,
+    pub memory: host::SharedMemory,
+    pub router: net::Router,
+    pub outgoing: Vec<Outgoing>,
+    pub journal: Rc<Journal>,
+    pub hash: TraceHash,
+    /// Bytes of HyperTransport packets beside their data: posted write, read request, read response.
+    pub ht_overhead: [u64; 3],
+    pub failure: Option<Failure>,
+    /// The last time at which anything but the idle loop happened in the NIC.
+    pub active: Time,
+}
+
+impl Seam {
+    /// Records what ends the run; the first on a node counts.
+    pub fn fail(&mut self, at: Time, code: i32, sentence: String) {
+        self.failure.get_or_insert(Failure { at, sentence, code });
+    }
+
+    fn mark_injected(&self, at: Time, packet: &Packet) {
+        let header = PortalsHeader::parse(packet.data());
+        // Answers are no journeys of their own.
+        if let Some(header) = header.filter(|header| header.op == portals_op::PUT) {
+            let length = Some(header.length.into());
+            self.journal.mark(at, MessageId::from(&header), Waypoint::Injected, length);
+        }
+    }
+
+    fn with_router<R>(&mut self, f: impl FnOnce(&mut net::Router, &mut NetSeam) -> R) -> R {
+        let mut seam = NetSeam {
+            nid: self.nid,
+            queue: &mut self.queue,
+            outgoing: &mut self.outgoing,
+            failure: &mut self.failure,
+        };
+        f(&mut self.router, &mut seam)
+    }
+
+    pub fn net_event(&mut self, now: Time, event: net::Event) {
+        self.with_router(|router, seam| router.handle(now, event, seam));
+    }
+
+    pub fn packet_from_neighbour(&mut self, now: Time, packet: Packet) {
+        self.with_router(|router, seam| router.arrive(now, packet, seam));
+    }
+}
+
+impl nic::Ports for Seam {
+    fn schedule(&mut self, at: Time, event: nic::Event) {
+        self.queue.schedule(at, Event::Nic(event));
+    }
+    fn host_read(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
+        self.memory.borrow_mut().read_phys(phys, buf)
+    }
+    fn host_write(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError> {
+        self.memory.borrow_mut().write_phys(phys, data)
+    }
+    fn link(&mut self) -> &mut HyperTransport {
+        &mut self.link
+    }
+    fn inject(&mut self, at: Time, packet: Packet) -> Time {
+        if packet.is_first() {
+            self.mark_injected(at, &packet);
+        }
+        self.with_router(|router, seam| router.inject(at, packet, seam))
+    }
+    fn interrupt(&mut self, now: Time) {
+        self.journal.interrupt_arrived(now);
+        self.queue.schedule(now, Event::Interrupt);
+    }
+    fn panic(&mut self, now: Time, reason: u8, detail: u32) {
+        let sentence = format!(
+            "node {}: the firmware stopped the node at {now}: {}",
+            self.nid,
+            panic_sentence(reason, detail)
+        );
+        self.fail(now, 1, sentence);
+    }
+    fn fault(&mut self, now: Time, error: BusError) {
+        let sentence = format!("node {}: NIC fault at {now}: {error}", self.nid);
+        self.fail(now, 1, sentence);
+    }
+    fn mark(&mut self, at: Time, message: MessageId, mark: nic::Mark) {
+        let waypoint = match mark {
+            nic::Mark::HeaderFetched => Waypoint::HeaderCommanded,
+            nic::Mark::Arrived => Waypoint::Arrived,
+            nic::Mark::Announced => Waypoint::Announced,
+            // Told by the packet itself, which also knows what it carries.
+            nic::Mark::Injected
+            | nic::Mark::Departed
+            | nic::Mark::Commanded
+            | nic::Mark::Deposited
+            | nic::Mark::Completed => return,
+        };
+        self.journal.mark(at, message, waypoint, None);
+    }
+}
+
+/// Why the firmware stopped a node, in words.
+fn panic_sentence(reason: u8, detail: u32) -> String {
+    use abi::seastar::panic_reason as reasons;
+    match reason {
+        reasons::NO_RX_PENDING => {
+            format!("no receive pending is free for a message from node {detail}")
+        }
+        reasons::NO_SOURCE => {
+            format!("all source structures are in use when node {detail} needs one")
+        }
+        reasons::CAM_OVERFLOW => format!(
+            "more messages in flight than the receive engine can demultiplex; the last came from \
+             node {detail}"
+        ),
+        reasons::BAD_COMMAND => format!("mailbox command {detail} cannot be obeyed"),
+        reasons::NO_PROCESS => format!("firmware process {detail} was never initialised"),
+        reasons::DMA_ERROR => {
+            format!("a DMA engine reported an error (completion word {detail:#x})")
+        }
+        reasons::EXCEPTION => format!("processor exception at vector offset {detail:#x}"),
+        other => format!("unknown reason {other}, detail {detail:#x}"),
+    }
+}
+
+impl host::Ports for Seam {
+    fn schedule(&mut self, at: Time, event: host::Event) {
+        self.queue.schedule(at, Event::Host(event));
+    }
+    fn mmio_write(&mut self, now: Time, addr: u32, data: &[u8]) {
+        let bytes = self.ht_overhead[0] + data.len() as u64;
+        let arrives = self.link.send(now, Direction::ToNic, bytes);
+        self.journal.last_write_arrives.set(arrives);
+        let mut padded = [0; 8];
+        padded[..data.len()].copy_from_slice(data);
+        let event = Event::MmioWrite { addr, len: data.len() as u8, data: padded };
+        self.queue.schedule(arrives, event);
+    }
+    fn mmio_read(&mut self, now: Time, addr: u32) {
+        let arrives = self.link.send(now, Direction::ToNic, self.ht_overhead[1]);
+        self.queue.schedule(arrives, Event::MmioRead { addr });
+    }
+}
+
+/// What the router sees of the node.
+struct NetSeam<'a> {
+    nid: u32,
+    queue: &'a mut EventQueue<Event>,
+    outgoing: &'a mut Vec<Outgoing>,
+    failure: &'a mut Option<Failure>,
+}
+
+impl net::Ports for NetSeam<'_> {
+    fn schedule(&mut self, at: Time, event: net::Event) {
+        self.queue.schedule(at, Event::Net(event));
+    }
+    fn send(&mut self, at: Time, neighbour: u32, packet: Packet) {
+        self.outgoing.push(Outgoing { at, target: neighbour, packet });
+    }
+    fn eject(&mut self, now: Time, packet: Packet) {
+        self.queue.schedule(now, Event::Eject(packet));
+    }
+    fn unreachable(&mut self, now: Time, packet: &Packet) {
+        let sentence = format!(
+            "node {}: a packet at {now} names node {}, which does not exist",
+            self.nid, packet.dest
+        );
+        self.failure.get_or_insert(Failure { at: now, sentence, code: 1 });
+    }
+    fn injection_free(&mut self, _now: Time) {
+        unreachable!("the router never blocks the injection port");
+    }
+}
+
+/// The embedded processor's way to the rest of the node.
+pub(crate) struct LocalBus<'a> {
+    pub nic: &'a mut nic::SeaStar,
+    pub seam: &'a mut Seam,
+    pub horizon: Time,
+}
+
+impl bus::Bus for LocalBus<'_> {
+    fn horizon(&self) -> Time {
+        self.horizon.min(self.seam.queue.next_time())
+    }
+    fn read(&mut self, now: Time, addr: u64, buf: &mut [u8]) -> Result<Time, BusError> {
+        self.nic.plb_read(now, addr, buf, self.seam)
+    }
+    fn write(&mut self, now: Time, addr: u64, data: &[u8]) -> Result<Time, BusError> {
+        if !is_own_data(addr) {
+            self.seam.active = now;
+            if addr == u64::from(REG_INTERRUPT) {
+                self.seam.journal.interrupt_written(now);
+            }
+        }
+        self.nic.plb_write(now, addr, data, self.seam)
+    }
+}
+
+/// True for SRAM that only the firmware uses, or only the RAS system reads (the heartbeat): writing it is part
+/// of the idle loop.
+fn is_own_data(addr: u64) -> bool {
+    let shared = u64::from(SRAM_BASE)..u64::from(abi::seastar::TRACE_BASE);
+    addr >= u64::from(SRAM_BASE) && !shared.contains(&addr) && addr <= u64::from(NICCB_BASE) + 0xfff
+}
