@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 
 /// Name of the thin library.
 const LIBRARY: &str = "libmpi_abi.so.1";
+/// Descriptor of the channel in every rank. Always the same, because the environment names it and stands in the
+/// program's memory: its length shall not move the program's stack from run to run.
+const CHANNEL_FD: RawFd = 3;
 /// The child needs little stack: it only makes system calls.
 const STACK_SIZE: usize = 64 << 10;
 /// Largest standard signal: real-time signals are nobody's here.
@@ -134,7 +137,7 @@ pub(crate) fn start(options: &SpawnOptions, memory: &OwnedFd) -> Result<Child, S
     for argument in &options.args {
         arguments.push(c_string(argument)?);
     }
-    let environment = environment(options, &library, memory.as_raw_fd())
+    let environment = environment(options, &library)
         .iter()
         .map(|entry| c_string(entry))
         .collect::<Result<Vec<_>, _>>()?;
@@ -170,7 +173,7 @@ pub(crate) fn start(options: &SpawnOptions, memory: &OwnedFd) -> Result<Child, S
 }
 
 /// The simulator's environment, with what makes the program load our library and find its channel.
-fn environment(options: &SpawnOptions, library: &Path, memory: RawFd) -> Vec<OsString> {
+fn environment(options: &SpawnOptions, library: &Path) -> Vec<OsString> {
     let mut variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let set = |variables: &mut Vec<(OsString, OsString)>, name: &OsStr, value: OsString| {
         variables.retain(|(other, _)| other != name);
@@ -195,7 +198,7 @@ fn environment(options: &SpawnOptions, library: &Path, memory: RawFd) -> Vec<OsS
     set(&mut variables, OsStr::new("LD_PRELOAD"), preload);
     let paths = with(options.library_dir.as_os_str(), &variables, "LD_LIBRARY_PATH");
     set(&mut variables, OsStr::new("LD_LIBRARY_PATH"), paths);
-    set(&mut variables, OsStr::new("SUNSTAR_RANK_FD"), memory.to_string().into());
+    set(&mut variables, OsStr::new("SUNSTAR_RANK_FD"), CHANNEL_FD.to_string().into());
     let entry = |(name, value): (OsString, OsString)| {
         let mut bytes = name.into_vec();
         bytes.push(b'=');
@@ -273,7 +276,11 @@ extern "C" fn child(plan: *mut libc::c_void) -> libc::c_int {
         // Nothing but standard streams and the channel goes to the program.
         let close_on_exec = 4; // CLOSE_RANGE_CLOEXEC
         libc::syscall(libc::SYS_close_range, 3, u32::MAX, close_on_exec);
-        libc::fcntl(plan.memory, libc::F_SETFD, 0);
+        if plan.memory == CHANNEL_FD {
+            libc::fcntl(CHANNEL_FD, libc::F_SETFD, 0);
+        } else {
+            libc::dup2(plan.memory, CHANNEL_FD); // The copy stays open on exec.
+        }
         libc::sigprocmask(libc::SIG_SETMASK, &raw const plan.mask, std::ptr::null_mut());
         libc::execve(plan.program.as_ptr(), plan.argv.as_ptr(), plan.envp.as_ptr());
         plan.error = *libc::__errno_location();

@@ -380,6 +380,25 @@ fn addresses_repeat_unless_randomised() {
 }
 
 #[test]
+fn addresses_do_not_depend_on_the_descriptors_of_the_simulator() {
+    let program = Program::new("", "MPI_Init(&argc, 0); MPI_Finalize();");
+    let stack = || {
+        let mut process = program.spawn();
+        loop {
+            match process.next() {
+                Demand::Call { args, .. } if args[0] != 0 => return args[0],
+                Demand::Exited(_) => panic!("it calls MPI_Init"),
+                _ => {}
+            }
+        }
+    };
+    let first = stack();
+    let files: Vec<_> = (0..200).map(|_| std::fs::File::open("/dev/null").unwrap()).collect();
+    assert_eq!(stack(), first);
+    drop(files);
+}
+
+#[test]
 fn what_cannot_be_started_is_said() {
     let program = Program::new("", "");
     let mut options = program.options();
