@@ -317,7 +317,11 @@ impl Rx {
         if stream.gather.is_empty() {
             stream.gather_addr = addr;
         }
-        stream.gather.extend(stream.buffer.drain(..count));
+        let (front, back) = stream.buffer.as_slices();
+        let of_front = count.min(front.len());
+        stream.gather.extend_from_slice(&front[..of_front]);
+        stream.gather.extend_from_slice(&back[..count - of_front]);
+        stream.buffer.drain(..count);
         stream.written = fabric.send_write(now, addr, count as u64, ports);
         self.deposit_free = ports.link().free_at(Direction::ToHost);
         self.buffered -= count as u64;
