@@ -10,8 +10,8 @@ pub trait Words {
     fn write_word(&mut self, addr: u64, word: u32) -> Result<(), &'static str>;
 }
 
-/// The part of an access that falls into one word: the word's address, the first byte in the word, the range in
-/// the access's data.
+/// The part of an access that falls into one word: the word's address, the first byte in the word,
+/// the range in the access's data.
 fn parts(addr: u64, len: usize) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
     let mut done = 0;
     std::iter::from_fn(move || {
@@ -38,8 +38,8 @@ pub fn read_words(words: &mut impl Words, addr: u64, buf: &mut [u8]) -> Result<(
     Ok(())
 }
 
-/// Writes any number of bytes at any address: every word touched is written once, in ascending order; bytes of a
-/// word that the access leaves out keep what reading the register gives.
+/// Writes any number of bytes at any address: every word touched is written once, in ascending
+/// order; bytes of a word that the access leaves out keep what reading the register gives.
 pub fn write_words(words: &mut impl Words, addr: u64, data: &[u8]) -> Result<(), BusError> {
     let len = data.len();
     for (at, byte, range) in parts(addr, len) {

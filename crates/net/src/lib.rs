@@ -1,8 +1,8 @@
 //! Links, routers and topologies.
 //!
-//! A [`Router`] is passive: the bench calls it with the time and a [`Ports`] through which it acts. The router of
-//! a node lives in the node's logical process; a packet that crosses a link arrives at least
-//! [`Params::lookahead`] later, which is what lets logical processes run in windows.
+//! A [`Router`] is passive: the bench calls it with the time and a [`Ports`] through which it acts.
+//! The router of a node lives in the node's logical process; a packet that crosses a link arrives
+//! at least [`Params::lookahead`] later, which is what lets logical processes run in windows.
 //!
 //! ```text
 //!            inject            +--------+   link_latency
@@ -12,8 +12,8 @@
 //!   a flit takes Params::port_flit
 //! ```
 //!
-//! Times are those of virtual cut-through: a packet's head is routed, waits for its output, and moves on while
-//! the tail follows. A packet alone in the network leaves the destination's router
+//! Times are those of virtual cut-through: a packet's head is routed, waits for its output, and
+//! moves on while the tail follows. A packet alone in the network leaves the destination's router
 //! `route + hops * (link_latency + route) + flits * flit` after its head was injected.
 
 mod router;
@@ -30,7 +30,8 @@ use des::{Duration, Time};
 pub struct Params {
     /// From a packet's head at an input to its head at the output that it needs.
     pub route: Duration,
-    /// From a head at an output to the head at the neighbour's input: output stage, wire, input stage.
+    /// From a head at an output to the head at the neighbour's input: output stage, wire, input
+    /// stage.
     pub link_latency: Duration,
     /// A flit on a link, protocol overhead included.
     pub flit: Duration,
@@ -53,7 +54,8 @@ impl Params {
 pub trait Ports {
     /// Calls [`Router::handle`] with `event` at `at`.
     fn schedule(&mut self, at: Time, event: Event);
-    /// Calls [`Router::arrive`] of node `neighbour` at `at`, when the packet's head stands at its input.
+    /// Calls [`Router::arrive`] of node `neighbour` at `at`, when the packet's head stands at its
+    /// input.
     fn send(&mut self, at: Time, neighbour: u32, packet: Packet);
     /// Gives a packet, whole, to this node's NIC.
     fn eject(&mut self, now: Time, packet: Packet);

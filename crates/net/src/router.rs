@@ -1,12 +1,12 @@
 //! One node's router.
 //!
-//! Trace vocabulary (events): Grant gives an output to the next input that waits for it; Eject: a packet's tail
-//! has left to the NIC.
+//! Trace vocabulary (events): Grant gives an output to the next input that waits for it; Eject: a
+//! packet's tail has left to the NIC.
 //!
-//! A packet that finds its output free passes at once; others wait in a queue an input, and an output serves the
-//! inputs in turn, a packet each. An output is granted [`Params::route`] ahead, while the packet is on its way
-//! through the router, so that it is never idle when somebody waits. Queues are not bounded yet: there is no
-//! back-pressure.
+//! A packet that finds its output free passes at once; others wait in a queue an input, and an
+//! output serves the inputs in turn, a packet each. An output is granted [`Params::route`] ahead,
+//! while the packet is on its way through the router, so that it is never idle when somebody waits.
+//! Queues are not bounded yet: there is no back-pressure.
 
 use crate::topology::{Link, Topology, LINKS};
 use crate::{Params, Ports};
@@ -92,7 +92,8 @@ impl Output {
         self.waiting -= 1;
         next.expect("a granted output has somebody waiting")
     }
-    /// Gives the output to a packet whose head can be there at `ready`; returns when head and tail leave.
+    /// Gives the output to a packet whose head can be there at `ready`; returns when head and tail
+    /// leave.
     fn take(&mut self, ready: Time, passing: &Passing, flit: Duration) -> (Time, Time) {
         let flits = u64::from(passing.packet.flits());
         let start = ready.max(self.free);
@@ -142,9 +143,9 @@ impl Router {
     pub fn lookahead(&self) -> Duration {
         self.params.lookahead()
     }
-    /// Takes a packet from the NIC, whose head stands at the input at `now`. Returns when the port can take the
-    /// next one, or `Time::NEVER` if that is not known yet; then [`Ports::injection_free`] will tell. Without
-    /// back-pressure it is always known.
+    /// Takes a packet from the NIC, whose head stands at the input at `now`. Returns when the port
+    /// can take the next one, or `Time::NEVER` if that is not known yet; then
+    /// [`Ports::injection_free`] will tell. Without back-pressure it is always known.
     pub fn inject(&mut self, now: Time, packet: Packet, ports: &mut impl Ports) -> Time {
         self.injected += 1;
         let through = now + self.params.port_flit * u64::from(packet.flits());

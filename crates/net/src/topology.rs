@@ -67,7 +67,7 @@ impl Topology {
             Some(1..=NODES_MAX) => Ok(Topology { dims, torus }),
             Some(0) => Err(TopologyError("a topology needs at least one node a dimension".into())),
             _ => Err(TopologyError(format!(
-                "a topology of {}x{}x{} has more nodes than the {NODES_MAX} that a node id can name",
+                "a topology of {}x{}x{} has more than the {NODES_MAX} nodes that an id can name",
                 dims[0], dims[1], dims[2]
             ))),
         }
@@ -103,7 +103,8 @@ impl Topology {
         };
         Some(self.node_at(at))
     }
-    /// Steps and direction in one dimension; a torus takes the shorter way, and upwards if both are equal.
+    /// Steps and direction in one dimension; a torus takes the shorter way, and upwards if both are
+    /// equal.
     fn steps(&self, dimension: usize, from: u32, to: u32) -> (u32, bool) {
         if !self.torus {
             return (from.abs_diff(to), to > from);
@@ -122,7 +123,8 @@ impl Topology {
         let (_, up) = self.steps(dimension, from[dimension], to[dimension]);
         Some(Link { dimension, up })
     }
-    /// The link by which a packet comes to `to` on its dimension-ordered way; `None` where it started.
+    /// The link by which a packet comes to `to` on its dimension-ordered way; `None` where it
+    /// started.
     pub fn last_link(&self, from: [u32; 3], to: [u32; 3]) -> Option<Link> {
         let dimension = (0..3).rfind(|&d| from[d] != to[d])?;
         let (_, up) = self.steps(dimension, from[dimension], to[dimension]);

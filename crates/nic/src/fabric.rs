@@ -1,4 +1,5 @@
-//! What the parts of the chip share: local memory, the local bus, the way to the host, the counters.
+//! What the parts of the chip share: local memory, the local bus, the way to the host, the
+//! counters.
 
 use crate::plb::Plb;
 use crate::windows::PostedWrites;
@@ -35,8 +36,8 @@ impl Fabric {
         let bytes = self.params.ht_request_bytes;
         ports.link().send(now, Direction::ToHost, bytes) + self.params.host_memory_read
     }
-    /// Sends a posted write of `len` bytes to `addr`, a packet for each line that it touches; returns when the
-    /// last arrives.
+    /// Sends a posted write of `len` bytes to `addr`, a packet for each line that it touches;
+    /// returns when the last arrives.
     pub(crate) fn send_write(
         &self,
         now: Time,
@@ -61,7 +62,8 @@ pub(crate) fn command_fault(place: u64, why: &'static str) -> BusError {
     BusError { addr: place, len: abi::seastar::DmaCommand::SIZE, write: true, why }
 }
 
-/// Joins the halves of a command's host address; `None` if it has more than the 40 bits of a host address.
+/// Joins the halves of a command's host address; `None` if it has more than the 40 bits of a host
+/// address.
 pub(crate) fn host_address(hi: u16, lo: u32) -> Option<u64> {
     const HOST_ADDRESS_BITS: u32 = 40;
     let addr = u64::from(hi) << 32 | u64::from(lo);

@@ -47,7 +47,8 @@ impl CommandFifo {
     }
 }
 
-/// Completions and notifications from an engine, which writes entries and the tail; the firmware moves the head.
+/// Completions and notifications from an engine, which writes entries and the tail; the firmware
+/// moves the head.
 #[derive(Clone, Debug)]
 pub(crate) struct DoneFifo {
     words: Box<[u32; DONE_FIFO_DEPTH as usize]>,

@@ -1,7 +1,9 @@
-//! The SeaStar network interface: SRAM, local bus, mailboxes, DMA engines, demultiplexing, interrupt line.
+//! The SeaStar network interface: SRAM, local bus, mailboxes, DMA engines, demultiplexing,
+//! interrupt line.
 //!
-//! A passive device: the bench calls a [`SeaStar`] with the time and a [`Ports`] through which it acts. It is an
-//! own chip apart from any bus, host, processor or network. Layouts and addresses are `abi::seastar`.
+//! A passive device: the bench calls a [`SeaStar`] with the time and a [`Ports`] through which it
+//! acts. It is an own chip apart from any bus, host, processor or network. Layouts and addresses
+//! are `abi::seastar`.
 //!
 //! ```text
 //!                     +--------------------- local bus (plb) ---------------------+
@@ -66,8 +68,9 @@ pub trait Ports {
     fn host_write(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError>;
     /// The link to the host.
     fn link(&mut self) -> &mut HyperTransport;
-    /// Gives a packet to the network, its head at `at`, which is now. Returns when the port can take the next
-    /// one; `Time::NEVER` if that is not known yet, then [`SeaStar::injection_free`] must be called.
+    /// Gives a packet to the network, its head at `at`, which is now. Returns when the port can
+    /// take the next one; `Time::NEVER` if that is not known yet, then [`SeaStar::injection_free`]
+    /// must be called.
     fn inject(&mut self, at: Time, packet: Packet) -> Time;
     /// The host's interrupt line: an interrupt message has arrived at the host.
     fn interrupt(&mut self, now: Time);

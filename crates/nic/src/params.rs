@@ -7,7 +7,8 @@ use des::Duration;
 pub struct Params {
     /// From a request on the local bus to its grant: arbitration and address phase.
     pub plb_request: Duration,
-    /// The local bus's bandwidth, reads and writes together; each way has its own data path of half of it.
+    /// The local bus's bandwidth, reads and writes together; each way has its own data path of half
+    /// of it.
     pub plb_bytes_per_second: u64,
     /// From the grant to the first beat of data from SRAM.
     pub sram_read: Duration,
@@ -17,8 +18,8 @@ pub struct Params {
     pub register_read: Duration,
     /// From the grant until a device register has taken a write.
     pub register_write: Duration,
-    /// From the grant until the HyperTransport interface has made a packet of an access to a host window, and
-    /// from a response to its data on the local bus.
+    /// From the grant until the HyperTransport interface has made a packet of an access to a host
+    /// window, and from a response to its data on the local bus.
     pub window_access: Duration,
     /// From a read request at the host to its data leaving host memory.
     pub host_memory_read: Duration,
@@ -34,7 +35,8 @@ pub struct Params {
     pub tx_start: Duration,
     /// From taking a transmit command to taking the next.
     pub tx_command: Duration,
-    /// Line buffers of the transmit engine: reads of at most 64 bytes under way and packets waiting to leave.
+    /// Line buffers of the transmit engine: reads of at most 64 bytes under way and packets waiting
+    /// to leave.
     pub tx_buffers: usize,
     /// Time that the transmit engine spends on a packet or on a piece of one.
     pub tx_packet: Duration,
@@ -42,7 +44,8 @@ pub struct Params {
     pub tx_complete: Duration,
     /// Time that the receive engine spends on finding a packet's stream and storing it.
     pub rx_packet: Duration,
-    /// From a header in SRAM, or from a finished message, until the firmware can see the notification.
+    /// From a header in SRAM, or from a finished message, until the firmware can see the
+    /// notification.
     pub rx_notify: Duration,
     /// From a receive command in an idle engine's FIFO until the engine has taken it.
     pub rx_start: Duration,

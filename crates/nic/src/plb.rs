@@ -1,6 +1,7 @@
 //! The processor local bus: who answers an address, and what a transaction costs.
 //!
-//! Reads and writes have data paths of their own, so that a read waits for reads and a write for writes.
+//! Reads and writes have data paths of their own, so that a read waits for reads and a write for
+//! writes.
 
 use crate::Params;
 use abi::seastar::{HOST_WINDOW_BASE, HOST_WINDOW_SIZE, SRAM_BASE, WINDOW_COUNT, WINDOW_SIZE};
@@ -60,20 +61,20 @@ impl Plb {
     fn beats(&self, len: usize) -> Duration {
         self.beat * (len as u64).div_ceil(BEAT).max(1)
     }
-    /// A read of `len` bytes, asked for at `now`, from a device that takes `access`. Returns when the first beat
-    /// is there.
+    /// A read of `len` bytes, asked for at `now`, from a device that takes `access`. Returns when
+    /// the first beat is there.
     pub(crate) fn read(&mut self, now: Time, len: usize, access: Duration) -> Time {
         let first = (now + self.request + access).max(self.read_free) + self.beat;
         self.read_free = first + (self.beats(len) - self.beat);
         first
     }
-    /// When data that come from afar at `back` are there. They do not book the data path: it would be booked too
-    /// early for reads that are asked for in between.
+    /// When data that come from afar at `back` are there. They do not book the data path: it would
+    /// be booked too early for reads that are asked for in between.
     pub(crate) fn response(&self, back: Time, access: Duration) -> Time {
         back + access + self.beat
     }
-    /// A write of `len` bytes, asked for at `now`, to a device that takes `access`. Returns when the device has
-    /// taken it.
+    /// A write of `len` bytes, asked for at `now`, to a device that takes `access`. Returns when
+    /// the device has taken it.
     pub(crate) fn write(&mut self, now: Time, len: usize, access: Duration) -> Time {
         let granted = (now + self.request).max(self.write_free);
         self.write_free = granted + self.beats(len);

@@ -1,5 +1,6 @@
-//! Device registers: which address is which register, and what reading and writing it does. Accesses of other
-//! widths than a word are the business of `bus::read_words` and `bus::write_words`.
+//! Device registers: which address is which register, and what reading and writing it does.
+//! Accesses of other widths than a word are the business of `bus::read_words` and
+//! `bus::write_words`.
 
 use crate::fabric::Fabric;
 use crate::rx::Rx;

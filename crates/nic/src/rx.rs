@@ -1,16 +1,16 @@
 //! The receive engine.
 //!
-//! Trace vocabulary (events): RxPacket: the oldest packet has been demultiplexed; RxAnnounce: a new message becomes
-//! visible; RxOverflow: so does a message without a stream; RxTake takes a command; RxDeposit: the way to the host
-//! is free; RxDone: a completion becomes visible.
+//! Trace vocabulary (events): RxPacket: the oldest packet has been demultiplexed; RxAnnounce: a new
+//! message becomes visible; RxOverflow: so does a message without a stream; RxTake takes a command;
+//! RxDeposit: the way to the host is free; RxDone: a completion becomes visible.
 //!
 //! ```text
 //!   packets -> CAM -> first: header slot in SRAM -> notification FIFO
-//!                  -> other: stream's buffer  ---(stream's commands)---> posted writes -> completion
+//!                  -> other: stream's buffer --(its commands)--> posted writes -> completion
 //!   command FIFO -> stream's commands
 //! ```
-//! Streams complete independently of one another. Those that wait for the way to the host take turns, a packet's
-//! worth each.
+//! Streams complete independently of one another. Those that wait for the way to the host take
+//! turns, a packet's worth each.
 
 use crate::fabric::{command_fault, host_address, Fabric};
 use crate::fifo::{CommandFifo, DoneFifo};
@@ -23,7 +23,8 @@ use bus::Direction;
 use des::Time;
 use std::collections::VecDeque;
 
-/// Payload is written to host memory, outside of simulated time, in pieces of at least this many bytes if it can.
+/// Payload is written to host memory, outside of simulated time, in pieces of at least this many
+/// bytes if it can.
 const GATHER: usize = 4096;
 
 /// The engine.
@@ -206,7 +207,8 @@ impl Rx {
             Err(why) => ports.fault(now, command_fault(self.commands.address(head), why)),
         }
     }
-    /// Gives the command at `entry` to its stream; returns the stream, and whether it is its first command.
+    /// Gives the command at `entry` to its stream; returns the stream, and whether it is its first
+    /// command.
     fn accept(&mut self, entry: u32) -> Result<Option<(u16, bool)>, &'static str> {
         let command = self.commands.command(entry);
         let discard = match command.op {

@@ -70,9 +70,11 @@ impl SeaStar {
             rx: Rx::new(),
         }
     }
-    /// The embedded processor reads `buf.len()` bytes at `addr`. Returns when the first beat is there.
+    /// The embedded processor reads `buf.len()` bytes at `addr`. Returns when the first beat is
+    /// there.
     ///
-    /// Host memory is read as it is now, with this processor's own writes that are still on their way.
+    /// Host memory is read as it is now, with this processor's own writes that are still on their
+    /// way.
     pub fn plb_read(
         &mut self,
         now: Time,
@@ -101,8 +103,8 @@ impl SeaStar {
             Target::Nothing => Err(BusError { addr, len, write: false, why: NOTHING }),
         }
     }
-    /// The embedded processor writes `data` at `addr`. Returns when the write frees its slot in the processor;
-    /// a write to host memory is posted, and frees it once it is on the link.
+    /// The embedded processor writes `data` at `addr`. Returns when the write frees its slot in the
+    /// processor; a write to host memory is posted, and frees it once it is on the link.
     pub fn plb_write(
         &mut self,
         now: Time,
@@ -135,7 +137,8 @@ impl SeaStar {
             Target::Nothing => Err(BusError { addr, len, write: true, why: NOTHING }),
         }
     }
-    /// A write of the host to its window arrives. Something that the chip cannot do goes to [`Ports::fault`].
+    /// A write of the host to its window arrives. Something that the chip cannot do goes to
+    /// [`Ports::fault`].
     pub fn mmio_write(&mut self, now: Time, addr: u32, data: &[u8], ports: &mut impl Ports) {
         self.fabric.counters.mmio_writes += 1;
         if let Err(error) = self.host_access_write(now, u64::from(addr), data, ports) {
@@ -176,7 +179,8 @@ impl SeaStar {
             Target::Nothing => Err(BusError { addr, len: buf.len(), write: false, why: NOTHING }),
         }
     }
-    /// The RAS system writes anything on the local bus; writing a register does what it does for the processor.
+    /// The RAS system writes anything on the local bus; writing a register does what it does for
+    /// the processor.
     pub fn ras_write(
         &mut self,
         now: Time,
@@ -221,8 +225,8 @@ impl SeaStar {
             Event::RxDone => rx.complete(now, ports),
         }
     }
-    /// A packet comes from the network, whole. The error is the packet itself, if the chip has no room for it;
-    /// the receive engine's memory is not bounded yet, so that does not happen.
+    /// A packet comes from the network, whole. The error is the packet itself, if the chip has no
+    /// room for it; the receive engine's memory is not bounded yet, so that does not happen.
     pub fn packet(
         &mut self,
         now: Time,
@@ -267,8 +271,8 @@ impl SeaStar {
         self.fabric.posted.overlay(phys, buf);
         Ok(())
     }
-    /// Time of a read of host memory by the processor. Its response does not queue for the link: it leaves in
-    /// the future, and booking the link for it now would hold up what is sent in between.
+    /// Time of a read of host memory by the processor. Its response does not queue for the link: it
+    /// leaves in the future, and booking the link for it now would hold up what is sent in between.
     fn host_round_trip(&mut self, now: Time, len: usize, ports: &mut impl Ports) -> Time {
         let fabric = &mut self.fabric;
         let params = &fabric.params;

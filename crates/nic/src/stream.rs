@@ -1,5 +1,5 @@
-//! Messages in flight at the receive engine: the content-addressable memory that finds a packet's stream, and
-//! what each stream holds.
+//! Messages in flight at the receive engine: the content-addressable memory that finds a packet's
+//! stream, and what each stream holds.
 
 use crate::crc::Crc;
 use abi::packet::Packet;
@@ -84,8 +84,8 @@ pub(crate) enum Found {
 #[derive(Clone, Debug)]
 pub(crate) struct Cam {
     streams: Vec<Stream>,
-    /// Free streams. First in, first out: a stream and its header slot rest as long as possible before they are
-    /// used again.
+    /// Free streams. First in, first out: a stream and its header slot rest as long as possible
+    /// before they are used again.
     free: VecDeque<u16>,
     /// Messages of which packets are still expected. Short: at most one a source.
     arriving: Vec<(u32, Found)>,
@@ -115,8 +115,8 @@ impl Cam {
     pub(crate) fn in_use(&self) -> usize {
         self.streams.len() - self.free.len()
     }
-    /// Allocates a stream to the message of a first packet; `None` if there is none, and then the message's
-    /// other packets find [`Found::Dropped`].
+    /// Allocates a stream to the message of a first packet; `None` if there is none, and then the
+    /// message's other packets find [`Found::Dropped`].
     pub(crate) fn allocate(&mut self, packet: &Packet, id: MessageId) -> Option<u16> {
         let index = self.free.pop_front();
         if let Some(index) = index {

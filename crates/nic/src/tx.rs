@@ -1,14 +1,16 @@
 //! The transmit engine.
 //!
-//! Trace vocabulary (events): TxTake takes a command; TxAnswer: the oldest read's data leave host memory; TxData:
-//! they have passed the packetiser; TxPort: the port to the network is free; TxDone: a completion becomes visible.
+//! Trace vocabulary (events): TxTake takes a command; TxAnswer: the oldest read's data leave host
+//! memory; TxData: they have passed the packetiser; TxPort: the port to the network is free;
+//! TxDone: a completion becomes visible.
 //!
 //! ```text
-//!   command FIFO -> take -> reads of host lines (asked) -> answers on the link (coming) -> packetiser, CRC
-//!                                                       -> staged packets -> port -> completion FIFO
+//!   command FIFO -> take -> reads of host lines (asked) -> answers on the link (coming)
+//!                -> packetiser, CRC -> staged packets -> port -> completion FIFO
 //! ```
-//! All stages work at once: while packets leave, lines of the same and of later commands are read. A message's
-//! header is its first packet; the payload of all its commands is one string of bytes, cut into full packets.
+//! All stages work at once: while packets leave, lines of the same and of later commands are read.
+//! A message's header is its first packet; the payload of all its commands is one string of bytes,
+//! cut into full packets.
 
 use crate::crc::Crc;
 use crate::fabric::{command_fault, host_address, Fabric, LINE};
@@ -298,8 +300,8 @@ impl Tx {
         }
         result
     }
-    /// Takes the next `len` bytes into packets. A packet that is full at the end of a command waits until it is
-    /// known whether the message ends with it.
+    /// Takes the next `len` bytes into packets. A packet that is full at the end of a command waits
+    /// until it is known whether the message ends with it.
     fn absorb(&mut self, mut len: usize, ends: bool) {
         let newest = *self.taken.front().expect("bytes belong to a command");
         if newest.header && self.packet.size == 0 {
@@ -334,7 +336,8 @@ impl Tx {
         self.poisoned |= command.error;
         let first = if command.header { flag::FIRST } else { 0 };
         if command.last {
-            // A message that could not be read whole leaves with a wrong CRC, so that nobody takes it for good.
+            // A message that could not be read whole leaves with a wrong CRC, so that nobody takes
+            // it for good.
             let error = if self.poisoned { done::ERROR } else { 0 };
             self.packet.crc = self.crc.finish() ^ if self.poisoned { u32::MAX } else { 0 };
             let word = done::COMPLETE | u32::from(command.tag) | error;

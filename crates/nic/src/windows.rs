@@ -1,4 +1,5 @@
-//! The HyperTransport interface: windows into host memory, and everything that travels to the host in order.
+//! The HyperTransport interface: windows into host memory, and everything that travels to the host
+//! in order.
 
 use crate::{Counters, Event, Ports};
 use abi::seastar::{HTB_VALID, WINDOW_COUNT};
@@ -49,7 +50,8 @@ pub(crate) struct PostedWrites {
 
 impl PostedWrites {
     fn push(&mut self, arrival: Time, posted: Posted, ports: &mut impl Ports) {
-        // What was gathered for longer arrives, as one, with its last byte; nothing overtakes anything.
+        // What was gathered for longer arrives, as one, with its last byte; nothing overtakes
+        // anything.
         self.last = self.last.max(arrival);
         self.queue.push_back(posted);
         ports.schedule(self.last, Event::HostWrite);
@@ -100,7 +102,8 @@ impl PostedWrites {
             ports.fault(now, error);
         }
     }
-    /// Puts what is on its way over bytes read from host memory: a read does not pass earlier writes.
+    /// Puts what is on its way over bytes read from host memory: a read does not pass earlier
+    /// writes.
     pub(crate) fn overlay(&self, addr: u64, buf: &mut [u8]) {
         for posted in &self.queue {
             let (at, data) = match posted {

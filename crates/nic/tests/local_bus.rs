@@ -10,7 +10,8 @@ use des::{Duration, Time};
 fn registers_answer_every_width_and_gathered_stores() {
     let mut bench = Bench::new(1);
     let entry = TX_FIFO + 16 * 5;
-    // A command written as the compiler likes: byte, half word, word, and two words gathered into one store.
+    // A command written as the compiler likes: byte, half word, word, and two words gathered into
+    // one store.
     bench.try_write(0, entry, &[dma_op::PAYLOAD]).unwrap();
     bench.try_write(0, entry + 1, &[dma_flag::LAST]).unwrap();
     bench.try_write(0, entry + 2, &0x1234_u16.to_le_bytes()).unwrap();

@@ -199,7 +199,8 @@ fn a_deposit_that_nothing_answers_is_a_fault() {
 fn the_cam_overflows_into_a_notification_and_recovers() {
     let sources = CAM_ENTRIES as usize + 2;
     let mut bench = Bench::new(1);
-    // Messages from many nodes, made by hand: a NIC a source would be 256 times 8 MB of host memory.
+    // Messages from many nodes, made by hand: a NIC a source would be 256 times 8 MB of host
+    // memory.
     let inject = |bench: &mut Bench, source: usize| {
         let mut header = [0; 64];
         PortalsHeader { source_nid: source as u16, ..Default::default() }.emit(&mut header);
@@ -377,7 +378,8 @@ fn cut(lens: &[u32], total: u32) -> Vec<u32> {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
-    /// A message of any segments arrives whole in buffers of any other segments, some of them discarded.
+    /// A message of any segments arrives whole in buffers of any other segments, some of them
+    /// discarded.
     #[test]
     fn segments_and_discards_at_random(
         total in 0_u32..3000,

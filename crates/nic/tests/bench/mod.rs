@@ -1,5 +1,5 @@
-//! A small test bench: SeaStars with a flat host memory each, joined by wires without routers, and a driver that
-//! plays the firmware with loads and stores on the local bus.
+//! A small test bench: SeaStars with a flat host memory each, joined by wires without routers, and
+//! a driver that plays the firmware with loads and stores on the local bus.
 #![allow(dead_code, reason = "every test file uses another part")]
 
 use abi::packet::Packet;
