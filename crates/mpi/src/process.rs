@@ -148,10 +148,9 @@ impl Process {
         let eq = self.ni.eq_alloc(self.params.events);
         let eq = self.must(eq, "PtlEQAlloc");
         self.add_queue(eq);
-        for index in 0..self.params.unexpected_blocks {
-            let va = self.allocate(self.params.unexpected_block_size);
-            self.unexpected.blocks.push(Block { va, messages: 0, unlinked: false });
-            self.attach_block(index);
+        for _ in 0..self.params.unexpected_blocks {
+            let block = self.add_block();
+            self.attach_block(block);
         }
         for index in 0..self.params.copy_buffers {
             let va = self.allocate(self.params.copy_limit);
@@ -176,6 +175,13 @@ impl Process {
     pub(crate) fn add_queue(&mut self, eq: EqHandle) {
         self.queues.push(Queue { eq, reserved: 0 });
         self.poll_set.push(eq);
+    }
+
+    /// A new block for unexpected messages.
+    pub(crate) fn add_block(&mut self) -> u32 {
+        let va = self.allocate(self.params.unexpected_block_size);
+        self.unexpected.blocks.push(Block { va, messages: 0, full: false, unlinked: false });
+        self.unexpected.blocks.len() as u32 - 1
     }
 
     /// Puts a block for unexpected messages behind all others.

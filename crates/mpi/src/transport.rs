@@ -20,7 +20,7 @@ use crate::unexpected::Message;
 use des::Duration;
 use portals::{
     option, AckRequest, Criteria, Error as PortalsError, Event, EventKind, Md, MdHandle, NiFail,
-    Position, ProcessId, Region, Target, Unlink,
+    Position, ProcessId, Region, StatusRegister, Target, Unlink,
 };
 
 /// Portal of all messages.
@@ -385,6 +385,7 @@ impl Process {
         match (event.kind, owner) {
             (EventKind::PutStart, Owner::Block(block)) => {
                 self.unexpected.started(Some(block), event);
+                self.watch_room(block, event.offset + event.rlength);
             }
             (EventKind::PutStart, Owner::Announcements) => self.unexpected.started(None, event),
             (EventKind::PutEnd, Owner::Block(_) | Owner::Announcements) => {
@@ -404,6 +405,31 @@ impl Process {
             (EventKind::SendEnd | EventKind::GetEnd, Owner::Request(id)) => self.complete(id),
             (EventKind::Unlink, _) => {}
             (kind, owner) => unreachable!("no {kind:?} event was asked for {owner:?}"),
+        }
+    }
+
+    /// A block is filled up to `end`. Beside the one that fills there must be another, or messages could arrive
+    /// between the last that fits and this library's hearing of it.
+    fn watch_room(&mut self, block: u32, end: u64) {
+        if end + self.params.eager_limit <= self.params.unexpected_block_size {
+            return;
+        }
+        self.unexpected.blocks[block as usize].full = true;
+        if self.unexpected.blocks.iter().filter(|block| !block.full).count() > 1 {
+            return;
+        }
+        let another = self.add_block();
+        self.attach_block(another);
+        // While the program was busy elsewhere and the last block was full, messages may have gone astray.
+        let lost = self.ni.ni_status(StatusRegister::DropCount);
+        if lost > 0 {
+            let (rank, blocks) = (self.world.rank, self.params.unexpected_blocks);
+            let size = self.params.unexpected_block_size;
+            self.cpu.fault(format!(
+                "rank {rank}: {lost} messages were lost because unexpected messages had filled \
+                 all {blocks} blocks of {size} bytes (mpi.unexpected_blocks, \
+                 mpi.unexpected_block_size)"
+            ));
         }
     }
 

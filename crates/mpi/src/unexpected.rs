@@ -4,7 +4,8 @@
 //! A block's offset is managed at the target, so messages lie in it one behind the other. When less than the
 //! eager limit is left, Portals unlinks it; once the last message in it was consumed it is attached again, behind
 //! the others. The list is kept in the order of the START events, which is the order of matching; a message may
-//! be claimed by a receive before its bytes are complete.
+//! be claimed by a receive before its bytes are complete. While the process is in the library, it adds
+//! blocks rather than let the last one fill up.
 
 use crate::matching::Pattern;
 use crate::request::RequestId;
@@ -35,6 +36,8 @@ pub(crate) struct Block {
     pub va: u64,
     /// Messages in it that were not consumed.
     pub messages: u32,
+    /// It takes no more messages.
+    pub full: bool,
     /// Portals has unlinked it because it was full.
     pub unlinked: bool,
 }
@@ -114,6 +117,7 @@ impl Unexpected {
         let empty = block.unlinked && block.messages == 0;
         if empty {
             block.unlinked = false;
+            block.full = false;
         }
         empty
     }
