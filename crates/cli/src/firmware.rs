@@ -8,6 +8,7 @@ use crate::terminal::{self, Terminal};
 use machine::firmware_image::{variant, FirmwareImage};
 use machine::parameters::Parameters;
 use std::fs::File;
+use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -69,8 +70,13 @@ fn options_text(options: &[(&str, &str)]) -> String {
 
 /// Runs the firmware's Makefile for one variant. Its messages are shown only if it fails.
 fn build(sources: &Path, built: &Path, options: &[(&str, &str)]) -> Result<(), Mistake> {
-    std::fs::create_dir_all(built).map_err(|why| Mistake::with_file("make", built, why))?;
-    let _lock = locked(built)?;
+    let _lock = match locked(built) {
+        Ok(lock) => lock,
+        // Somebody else's copy, or one that is read only: it is as it is.
+        Err(why) if why.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+        Err(why) if why.kind() == io::ErrorKind::ReadOnlyFilesystem => return Ok(()),
+        Err(why) => return Err(Mistake::with_file("write in", built, why)),
+    };
     let mut command = Command::new("make");
     command.args(["-s", "--no-print-directory", "-C"]).arg(sources).arg("image");
     command.arg(format!("BUILD={}", built.display()));
@@ -92,12 +98,12 @@ fn build(sources: &Path, built: &Path, options: &[(&str, &str)]) -> Result<(), M
 }
 
 /// Holds other commands back that would build in the same folder at the same time, until dropped.
-fn locked(built: &Path) -> Result<File, Mistake> {
-    let path = built.join(".lock");
-    let file = File::create(&path).map_err(|why| Mistake::with_file("write", &path, why))?;
+fn locked(built: &Path) -> io::Result<File> {
+    std::fs::create_dir_all(built)?;
+    let file = File::create(built.join(".lock"))?;
     // SAFETY: flock takes a descriptor that is open and touches no memory.
     match unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } {
         0 => Ok(file),
-        _ => Err(Mistake::with_file("lock", &path, std::io::Error::last_os_error())),
+        _ => Err(io::Error::last_os_error()),
     }
 }

@@ -8,6 +8,7 @@ use crate::{firmware, interrupt, machines, program, summary, terminal};
 use machine::parameters::Parameters;
 use machine::report::Report;
 use machine::{Options, Outcome};
+use serde_json::{json, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -64,7 +65,7 @@ pub fn execute(root: &Root, options: &RunOptions) -> Result<Run, Mistake> {
 /// Writes the JSON that was asked for, says what went wrong, and gives the exit status.
 pub fn finish(options: &RunOptions, report: &Report) -> Result<u8, Mistake> {
     if let Some(file) = &options.json {
-        write_json(file, report)?;
+        write_json(file, options, report)?;
     }
     for sentence in &report.exit.sentences {
         eprintln!("sunstar: {sentence}");
@@ -81,9 +82,20 @@ fn check_writable(file: &Path) -> Result<(), Mistake> {
     opened.map(drop).map_err(|why| Mistake::with_file("write", file, why))
 }
 
-fn write_json(file: &Path, report: &Report) -> Result<(), Mistake> {
-    let mut text = serde_json::to_string_pretty(report).expect("a report has only strings as keys");
-    text.push('\n');
+/// The report behind what it takes to run this again. The keys are those of docs/reference/run-json.md.
+fn write_json(file: &Path, options: &RunOptions, report: &Report) -> Result<(), Mistake> {
+    let stamp = json!({
+        "sunstar": env!("CARGO_PKG_VERSION"),
+        "program": options.program().to_string_lossy(),
+        "arguments": options.arguments().iter().map(|a| a.to_string_lossy()).collect::<Vec<_>>(),
+        "threads": options.threads,
+    });
+    let report = serde_json::to_value(report).expect("a report has only strings as keys");
+    let (Value::Object(mut all), Value::Object(rest)) = (stamp, report) else {
+        unreachable!("both are objects");
+    };
+    all.extend(rest);
+    let text = format!("{:#}\n", Value::Object(all));
     if file.as_os_str() == "-" {
         terminal::print(&text);
         return Ok(());

@@ -1,0 +1,95 @@
+//! `--json`: the keys that a run writes are those that docs/reference/run-json.md documents.
+
+use crate::runner::{root, run, sunstar};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Paths of all values: `nodes[].counters.tx.messages`.
+fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(members) => {
+            for (key, member) in members {
+                let dot = if path.is_empty() { "" } else { "." };
+                paths(member, &format!("{path}{dot}{key}"), found);
+            }
+        }
+        Value::Array(items) => {
+            found.insert(format!("{path}[]"));
+            items.iter().for_each(|item| paths(item, &format!("{path}[]"), found));
+        }
+        _ => {
+            found.insert(path.to_owned());
+        }
+    }
+}
+
+/// Paths in the first column of the page's tables; `*` at the end of one stands for any key.
+fn documented() -> Vec<String> {
+    let page = std::fs::read_to_string(root().join("docs/reference/run-json.md")).unwrap();
+    let cell = |line: &str| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned());
+    page.lines().filter_map(cell).collect()
+}
+
+fn matches(documented: &str, path: &str) -> bool {
+    match documented.strip_suffix('*') {
+        Some(start) => path.len() > start.len() && path.starts_with(start),
+        None => documented == path,
+    }
+}
+
+#[test]
+fn every_key_is_documented_and_every_documented_key_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut found = BTreeSet::new();
+    // One run that ends well and one with overrides that does not.
+    for (line, code) in [
+        ("-n 2 examples/pingpong.c 8", 0),
+        ("-n 2 --set firmware.inline=off tests/cli/wrong.c deadlock", 1),
+    ] {
+        let file = folder.path().join("run.json");
+        let ended = run(&format!("--json {} {line}", file.display()));
+        assert_eq!(ended.code, code, "{ended:#?}");
+        let value: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        assert_eq!(value["exit"]["code"], code);
+        paths(&value, "", &mut found);
+    }
+    let documented = documented();
+    let missing: Vec<&String> =
+        found.iter().filter(|path| !documented.iter().any(|d| matches(d, path))).collect();
+    assert!(missing.is_empty(), "not in docs/reference/run-json.md: {missing:#?}");
+    let stale: Vec<&String> =
+        documented.iter().filter(|d| !found.iter().any(|path| matches(d, path))).collect();
+    assert!(stale.is_empty(), "documented, but in no output: {stale:#?}");
+}
+
+#[test]
+fn numbers_of_a_run_fit_together() {
+    let output = sunstar(["run", "-n", "2", "--quiet", "--json", "-", "examples/pingpong.c", "0"]);
+    let at = output.went_well().stdout.find("\n{").expect("a JSON object after the table");
+    let value: Value = serde_json::from_str(&output.stdout[at..]).unwrap();
+
+    let breakdown = &value["breakdown"];
+    let segments = breakdown["segments"].as_array().unwrap();
+    let sum: f64 = segments.iter().map(|segment| segment["ns"].as_f64().unwrap()).sum();
+    let total = breakdown["total_ns"].as_f64().unwrap();
+    assert!(total > 0.0 && (sum - total).abs() < 0.01, "{sum} is not {total}");
+    assert!(segments.iter().all(|segment| segment["ns"].as_f64().unwrap() >= 0.0), "{breakdown}");
+    assert_eq!(breakdown["bytes"], 0);
+
+    // The program's own clock and our breakdown tell of the same message.
+    let latency: f64 = {
+        let row = output.stdout.lines().find(|line| line.trim_start().starts_with("0 ")).unwrap();
+        row.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    assert!((latency * 1e3 - total).abs() < 0.2 * total, "{latency} us and {total} ns");
+
+    let nodes = value["nodes"].as_array().unwrap();
+    let sum_of = |name: &str| -> u64 {
+        nodes.iter().map(|node| node["counters"][name].as_u64().unwrap()).sum()
+    };
+    assert_eq!(sum_of("tx.messages"), sum_of("rx.messages"));
+    assert_eq!(sum_of("tx.packets"), sum_of("rx.packets"));
+    assert_eq!(sum_of("rx.crc_errors") + sum_of("tx.errors") + sum_of("rx.cam_overflows"), 0);
+    assert!(value["firmware"]["instructions_per_message"].as_f64().unwrap() > 10.0);
+    assert!(value["simulated_ns"].as_f64().unwrap() > total);
+}

@@ -1,0 +1,154 @@
+//! Users' mistakes: each is one clear sentence and exit status 2, and nothing is run.
+
+use crate::runner::{root, run, sunstar, Ended};
+use std::path::Path;
+
+#[test]
+fn programs_that_are_none() {
+    run("-n 2 nosuch.c").said(2, &["there is no program nosuch.c"]);
+    run("examples").said(2, &["examples is a folder"]);
+    run("README.md").said(2, &["README.md", "not"]);
+    run("/bin/true").said(2, &["/bin/true is not an MPI program", "sunstar cc"]);
+}
+
+#[test]
+fn a_source_that_does_not_compile() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("broken.c");
+    std::fs::write(&source, "int main(void) { return nosuch; }\n").unwrap();
+    let ended = sunstar(["run".as_ref(), source.as_os_str()]);
+    ended.said(2, &["broken.c does not compile"]);
+    assert!(ended.stderr.contains("nosuch"), "the compiler's own words are missing: {ended:?}");
+
+    std::fs::write(&source, "int main(void) { return nosuch(); }\nint nosuch(void);\n").unwrap();
+    sunstar(["run".as_ref(), source.as_os_str()]).said(2, &["broken.c does not compile"]);
+}
+
+#[test]
+fn command_lines_that_make_no_sense() {
+    for line in ["", "-n 0 x", "-n -3 x", "-n two x", "--threads 0 x", "--seed x x", "--nosuch x"] {
+        let ended = run(line);
+        assert!(ended.code == 2 && ended.stderr.starts_with("error: "), "{line}: {ended:?}");
+    }
+    let ended = sunstar(["nosuch"]);
+    assert!(ended.code == 2 && ended.stderr.contains("nosuch"), "{ended:?}");
+}
+
+#[test]
+fn overrides_that_are_wrong() {
+    let set =
+        |assignment: &str| sunstar(["run", "-n", "2", "--set", assignment, "examples/hello.c"]);
+    set("host.nosuch=1").said(2, &["host.nosuch", "there is no parameter"]);
+    set("host.kernel_entri=1us").said(2, &["did you mean host.kernel_entry"]);
+    set("host.kernel_entry=5 B").said(2, &["host.kernel_entry", "ns"]);
+    set("host.kernel_entry=5").said(2, &["host.kernel_entry", "ns"]);
+    set("host.kernel_entry=fast").said(2, &["host.kernel_entry", "fast"]);
+    set("host.kernel_entry=-5ns").said(2, &["host.kernel_entry"]);
+    set("host.kernel_entry=5 s").said(2, &["host.kernel_entry"]);
+    set("host.kernel_entry=5 ms").said(2, &["host.kernel_entry", "allowed is 0 ns to 1 ms"]);
+    set("firmware.inline=perhaps").said(2, &["firmware.inline", "on or off"]);
+    set("firmware.cache=big").said(2, &["firmware.cache"]);
+    set("firmware.inline").said(2, &["KEY=VALUE"]);
+}
+
+/// Runs on a copy of machine redstorm with one text replaced.
+fn with_machine(from: &str, to: &str) -> Ended {
+    let text = std::fs::read_to_string(root().join("machines/redstorm.toml")).unwrap();
+    assert!(text.contains(from), "{from} is not in redstorm.toml");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.toml");
+    std::fs::write(&file, text.replacen(from, to, 1)).unwrap();
+    on_machine(&file)
+}
+
+fn on_machine(file: &Path) -> Ended {
+    let words = ["run".as_ref(), "--quiet".as_ref(), "--machine".as_ref(), file.as_os_str()];
+    sunstar(words.into_iter().chain(["examples/hello.c".as_ref()]))
+}
+
+#[test]
+fn machine_files_that_are_wrong() {
+    with_machine("[host.kernel_entry]", "[host.kernel_entry]").went_well();
+    let mistake = with_machine("[host.kernel_entry]", "[host.kernel_enter]");
+    mistake.said(2, &["mine.toml:", "host.kernel_enter", "did you mean host.kernel_entry"]);
+    with_machine("[host.kernel_entry]\nvalue = ", "[host.kernel_entry]\nvalu = ")
+        .said(2, &["mine.toml:", "host.kernel_entry"]);
+    with_machine("[host.kernel_entry]\nvalue = \"", "[host.kernel_entry]\nvalue = \"7 B")
+        .said(2, &["mine.toml:", "host.kernel_entry"]);
+    with_machine("[host.kernel_entry]\nvalue = \"", "[host.kernel_entry]\nvalue = \"9000 ms")
+        .said(2, &["mine.toml:", "host.kernel_entry"]);
+    with_machine("[host.kernel_entry]\nvalue = ", "[host.kernel_entry]\nvalue = [1]\nold = ")
+        .said(2, &["mine.toml:", "host.kernel_entry"]);
+    with_machine("name = ", "name = = ").said(2, &["mine.toml:"]);
+    with_machine("nic = \"seastar\"", "nic = \"seahorse\"").said(2, &["seahorse", "seastar"]);
+}
+
+#[test]
+fn machines_that_are_not_there() {
+    sunstar(["run", "--machine", "nosuch", "examples/hello.c"])
+        .said(2, &["there is no machine nosuch", "redstorm"]);
+    on_machine(Path::new("nosuch/mine.toml")).said(2, &["nosuch/mine.toml"]);
+    sunstar(["machines", "nosuch"]).said(2, &["there is no machine nosuch"]);
+}
+
+#[test]
+fn files_that_cannot_be_written_are_found_out_before_the_run() {
+    let ended = sunstar(["run", "--json", "/nosuch/x.json", "examples/hello.c"]);
+    ended.said(2, &["cannot write /nosuch/x.json"]);
+    assert!(!ended.stdout.contains("hello"), "{ended:?}");
+}
+
+#[test]
+fn a_node_that_is_not_there() {
+    sunstar(["trace", "-n", "2", "--node", "900", "examples/hello.c"])
+        .said(2, &["--node 900", "nodes 0 to"]);
+}
+
+#[test]
+fn an_installation_without_its_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = crate::runner::command();
+    command.env("SUNSTAR_ROOT", folder.path()).args(["run", "examples/hello.c"]);
+    crate::runner::ended(&mut command).said(2, &["SUNSTAR_ROOT", "machines/"]);
+}
+
+/// A copy of what an installation holds, so that a test can damage it.
+fn installation(folder: &Path) -> bool {
+    ["machines", "include", "build/lib", "build/firmware"].iter().all(|part| {
+        let target = folder.join(part);
+        std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+        let copied = std::process::Command::new("cp")
+            .args(["-r".as_ref(), root().join(part).as_os_str(), target.as_os_str()])
+            .status();
+        copied.is_ok_and(|status| status.success())
+    })
+}
+
+/// Makes every file called `name` below `folder` `bytes` long, the new ones zero.
+fn lengthen(folder: &Path, name: &str, bytes: u64) {
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        if entry.file_type().unwrap().is_dir() {
+            lengthen(&entry.path(), name, bytes);
+        } else if entry.file_name() == name {
+            std::fs::OpenOptions::new()
+                .write(true)
+                .open(entry.path())
+                .unwrap()
+                .set_len(bytes)
+                .unwrap();
+        }
+    }
+}
+
+#[test]
+fn an_image_that_does_not_fit() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(installation(folder.path()));
+    lengthen(&folder.path().join("build/firmware"), "seastar.img", 512 << 10);
+    for words in [["fw", "--machine", "redstorm"], ["run", "--quiet", "examples/hello.c"]] {
+        let mut command = crate::runner::command();
+        command.env("SUNSTAR_ROOT", folder.path()).args(words);
+        crate::runner::ended(&mut command)
+            .said(2, &["firmware", "image of 524288 bytes does not fit"]);
+    }
+}

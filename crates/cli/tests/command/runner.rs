@@ -1,0 +1,102 @@
+//! Starting the command as a user would.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A command that takes longer hangs. No run of these tests takes a tenth of it, however busy the machine.
+const HANGS_AFTER: Duration = Duration::from_secs(600);
+
+/// What a command printed and how it ended.
+#[derive(Debug)]
+pub struct Ended {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// The repository's root.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
+}
+
+/// The command, not yet started; it runs in the repository's root.
+pub fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sunstar"));
+    // The executable may stand in a target folder outside of the repository.
+    command.current_dir(root()).env("SUNSTAR_ROOT", root()).stdin(Stdio::null());
+    command
+}
+
+/// Runs the command to its end.
+pub fn sunstar<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Ended {
+    let mut command = command();
+    command.args(arguments);
+    ended(&mut command)
+}
+
+/// `sunstar run` with the words of `line`, split at blanks.
+pub fn run(line: &str) -> Ended {
+    sunstar(["run"].into_iter().chain(line.split_whitespace()))
+}
+
+/// Runs any command to its end; fails if it hangs.
+pub fn ended(command: &mut Command) -> Ended {
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+    let id = child.id();
+    let (done, watched) = std::sync::mpsc::channel::<()>();
+    let watchdog = std::thread::spawn(move || {
+        let started = Instant::now();
+        let waited = watched.recv_timeout(HANGS_AFTER);
+        if waited == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            // SAFETY: kill touches no memory; the child has not been waited for.
+            unsafe { libc::kill(id as libc::pid_t, libc::SIGKILL) };
+            eprintln!("killed after {:?}", started.elapsed());
+        }
+    });
+    child.stdin.take();
+    let output = child.wait_with_output().expect("the command can be waited for");
+    drop(done);
+    watchdog.join().unwrap();
+    Ended::from(output)
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Ended {
+        use std::os::unix::process::ExitStatusExt;
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        let killed = output.status.signal().map(|signal| -signal);
+        Ended {
+            code: output.status.code().or(killed).expect("an exit status or a signal"),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+}
+
+impl Ended {
+    /// Fails unless the command ended with `code` and said each of `words` on standard error, in sentences that
+    /// begin with the command's name. A panic is never an answer.
+    #[track_caller]
+    pub fn said(&self, code: i32, words: &[&str]) -> &Ended {
+        assert!(!self.stderr.contains("panicked"), "{self:#?}");
+        assert_eq!(self.code, code, "{self:#?}");
+        let sentences: Vec<&str> =
+            self.stderr.lines().filter_map(|line| line.strip_prefix("sunstar: ")).collect();
+        assert!(!sentences.is_empty(), "nothing was said: {self:#?}");
+        let sentences = sentences.join("\n").to_lowercase();
+        for word in words {
+            assert!(sentences.contains(&word.to_lowercase()), "no '{word}' in {self:#?}");
+        }
+        self
+    }
+
+    /// Fails unless the command ended well and said nothing about it.
+    #[track_caller]
+    pub fn went_well(&self) -> &Ended {
+        assert!(self.code == 0 && self.stderr.is_empty(), "{self:#?}");
+        self
+    }
+}

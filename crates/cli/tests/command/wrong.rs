@@ -1,0 +1,123 @@
+//! Programs that do something wrong (tests/cli/wrong.c): how a run ends and what is said about it.
+
+use crate::runner::{command, run, Ended};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+
+/// Two ranks of one case of wrong.c.
+fn wrong(case: &str) -> Ended {
+    run(&format!("-n 2 tests/cli/wrong.c {case}"))
+}
+
+/// What is said however a run ends: the stamp and the totals.
+#[track_caller]
+fn has_summary(ended: &Ended) {
+    assert!(ended.stdout.contains("Simulated time"), "no summary: {ended:#?}");
+}
+
+#[test]
+fn crashes() {
+    let ended = wrong("crash");
+    ended.said(139, &["rank 1", "SIGSEGV"]);
+    has_summary(&ended);
+    wrong("abort-signal").said(134, &["rank 1", "SIGABRT"]);
+    wrong("killed").said(137, &["rank 1", "SIGKILL"]);
+    wrong("crash-while-awaited").said(139, &["rank 1", "SIGSEGV"]);
+}
+
+#[test]
+fn exit_statuses_of_programs() {
+    let ended = wrong("exit-three");
+    assert_eq!(ended.code, 3, "{ended:#?}");
+    has_summary(&ended);
+    wrong("mpi-abort").said(5, &["rank 1", "MPI_Abort"]);
+}
+
+#[test]
+fn endings_without_finalize() {
+    wrong("exit-without-finalize").said(1, &["rank 1", "MPI_Finalize"]);
+    wrong("no-mpi-call").said(1, &["MPI_Init"]);
+}
+
+#[test]
+fn deadlocks_tell_who_waits_for_what() {
+    let ended = wrong("deadlock");
+    ended.said(1, &["deadlock", "rank 0", "rank 1", "MPI_Recv", "42"]);
+    has_summary(&ended);
+    wrong("lonely").said(1, &["deadlock", "rank 0", "MPI_Recv", "42"]);
+}
+
+#[test]
+fn bad_arguments_of_mpi_calls() {
+    for (case, words) in [
+        ("bad-rank", &["rank 1", "MPI_Send", "7"][..]),
+        ("bad-tag", &["rank 1", "MPI_Send", "tag", "-5"]),
+        ("bad-count", &["rank 1", "MPI_Send", "count", "-1"]),
+        ("bad-datatype", &["rank 1", "MPI_Send", "datatype"]),
+        ("bad-communicator", &["rank 1", "MPI_Send", "communicator"]),
+        ("null-buffer", &["rank 1", "MPI_Send", "buffer"]),
+        ("wild-buffer", &["rank 1", "MPI_Send"]),
+        ("truncated", &["rank 1", "MPI_Recv", "32", "16"]),
+    ] {
+        let ended = wrong(case);
+        assert_ne!(ended.code, 0, "{case}: {ended:#?}");
+        ended.said(ended.code, words);
+    }
+}
+
+#[test]
+fn calls_that_cannot_be_obeyed() {
+    for (case, word) in [
+        ("missing-function", "MPI_Win_create"),
+        ("before-init", "MPI_Comm_rank"),
+        ("after-finalize", "MPI_Barrier"),
+    ] {
+        let ended = wrong(case);
+        assert_ne!(ended.code, 0, "{case}: {ended:#?}");
+        ended.said(ended.code, &["rank", word]);
+    }
+}
+
+/// Starts an endless program; gives the process ids of its ranks.
+fn endless() -> (Child, Vec<i32>) {
+    let mut child = command()
+        .args(["run", "-n", "2", "tests/cli/wrong.c", "endless"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let pids = lines.take(2).map(|line| line.unwrap()["pid ".len()..].parse().unwrap()).collect();
+    (child, pids)
+}
+
+/// True if the process still runs; one that is dead but not yet waited for does not.
+fn lives(pid: i32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    status.is_ok_and(|stat| !stat.contains(") Z ") && !stat.contains(") X "))
+}
+
+#[test]
+fn interrupts_end_everything() {
+    for (signal, code) in [(libc::SIGINT, 130), (libc::SIGTERM, 143)] {
+        let (child, pids) = endless();
+        assert!(pids.iter().all(|pid| lives(*pid)), "{pids:?}");
+        // SAFETY: kill touches no memory; the child has not been waited for.
+        unsafe { libc::kill(child.id() as libc::pid_t, signal) };
+        let ended = Ended::from(child.wait_with_output().unwrap());
+        assert_eq!(ended.code, code, "{ended:#?}");
+        assert!(!pids.iter().any(|pid| lives(*pid)), "{pids:?} live on");
+    }
+}
+
+/// Even a simulator that is killed without a chance to do anything leaves no rank behind.
+#[test]
+fn ranks_die_with_the_simulator() {
+    let (mut child, pids) = endless();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // The kernel kills them when it has ended the simulator, which may be an instant later.
+    while pids.iter().any(|pid| lives(*pid)) {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
