@@ -135,6 +135,9 @@ impl Host {
     pub fn attend(&mut self, now: Time, ports: &mut impl Ports) {
         self.core.now.set(now);
         self.collect_woken(ports);
+        if self.must_interrupt() {
+            self.take_interrupt(ports);
+        }
         self.offer_core(ports);
     }
 
@@ -163,11 +166,12 @@ impl Host {
         }
     }
 
-    /// The NIC raises the interrupt line.
+    /// The NIC raises the interrupt line. Before there is a handler the interrupt stays pending, to be taken at
+    /// the next [`Host::attend`] or when the core next could take it.
     pub fn interrupt(&mut self, now: Time, ports: &mut impl Ports) {
         self.core.now.set(now);
         self.pending.get_or_insert(now);
-        if !self.core.masked() && !self.stalled {
+        if self.must_interrupt() {
             self.take_interrupt(ports);
         }
     }
@@ -180,7 +184,7 @@ impl Host {
         self.fibres[fibre].answer = u64::from(value);
         self.ends = now;
         self.enter(self.mode());
-        if self.pending.is_some() && !self.core.masked() {
+        if self.must_interrupt() {
             self.take_interrupt(ports);
         } else {
             self.run(ports);
@@ -251,9 +255,15 @@ impl Host {
         }
     }
 
+    /// A pending interrupt is to be taken now. Without a handler it stays pending: the kernel has not yet
+    /// switched interrupts on.
+    fn must_interrupt(&self) -> bool {
+        let possible = !self.core.masked() && !self.stalled && self.handler.is_some();
+        possible && self.pending.is_some()
+    }
+
     /// Puts aside what the core does and starts the way into the handler.
     fn take_interrupt(&mut self, ports: &mut impl Ports) {
-        assert!(self.handler.is_some(), "an interrupt came before there was a handler");
         let now = self.core.now();
         let fibre = self.current.take().map(|fibre| (fibre, self.ends.since(now)));
         self.preempted =
@@ -351,7 +361,7 @@ impl Host {
                     self.core.masked.set(false);
                     self.ends = self.core.now();
                     self.enter(Class::User);
-                    if self.pending.is_some() {
+                    if self.must_interrupt() {
                         return self.take_interrupt(ports);
                     }
                 }

@@ -169,3 +169,19 @@ fn stores_are_split_at_eight_bytes() {
     let expected = [(2, "store 104 [01, 02, 03, 04]"), (4, "store 108 [05, 06, 07, 08]")];
     assert_eq!(notes(&world), expect(&expected));
 }
+
+#[test]
+fn an_interrupt_before_the_handler_stays_pending() {
+    let mut world = World::new();
+    let log = world.node.log.clone();
+    world.host.spawn("boot", |cpu| cpu.kernel(|| cpu.spend(Duration(20))));
+    world.interrupt_at(5);
+    world.run();
+    world.host.set_interrupt_handler(Rc::new(move |cpu: &Cpu| {
+        note(&log, cpu, &format!("raised at {}", cpu.interrupt_raised_at().0));
+    }));
+    assert!(notes(&world).is_empty());
+    world.run();
+    // The kernel was left at 23; entry takes 3.
+    assert_eq!(notes(&world), expect(&[(26, "raised at 5")]));
+}

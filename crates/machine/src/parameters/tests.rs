@@ -91,6 +91,15 @@ fn mistakes_in_overrides_are_one_sentence() {
 }
 
 #[test]
+fn algorithms_are_those_that_the_library_has() {
+    for collective in mpi::Algorithms::COLLECTIVES {
+        let row = row(&format!("mpi.{collective}")).unwrap();
+        let names: Vec<_> = mpi::Algorithms::of(collective).iter().map(|(name, _)| *name).collect();
+        assert_eq!(row.kind, crate::quantity::Kind::Choice(names.leak()));
+    }
+}
+
+#[test]
 fn a_complete_file_is_accepted() {
     Parameters::parse(Path::new("m.toml"), &complete()).unwrap();
 }
