@@ -108,6 +108,10 @@ impl Kernel {
             counters: Cell::default(),
         });
         cpu.kernel(|| kernel.initialise(cpu));
+        // Messages may have come before the caller can hand interrupts to this kernel.
+        while kernel.region.has_event(kernel.slot.get()) {
+            cpu.kernel(|| kernel.interrupt(cpu));
+        }
         kernel
     }
 

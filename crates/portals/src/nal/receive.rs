@@ -10,7 +10,7 @@ use super::wire;
 use crate::library::{Delivery, Grant, NiFail};
 use abi::seastar::{
     command_op, event_type, header_flag, portals_op, PortalsHeader, ReleaseCommand, RxCommand,
-    GENERIC_PROCESS, INLINE_MAX,
+    GENERIC_PENDINGS, GENERIC_PROCESS, INLINE_MAX,
 };
 use abi::MessageId;
 use des::Time;
@@ -65,6 +65,12 @@ impl Kernel {
     }
 
     fn event(&self, cpu: &Cpu, run: Run, kind: u16, pending: u16) {
+        if u32::from(pending) >= GENERIC_PENDINGS {
+            cpu.fault(format_args!(
+                "the firmware of node {} posted event {kind} for pending {pending} of {GENERIC_PENDINGS}",
+                self.nid
+            ));
+        }
         match kind {
             event_type::TX_COMPLETE => self.transmitted(cpu, pending, NiFail::Ok),
             event_type::ERR_TX => self.transmitted(cpu, pending, NiFail::Fail),

@@ -50,6 +50,14 @@ impl Region {
         local(self.events)
     }
 
+    /// True if the firmware has written an event into `slot`.
+    pub(crate) fn has_event(&self, slot: u32) -> bool {
+        let mut word = [0; 4];
+        let at = self.events + u64::from(slot * SLOT_SIZE);
+        self.memory.borrow_mut().read_phys(at, &mut word).expect(OWN);
+        word != [0; 4]
+    }
+
     /// Takes the event word in `slot`, if the firmware has written one.
     pub(crate) fn take_event(&self, slot: u32) -> Option<u32> {
         let at = self.events + u64::from(slot * SLOT_SIZE);

@@ -1,0 +1,44 @@
+//! A process's memory: everything below 2^47 is there and zero at first, but for a hole.
+
+use bus::BusError;
+use host::AddressSpace;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+const PAGE: u64 = 4096;
+/// Addresses that the process does not have.
+pub const HOLE: Range<u64> = 0x7000_0000..0x7001_0000;
+
+#[derive(Default)]
+pub struct Space(RefCell<BTreeMap<u64, Box<[u8; PAGE as usize]>>>);
+
+impl Space {
+    fn check(va: u64, len: usize, write: bool) -> Result<(), BusError> {
+        let end = va + len as u64;
+        if end <= 1 << 47 && (end <= HOLE.start || va >= HOLE.end) {
+            return Ok(());
+        }
+        Err(BusError { addr: va, len, write, why: "no such memory" })
+    }
+}
+
+impl AddressSpace for Space {
+    fn read(&self, va: u64, buf: &mut [u8]) -> Result<(), BusError> {
+        Space::check(va, buf.len(), false)?;
+        let pages = self.0.borrow();
+        for (at, byte) in (va..).zip(buf) {
+            *byte = pages.get(&(at / PAGE)).map_or(0, |page| page[(at % PAGE) as usize]);
+        }
+        Ok(())
+    }
+    fn write(&self, va: u64, data: &[u8]) -> Result<(), BusError> {
+        Space::check(va, data.len(), true)?;
+        let mut pages = self.0.borrow_mut();
+        for (at, byte) in (va..).zip(data) {
+            let page = pages.entry(at / PAGE).or_insert_with(|| Box::new([0; PAGE as usize]));
+            page[(at % PAGE) as usize] = *byte;
+        }
+        Ok(())
+    }
+}
