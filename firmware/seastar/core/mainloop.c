@@ -50,7 +50,8 @@ static void poll_accelerated(void)
     }
 }
 
-void mainloop_turn(void)
+/* Inlined into the endless loop, so that a turn saves no registers. */
+static inline __attribute__((always_inline)) void turn(void)
 {
     const process_t *generic = &processes[SS_GENERIC_PROCESS];
     uint32_t rx_tail, tx_tail, command_tail;
@@ -87,8 +88,13 @@ void mainloop_turn(void)
     }
 }
 
+void mainloop_turn(void)
+{
+    turn();
+}
+
 void mainloop(void)
 {
     for (;;)
-        mainloop_turn();
+        turn();
 }

@@ -5,9 +5,10 @@
 /* Puts the firmware into the state after boot and raises the ready flag. */
 void firmware_init(void);
 
-/* One turn of the loop; the ports' main() calls it for ever. */
+/* One turn of the loop, for tests. */
 void mainloop_turn(void);
 
+/* Turn after turn. */
 void mainloop(void) __attribute__((noreturn));
 
 #endif

@@ -202,16 +202,23 @@ static void a_full_fifo_makes_reception_wait(void)
     sim_check_idle();
 }
 
+/* Receives and releases one message of a node. */
+static void exchange(uint32_t nid)
+{
+    uint32_t stream, lower = announce(nid, 10, &stream);
+
+    sim_rx(GENERIC, lower, 0, 10);
+    sim_turns(1);
+    complete(lower, stream);
+    sim_release(GENERIC, lower);
+    sim_turns(1);
+}
+
 static void more_peers_than_sources(void)
 {
     sim_boot(64, 32, 1024);
     for (uint32_t i = 0; i < 3 * SS_SOURCES; i++) {
-        uint32_t stream, lower = announce(i * 1024 % 65521, 10, &stream);
-
-        sim_rx(GENERIC, lower, 0, 10);
-        sim_turns(1);
-        complete(lower, stream);
-        sim_release(GENERIC, lower);
+        exchange(i * 1024 % 65521);
         sim_tx(GENERIC, 0, 65535 - i, 0, 0);
         sim_turns(1);
         CHECK(sim_tx_step(1) == 1);
@@ -219,6 +226,32 @@ static void more_peers_than_sources(void)
         CHECK(sim_event(GENERIC) == EVENT(TX_COMPLETE, 0));
     }
     CHECK(niccb.rx_complete == 3 * SS_SOURCES);
+    sim_check_idle();
+}
+
+/* Structures are taken from idle sources in the same bucket, before and behind one in use. */
+static void a_source_in_use_survives_the_shortage(void)
+{
+    uint32_t stream[2], lower[2];
+
+    sim_boot(64, 32, 1024);
+    for (uint32_t i = 0; i < 20; i++)
+        exchange(5 + SOURCE_BUCKETS * i);
+    lower[0] = announce(5 + SOURCE_BUCKETS * 20, 10, &stream[0]);
+    for (uint32_t i = 21; i < 40; i++)
+        exchange(5 + SOURCE_BUCKETS * i);
+    for (uint32_t i = 0; i < 2 * SS_SOURCES; i++)
+        exchange(i | 1 << 15);
+    lower[1] = announce(5 + SOURCE_BUCKETS * 20, 10, &stream[1]);
+    sim_rx(GENERIC, lower[0], 0, 10);
+    sim_rx(GENERIC, lower[1], 0, 10);
+    sim_turns(1);
+    CHECK(sim_rx_step(64) == 1); /* One source still, so one message in the engine. */
+    complete(lower[0], stream[0]);
+    complete(lower[1], stream[1]);
+    sim_release(GENERIC, lower[0]);
+    sim_release(GENERIC, lower[1]);
+    sim_turns(1);
     sim_check_idle();
 }
 
@@ -301,6 +334,7 @@ const struct test tests_rx[] = {
     {"rx: one message of a source is in the engine", one_message_of_a_source_is_in_the_engine},
     {"rx: a full FIFO makes reception wait", a_full_fifo_makes_reception_wait},
     {"rx: more peers than sources", more_peers_than_sources},
+    {"rx: a source in use survives the shortage", a_source_in_use_survives_the_shortage},
     {"rx: messages wait until the kernel is alive", messages_wait_until_the_kernel_is_alive},
     {"rx: a bad CRC is reported", a_bad_crc_is_reported},
     {"rx: out-of-sequence messages are counted", out_of_sequence_messages_are_counted},
