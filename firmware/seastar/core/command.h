@@ -13,7 +13,8 @@ enum command_error {
     COMMAND_NO_PROCESS = -3, /* It names a process that was not initialised. */
 };
 
-/* Obeys all commands of a mailbox up to `tail`, the value of command_write that the main loop read. */
+/* Obeys all commands of a mailbox up to `tail`, the value of command_write that the main loop
+ * read. */
 void command_take_all(uint32_t index, uint32_t tail);
 
 /* Next command of a mailbox that the firmware will take. */

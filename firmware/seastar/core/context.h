@@ -1,6 +1,6 @@
-/* The globals that every handler works on: the process, source and pending at hand, the cached FIFO
- * indices and the work that waits. With PINNED_REGS=on they live in r22..r31 (pedretti2005 s5.4), and
- * every C file must know that: the Makefile includes this header into each. */
+/* The globals that every handler works on: the process, source and pending at hand, the cached
+ * FIFO indices and the work that waits. With PINNED_REGS=on they live in r22..r31 (pedretti2005
+ * s5.4), and every C file must know that: the Makefile includes this header into each. */
 #ifndef SEASTAR_CONTEXT_H
 #define SEASTAR_CONTEXT_H
 

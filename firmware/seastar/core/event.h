@@ -1,5 +1,5 @@
-/* Events: one word in a ring in host memory, so that a single store posts it and the host needs to read
- * no index to see it (pedretti2005 s4.1). */
+/* Events: one word in a ring in host memory, so that a single store posts it and the host needs
+ * to read no index to see it (pedretti2005 s4.1). */
 #ifndef SEASTAR_EVENT_H
 #define SEASTAR_EVENT_H
 

@@ -1,6 +1,6 @@
-/* The DMA engines' FIFOs, mapped uncached. The firmware moves the tail of a command FIFO and the head of
- * a completion FIFO, and keeps copies of both; the copy of the other end of a command FIFO is refreshed
- * only when the FIFO may be full (pedretti2005 s5.3). */
+/* The DMA engines' FIFOs, mapped uncached. The firmware moves the tail of a command FIFO and the
+ * head of a completion FIFO, and keeps copies of both; the copy of the other end of a command
+ * FIFO is refreshed only when the FIFO may be full (pedretti2005 s5.3). */
 #ifndef SEASTAR_FIFO_H
 #define SEASTAR_FIFO_H
 
@@ -47,9 +47,10 @@ static inline int rx_fifo_has_room(void)
     return next != rx_fifo_head;
 }
 
-/* Writes an entry. The pages of the FIFOs and their registers are guarded, so these stores reach the
- * engine in program order and the tail comes last without a barrier. */
-static inline void fifo_entry_write(uint32_t entry, uint32_t w0, uint32_t w1, uint32_t w2, uint32_t w3)
+/* Writes an entry. The pages of the FIFOs and their registers are guarded, so these stores reach
+ * the engine in program order and the tail comes last without a barrier. */
+static inline void fifo_entry_write(uint32_t entry, uint32_t w0, uint32_t w1, uint32_t w2,
+                                    uint32_t w3)
 {
     io_write32(entry, w0);
     io_write32(entry + 4, w1);

@@ -7,8 +7,8 @@
 /* Layout version in the NIC control block. */
 #define NICCB_VERSION 1
 
-/* Lower pendings of all firmware processes together: three pools as large as the generic one.
- * 3 * 1274 * 32 B = 119 KB, beside 32 KB of sources and 4 KB of hash table in 192 KB of cached data. */
+/* Lower pendings of all firmware processes together: three pools as large as the generic one, which
+ * makes 119 KB (3 * 1274 of 32 bytes), beside 32 KB of sources and 4 KB of hash table, in 192 KB. */
 #define LOWER_PENDINGS (3 * SS_GENERIC_PENDINGS)
 
 /* Buckets of the table that finds a source by node id; a power of two. */

@@ -1,4 +1,5 @@
-/* The main loop: polls, and runs the handler of what it finds until that returns (pedretti2005 s4.3). */
+/* The main loop: polls, and runs the handler of what it finds until that returns (pedretti2005
+ * s4.3). */
 #ifndef SEASTAR_MAINLOOP_H
 #define SEASTAR_MAINLOOP_H
 

@@ -1,6 +1,6 @@
-/* The NIC control block: global state of the firmware that the RAS system and the host may look at. Its
- * counters are kept in a cached copy and written through; what only the firmware uses stays in the copy
- * (pedretti2005 s5.3). */
+/* The NIC control block: global state of the firmware that the RAS system and the host may look
+ * at. Its counters are kept in a cached copy and written through; what only the firmware uses
+ * stays in the copy (pedretti2005 s5.3). */
 #ifndef SEASTAR_NICCB_H
 #define SEASTAR_NICCB_H
 

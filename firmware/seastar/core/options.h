@@ -1,9 +1,11 @@
-/* Build options: each is 0 or 1, set by the Makefile with -D, and used in plain C conditions so that
- * every variant compiles every line. CACHE is an option of the port alone (page attributes). */
+/* Build options: each is 0 or 1, set by the Makefile with -D, and used in plain C conditions so
+ * that every variant compiles every line. CACHE is an option of the port alone (page
+ * attributes). */
 #ifndef SEASTAR_OPTIONS_H
 #define SEASTAR_OPTIONS_H
 
-/* Messages with their payload in the header are announced and done in one event (pedretti2005 s5.2). */
+/* Messages with their payload in the header are announced and done in one event (pedretti2005
+ * s5.2). */
 #ifndef OPT_INLINE
 #define OPT_INLINE 1
 #endif

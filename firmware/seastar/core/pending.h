@@ -1,6 +1,6 @@
-/* Lower pendings: what the firmware knows of a message in progress. Cached, one to one with the upper
- * pendings in host memory (pedretti2005 s4.2). The layout is the contract's; its 32-bit links hold local
- * addresses, which port.h turns into pointers. */
+/* Lower pendings: what the firmware knows of a message in progress. Cached, one to one with the
+ * upper pendings in host memory (pedretti2005 s4.2). The layout is the contract's; its 32-bit
+ * links hold local addresses, which port.h turns into pointers. */
 #ifndef SEASTAR_PENDING_H
 #define SEASTAR_PENDING_H
 
@@ -9,9 +9,9 @@
 
 typedef struct ss_lower_pending pending_t;
 
-/* States of a pending's machine. A transmit pending goes IDLE, TX_HEADER, TX_PAYLOAD, TX_SENT, IDLE; a
- * receive pending IDLE, RX_ANNOUNCED, RX_QUEUED, RX_DEPOSIT, RX_PROGRAMMED, RX_DONE, IDLE, or, when the
- * whole message came in its header, IDLE, RX_DONE, IDLE. */
+/* States of a pending's machine. A transmit pending goes IDLE, TX_HEADER, TX_PAYLOAD, TX_SENT,
+ * IDLE; a receive pending IDLE, RX_ANNOUNCED, RX_QUEUED, RX_DEPOSIT, RX_PROGRAMMED, RX_DONE,
+ * IDLE, or, when the whole message came in its header, IDLE, RX_DONE, IDLE. */
 enum pending_state {
     PENDING_IDLE = 0,      /* TX: the host's. RX: in the process's free list. */
     PENDING_TX_HEADER,     /* Header command not yet in the FIFO. */

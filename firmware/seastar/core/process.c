@@ -20,8 +20,8 @@ void process_init(void)
     accelerated_alive = 0;
 }
 
-/* Whether a table of the host's lies in one window that the firmware maps. Window 0 is not mapped, so
- * that a null pointer in the firmware traps. */
+/* Whether a table of the host's lies in one window that the firmware maps. Window 0 is not
+ * mapped, so that a null pointer in the firmware traps. */
 static int in_window(uint32_t local, uint32_t size)
 {
     uint32_t window = local / SS_WINDOW_SIZE;

@@ -1,6 +1,6 @@
-/* Firmware processes: the kernel's generic Portals and, each with a mailbox of its own, accelerated host
- * processes. The structure is cached and the firmware's own; the mailbox that belongs to it is uncached
- * and shared with the host (pedretti2005 s4.2). */
+/* Firmware processes: the kernel's generic Portals and, each with a mailbox of its own,
+ * accelerated host processes. The structure is cached and the firmware's own; the mailbox that
+ * belongs to it is uncached and shared with the host (pedretti2005 s4.2). */
 #ifndef SEASTAR_PROCESS_H
 #define SEASTAR_PROCESS_H
 
@@ -40,7 +40,8 @@ int process_mark_alive(const volatile uint32_t *words);
 /* Processes besides the generic one that take messages. */
 extern uint32_t accelerated_alive;
 
-/* The process that serves a Portals process id: an accelerated one by its pid, else the generic one. */
+/* The process that serves a Portals process id: an accelerated one by its pid, else the generic
+ * one. */
 process_t *process_find(uint32_t pid);
 
 #endif

@@ -11,8 +11,8 @@
 static source_t *stalled_head; /* Sources whose head pending found the FIFO full. */
 static source_t *stalled_tail;
 
-/* Streams to free that found the FIFO full: words 0 and 1 of their commands. A stream is here once at
- * most, so the ring cannot overflow. */
+/* Streams to free that found the FIFO full: words 0 and 1 of their commands. A stream is here
+ * once at most, so the ring cannot overflow. */
 static struct { uint32_t word0, word1; } drains[SS_CAM_ENTRIES];
 static uint32_t drains_head;
 static uint32_t drains_count;
@@ -65,8 +65,9 @@ static void rx_alloc_pending(uint32_t nid)
     pending->next = 0;
 }
 
-/* Writes the whole header to the upper pending, four words at a time: as many as the processor has loads
- * outstanding, and as it gathers into one write. The caller has read the first four. Returns word 12. */
+/* Writes the whole header to the upper pending, four words at a time: as many as the processor
+ * has loads outstanding, and as it gathers into one write. The caller has read the first four.
+ * Returns word 12. */
 static inline uint32_t rx_write_header(const volatile uint32_t *header, uint32_t w0, uint32_t w1,
                                        uint32_t w2, uint32_t w3)
 {
@@ -88,8 +89,8 @@ static inline uint32_t rx_write_header(const volatile uint32_t *header, uint32_t
     }
 }
 
-/* A message that was complete in its first packet and whose CRC is wrong: nothing in its header can be
- * trusted, so the kernel is told, and no source is involved. */
+/* A message that was complete in its first packet and whose CRC is wrong: nothing in its header
+ * can be trusted, so the kernel is told, and no source is involved. */
 static void rx_bad_header(uint32_t stream, const volatile uint32_t *header)
 {
     trace();
@@ -110,8 +111,8 @@ static void rx_count_message(void)
         niccb.cam_high_water = cached_niccb.cam_high_water = cached_niccb.cam_in_use;
 }
 
-/* Messages of one source come in order. One that does not is counted: the go-back-n protocol that will
- * need this is not there yet. */
+/* Messages of one source come in order. One that does not is counted: the go-back-n protocol
+ * that will need this is not there yet. */
 static void rx_check_serial(uint32_t serial)
 {
     if (source->heard && (int32_t)(serial - source->serial) <= 0)
@@ -182,8 +183,8 @@ static void rx_message(uint32_t word)
     rx_count_message();
 }
 
-/* One command that deposits payload: the whole of a contiguous buffer, or the next region of those that
- * the host has computed. */
+/* One command that deposits payload: the whole of a contiguous buffer, or the next region of
+ * those that the host has computed. */
 static void rx_push_deposit(void)
 {
     struct dmalist_region region = {pending->addr_lo, pending->addr_hi, pending->length};
@@ -199,8 +200,8 @@ static void rx_push_deposit(void)
         pending->state = PENDING_RX_PROGRAMMED;
 }
 
-/* Gives the engine the commands of `pending`, going on where it stopped: deposit what the host wants,
- * then discard the rest. Returns 0 when the FIFO is full. */
+/* Gives the engine the commands of `pending`, going on where it stopped: deposit what the host
+ * wants, then discard the rest. Returns 0 when the FIFO is full. */
 static int rx_push_commands(void)
 {
     while (pending->length) {
@@ -316,7 +317,8 @@ int rx_release(uint32_t word0)
     return 0;
 }
 
-/* A payload has been deposited, or failed its CRC. The next message of the source takes its place. */
+/* A payload has been deposited, or failed its CRC. The next message of the source takes its
+ * place. */
 static void rx_complete(uint32_t word)
 {
     uint32_t tag = word & 0xFFFF;

@@ -1,5 +1,5 @@
-/* Reception (pedretti2005 s4.3.2): a header announces a message, the host says where its payload goes,
- * the engine deposits it. Of each source one message at a time is in the engine. */
+/* Reception (pedretti2005 s4.3.2): a header announces a message, the host says where its payload
+ * goes, the engine deposits it. Of each source one message at a time is in the engine. */
 #ifndef SEASTAR_RX_H
 #define SEASTAR_RX_H
 

@@ -1,5 +1,5 @@
-/* Sources: one structure for each node that messages are going to or coming from, in one pool for the
- * whole firmware, found by node id through a hash table (pedretti2005 s4.2). */
+/* Sources: one structure for each node that messages are going to or coming from, in one pool
+ * for the whole firmware, found by node id through a hash table (pedretti2005 s4.2). */
 #ifndef SEASTAR_SOURCE_H
 #define SEASTAR_SOURCE_H
 

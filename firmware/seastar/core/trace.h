@@ -1,6 +1,7 @@
-/* Trace points (pedretti2005 s3.3): trace() and trace_val(value) write an 8-byte record with program
- * counter, time and an eight-bit value to a ring in uncached SRAM; nothing is left of them when tracing
- * is compiled out. Inlined so that the port sees the caller's address in the link register. */
+/* Trace points (pedretti2005 s3.3): trace() and trace_val(value) write an 8-byte record with
+ * program counter, time and an eight-bit value to a ring in uncached SRAM; nothing is left of
+ * them when tracing is compiled out. Inlined so that the port sees the caller's address in the
+ * link register. */
 #ifndef SEASTAR_TRACE_H
 #define SEASTAR_TRACE_H
 

@@ -1,5 +1,6 @@
-/* The two partners of the firmware in the tests: the host (mailboxes, upper pendings, event rings) and the
- * DMA engines, both checking that the firmware keeps to the contract. Test bodies are dialogues with them. */
+/* The two partners of the firmware in the tests: the host (mailboxes, upper pendings, event
+ * rings) and the DMA engines, both checking that the firmware keeps to the contract. Test bodies
+ * are dialogues with them. */
 #ifndef SEASTAR_TESTS_SIM_H
 #define SEASTAR_TESTS_SIM_H
 
@@ -53,8 +54,8 @@ void sim_fail(const char *file, int line, const char *what) __attribute__((noret
 extern void *sim_panic_jump[5];
 void sim_expect_panic(void);
 
-/* Boot. `sim_reset` leaves the firmware as after boot; `sim_boot` also brings the generic process to life,
- * as the kernel does. */
+/* Boot. `sim_reset` leaves the firmware as after boot; `sim_boot` also brings the generic
+ * process to life, as the kernel does. */
 void sim_reset(void);
 void sim_dma_reset(void);
 void sim_boot(uint32_t num_pendings, uint32_t tx_limit, uint32_t events);

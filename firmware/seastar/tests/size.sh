@@ -4,7 +4,9 @@ set -eu
 out=$1 cross=$2 budget=$3
 elf=$out/seastar.elf
 
-section() { "${cross}size" -A "$elf" | awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }'; }
+section() {
+    "${cross}size" -A "$elf" | awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }'
+}
 symbol() { "${cross}nm" -S "$elf" | awk -v name="$1" '$4 == name { print $2 }'; }
 
 text=$(section .text)
@@ -14,8 +16,8 @@ noinit=$(section .noinit)
 pools=$(($(printf '%d' "0x$(symbol sources)") + $(printf '%d' "0x$(symbol lower_pendings)")))
 image=$(($(wc -c < "$out/seastar.bin")))
 
-# The compiler writes a frame size for each function and an edge for each call; the deepest path from main
-# counts. There is no recursion and no call through a pointer.
+# The compiler writes a frame size for each function and an edge for each call; the deepest path
+# from main counts. There is no recursion and no call through a pointer.
 stack=$(cat "$out"/*.ci | awk '
     function field(key) {
         return match($0, key ": \"[^\"]*\"") ? substr($0, RSTART + length(key) + 3,

@@ -1,5 +1,5 @@
-/* Random traffic in both directions by seed: whatever the interleaving of host, engines and firmware, no
- * message is lost, duplicated or mixed up, and in the end every pool is whole. */
+/* Random traffic in both directions by seed: whatever the interleaving of host, engines and
+ * firmware, no message is lost, duplicated or mixed up, and in the end every pool is whole. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* The simulated devices' state: what registers, FIFOs and host windows lead to. The test drives the other
- * side of it. */
+/* The simulated devices' state: what registers, FIFOs and host windows lead to. The test drives
+ * the other side of it. */
 #ifndef SEASTAR_DEVICES_H
 #define SEASTAR_DEVICES_H
 

@@ -1,5 +1,5 @@
-/* What the core needs of a platform, on a workstation: simulated devices, and local addresses that are
- * translated and checked instead of being pointers. */
+/* What the core needs of a platform, on a workstation: simulated devices, and local addresses
+ * that are translated and checked instead of being pointers. */
 #ifndef SEASTAR_PORT_H
 #define SEASTAR_PORT_H
 

@@ -1,7 +1,7 @@
-/* The firmware's own start: the shim jumps to its first instruction, in the first address space, with
- * everything caching inhibited. It lays out memory, builds the second address space with cacheable pages,
- * switches to it and calls main. Why a second space: the loader's mappings stay as they are, and nothing is
- * ever mapped both ways in one space (pedretti2005 s5.1). */
+/* The firmware's own start: the shim jumps to its first instruction, in the first address space,
+ * with everything caching inhibited. It lays out memory, builds the second address space with
+ * cacheable pages, switches to it and calls main. Why a second space: the loader's mappings stay
+ * as they are, and nothing is ever mapped both ways in one space (pedretti2005 s5.1). */
 #include "abi_seastar.h"
 #include "spr.h"
 #include "tlb.h"
@@ -33,7 +33,8 @@
 _start:
         b       start
 
-/* Exception vectors: 16 bytes each, IVORn at VECTORS + 16 * n. Any exception is the end of the node. */
+/* Exception vectors: 16 bytes each, IVORn at VECTORS + 16 * n. Any exception is the end of the
+ * node. */
         .org    0x100
 vectors:
 .macro  vector offset, pc
@@ -59,9 +60,9 @@ vectors:
         vector  0x1E0, SPR_SRR0                 /* instruction TLB */
         vector  0x1F0, SPR_CSRR0                /* debug */
 
-/* Exceptions come in the first address space, where cached data look stale: go back to the second one for
- * exception_panic(vector, pc, esr, dear, lr, sp), on a stack of its own. A second exception on the way only
- * stops the node. */
+/* Exceptions come in the first address space, where cached data look stale: go back to the
+ * second one for exception_panic(vector, pc, esr, dear, lr, sp), on a stack of its own. A second
+ * exception on the way only stops the node. */
 exception:
         mfspr   %r9, SPR_SPRG3
         cmpwi   %r9, 0
@@ -166,11 +167,14 @@ second_space:
         .long   0
 
         /* Layout that the tables assume. */
-        .if     SS_DMA_LIST_BASE - SS_MAILBOX_BASE != 0x4000 || SS_TRACE_BASE - SS_MAILBOX_BASE != 0xC000
+        .if     SS_TRACE_BASE - SS_MAILBOX_BASE != 0xC000
         .error  "the shared SRAM is no longer one 64 KB page"
         .endif
-        .if     SS_CACHED_DATA_SIZE != 0x30000 || SS_STACK_SIZE != 0x4000 || SS_UNCACHED_DATA_SIZE != 0x2000
-        .error  "region sizes no longer fit the page tables"
+        .if     SS_CACHED_DATA_SIZE != 0x30000 || SS_STACK_SIZE != 0x4000
+        .error  "the cached regions no longer fit the page tables"
+        .endif
+        .if     SS_UNCACHED_DATA_SIZE != 0x2000
+        .error  "the uncached data no longer fit the page tables"
         .endif
 
         .section .noinit, "aw", @nobits

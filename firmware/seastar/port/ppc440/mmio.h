@@ -14,9 +14,9 @@ static inline void io_write32(uint32_t address, uint32_t value)
     *(volatile uint32_t *)address = value;
 }
 
-/* Storage accesses before it are performed before those after it. Needed between pages that are not both
- * guarded: host windows and shared SRAM gather stores; register pages are guarded and keep order among
- * themselves. */
+/* Storage accesses before it are performed before those after it. Needed between pages that are
+ * not both guarded: host windows and shared SRAM gather stores; register pages are guarded and
+ * keep order among themselves. */
 static inline void io_order(void)
 {
     __asm__ volatile("mbar 0" : : : "memory");

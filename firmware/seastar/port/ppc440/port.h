@@ -21,8 +21,8 @@ static inline void *local_pointer(uint32_t address)
     return (void *)address;
 }
 
-/* Calls trace_record (trace.S), which keeps to r0, r3 and r4 so that little has to be saved here. The
- * link register gives it the address of the trace point. */
+/* Calls trace_record (trace.S), which keeps to r0, r3 and r4 so that little has to be saved
+ * here. The link register gives it the address of the trace point. */
 static inline __attribute__((always_inline)) void port_trace(uint8_t value)
 {
     register uint32_t v __asm__("r3") = value;

@@ -1,5 +1,6 @@
-/* The regions of pedretti2005 s3.2 (uncached data, cached data, text, stack), from the addresses in the
- * contract. Preprocessed before use. The flat image is text with the initialised data behind it. */
+/* The regions of pedretti2005 s3.2 (uncached data, cached data, text, stack), from the addresses
+ * in the contract. Preprocessed before use. The flat image is text with the initialised data
+ * behind it. */
 #include "abi_seastar.h"
 
 OUTPUT_FORMAT("elf32-powerpcle")
@@ -27,7 +28,8 @@ SECTIONS {
         . = ALIGN(4);
     } > TEXT
 
-    /* Constants live with the cached data, so that text is fetched only and CACHE=i caches no data. */
+    /* Constants live with the cached data, so that text is fetched only and CACHE=i caches no
+     * data. */
     .data : ALIGN(32) {
         __data_start = .;
         *(.rodata .rodata.* .data .data.* .sdata .sdata.*)

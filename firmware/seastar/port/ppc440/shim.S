@@ -1,9 +1,9 @@
-/* The boot shim: the only page that is mapped when reset is released. The loader puts it into the top 4 KB
- * of SRAM; the processor fetches its last word first. It maps everything in the first address space, caching
- * inhibited, and jumps to the firmware (pedretti2005 s3.2).
+/* The boot shim: the only page that is mapped when reset is released. The loader puts it into the
+ * top 4 KB of SRAM; the processor fetches its last word first. It maps everything in the first
+ * address space, caching inhibited, and jumps to the firmware (pedretti2005 s3.2).
  *
- * Out of reset the processor sees this page big endian, so the shim is assembled big endian; the pages that
- * it maps for the firmware are little endian. */
+ * Out of reset the processor sees this page big endian, so the shim is assembled big endian; the
+ * pages that it maps for the firmware are little endian. */
 #include "abi_seastar.h"
 #include "spr.h"
 #include "tlb.h"
@@ -13,12 +13,13 @@
         .section .shim, "ax"
 shim_start:
         li      %r0, 0
-        mtspr   SPR_CCR0, %r0                   /* stores are gathered, no parity, no touch tricks */
+        mtspr   SPR_CCR0, %r0                   /* stores are gathered, no parity */
         mtspr   SPR_CCR1, %r0
         mtspr   SPR_MMUCR, %r0                  /* entries are for process 0, space as they say */
         mtspr   SPR_PID, %r0
 
-        /* Reset gives only a shadow of this page's entry, which the first isync forgets: a real one first. */
+        /* Reset gives only a shadow of this page's entry, which the first isync forgets: a real
+         * one first. */
         lis     %r3, (SS_SHIM_BASE + TLB_VALID + TLB_4K)@h
         ori     %r3, %r3, (SS_SHIM_BASE + TLB_VALID + TLB_4K)@l
         lis     %r4, SS_SHIM_BASE@h

@@ -1,5 +1,5 @@
-/* TLB entries of the PowerPC 440: three words, as tlbwe takes them (PPC440x5 manual, chapter on the memory
- * management unit). For the assembler. */
+/* TLB entries of the PowerPC 440: three words, as tlbwe takes them (PPC440x5 manual, chapter on
+ * the memory management unit). For the assembler. */
 #ifndef SEASTAR_TLB_H
 #define SEASTAR_TLB_H
 
@@ -26,7 +26,8 @@
         .long   (\attributes)
 .endm
 
-/* Writes the entries of the table at r3, which ends with a zero word, from TLB index r4 on. Uses r5. */
+/* Writes the entries of the table at r3, which ends with a zero word, from TLB index r4 on. Uses
+ * r5. */
 .macro  tlb_write_table
 1:      lwz     %r5, 0(%r3)
         cmpwi   %r5, 0

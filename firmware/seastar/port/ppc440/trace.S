@@ -1,6 +1,7 @@
-/* One trace record (pedretti2005 s3.3): 8 bytes, time base first, then value and program counter. r13 holds
- * the ring index as a byte offset for as long as the firmware runs; nobody else touches it. Uses r0, r3, r4
- * and reads the link register, as port_trace() in port.h promises. Empty when tracing is compiled out. */
+/* One trace record (pedretti2005 s3.3): 8 bytes, time base first, then value and program
+ * counter. r13 holds the ring index as a byte offset for as long as the firmware runs; nobody
+ * else touches it. Uses r0, r3, r4 and reads the link register, as port_trace() in port.h
+ * promises. Empty when tracing is compiled out. */
 #include "abi_seastar.h"
 
 #if OPT_TRACE
