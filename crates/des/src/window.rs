@@ -24,8 +24,8 @@ pub trait LogicalProcess {
     fn receive(&mut self, envelope: Envelope<Self::Message>);
     /// Where it stands after `advance_to`.
     fn standing(&self) -> Standing;
-    /// Ends it.
-    fn finish(self) -> Self::Report;
+    /// Ends it; `horizon` is the end of the last window of all.
+    fn finish(self, horizon: Time) -> Self::Report;
 }
 
 /// Where a logical process stands.
@@ -182,7 +182,8 @@ where
     for round in 0usize.. {
         let all = shared.exchange(round, id, summary);
         if let Some(ending) = ending_of(&all) {
-            let reports = processes.into_iter().map(|(process, _)| process.finish()).collect();
+            let reports =
+                processes.into_iter().map(|(process, _)| process.finish(horizon)).collect();
             return (reports, ending, horizon);
         }
         horizon = all.next + lookahead;
@@ -408,7 +409,7 @@ mod tests {
                 (_, false) => Standing::Busy,
             }
         }
-        fn finish(self) -> u64 {
+        fn finish(self, _: Time) -> u64 {
             self.hash.value()
         }
     }
@@ -457,7 +458,7 @@ mod tests {
         fn standing(&self) -> Standing {
             Standing::Quiet
         }
-        fn finish(self) {}
+        fn finish(self, _: Time) {}
     }
 
     #[test]

@@ -18,7 +18,6 @@ pub(crate) struct Configuration {
     pub agent: rank::Costs,
     pub ras_poll: Duration,
     pub launch: Duration,
-    pub settle: Duration,
 }
 
 impl Configuration {
@@ -36,7 +35,6 @@ impl Configuration {
             agent: rank::Costs { clock_read: p.duration("rank.clock_read") },
             ras_poll: p.duration("machine.ras_poll"),
             launch: p.duration("machine.launch"),
-            settle: p.duration("machine.settle"),
         })
     }
 }

@@ -33,8 +33,6 @@ pub(crate) struct Schedule {
     pub ras_poll: Duration,
     /// When the launcher starts the program, by which time all nodes have booted.
     pub launch: Time,
-    /// Time without activity after which the firmware is taken to have nothing left to do.
-    pub settle: Duration,
 }
 
 /// Running sums at one instant.
@@ -107,8 +105,9 @@ impl Node {
 
     fn dispatch(&mut self, now: Time, event: Event) {
         self.seam.hash.event(now, kind(&event));
-        if !matches!(event, Event::Host(_) | Event::PollReady) {
-            self.seam.active = now;
+        // The host's own steps reach the firmware only through the others.
+        if !matches!(event, Event::Host(_) | Event::PollReady | Event::Launch) {
+            self.seam.stimulated();
         }
         let Node { nic, host, seam, .. } = self;
         match event {
@@ -237,7 +236,14 @@ impl LogicalProcess for Node {
     type Report = Remains;
 
     fn next_event(&self) -> Time {
-        self.seam.queue.next_time().min(self.core.now().max(self.horizon))
+        let next = self.seam.queue.next_time();
+        // An idle firmware catches up when something is due; until then it cannot reach anybody.
+        let idle = self.seam.firmware_idles();
+        if idle {
+            next
+        } else {
+            next.min(self.core.now().max(self.horizon))
+        }
     }
 
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Packet>) {
@@ -261,9 +267,7 @@ impl LogicalProcess for Node {
     fn standing(&self) -> Standing {
         if self.seam.failure.is_some() {
             Standing::Failed
-        } else if !self.seam.queue.is_empty()
-            || self.horizon.since(self.seam.active) < self.schedule.settle
-        {
+        } else if !self.seam.queue.is_empty() || !self.seam.firmware_idles() {
             Standing::Busy
         } else if self.ranks.all_ended() {
             Standing::Done
@@ -272,8 +276,10 @@ impl LogicalProcess for Node {
         }
     }
 
-    fn finish(mut self) -> Remains {
-        let now = self.horizon;
+    fn finish(mut self, now: Time) -> Remains {
+        if self.seam.failure.is_none() {
+            self.run_processor(now);
+        }
         let end = self.snapshot(now);
         let mut sram = vec![0; SRAM_SIZE as usize];
         let read = self.nic.ras_read(SRAM_BASE.into(), &mut sram, &mut self.seam);

@@ -198,8 +198,9 @@ fn run_rank(
 struct Observer {
     rank: u32,
     journal: Rc<Journal>,
-    /// When the program's current call reached the MPI library.
-    call_entered: Cell<Time>,
+    /// When the program's current call reached the MPI library, if that call is one that sends or receives
+    /// a message of its own; a message of a collective starts when the library sends it.
+    call_entered: Cell<Option<Time>>,
     /// The message whose event the MPI library took last, within the current call.
     returned: Cell<Option<MessageId>>,
 }
@@ -210,9 +211,25 @@ impl Observer {
     }
 }
 
+/// True for calls that send one message, or whose return means that one has come.
+fn is_point_to_point(function: Function) -> bool {
+    matches!(
+        function,
+        Function::Send
+            | Function::Ssend
+            | Function::Rsend
+            | Function::Bsend
+            | Function::Isend
+            | Function::Issend
+            | Function::Irsend
+            | Function::Recv
+            | Function::Wait
+    )
+}
+
 impl rank::Observer for Observer {
-    fn call_entered(&self, at: Time, _function: Function) {
-        self.call_entered.set(at);
+    fn call_entered(&self, at: Time, function: Function) {
+        self.call_entered.set(is_point_to_point(function).then_some(at));
         self.returned.set(None);
     }
     fn call_returned(&self, at: Time, _function: Function) {
@@ -232,7 +249,7 @@ impl portals::Observer for Observer {
         let pass = |at, waypoint| journal.mark(at, id, waypoint, None);
         match mark {
             portals::Mark::CallEntered => {
-                pass(self.call_entered.get(), Waypoint::CallEntered);
+                pass(self.call_entered.get().unwrap_or(at), Waypoint::CallEntered);
                 pass(at, Waypoint::PutEntered);
             }
             portals::Mark::KernelEntered => pass(at, Waypoint::KernelEntered),
@@ -251,7 +268,11 @@ impl portals::Observer for Observer {
             portals::Mark::EventPosted(EventKind::PutEnd) => pass(at, Waypoint::EventPosted),
             portals::Mark::EventReturned(EventKind::PutEnd) => {
                 pass(at, Waypoint::EventReturned);
-                self.returned.set(Some(id));
+                if self.call_entered.get().is_some() {
+                    self.returned.set(Some(id));
+                } else {
+                    pass(at, Waypoint::CallReturned);
+                }
             }
             _ => {}
         }

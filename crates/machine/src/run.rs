@@ -97,7 +97,7 @@ fn assemble(
         hash: TraceHash::default(),
         ht_overhead: [ht.ht_write_bytes, ht.ht_request_bytes, ht.ht_response_bytes],
         failure: None,
-        active: Time::ZERO,
+        idle_turns: 0,
     };
     for (base, bytes) in [(TEXT_BASE, &image.image), (SHIM_BASE, &image.shim)] {
         let written = nic.ras_write(Time::ZERO, base.into(), bytes, &mut seam);
@@ -114,11 +114,8 @@ fn assemble(
         map: Software::map(options.ranks),
     });
     let ranks = Ranks::new(wire_nid, software, journal);
-    let schedule = Schedule {
-        ras_poll: configuration.ras_poll,
-        launch: Time::ZERO + configuration.launch,
-        settle: configuration.settle,
-    };
+    let schedule =
+        Schedule { ras_poll: configuration.ras_poll, launch: Time::ZERO + configuration.launch };
     let core = ppc440::Core::new(&configuration.ppc440);
     Node::start(core, nic, host, ranks, seam, symbols, schedule)
 }
@@ -132,7 +129,7 @@ fn report(
     wall_seconds: f64,
 ) -> Outcome {
     let exit = exit_of(&remains, ending);
-    // Nodes settle for a while after the last rank has ended; that is no part of the program's run.
+    // The last messages may still complete after the last rank has ended; that is no part of its run.
     let last = remains.iter().flat_map(|node| &node.endings).map(|(_, at, _)| *at).max();
     let horizon = remains.iter().map(|node| node.end).max().unwrap_or(launch);
     let end = if ending == Ending::Done { last.unwrap_or(horizon) } else { horizon };

@@ -2,7 +2,7 @@
 
 use crate::journey::{Log, Mark, Waypoint};
 use abi::packet::Packet;
-use abi::seastar::{portals_op, PortalsHeader, NICCB_BASE, REG_INTERRUPT, SRAM_BASE};
+use abi::seastar::{niccb, portals_op, PortalsHeader, NICCB_BASE, REG_INTERRUPT, SRAM_BASE};
 use abi::MessageId;
 use bus::{BusError, Direction, HyperTransport};
 use des::{EventQueue, Time, TraceHash};
@@ -114,14 +114,30 @@ pub(crate) struct Seam {
     /// Bytes of HyperTransport packets beside their data: posted write, read request, read response.
     pub ht_overhead: [u64; 3],
     pub failure: Option<Failure>,
-    /// The last time at which anything but the idle loop happened in the NIC.
-    pub active: Time,
+    /// Turns of the firmware's main loop since anything reached it or it did anything that others can see.
+    pub idle_turns: u32,
 }
+
+/// The firmware idles once it has turned this often with nothing to see from outside. A turn polls everything
+/// that can move it, and two turns hold at least one that began after the last stimulus; the others are
+/// margin. A firmware that acts by itself (a timer) would break this rule, loudly: what it sends would come
+/// too early for the window that it falls into.
+const IDLE_TURNS: u32 = 4;
 
 impl Seam {
     /// Records what ends the run; the first on a node counts.
     pub fn fail(&mut self, at: Time, code: i32, sentence: String) {
         self.failure.get_or_insert(Failure { at, sentence, code });
+    }
+
+    /// Something happened that the firmware may see.
+    pub fn stimulated(&mut self) {
+        self.idle_turns = 0;
+    }
+
+    /// True if the firmware does nothing until something reaches it.
+    pub fn firmware_idles(&self) -> bool {
+        self.idle_turns >= IDLE_TURNS
     }
 
     fn mark_injected(&self, at: Time, packet: &Packet) {
@@ -291,8 +307,10 @@ impl bus::Bus for LocalBus<'_> {
         self.nic.plb_read(now, addr, buf, self.seam)
     }
     fn write(&mut self, now: Time, addr: u64, data: &[u8]) -> Result<Time, BusError> {
-        if !is_own_data(addr) {
-            self.seam.active = now;
+        if addr == HEARTBEAT {
+            self.seam.idle_turns += 1;
+        } else if !is_own_data(addr) {
+            self.seam.stimulated();
             if addr == u64::from(REG_INTERRUPT) {
                 self.seam.journal.interrupt_written(now);
             }
@@ -300,6 +318,9 @@ impl bus::Bus for LocalBus<'_> {
         self.nic.plb_write(now, addr, data, self.seam)
     }
 }
+
+/// Written once in every turn of the main loop.
+const HEARTBEAT: u64 = NICCB_BASE as u64 + niccb::FIRMWARE_HEARTBEAT as u64;
 
 /// True for SRAM that only the firmware uses, or only the RAS system reads (the heartbeat): writing it is part
 /// of the idle loop.

@@ -75,7 +75,6 @@ const fn choice(key: Text, words: &'static [Text]) -> Row {
 pub const ROWS: &[Row] = &[
     time("machine.ras_poll", "1 ns", "1000 ms"),
     time("machine.launch", "0 ns", "100000 ms"),
-    time("machine.settle", "0 ns", "1000 ms"),
     choice("firmware.cache", &["id", "i", "none"]),
     switch("firmware.inline"),
     switch("firmware.shadow_fifos"),
