@@ -25,6 +25,8 @@ pub mod state {
     pub const INITIALIZED: u32 = 1;
     /// MPI_Finalize has returned.
     pub const FINALIZED: u32 = 2;
+    /// The library ends the process because of what stands in fault.
+    pub const FAULTED: u32 = 4;
 }
 
 /// Who may go on.
@@ -105,6 +107,10 @@ pub mod channel {
     pub const FUNCTION: usize = 216;
     /// Answer CALLBACK: its arguments.
     pub const ARGUMENTS: usize = 224;
+    /// What was wrong if state says FAULTED: words that end with a zero (library writes).
+    pub const FAULT: usize = 512;
+    /// Bytes of `fault`.
+    pub const FAULT_SIZE: usize = 512;
 }
 
 /// Header of the shared memory. What different sides write stands in different cache lines.
@@ -211,6 +217,8 @@ pub mod record {
     pub const KIND: usize = 2;
     /// Raw C arguments: pointers as they are, integers sign-extended.
     pub const ARGUMENTS: usize = 16;
+    /// Bytes of `arguments`.
+    pub const ARGUMENTS_SIZE: usize = 112;
 }
 
 /// One call.

@@ -162,6 +162,8 @@ pub mod command_op {
 pub mod mailbox {
     /// Command FIFO: COMMAND_COUNT entries of COMMAND_SIZE bytes.
     pub const COMMANDS: usize = 0;
+    /// Bytes of `commands`.
+    pub const COMMANDS_SIZE: usize = 4032;
     /// Result FIFO: RESULT_COUNT words.
     pub const RESULTS: usize = 4032;
     /// Next result that the host will read (host writes).
@@ -712,6 +714,8 @@ pub mod niccb {
     pub const LOCAL_NID: usize = 168;
     /// \[0\] base, \[1\] records, \[2\] write index of the trace ring.
     pub const TRACEBUF_INFO: usize = 192;
+    /// Bytes of `tracebuf_info`.
+    pub const TRACEBUF_INFO_SIZE: usize = 128;
 }
 
 /// NIC control block: global state of the firmware, written through from a cached shadow.

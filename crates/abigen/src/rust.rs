@@ -48,17 +48,23 @@ fn offsets(out: &mut String, s: &Structure) {
         let _ = writeln!(out, "    /// {}", text(&field.doc));
         let name = field.name.to_uppercase();
         let _ = writeln!(out, "    pub const {name}: usize = {};", field.offset);
+        if !is_copied(field) {
+            let size = field.kind.size();
+            let _ = writeln!(out, "    /// Bytes of `{}`.", field.name);
+            let _ = writeln!(out, "    pub const {name}_SIZE: usize = {size};");
+        }
     }
     *out += "}\n";
 }
 
+/// Stands in the plain type, not only in the list of offsets.
+fn is_copied(field: &Field) -> bool {
+    field.kind.count.is_none() || field.kind.size() <= LARGEST_COPIED_ARRAY
+}
+
 fn structure(out: &mut String, s: &Structure) {
     let name = camel(&s.name);
-    let fields: Vec<&Field> = s
-        .fields
-        .iter()
-        .filter(|f| f.kind.size() <= LARGEST_COPIED_ARRAY || f.kind.count.is_none())
-        .collect();
+    let fields: Vec<&Field> = s.fields.iter().filter(|field| is_copied(field)).collect();
     let can_derive_default =
         fields.iter().all(|f| f.kind.count.is_none_or(|n| n <= LARGEST_DEFAULT_ARRAY));
     doc(out, "", &s.doc, &s.source);

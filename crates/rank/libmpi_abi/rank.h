@@ -50,7 +50,7 @@ uint64_t rank_new_request(void);
 uint64_t rank_clock(struct rank_channel *channel);
 /* Lets simulated time pass. The channel must be there. */
 void rank_sleep(struct rank_channel *channel, uint64_t picoseconds);
-/* Says what is wrong, as "rank 3: ...", and ends the process. */
+/* Ends the process for a reason that the simulator, or where there is none the library itself, tells. */
 __attribute__((noreturn, format(printf, 1, 2))) void rank_fail(const char *format, ...);
 
 #endif

@@ -27,16 +27,18 @@ static bool busy; /* a record is being written or an answer awaited: only a sign
 
 void rank_fail(const char *format, ...)
 {
-    char text[512];
+    char text[sizeof channel->fault];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     fflush(NULL);
-    if (channel)
-        fprintf(stderr, "sunstar: rank %u: %s\n", channel->rank, text);
-    else
+    if (channel) {
+        memcpy(channel->fault, text, sizeof text);
+        rank_state_add(RANK_STATE_FAULTED);
+    } else {
         fprintf(stderr, "sunstar: %s\n", text);
+    }
     _exit(1);
 }
 

@@ -127,7 +127,9 @@ pub fn agent(
                 process.reply_with_time(cpu.now());
             }
             Demand::CallbackReturned { .. } => unreachable!("no callback was started"),
-            Demand::Exited(status) => return Ending::Exited(status),
+            Demand::Exited(status) => {
+                return process.fault().map_or(Ending::Exited(status), Ending::Fatal);
+            }
         }
     }
 }

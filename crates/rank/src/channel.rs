@@ -84,6 +84,17 @@ impl Channel {
         self.word(at::STATE).load(Ordering::Acquire)
     }
 
+    /// Why the library has ended the process, if it has.
+    pub fn fault(&self) -> Option<String> {
+        if self.state() & layout::state::FAULTED == 0 {
+            return None;
+        }
+        let words = (at::FAULT..at::FAULT + at::FAULT_SIZE).step_by(4);
+        let bytes = words.flat_map(|at| self.word(at).load(Ordering::Relaxed).to_le_bytes());
+        let text: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
+        Some(String::from_utf8_lossy(&text).into_owned())
+    }
+
     /// Sleeps while the process has the turn; may return early. False if `patience` ran out.
     pub fn wait_for_turn(&self, patience: Option<Duration>) -> bool {
         let limit = patience.map(|patience| libc::timespec {

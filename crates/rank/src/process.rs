@@ -18,6 +18,7 @@ const LAST_WORDS: std::time::Duration = std::time::Duration::from_secs(2);
 /// A process that runs a rank. Dropping it kills it.
 #[derive(Debug)]
 pub struct Process {
+    rank: u32,
     pid: libc::pid_t,
     pidfd: Arc<OwnedFd>,
     channel: Arc<Channel>,
@@ -129,6 +130,7 @@ impl Process {
         let pidfd = Arc::new(child.pidfd);
         let watched = watcher.watch(pidfd.clone(), channel.clone());
         let mut process = Process {
+            rank: options.rank,
             pid: child.pid,
             pidfd,
             channel,
@@ -144,6 +146,12 @@ impl Process {
     /// Its number in the operating system.
     pub fn pid(&self) -> i32 {
         self.pid
+    }
+
+    /// What the program did wrong, if its library has ended it for that: "rank 3: MPI_Send was called before
+    /// MPI_Init".
+    pub fn fault(&self) -> Option<String> {
+        self.channel.fault().map(|fault| format!("rank {}: {fault}", self.rank))
     }
 
     /// Its memory.

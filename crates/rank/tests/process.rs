@@ -300,13 +300,27 @@ fn local_functions_need_no_answer() {
     assert_eq!(run(&program), (vec!["MPI_Init", "MPI_Finalize"], CLEAN));
 }
 
+/// What the library says of a program that it ends.
+fn fault(calls: &str) -> (Vec<&'static str>, String) {
+    let mut process = Program::new("", calls).spawn();
+    let mut names = Vec::new();
+    let status = play(&mut process, |_, function, _, _| {
+        names.push(function.name());
+        0
+    });
+    assert_eq!(status.code, Some(1));
+    (names, process.fault().unwrap())
+}
+
 #[test]
 fn calls_at_the_wrong_time_end_the_process() {
-    let early = Program::new("", "MPI_Barrier(MPI_COMM_WORLD);");
-    let (names, status) = run(&early);
-    assert_eq!((names.len(), status.code), (0, Some(1)));
-    let late = Program::new("", "MPI_Init(0, 0); MPI_Finalize(); MPI_Barrier(MPI_COMM_WORLD);");
-    assert_eq!(run(&late).1.code, Some(1));
+    let sentence = "rank 3: MPI_Barrier was called before MPI_Init".into();
+    assert_eq!(fault("MPI_Barrier(MPI_COMM_WORLD);"), (vec![], sentence));
+    let sentence = "rank 3: MPI_Barrier was called after MPI_Finalize".into();
+    let late = "MPI_Init(0, 0); MPI_Finalize(); MPI_Barrier(MPI_COMM_WORLD);";
+    assert_eq!(fault(late), (vec!["MPI_Init", "MPI_Finalize"], sentence));
+    let sentence = "rank 3: MPI_Init was called twice".into();
+    assert_eq!(fault("MPI_Init(0, 0); MPI_Init(0, 0);"), (vec!["MPI_Init"], sentence));
 }
 
 #[test]

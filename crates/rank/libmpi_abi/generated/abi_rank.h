@@ -25,6 +25,7 @@
 /* How far a rank has come. Source: own design. */
 #define RANK_STATE_INITIALIZED RANK_U(1) /* MPI_Init has returned. */
 #define RANK_STATE_FINALIZED RANK_U(2) /* MPI_Finalize has returned. */
+#define RANK_STATE_FAULTED RANK_U(4) /* The library ends the process because of what stands in fault. */
 
 /* Who may go on. Source: own design. */
 #define RANK_TURN_PROCESS RANK_U(0) /* The program runs; the simulator waits. */
@@ -67,7 +68,9 @@ struct rank_channel {
     uint64_t time; /* Simulated time of the answer, in picoseconds. */
     uint64_t function; /* Answer CALLBACK: a service, or the address of a function of the program. */
     uint64_t arguments[6]; /* Answer CALLBACK: its arguments. */
-    uint8_t unused_272[3824];
+    uint8_t unused_272[240];
+    uint8_t fault[512]; /* What was wrong if state says FAULTED: words that end with a zero (library writes). */
+    uint8_t unused_1024[3072];
 } __attribute__((aligned(8)));
 _Static_assert(sizeof(struct rank_channel) == 4096, "channel size");
 _Static_assert(offsetof(struct rank_channel, fingerprint) == 0, "channel.fingerprint");
@@ -83,6 +86,7 @@ _Static_assert(offsetof(struct rank_channel, indirect) == 204, "channel.indirect
 _Static_assert(offsetof(struct rank_channel, time) == 208, "channel.time");
 _Static_assert(offsetof(struct rank_channel, function) == 216, "channel.function");
 _Static_assert(offsetof(struct rank_channel, arguments) == 224, "channel.arguments");
+_Static_assert(offsetof(struct rank_channel, fault) == 512, "channel.fault");
 
 /* One call. Source: own design. */
 struct rank_record {
