@@ -1,17 +1,19 @@
 //! Speed of the core: millions of simulated instructions a second over compiled C, caches and timing on.
 
-#[path = "../tests/support/mod.rs"]
-mod support;
 #[path = "../tests/support/program.rs"]
 mod program;
+#[path = "../tests/support/mod.rs"]
+mod support;
 
 use std::time::Instant;
 
 fn main() {
     let program = program::Program::compile("kernels.c", &["-O2"]);
-    for (name, rounds, attributes) in
-        [("caches on", 300, 0), ("caches off", 5, ppc440::TLB_I), ("write-through", 100, ppc440::TLB_W)]
-    {
+    for (name, rounds, attributes) in [
+        ("caches on", 300, 0),
+        ("caches off", 5, ppc440::TLB_I),
+        ("write-through", 100, ppc440::TLB_W),
+    ] {
         let (mut core, mut flat) = program.load(rounds, attributes);
         let start = Instant::now();
         support::run_to_fault(&mut core, &mut flat, 60_000_000);

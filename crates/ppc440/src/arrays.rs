@@ -93,7 +93,10 @@ impl DataCache {
     /// Puts `line` into the victim's place, clean, its bytes as they were there.
     pub fn install(&mut self, line: u32) -> usize {
         let index = self.victim(line);
-        debug_assert_eq!(self.dirty[index], 0, "a dirty line is written back before it is replaced");
+        debug_assert_eq!(
+            self.dirty[index], 0,
+            "a dirty line is written back before it is replaced"
+        );
         self.tags[index] = line;
         self.hint[line as usize & (LINES - 1)] = index as u16;
         self.victims.advance(line as usize & (SETS - 1));

@@ -192,6 +192,16 @@ impl Core {
     pub fn set_pc(&mut self, pc: u32) {
         self.registers.pc = pc & !3;
     }
+    /// Forgets a fault and goes on at `pc`, as a debugger would.
+    pub fn resume_at(&mut self, pc: u32) {
+        self.set_pc(pc);
+        self.fault = None;
+        if self.state == State::Stopped {
+            self.state = State::Running;
+        }
+        self.unit.replay_forgotten();
+        self.blocked = Time::ZERO;
+    }
     /// General register `n` (0 to 31).
     pub fn gpr(&self, n: usize) -> u32 {
         assert!(n < 32, "a general register is 0 to 31");

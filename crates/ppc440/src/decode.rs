@@ -218,15 +218,7 @@ pub(crate) fn decode(word: u32) -> Op {
     let rt = (word >> 21 & 31) as u8;
     let ra = (word >> 16 & 31) as u8;
     let rb = (word >> 11 & 31) as u8;
-    let op = Op {
-        kind: row.kind,
-        rt,
-        ra,
-        rb,
-        pipe: row.pipe,
-        class: row.class,
-        ..Op::UNDECODED
-    };
+    let op = Op { kind: row.kind, rt, ra, rb, pipe: row.pipe, class: row.class, ..Op::UNDECODED };
     operands(op, row.format, word)
 }
 
@@ -331,7 +323,8 @@ fn branch(op: &mut Op, format: Format, word: u32) {
     }
     let (bo, bi) = (op.rt, op.ra);
     let cr = if bo & 16 == 0 { reg::CR + (bi >> 2) } else { reg::ZERO };
-    let (counter, counted) = if bo & 4 == 0 { (reg::CTR, reg::CTR) } else { (reg::ZERO, reg::SINK) };
+    let (counter, counted) =
+        if bo & 4 == 0 { (reg::CTR, reg::CTR) } else { (reg::ZERO, reg::SINK) };
     let target = match format {
         Format::BranchLink => reg::LR,
         Format::BranchCount => reg::CTR,

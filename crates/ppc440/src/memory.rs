@@ -282,7 +282,8 @@ pub(crate) fn load_multiple<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Flo
         Err(flow) => return flow,
     };
     for (index, word) in buffer.chunks_exact(4).take(count).enumerate() {
-        core.registers.set(op.rt + index as u8, number([word[0], word[1], word[2], word[3]], little));
+        core.registers
+            .set(op.rt + index as u8, number([word[0], word[1], word[2], word[3]], little));
         core.pipeline.late_register(op.rt + index as u8, core.unit.data_at);
     }
     Flow::Late
@@ -385,7 +386,8 @@ impl Core {
 
     /// Translates a data address; `None` if no entry matches.
     pub(crate) fn translate_quietly(&mut self, addr: u32) -> Option<Real> {
-        let real = self.tlb.translate(addr, self.data_space(), self.special.pid as u8, self.user())?;
+        let real =
+            self.tlb.translate(addr, self.data_space(), self.special.pid as u8, self.user())?;
         if self.special.ccr0 & CCR0_FLSTA == 0 {
             self.tlb.remember(addr, real);
         }
@@ -451,7 +453,12 @@ impl Core {
     }
 
     /// An uncached read, in naturally aligned transactions. The core stalls until the data are there.
-    fn uncached_read<B: Bus>(&mut self, bus: &mut B, addr: u64, out: &mut [u8]) -> Result<(), Flow> {
+    fn uncached_read<B: Bus>(
+        &mut self,
+        bus: &mut B,
+        addr: u64,
+        out: &mut [u8],
+    ) -> Result<(), Flow> {
         let mut done = 0;
         while done < out.len() {
             let addr = addr + done as u64;
@@ -557,7 +564,9 @@ impl Core {
     fn resident<B: Bus>(&mut self, bus: &mut B, line: u32) -> Result<usize, Flow> {
         if let Some(index) = self.dcache.find(line) {
             let fills = self.unit.fills;
-            if let Some((_, there)) = fills.iter().find(|fill| fill.0 == line && fill.1 > self.unit.at) {
+            if let Some((_, there)) =
+                fills.iter().find(|fill| fill.0 == line && fill.1 > self.unit.at)
+            {
                 self.unit.data_at = self.unit.data_at.max(*there);
             }
             return Ok(index);

@@ -190,7 +190,9 @@ impl Pipeline {
     fn complex(&self, op: &Op, cycle: u64) -> u64 {
         let cycle = cycle.max(self.divided);
         match op.pipe {
-            Pipe::Serial => self.ready[..usize::from(reg::SINK)].iter().fold(cycle, |c, &r| c.max(r)),
+            Pipe::Serial => {
+                self.ready[..usize::from(reg::SINK)].iter().fold(cycle, |c, &r| c.max(r))
+            }
             _ => cycle,
         }
     }

@@ -40,7 +40,10 @@ impl TlbEntry {
     /// word 2: `TLB_W` and so on, and permissions.
     pub fn new(effective: u32, real: u64, size: u32, attributes: u32) -> TlbEntry {
         let word1 = real as u32 & 0xffff_fc00 | (real >> 32) as u32 & 15;
-        TlbEntry { words: [effective & 0xffff_fc00 | TLB_VALID | size << 4, word1, attributes], tid: 0 }
+        TlbEntry {
+            words: [effective & 0xffff_fc00 | TLB_VALID | size << 4, word1, attributes],
+            tid: 0,
+        }
     }
     /// The same in address space 1.
     pub fn in_space_1(mut self) -> TlbEntry {
@@ -193,7 +196,9 @@ mod tests {
 
     #[test]
     fn sizes_from_1_kb_to_256_mb() {
-        for (size, bytes) in [(0, 1 << 10), (1, 4 << 10), (3, 64 << 10), (5, 1 << 20), (9, 256 << 20)] {
+        for (size, bytes) in
+            [(0, 1 << 10), (1, 4 << 10), (3, 64 << 10), (5, 1 << 20), (9, 256 << 20)]
+        {
             let mut tlb = Tlb::new();
             tlb.synchronise();
             let entry = TlbEntry::new(0x4000_0000, 0x3_8000_0000, size, TLB_SUPERVISOR[2]);

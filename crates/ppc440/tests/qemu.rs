@@ -126,7 +126,6 @@ fn compare(seed: u64, cases: usize, length: usize, attributes: u32) -> u64 {
         let (expected, found) = (&expected[at..], &found[at..]);
         if let Some(offset) = (0..BLOCK as usize).find(|&i| expected[i] != found[i]) {
             let word = offset & !3;
-            if std::env::var("DUMP").is_ok() { for w in 0..30 { eprintln!("r{w}: in {:02x?} ours {:02x?} qemu {:02x?}", &found[4*w..4*w+4], &found[416+4*w..420+4*w], &expected[416+4*w..420+4*w]); } }
             panic!(
                 "seed {seed} case {index}: {} is {:02x?}, QEMU has {:02x?}\n{}",
                 random::place(word),

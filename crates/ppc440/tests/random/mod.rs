@@ -55,10 +55,23 @@ pub fn value(random: &mut Random) -> u32 {
 /// for no overflow), and those that neither saturate nor set OE do not write their result. What is missing here
 /// is tested against the manual instead (`instructions.rs`).
 const ARITHMETIC: [(u32, u32); 16] = [
-    (31, 266), (31, 10), (31, 138), (31, 40), (31, 8), (31, 136), (31, 235), (31, 491), (31, 459),
-    (4, 204), (4, 76), (4, 460),
+    (31, 266),
+    (31, 10),
+    (31, 138),
+    (31, 40),
+    (31, 8),
+    (31, 136),
+    (31, 235),
+    (31, 491),
+    (31, 459),
+    (4, 204),
+    (4, 76),
+    (4, 460),
     // Once more, so that they are not drowned.
-    (31, 138), (31, 136), (31, 491), (31, 459),
+    (31, 138),
+    (31, 136),
+    (31, 491),
+    (31, 459),
 ];
 /// Unsigned modulo multiply-accumulates, with OE set (see above).
 const ACCUMULATE: [u32; 3] = [140, 12, 396];
@@ -74,11 +87,19 @@ const EXTEND: [u32; 3] = [954, 922, 26];
 const IMMEDIATE: [u32; 13] = [7, 8, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 14];
 const CR_LOGIC: [u32; 8] = [257, 129, 289, 225, 33, 449, 417, 193];
 /// Loads and stores with displacement, without update; bytes they move.
-const DISPLACED: [(u32, u32); 7] =
-    [(34, 1), (40, 2), (42, 2), (32, 4), (38, 1), (44, 2), (36, 4)];
+const DISPLACED: [(u32, u32); 7] = [(34, 1), (40, 2), (42, 2), (32, 4), (38, 1), (44, 2), (36, 4)];
 /// Indexed ones.
 const INDEXED: [(u32, u32); 11] = [
-    (87, 1), (279, 2), (343, 2), (23, 4), (790, 2), (534, 4), (215, 1), (407, 2), (151, 4), (918, 2),
+    (87, 1),
+    (279, 2),
+    (343, 2),
+    (23, 4),
+    (790, 2),
+    (534, 4),
+    (215, 1),
+    (407, 2),
+    (151, 4),
+    (918, 2),
     (662, 4),
 ];
 /// Indexed ones with update.
@@ -378,6 +399,9 @@ impl Case {
     pub fn listing(&self) -> String {
         let words = &self.code[self.random_from..self.random_to];
         let lines: Vec<_> = words.iter().map(|word| format!("  .long {word:#010x}")).collect();
-        format!("the instructions (disassemble with objdump -D -b binary -m powerpc:440):\n{}", lines.join("\n"))
+        format!(
+            "the instructions (disassemble with objdump -D -b binary -m powerpc:440):\n{}",
+            lines.join("\n")
+        )
     }
 }

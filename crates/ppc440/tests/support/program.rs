@@ -6,6 +6,7 @@ use object::{Object, ObjectSegment, ObjectSymbol};
 use ppc440::{Core, TLB_E};
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Address of the image, and of the end of the stack.
 const TEXT: u32 = 0x1_0000;
@@ -21,7 +22,9 @@ impl Program {
     pub fn compile(source: &str, flags: &[&str]) -> Program {
         need(COMPILER, "gcc-powerpc-linux-gnu");
         let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
-        let name = format!("{source}{}.elf", flags.join("").replace(['-', '='], "_"));
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{source}-{}-{number}.elf", std::process::id());
         let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let status = Command::new(COMPILER)
             .args(["-mcpu=440", "-mlittle", "-msoft-float", "-ffreestanding", "-nostdlib"])
@@ -35,7 +38,9 @@ impl Program {
             .status()
             .unwrap();
         assert!(status.success(), "{COMPILER} failed on {source}");
-        Program { elf: std::fs::read(out).unwrap() }
+        let elf = std::fs::read(&out).unwrap();
+        std::fs::remove_file(out).unwrap();
+        Program { elf }
     }
     /// A core at the program's start with the whole memory mapped little-endian, caches on.
     pub fn load(&self, argument: u32, attributes: u32) -> (Core, Flat) {
