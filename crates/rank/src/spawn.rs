@@ -198,6 +198,9 @@ fn environment(options: &SpawnOptions, library: &Path) -> Vec<OsString> {
     set(&mut variables, OsStr::new("LD_PRELOAD"), preload);
     let paths = with(options.library_dir.as_os_str(), &variables, "LD_LIBRARY_PATH");
     set(&mut variables, OsStr::new("LD_LIBRARY_PATH"), paths);
+    // A program built with the address sanitizer otherwise refuses a library that is loaded before it.
+    let sanitizer = with(OsStr::new("verify_asan_link_order=0"), &variables, "ASAN_OPTIONS");
+    set(&mut variables, OsStr::new("ASAN_OPTIONS"), sanitizer);
     set(&mut variables, OsStr::new("SUNSTAR_RANK_FD"), CHANNEL_FD.to_string().into());
     let entry = |(name, value): (OsString, OsString)| {
         let mut bytes = name.into_vec();

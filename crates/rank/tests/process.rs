@@ -375,6 +375,16 @@ fn the_process_gets_arguments_environment_and_clean_descriptors() {
 }
 
 #[test]
+fn programs_built_with_the_address_sanitizer_run() {
+    let options = ["-fsanitize=address"];
+    let program = Program::with_options(&options, "", "MPI_Init(0, 0); MPI_Finalize();");
+    assert_eq!(run(&program).1, CLEAN);
+    let body = "MPI_Init(0, 0); char *p = malloc(8); p[argc + 7] = 1; MPI_Finalize();";
+    let program = Program::with_options(&options, "", body);
+    assert_eq!(run(&program).1.code, Some(1), "it finds the fault");
+}
+
+#[test]
 fn addresses_repeat_unless_randomised() {
     let program = Program::new("", "MPI_Init(malloc(10), 0); MPI_Finalize();");
     let address = |randomize| {

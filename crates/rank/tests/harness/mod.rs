@@ -36,6 +36,11 @@ pub struct Program {
 impl Program {
     /// Compiles the body of `main` (with `argc`, `argv`), after `before`.
     pub fn new(before: &str, body: &str) -> Program {
+        Program::with_options(&[], before, body)
+    }
+
+    /// The same with more options for the compiler.
+    pub fn with_options(options: &[&str], before: &str, body: &str) -> Program {
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("program.c");
         let text = format!(
@@ -46,7 +51,9 @@ impl Program {
         );
         std::fs::write(&source, text).unwrap();
         let run = Command::new("gcc")
-            .args(["-O1", "-g", "-Wall", "-Wno-unused", "-o"])
+            .args(["-O1", "-g", "-Wall", "-Wno-unused"])
+            .args(options)
+            .arg("-o")
             .arg(folder.path().join("program"))
             .arg(&source)
             .arg("-I")
