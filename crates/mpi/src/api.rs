@@ -1,5 +1,5 @@
-//! The Rust interface of [`Process`], for built-in workloads: bytes instead of datatypes, results instead of codes.
-//! Buffers are addresses in the process's memory ([`Process::allocate_buffer`]).
+//! The Rust interface of [`Process`], for built-in workloads: bytes instead of datatypes, results
+//! instead of codes. Buffers are addresses in the process's memory ([`Process::allocate_buffer`]).
 
 use crate::comm::{CommId, Comms, OnError};
 use crate::constant::{self, ANY_SOURCE, PROC_NULL};
@@ -138,7 +138,8 @@ impl Process {
             result.map(|()| Some(status))
         })
     }
-    /// MPI_Cancel of a receive: true if no message had matched it. It must be waited for in any case.
+    /// MPI_Cancel of a receive: true if no message had matched it. It must be waited for in any
+    /// case.
     pub fn cancel(&mut self, request: RequestId) -> bool {
         self.within("MPI_Cancel", |p| p.withdraw(request))
     }
@@ -256,8 +257,8 @@ impl Process {
         Err(members.not_a_rank(constant::ERR_ROOT, "root", root))
     }
 
-    /// A new communicator; all members of `parent` call this, each with the members of its own new one (none: it
-    /// takes part without getting one).
+    /// A new communicator; all members of `parent` call this, each with the members of its own new
+    /// one (none: it takes part without getting one).
     pub(crate) fn make_comm(
         &mut self,
         parent: CommId,

@@ -23,8 +23,8 @@ pub enum OnError {
 pub(crate) struct Comm {
     /// Name in messages to the user.
     pub name: Rc<str>,
-    /// Number that all members agree on: its messages have contexts `2 * number` (point to point) and
-    /// `2 * number + 1` (collectives).
+    /// Number that all members agree on: its messages have contexts `2 * number` (point to point)
+    /// and `2 * number + 1` (collectives).
     pub number: u16,
     /// This process's rank in it.
     pub rank: u32,

@@ -1,7 +1,7 @@
 //! Datatypes: where the bytes of an item lie, and what they mean to a reduction.
 //!
-//! A type is kept flat: the list of byte runs of one item, in the order of its type map, neighbours merged.
-//! Reductions see items *packed*, that is without holes.
+//! A type is kept flat: the list of byte runs of one item, in the order of its type map, neighbours
+//! merged. Reductions see items *packed*, that is without holes.
 
 use crate::error::{Error, Result};
 
@@ -168,7 +168,8 @@ impl Type {
         })
     }
 
-    /// First and one past the last byte of `count` items, from the buffer's address; empty if there are none.
+    /// First and one past the last byte of `count` items, from the buffer's address; empty if there
+    /// are none.
     pub fn span(&self, count: u64) -> (i64, i64) {
         let low = self.runs.iter().map(|r| r.offset).min().unwrap_or(0);
         let high = self.runs.iter().map(|r| r.offset + r.length as i64).max().unwrap_or(0);
@@ -179,7 +180,8 @@ impl Type {
         (low.min(low.saturating_add(last)), high.max(high.saturating_add(last)))
     }
 
-    /// The runs of `count` items that hold the first `bytes` packed bytes: offset from the buffer, length.
+    /// The runs of `count` items that hold the first `bytes` packed bytes: offset from the buffer,
+    /// length.
     pub fn runs_of(&self, count: u64, bytes: u64) -> impl Iterator<Item = Run> + '_ {
         let mut left = bytes;
         let items = (0..count).flat_map(move |item| {

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// An MPI error class (`MPI_ERR_...`) and what was wrong, in words that follow "rank 0: MPI_Send: ".
+/// An MPI error class (`MPI_ERR_...`) and what was wrong, in words that follow "rank 0: MPI_Send:
+/// ".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// MPI error class; it is also the error code.

@@ -1,8 +1,9 @@
 //! MPI over Portals and nothing else.
 //!
-//! [`Mpi::call`] takes the raw C arguments of a program's MPI call; beneath it, [`Process`] is the same library
-//! for built-in workloads in Rust. Everything happens inside calls: there is no progress thread, as on the
-//! machine that is modelled; what Portals does by itself (matching, moving bytes) goes on without the library.
+//! [`Mpi::call`] takes the raw C arguments of a program's MPI call; beneath it, [`Process`] is the
+//! same library for built-in workloads in Rust. Everything happens inside calls: there is no
+//! progress thread, as on the machine that is modelled; what Portals does by itself (matching,
+//! moving bytes) goes on without the library.
 //!
 //! How messages travel: `transport`. Matching: `matching`, `unexpected`. Collectives: `collective`.
 

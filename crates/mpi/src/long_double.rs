@@ -1,5 +1,5 @@
-//! Arithmetic on `long double` as x86-64 keeps it: 10 bytes of x87 number in 16. Rust has no such type, and going
-//! through `f64` would lose bits that the program can see.
+//! Arithmetic on `long double` as x86-64 keeps it: 10 bytes of x87 number in 16. Rust has no such
+//! type, and going through `f64` would lose bits that the program can see.
 
 use std::arch::asm;
 use std::cmp::Ordering;
@@ -14,8 +14,9 @@ macro_rules! binary {
         #[doc = $doc]
         pub fn $name(self, other: LongDouble) -> LongDouble {
             let mut out = LongDouble([0; 16]);
-            // SAFETY: reads ten bytes at each of two addresses and writes ten at a third, all within 16-byte
-            // arrays that live until the end of the block; the two register-stack slots used are declared.
+            // SAFETY: reads ten bytes at each of two addresses and writes ten at a third, all
+            // within 16-byte arrays that live until the end of the block; the two register-stack
+            // slots used are declared.
             unsafe {
                 asm!(
                     "fld tbyte ptr [{a}]",

@@ -1,12 +1,13 @@
-//! Match bits: what of a message MPI's matching rules look at, packed into the 64 bits that Portals compares.
+//! Match bits: what of a message MPI's matching rules look at, packed into the 64 bits that Portals
+//! compares.
 //!
 //! ```text
 //! 63      60 59           48 47          32 31            0
 //! | protocol | context       | source rank  | tag          |
 //! ```
-//! The division (4, 12, 16, 32) is that of a published MPI over Portals on the same machine (Open MPI's matching
-//! layer for the Cray XT). Wildcards are ignore bits. A posted receive ignores the protocol, so that it matches
-//! a message of either protocol in the order of arrival.
+//! The division (4, 12, 16, 32) is that of a published MPI over Portals on the same machine (Open
+//! MPI's matching layer for the Cray XT). Wildcards are ignore bits. A posted receive ignores the
+//! protocol, so that it matches a message of either protocol in the order of arrival.
 
 use crate::constant::{ANY_SOURCE, ANY_TAG};
 
@@ -21,8 +22,8 @@ pub(crate) enum Protocol {
 
 /// Largest number of ranks that the source field can name.
 pub(crate) const MAX_RANKS: u32 = 1 << 16;
-/// Communicators that can exist at a time: each takes one context for its point-to-point messages and one for
-/// its collectives.
+/// Communicators that can exist at a time: each takes one context for its point-to-point messages
+/// and one for its collectives.
 pub(crate) const MAX_COMMUNICATORS: usize = 1 << 11;
 /// Largest tag.
 pub(crate) const TAG_UPPER_BOUND: i32 = i32::MAX;
@@ -30,7 +31,8 @@ pub(crate) const TAG_UPPER_BOUND: i32 = i32::MAX;
 const PROTOCOL_SHIFT: u32 = 60;
 const CONTEXT_SHIFT: u32 = 48;
 const SOURCE_SHIFT: u32 = 32;
-/// Ignores every bit but the protocol: the entry that catches all announcements, and the unexpected blocks.
+/// Ignores every bit but the protocol: the entry that catches all announcements, and the unexpected
+/// blocks.
 pub(crate) const IGNORE_ALL_BUT_PROTOCOL: u64 = (1 << PROTOCOL_SHIFT) - 1;
 
 /// Match bits of one message.

@@ -67,8 +67,8 @@ impl Op {
         }
     }
 
-    /// True if the standard defines the operation on the type (MPI 5.0 section 6.9.2). MPI_REPLACE and MPI_NO_OP
-    /// are for one-sided communication only.
+    /// True if the standard defines the operation on the type (MPI 5.0 section 6.9.2). MPI_REPLACE
+    /// and MPI_NO_OP are for one-sided communication only.
     pub(crate) fn is_legal(self, basic: Basic) -> bool {
         use Basic::*;
         let integer = matches!(basic, Signed(_) | Unsigned(_));
@@ -86,7 +86,8 @@ impl Op {
         }
     }
 
-    /// `inout[i] = input[i] op inout[i]` over packed items. The operation must be legal on the type.
+    /// `inout[i] = input[i] op inout[i]` over packed items. The operation must be legal on the
+    /// type.
     pub(crate) fn apply(self, basic: Basic, input: &[u8], inout: &mut [u8]) {
         assert_eq!(input.len(), inout.len());
         match basic {
@@ -188,7 +189,8 @@ impl Op {
         }
     }
 
-    /// The pair with the smaller (larger) value wins; of equal values, the one with the smaller index.
+    /// The pair with the smaller (larger) value wins; of equal values, the one with the smaller
+    /// index.
     fn pair(self, value: Value, index: Value, input: &[u8], inout: &mut [u8]) {
         let (split, size) = (value.size(), value.size() + index.size());
         let wanted = if self == Op::MinLoc { Ordering::Less } else { Ordering::Greater };

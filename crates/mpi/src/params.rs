@@ -3,7 +3,8 @@
 use crate::collective::Algorithms;
 use des::Duration;
 
-/// Parameters of the MPI library. The fields are the names of the machine file's sections `[mpi.NAME]`.
+/// Parameters of the MPI library. The fields are the names of the machine file's sections
+/// `[mpi.NAME]`.
 #[derive(Clone, Debug)]
 pub struct Params {
     /// Entering and leaving a call: arguments checked, objects looked up.
@@ -20,7 +21,8 @@ pub struct Params {
     pub datatype_run: Duration,
     /// Longest message, in bytes, that is sent with its first put.
     pub eager_limit: u64,
-    /// Longest message, in bytes, that is copied into a library buffer, so that the send completes at once.
+    /// Longest message, in bytes, that is copied into a library buffer, so that the send completes
+    /// at once.
     pub copy_limit: u64,
     /// Library buffers for copied messages.
     pub copy_buffers: u32,
@@ -30,7 +32,8 @@ pub struct Params {
     pub unexpected_block_size: u64,
     /// Events that the queue for unexpected messages holds.
     pub unexpected_events: u32,
-    /// Events that a queue for expected messages and for sends holds; more queues are made as needed.
+    /// Events that a queue for expected messages and for sends holds; more queues are made as
+    /// needed.
     pub events: u32,
     /// Which algorithm each collective uses.
     pub algorithms: Algorithms,

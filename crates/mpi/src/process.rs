@@ -77,7 +77,7 @@ pub struct Process {
     /// The call that the program is in: "MPI_Send".
     pub(crate) function: &'static str,
     /// Bytes on their way from one place in memory to another.
-    bounce: Vec<u8>,
+    pub(crate) bounce: Vec<u8>,
     known_pages: [u64; KNOWN_PAGES],
 }
 
@@ -220,7 +220,8 @@ impl Process {
         self.cpu.spend(std::mem::take(&mut self.owed));
     }
 
-    /// The value of a Portals call that this library has no way to do without; else the rank's fault.
+    /// The value of a Portals call that this library has no way to do without; else the rank's
+    /// fault.
     pub(crate) fn must<T>(
         &self,
         result: std::result::Result<T, PortalsError>,

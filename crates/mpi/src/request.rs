@@ -1,4 +1,5 @@
-//! Requests: operations under way, in a slab, so that handles are small integers and nothing is hashed.
+//! Requests: operations under way, in a slab, so that handles are small integers and nothing is
+//! hashed.
 
 use crate::comm::CommId;
 use crate::datatype::Type;
@@ -60,7 +61,8 @@ pub(crate) enum State {
     Complete,
 }
 
-/// Items in the program's memory that are not one run of bytes: they travel through a library buffer.
+/// Items in the program's memory that are not one run of bytes: they travel through a library
+/// buffer.
 #[derive(Clone, Debug)]
 pub(crate) struct Scattered {
     pub buffer: Buffer,

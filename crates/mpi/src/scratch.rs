@@ -1,4 +1,5 @@
-//! Library buffers in the process's address space: pieces that are taken, given back and used again.
+//! Library buffers in the process's address space: pieces that are taken, given back and used
+//! again.
 
 use host::{SharedMemory, SpaceId};
 

@@ -4,11 +4,12 @@
 //! portal MESSAGES:  [posted receives ...] [announcements] [block] [block] [block]
 //! portal EXPOSED:   [buffers of long or synchronous sends, each fetched once by its receiver]
 //! ```
-//! A message up to the eager limit is one put. A longer or a synchronous one is announced by an empty put, whose
-//! header data say how long it is and which exposed buffer holds it; the receiver gets it from there, and the
-//! end of that get completes the send. A receive is posted only if no event waits in the queue of unexpected
-//! messages, which Portals tests and does in one step; else the events are taken, the list is searched, and the
-//! receive is posted again. So no message can slip through between search and post.
+//! A message up to the eager limit is one put. A longer or a synchronous one is announced by an
+//! empty put, whose header data say how long it is and which exposed buffer holds it; the receiver
+//! gets it from there, and the end of that get completes the send. A receive is posted only if no
+//! event waits in the queue of unexpected messages, which Portals tests and does in one step; else
+//! the events are taken, the list is searched, and the receive is posted again. So no message can
+//! slip through between search and post.
 
 use crate::comm::CommId;
 use crate::constant;
@@ -167,7 +168,8 @@ impl Process {
 
     // Receiving.
 
-    /// Starts receiving up to `length` bytes to `va`, from where `scattered` (if any) scatters them.
+    /// Starts receiving up to `length` bytes to `va`, from where `scattered` (if any) scatters
+    /// them.
     pub(crate) fn start_receive(
         &mut self,
         from: Envelope,
@@ -213,7 +215,8 @@ impl Process {
         found
     }
 
-    /// Posts a receive before the entries that catch the unexpected, unless one of those has just matched.
+    /// Posts a receive before the entries that catch the unexpected, unless one of those has just
+    /// matched.
     fn post(&mut self, id: RequestId, pattern: Pattern) -> bool {
         let request = self.requests.get(id);
         let queue = request.queue.expect("inserted with a queue");
@@ -263,9 +266,8 @@ impl Process {
         let request = self.requests.get(id);
         let (va, bytes) = (request.va, message.length.min(request.length));
         let from = self.unexpected.blocks[block as usize].va + message.offset;
-        if let Err(error) = self.copy(from, va, bytes) {
-            self.requests.get_mut(id).error = Some(error);
-        }
+        let copied = if message.damaged { Err(damaged()) } else { self.copy(from, va, bytes) };
+        self.requests.get_mut(id).error = copied.err();
         if self.unexpected.consumed(block) {
             self.attach_block(block);
         }
@@ -380,7 +382,7 @@ impl Process {
         self.charge(self.params.event);
         let owner = Owner::unpack(event.md_user_ptr);
         if event.fail != NiFail::Ok {
-            self.failed(owner, event);
+            self.failed(owner);
         }
         match (event.kind, owner) {
             (EventKind::PutStart, Owner::Block(block)) => {
@@ -389,7 +391,8 @@ impl Process {
             }
             (EventKind::PutStart, Owner::Announcements) => self.unexpected.started(None, event),
             (EventKind::PutEnd, Owner::Block(_) | Owner::Announcements) => {
-                if let Some((message, request)) = self.unexpected.ended(event.link) {
+                let damaged = event.fail != NiFail::Ok;
+                if let Some((message, request)) = self.unexpected.ended(event.link, damaged) {
                     self.take_from_block(request, message);
                 }
             }
@@ -408,8 +411,8 @@ impl Process {
         }
     }
 
-    /// A block is filled up to `end`. Beside the one that fills there must be another, or messages could arrive
-    /// between the last that fits and this library's hearing of it.
+    /// A block is filled up to `end`. Beside the one that fills there must be another, or messages
+    /// could arrive between the last that fits and this library's hearing of it.
     fn watch_room(&mut self, block: u32, end: u64) {
         if end + self.params.eager_limit <= self.params.unexpected_block_size {
             return;
@@ -420,7 +423,8 @@ impl Process {
         }
         let another = self.add_block();
         self.attach_block(another);
-        // While the program was busy elsewhere and the last block was full, messages may have gone astray.
+        // While the program was busy elsewhere and the last block was full, messages may have gone
+        // astray.
         let lost = self.ni.ni_status(StatusRegister::DropCount);
         if lost > 0 {
             let (rank, blocks) = (self.world.rank, self.params.unexpected_blocks);
@@ -446,12 +450,20 @@ impl Process {
     }
 
     /// The network lost or damaged bytes: the operation ends with an error.
-    fn failed(&mut self, owner: Owner, event: &Event) {
-        if let Owner::Request(id) = owner {
-            let text = format!("Portals reports that the transfer failed ({:?})", event.kind);
-            if let Some(request) = self.requests.find(id) {
-                request.error = Some(Error::new(constant::ERR_OTHER, text));
+    fn failed(&mut self, owner: Owner) {
+        match owner {
+            Owner::Request(id) => {
+                if let Some(request) = self.requests.find(id) {
+                    request.error = Some(damaged());
+                }
             }
+            Owner::Copy(_) => {
+                // The program was told long ago that this send is over.
+                let rank = self.world.rank;
+                self.cpu.fault(format!("rank {rank}: a message that was sent did not leave"))
+            }
+            // The message's receive will hear of it.
+            Owner::Block(_) | Owner::Announcements => {}
         }
     }
 
@@ -476,4 +488,9 @@ impl Process {
         self.queues[index].reserved += EVENTS_PER_OPERATION;
         u8::try_from(index).expect("an interface has fewer queues")
     }
+}
+
+fn damaged() -> Error {
+    let text = "the network lost or damaged the message (Portals reports a failed transfer)";
+    Error::new(constant::ERR_OTHER, text)
 }

@@ -1,11 +1,11 @@
-//! Messages that arrived before their receive: blocks of library memory that catch them, and the list of what
-//! is in the blocks.
+//! Messages that arrived before their receive: blocks of library memory that catch them, and the
+//! list of what is in the blocks.
 //!
-//! A block's offset is managed at the target, so messages lie in it one behind the other. When less than the
-//! eager limit is left, Portals unlinks it; once the last message in it was consumed it is attached again, behind
-//! the others. The list is kept in the order of the START events, which is the order of matching; a message may
-//! be claimed by a receive before its bytes are complete. While the process is in the library, it adds
-//! blocks rather than let the last one fill up.
+//! A block's offset is managed at the target, so messages lie in it one behind the other. When less
+//! than the eager limit is left, Portals unlinks it; once the last message in it was consumed it is
+//! attached again, behind the others. The list is kept in the order of the START events, which is
+//! the order of matching; a message may be claimed by a receive before its bytes are complete.
+//! While the process is in the library, it adds blocks rather than let the last one fill up.
 
 use crate::matching::Pattern;
 use crate::request::RequestId;
@@ -23,8 +23,10 @@ pub(crate) struct Message {
     pub block: Option<u32>,
     /// Offset in the block.
     pub offset: u64,
-    /// All bytes are there.
+    /// All bytes are there, or lost.
     pub complete: bool,
+    /// The network lost or changed bytes.
+    pub damaged: bool,
     /// Number of its START event, which its END event refers to.
     start: u64,
 }
@@ -65,18 +67,22 @@ impl Unexpected {
             block,
             offset: event.offset,
             complete: false,
+            damaged: false,
             start: event.sequence,
         });
     }
 
-    /// The bytes of the message that `start` began are there. Gives it back if a receive has claimed it.
-    pub fn ended(&mut self, start: u64) -> Option<(Message, RequestId)> {
+    /// The bytes of the message that `start` began are there, or `damaged`. Gives it back if a
+    /// receive has claimed it.
+    pub fn ended(&mut self, start: u64, damaged: bool) -> Option<(Message, RequestId)> {
         if let Some(index) = self.claimed.iter().position(|(m, _)| m.start == start) {
-            return Some(self.claimed.swap_remove(index));
+            let (message, request) = self.claimed.swap_remove(index);
+            return Some((Message { damaged, ..message }, request));
         }
         // Recent messages are at the back.
         let message = self.list.iter_mut().rev().find(|m| m.start == start);
-        message.expect("an END event follows its START event").complete = true;
+        let message = message.expect("an END event follows its START event");
+        (message.complete, message.damaged) = (true, damaged);
         None
     }
 

@@ -1,4 +1,5 @@
-//! Completion: waiting for requests, testing them, looking for messages; and what the process says meanwhile.
+//! Completion: waiting for requests, testing them, looking for messages; and what the process says
+//! meanwhile.
 
 use crate::comm::CommId;
 use crate::constant::{ANY_SOURCE, ANY_TAG, PROC_NULL};
@@ -125,9 +126,9 @@ impl Process {
     }
 
     fn describe_wait(&self, ids: &[RequestId], whose: Whose, text: &mut String) {
-        let open: Vec<&Request> =
-            ids.iter().map(|&id| self.requests.get(id)).filter(|r| !r.is_complete()).collect();
-        let Some(first) = open.first() else { return };
+        let mut open = ids.iter().map(|&id| self.requests.get(id)).filter(|r| !r.is_complete());
+        let Some(first) = open.next() else { return };
+        let open = 1 + open.count();
         text.push_str(self.function);
         if first.collective {
             let peer = first.peer;
@@ -136,8 +137,8 @@ impl Process {
             put(text, format_args!(", {name}: a message {way} rank {peer}"));
             return;
         }
-        if whose == Whose::Earlier || open.len() > 1 {
-            match open.len() {
+        if whose == Whose::Earlier || open > 1 {
+            match open {
                 1 => text.push_str(" for a "),
                 n => put(text, format_args!(" for {n} of {} requests, the first a ", ids.len())),
             }

@@ -1,5 +1,7 @@
 //! What a program hears when it does something wrong, and what a rank says that waits for ever.
 
+#![allow(clippy::unwrap_used)] // A test may panic anywhere.
+
 mod world;
 
 use abi::mpi::{self as c, Function};

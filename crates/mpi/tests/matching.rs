@@ -1,5 +1,7 @@
 //! Random programs on three ranks against MPI's matching rules.
 
+#![allow(clippy::unwrap_used)] // A test may panic anywhere.
+
 mod world;
 
 use abi::mpi as c;
@@ -64,8 +66,8 @@ fn sent(step: &Step) -> Option<(usize, i32, usize)> {
     }
 }
 
-/// For each receive (by index of its step) the send that it gets, if every message arrives before the next step
-/// begins: MPI's rules, written down naively.
+/// For each receive (by index of its step) the send that it gets, if every message arrives before
+/// the next step begins: MPI's rules, written down naively.
 fn model(steps: &[Step]) -> Vec<Option<usize>> {
     let mut taken: Vec<Option<usize>> = vec![None; steps.len()];
     let mut posted: Vec<usize> = Vec::new();
@@ -91,17 +93,15 @@ fn model(steps: &[Step]) -> Vec<Option<usize>> {
     taken
 }
 
-/// What each receive got: the message's step, told by its bytes (or by its tag and source, if it has none).
-type Got = Rc<RefCell<Vec<Option<(i32, i32, Vec<u8>)>>>>;
+/// What each receive got: the message's step, told by its bytes (or by its tag and source, if it
+/// has none).
+type Got = Rc<RefCell<Vec<Option<Message>>>>;
+/// Source, tag and bytes.
+type Message = (i32, i32, Vec<u8>);
 
-/// Runs the steps, each at its time. In the end receives without a message are cancelled and messages without a
-/// receive are taken, so that the program ends.
-fn run(
-    steps: &[Step],
-    times: Vec<Time>,
-    seed: u64,
-    lateness: Duration,
-) -> Vec<Option<(i32, i32, Vec<u8>)>> {
+/// Runs the steps, each at its time. In the end receives without a message are cancelled and
+/// messages without a receive are taken, so that the program ends.
+fn run(steps: &[Step], times: Vec<Time>, seed: u64, lateness: Duration) -> Vec<Option<Message>> {
     let got: Got = Rc::new(RefCell::new(vec![None; steps.len()]));
     let (result, steps) = (got.clone(), steps.to_vec());
     let end = *times.last().unwrap() + Duration::from_us(2000);
@@ -157,7 +157,11 @@ fn take_the_rest(rank: &mut Rank) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 150,
+        failure_persistence: None,
+        ..Default::default()
+    })]
 
     /// With enough time between steps there is only one right answer.
     #[test]
@@ -184,9 +188,9 @@ proptest! {
     }
 }
 
-/// The matching rules, for an unknown order of arrival (messages of equal source and tag without bytes are told
-/// apart by their order).
-fn check_rules(steps: &[Step], got: &[Option<(i32, i32, Vec<u8>)>]) -> Result<(), TestCaseError> {
+/// The matching rules, for an unknown order of arrival (messages of equal source and tag without
+/// bytes are told apart by their order).
+fn check_rules(steps: &[Step], got: &[Option<Message>]) -> Result<(), TestCaseError> {
     let sends = |to: usize| {
         let all = steps.iter().enumerate();
         all.filter(move |(_, s)| sent(s).is_some_and(|(target, ..)| target == to))
@@ -217,7 +221,8 @@ fn check_rules(steps: &[Step], got: &[Option<(i32, i32, Vec<u8>)>]) -> Result<()
                 prop_assert!(!free.iter().any(|&s| fits(s)), "step {} was left out", receive);
             }
             let Some(message) = message else { continue };
-            // Order of messages: an earlier one of the same source that fits went to an earlier receive.
+            // Order of messages: an earlier one of the same source that fits went to an earlier
+            // receive.
             let earlier = sends(receiver).map(|(s, _)| s).filter(|&s| s < message);
             for other in earlier.filter(|&s| steps[s].rank == steps[message].rank && fits(s)) {
                 let before = pairs[..place].iter().any(|&(_, taken)| taken == Some(other));

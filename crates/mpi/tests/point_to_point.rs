@@ -1,5 +1,7 @@
 //! Messages between two ranks: sizes around every limit, ways to send and to wait.
 
+#![allow(clippy::unwrap_used)] // A test may panic anywhere.
+
 mod world;
 
 use abi::mpi::{self as c, Function};
@@ -68,8 +70,8 @@ fn rounds(rank: &mut Rank, rounds: u64, messages: u64) {
 
 #[test]
 fn blocks_for_unexpected_messages_are_recycled() {
-    // A block of 16 KiB takes four messages; one of the three may be begun already. Room for nine, one of which
-    // is the barrier's.
+    // A block of 16 KiB takes four messages; one of the three may be begun already. Room for nine,
+    // one of which is the barrier's.
     Setting::new(2).finish(|rank| rounds(rank, 20, 8));
 }
 

@@ -9,6 +9,9 @@ use crate::op::Op;
 use crate::request::{RequestId, Status};
 use abi::mpi::status;
 
+/// Most bytes of a message: the wire header has 32 bits for its length.
+const MAX_MESSAGE: u64 = u32::MAX as u64;
+
 /// First handle of the communicators that programs make.
 const COMM_BASE: u64 = 0x2000_0000;
 
@@ -56,10 +59,10 @@ impl Mpi {
     pub(super) fn items(&self, va: u64, number: u64, datatype: u64) -> Result<Items> {
         let number = count(number, "count")?;
         let datatype = self.process.datatype(datatype)?;
-        // Messages are at most 2^40 bytes, which no simulated memory holds.
-        let bytes = number.checked_mul(datatype.size).filter(|&bytes| bytes < 1 << 40);
+        let bytes = number.checked_mul(datatype.size).filter(|&bytes| bytes <= MAX_MESSAGE);
         bytes.ok_or_else(|| {
-            let text = format!("{number} items of {} bytes are too much", datatype.size);
+            let size = datatype.size;
+            let text = format!("{number} items of {size} bytes are more than {MAX_MESSAGE} bytes");
             Error::new(constant::ERR_COUNT, text)
         })?;
         Ok(Items { va, count: number, datatype })
@@ -121,7 +124,8 @@ impl Mpi {
         Ok(u64::from_le_bytes(bytes))
     }
 
-    /// Stores the status of a call that has one; its error field stays as it is, as the standard asks.
+    /// Stores the status of a call that has one; its error field stays as it is, as the standard
+    /// asks.
     pub(super) fn put_status(&self, va: u64, value: &Status) -> Result<()> {
         if va == constant::STATUS_IGNORE {
             return Ok(());
@@ -146,8 +150,8 @@ impl Mpi {
     }
 }
 
-/// Where a status keeps the bytes received: the first aligned 8 bytes of its internal part, whose first word
-/// says whether the operation was cancelled.
+/// Where a status keeps the bytes received: the first aligned 8 bytes of its internal part, whose
+/// first word says whether the operation was cancelled.
 const BYTES: usize = 16;
 
 fn status_bytes(value: &Status) -> [u8; status::SIZE] {

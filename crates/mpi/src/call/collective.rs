@@ -40,8 +40,8 @@ pub(super) fn allreduce(mpi: &mut Mpi, args: &[u64]) -> Answer {
     mpi.process.allreduce_items(&send, &recv, op, comm)
 }
 
-/// `sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm`; the receive arguments count at the
-/// root only.
+/// `sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm`; the receive arguments
+/// count at the root only.
 pub(super) fn gather(mpi: &mut Mpi, args: &[u64]) -> Answer {
     let comm = mpi.comm(args[7])?;
     let root = mpi.process.check_root(int(args[6]), comm)?;

@@ -1,6 +1,6 @@
-//! Request handles. The program's library counts them up and never uses one twice, so that it can hand them out
-//! without asking. Those in use lie close together: a window over the numbers finds them without hashing. A few
-//! old ones may stay behind for long; they move to a map.
+//! Request handles. The program's library counts them up and never uses one twice, so that it can
+//! hand them out without asking. Those in use lie close together: a window over the numbers finds
+//! them without hashing. A few old ones may stay behind for long; they move to a map.
 
 use crate::request::RequestId;
 use std::collections::{BTreeMap, VecDeque};

@@ -1,8 +1,9 @@
 //! MPI as C programs call it: raw arguments in, error codes out.
 //!
-//! Integers come sign-extended in 64 bits, so a function and its large-count twin (`MPI_Send`, `MPI_Send_c`) look
-//! the same here. Pointers are addresses in the program's memory. The last argument of a function that makes a
-//! request is the request's handle, which the program's library has chosen.
+//! Integers come sign-extended in 64 bits, so a function and its large-count twin (`MPI_Send`,
+//! `MPI_Send_c`) look the same here. Pointers are addresses in the program's memory. The last
+//! argument of a function that makes a request is the request's handle, which the program's library
+//! has chosen.
 
 mod arguments;
 mod collective;
@@ -28,7 +29,8 @@ use portals::Ni;
 pub enum Outcome {
     /// It returns this MPI error code.
     Ok(i32),
-    /// The program has done something wrong and does not handle errors: the run ends with this sentence.
+    /// The program has done something wrong and does not handle errors: the run ends with this
+    /// sentence.
     Fatal(String),
     /// MPI_Abort: the run ends with this code.
     Abort(i32),
@@ -60,8 +62,8 @@ type Answer = std::result::Result<(), Error>;
 type Handler = fn(&mut Mpi, &[u64]) -> Answer;
 
 impl Mpi {
-    /// To be made in a fibre of the rank's host; from then on messages are accepted. All ranks must have been made
-    /// before the first returns from MPI_Init.
+    /// To be made in a fibre of the rank's host; from then on messages are accepted. All ranks must
+    /// have been made before the first returns from MPI_Init.
     pub fn new(ni: Ni, cpu: Cpu, world: World, params: Params) -> Mpi {
         Mpi {
             process: Process::new(ni, cpu, world, params),

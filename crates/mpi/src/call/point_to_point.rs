@@ -103,14 +103,15 @@ pub(super) fn sendrecv_replace(mpi: &mut Mpi, args: &[u64]) -> Answer {
     let comm = mpi.comm(args[7])?;
     let items = mpi.items(args[0], args[1], args[2])?;
     mpi.process.check_items(&items)?;
-    let buffer = mpi.process.scratch.take(mpi.process.cpu.memory(), items.bytes());
-    mpi.process.gather(&items, buffer.va)?;
     let datatype = mpi.process.datatype(constant::BYTE)?;
+    let buffer = mpi.process.scratch.take(mpi.process.cpu.memory(), items.bytes());
     let out = Items { va: buffer.va, count: items.bytes(), datatype };
     let to = (&out, int(args[3]), int(args[4]));
     let from = (&items, int(args[5]), int(args[6]));
-    let (outgoing, incoming) = begin_both(mpi, comm, to, from)?;
-    let result = end_both(mpi, outgoing, incoming, args[8]);
+    let gathered = mpi.process.gather(&items, buffer.va);
+    let result = gathered
+        .and_then(|()| begin_both(mpi, comm, to, from))
+        .and_then(|(outgoing, incoming)| end_both(mpi, outgoing, incoming, args[8]));
     mpi.process.scratch.give(buffer);
     result
 }

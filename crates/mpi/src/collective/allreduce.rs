@@ -19,7 +19,8 @@ pub(super) static ALGORITHMS: [Algorithm<Allreduce>; 2] = [
 fn recursive_doubling(process: &mut Process, acc: &Accumulator, comm: CommId) -> Result<()> {
     let (rank, size) = (process.comm(comm)?.rank, process.comm(comm)?.size());
     let (mine, theirs) = ((acc.va, acc.bytes), (acc.received, acc.bytes));
-    // The largest power of two takes part; of the first 2 * extra ranks the even ones hand over to the odd.
+    // The largest power of two takes part; of the first 2 * extra ranks the even ones hand over to
+    // the odd.
     let partners = 1 << size.ilog2();
     let extra = size - partners;
     let in_pair = rank < 2 * extra;

@@ -1,5 +1,5 @@
-//! Collectives that move items without changing them: gather and scatter (the root deals with each rank), allgather
-//! (a ring), alltoall (pairwise exchanges).
+//! Collectives that move items without changing them: gather and scatter (the root deals with each
+//! rank), allgather (a ring), alltoall (pairwise exchanges).
 //!
 //! `all` names the whole buffer of a rank that has one: `size` parts of `count` items each.
 
@@ -60,8 +60,8 @@ impl Process {
         self.finish_all(&requests)
     }
 
-    /// Everyone's `own` (None: already in place) into the parts of everyone's `all`. In each step of the ring a
-    /// rank passes on the part that it got last.
+    /// Everyone's `own` (None: already in place) into the parts of everyone's `all`. In each step
+    /// of the ring a rank passes on the part that it got last.
     pub(crate) fn allgather_items(
         &mut self,
         own: Option<&Items>,

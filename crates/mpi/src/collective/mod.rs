@@ -1,8 +1,9 @@
 //! Collective operations. Each has one or more named algorithms over point-to-point messages in the
-//! communicator's own context for collectives; a machine file chooses (`mpi.barrier = "dissemination"`).
+//! communicator's own context for collectives; a machine file chooses (`mpi.barrier =
+//! "dissemination"`).
 //!
-//! All ranks call the collectives of a communicator in the same order, and messages of a pair of ranks keep
-//! their order; so a message needs no more than its source to be told from others.
+//! All ranks call the collectives of a communicator in the same order, and messages of a pair of
+//! ranks keep their order; so a message needs no more than its source to be told from others.
 
 mod allreduce;
 mod barrier;

@@ -50,13 +50,17 @@ fn linear(process: &mut Process, acc: &Accumulator, root: u32, comm: CommId) -> 
 impl Process {
     /// Accumulator = received op accumulator.
     pub(crate) fn combine(&mut self, acc: &Accumulator) -> Result<()> {
-        let mut input = vec![0; acc.bytes as usize];
-        let mut inout = vec![0; acc.bytes as usize];
-        self.read(acc.received, &mut input)?;
-        self.read(acc.va, &mut inout)?;
-        acc.op.apply(acc.basic, &input, &mut inout);
+        let mut bounce = std::mem::take(&mut self.bounce);
+        bounce.resize(2 * acc.bytes as usize, 0);
+        let (input, inout) = bounce.split_at_mut(acc.bytes as usize);
+        let read = self.read(acc.received, input).and_then(|()| self.read(acc.va, inout));
+        let combined = read.and_then(|()| {
+            acc.op.apply(acc.basic, input, inout);
+            self.write(acc.va, inout)
+        });
+        self.bounce = bounce;
         self.charge(self.params.reduce_element * acc.elements);
-        self.write(acc.va, &inout)
+        combined
     }
 
     /// Runs a reduction over `send`, whose result goes to `recv` (None: this rank gets no result).

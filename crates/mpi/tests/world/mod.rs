@@ -1,5 +1,5 @@
-//! A small world for tests: hosts with the real kernel and the real MPI, joined by network interfaces that only
-//! pretend. Rank programs are closures.
+//! A small world for tests: hosts with the real kernel and the real MPI, joined by network
+//! interfaces that only pretend. Rank programs are closures.
 #![allow(dead_code)] // Each test file uses its part.
 
 mod nic;

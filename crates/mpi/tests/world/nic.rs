@@ -1,5 +1,6 @@
-//! A network interface that does what the host sees of one, and nothing in between: mailbox commands take effect
-//! after a moment, messages arrive in order, payloads are read late and deposited out of order.
+//! A network interface that does what the host sees of one, and nothing in between: mailbox
+//! commands take effect after a moment, messages arrive in order, payloads are read late and
+//! deposited out of order.
 
 use abi::seastar::*;
 use des::{Duration, EventQueue, Random, Time};
@@ -24,7 +25,7 @@ pub enum Act {
     /// A message arrives.
     Arrive(Message),
     /// Puts a payload where the receive command said.
-    Deposit { pending: u16, parts: Vec<(u64, u32)> },
+    Deposit { pending: u16, parts: Parts },
 }
 
 #[derive(Debug)]
@@ -32,6 +33,9 @@ pub struct Message {
     header: [u8; 64],
     payload: Vec<u8>,
 }
+
+/// Physical addresses and lengths.
+type Parts = Vec<(u64, u32)>;
 
 pub struct Nic {
     pub node: usize,
@@ -42,7 +46,7 @@ pub struct Nic {
     slot: u32,
     slots: u32,
     free: Vec<u16>,
-    sending: VecDeque<(u16, u16, Vec<(u64, u32)>)>,
+    sending: VecDeque<(u16, u16, Parts)>,
     transmit_free_at: Time,
     /// When the last message to each node arrives.
     arrivals: Vec<Time>,
@@ -165,7 +169,7 @@ impl Nic {
         }
     }
 
-    fn parts(&self, length: u32, hi: u32, lo: u32, count: u16, list: u32) -> Vec<(u64, u32)> {
+    fn parts(&self, length: u32, hi: u32, lo: u32, count: u16, list: u32) -> Parts {
         if count == 0 {
             return vec![(u64::from(hi) << 32 | u64::from(lo), length)];
         }
