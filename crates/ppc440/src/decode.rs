@@ -194,6 +194,11 @@ pub(crate) fn row(word: u32) -> Option<&'static Row> {
     ROWS.get(usize::from(index)).filter(|row| word & row.mask == row.value)
 }
 
+/// The mnemonic of an instruction word, without operands and suffixes; `None` if the 440 has no such instruction.
+pub fn mnemonic(word: u32) -> Option<&'static str> {
+    row(word).map(|row| row.name)
+}
+
 impl Op {
     /// What a line holds before its instructions are decoded.
     pub const UNDECODED: Op = Op {

@@ -19,6 +19,7 @@ mod timing;
 mod tlb;
 
 pub use crate::core::{Config, Core, Counters, Stop};
+pub use decode::mnemonic;
 pub use fault::{Fault, FaultKind};
 pub use registers::{MSR_CE, MSR_DE, MSR_DS, MSR_EE, MSR_IS, MSR_ME, MSR_PR, MSR_WE};
 pub use special::spr;

@@ -1,0 +1,130 @@
+//! The timing model on small loops: cycles an iteration in the steady state, with the reason.
+
+mod support;
+
+use des::{Duration, Time};
+use ppc440::{spr, Core, TlbEntry, TLB_I};
+use support::asm::*;
+use support::{core, run_to_fault, Flat, ALL};
+
+/// A line fill and an uncached read take 20 cycles on this test's bus (40 ns), a write 10.
+const FILL: u64 = 20;
+const DEVICE: u32 = 0x4000_0000;
+
+/// Cycles that 600 iterations of a loop with this body and bdnz take, less those of 300, a hundred iterations.
+fn per_hundred(body: &[u32]) -> u64 {
+    let run = |iterations: u32| -> u64 {
+        let mut flat = Flat::new(0, 0x10_0000);
+        let mut words = body.to_vec();
+        words.push(bdnz(-4 * body.len() as i32));
+        words.push(END);
+        flat.words_be(0x1000, &words);
+        flat.words_be(0x8000, &[0x8000]);
+        let mut core: Core = core(0x1000);
+        core.set_tlb_entry(0, TlbEntry::new(0, 0, 9, ALL));
+        core.set_tlb_entry(1, TlbEntry::new(DEVICE, 0, 9, TLB_I | ALL));
+        core.set_gpr(4, 0x8000);
+        core.set_gpr(10, DEVICE);
+        core.set_spr(spr::CTR, iterations).unwrap();
+        run_to_fault(&mut core, &mut flat, 1000);
+        assert_eq!(core.pc(), 0x1004 + 4 * body.len() as u32, "{}", core.fault().unwrap());
+        core.counters().cycles
+    };
+    (run(600) - run(300)) / 3
+}
+
+#[test]
+fn loops() {
+    let mullw = |rt: u32, ra: u32, rb: u32| x(31, rt, ra, rb, 235);
+    let divw = x(31, 5, 6, 7, 491);
+    let macchw = |rt: u32| x(4, rt, 6, 7, 172);
+    let table: &[(&str, &[u32], u64, &str)] = &[
+        ("empty", &[], 100, "a bdnz in the BTAC costs nothing but its own cycle"),
+        ("dependent adds", &[addi(3, 3, 1); 4], 400, "latency 1; bdnz goes with the last"),
+        (
+            "independent adds",
+            &[addi(3, 3, 1), addi(5, 5, 1), addi(6, 6, 1), addi(7, 7, 1)],
+            300,
+            "I and J take two a cycle; bdnz needs the I pipe alone after them",
+        ),
+        ("load and use", &[lwz(5, 0, 4), add(6, 5, 5)], 400, "load-use 3, then bdnz with the add"),
+        ("pointer chase", &[lwz(4, 0, 4)], 300, "load to address 3"),
+        ("two loads", &[lwz(5, 0, 4), lwz(6, 4, 4)], 200, "one L pipe"),
+        (
+            "load and three adds",
+            &[lwz(5, 0, 4), addi(6, 6, 1), addi(7, 7, 1), NOP],
+            300,
+            "pairs: L+J, J+I; I",
+        ),
+        ("store", &[stw(5, 0, 4)], 100, "a store that hits goes with bdnz"),
+        ("update", &[d(33, 5, 4, 0), d(33, 6, 4, 0)], 200, "an updated base is ready after 1"),
+        ("dependent multiplications", &[mullw(3, 3, 6)], 300, "latency 3"),
+        (
+            "multiplications",
+            &[mullw(3, 6, 7), mullw(5, 6, 7)],
+            300,
+            "one a cycle, all in the I pipe",
+        ),
+        ("dependent MACs", &[macchw(3), macchw(3)], 400, "latency 2"),
+        ("division", &[divw], 3400, "the I pipe is busy for 33, then bdnz"),
+        ("division and J pipe", &[divw, addi(3, 3, 1), addi(8, 8, 1)], 3400, "adds hide behind it"),
+        ("division and use", &[divw, addi(3, 5, 1)], 3500, "latency 34, bdnz with the add"),
+        ("compare and branch", &[cmpwi(0, 3, 1), bc(12, 2, 4)], 400, "CR ready after 2; both I"),
+        (
+            "far compare",
+            &[cmpwi(0, 3, 1), addi(5, 5, 1), addi(6, 6, 1), bc(12, 2, 4)],
+            400,
+            "the gap is filled",
+        ),
+        (
+            "alternating branch",
+            &[d(26, 3, 3, 1), cmpwi(0, 3, 0), bc(12, 2, 4)],
+            700,
+            "5 if predicted, 9 if not: every second time",
+        ),
+        (
+            "move to and from LR",
+            &[mfspr(5, 8), addi(5, 5, 0), mtspr(8, 5)],
+            700,
+            "round through LR: mflr 2, add 1, mtlr 4",
+        ),
+        ("isync", &[ISYNC], 800, "7 to the next instruction"),
+        ("uncached read", &[lwz(5, 0, 10)], 100 * (FILL + 1), "the core stalls for the data"),
+        ("uncached writes", &[stw(5, 0, 10)], 250, "four slots of 10 cycles"),
+        (
+            "line fills, used",
+            &[lwz(5, 0, 4), add(6, 5, 5), addi(4, 4, 32)],
+            100 * (FILL + 2),
+            "each waits for its data",
+        ),
+        ("line fills", &[lwz(5, 0, 4), addi(4, 4, 32)], 100 * FILL / 3, "three outstanding"),
+        ("msync", &[stw(5, 0, 10), MSYNC], 1100, "waits for the write"),
+        ("misaligned", &[lwz(5, 13, 4)], 200, "split at a quadword"),
+        ("lmw", &[d(46, 28, 4, 0)], 400, "a word a cycle"),
+    ];
+    let mut wrong = Vec::new();
+    for (name, body, expected, why) in table {
+        let found = per_hundred(body);
+        // Start and end of the steady state may differ by a cycle or two in a hundred iterations.
+        if found.abs_diff(*expected) > 1 {
+            wrong.push(format!("{name}: {found}, expected {expected} ({why})"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn instruction_misses_stall() {
+    // Straight-line code of 64 lines, each fetched once: the fill begins when the last pair of the line before
+    // issues; 20 cycles, then three more pairs.
+    let mut flat = Flat::new(0, 0x10_0000);
+    let words: Vec<u32> = (0..512).map(|i| addi(3 + i % 2, 3 + i % 2, 1)).collect();
+    flat.words_be(0x1000, &words);
+    let mut core = core(0x1000);
+    core.set_tlb_entry(0, TlbEntry::new(0, 0, 9, ALL));
+    run_to_fault(&mut core, &mut flat, 100);
+    let cycles = core.counters().cycles;
+    assert!(cycles.abs_diff(64 * (FILL + 3) + FILL) <= 2, "{cycles}");
+    assert_eq!(core.counters().icache_misses, 65);
+    assert!(core.fault().unwrap().at > Time::ZERO + Duration::from_ns(3000));
+}
