@@ -5,6 +5,9 @@ use machine::journey::Breakdown;
 use machine::report::{NodeReport, Report};
 use std::fmt::{self, Write};
 
+/// Fields of the control block that say who and what, and count nothing.
+const NOT_COUNTERS: [&str; 3] = ["niccb.build_time", "niccb.local_nid", "niccb.version"];
+
 /// Nodes that still get a column each.
 const NODE_COLUMNS_MAX: usize = 4;
 
@@ -109,6 +112,7 @@ fn counters(out: &mut String, nodes: &[NodeReport], terminal: &Terminal) -> fmt:
         .iter()
         .flat_map(|node| node.counters.iter().filter(|(_, value)| **value != 0))
         .map(|(name, _)| name)
+        .filter(|name| !NOT_COUNTERS.contains(&name.as_str()))
         .collect();
     names.sort();
     names.dedup();
@@ -150,6 +154,7 @@ fn totals(out: &mut String, report: &Report, terminal: &Terminal) -> fmt::Result
         .machine
         .parameters
         .iter()
+        .filter(|(_, count)| **count > 0)
         .map(|(role, count)| format!("{count} {role}"))
         .collect::<Vec<_>>()
         .join(", ");

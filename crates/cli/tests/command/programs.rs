@@ -99,21 +99,15 @@ fn equal_runs_have_equal_hashes_on_any_number_of_threads() {
     assert_ne!(hash(&other.went_well().stdout), first, "the hash does not see time");
 }
 
-/// Runs the simulator itself with its addresses randomised (-r: as the system has it) or fixed.
-fn hash_with_personality(flag: &str) -> String {
-    let mut personality = Command::new("setarch");
-    personality.args([std::env::consts::ARCH, flag, env!("CARGO_BIN_EXE_sunstar"), "run"]);
-    personality.args(["-n", "3", "tests/cli/traffic.c"]);
-    personality.current_dir(root()).env("SUNSTAR_ROOT", root());
-    hash(&ended(&mut personality).went_well().stdout)
-}
-
 #[test]
 fn addresses_of_the_simulator_do_not_enter_the_simulation() {
     let randomised = run("-n 3 tests/cli/traffic.c");
-    let randomised = hash(&randomised.went_well().stdout);
-    assert_eq!(hash_with_personality("--addr-no-randomize"), randomised);
-    assert_eq!(hash_with_personality("--addr-compat-layout"), randomised);
+    let mut fixed = Command::new("setarch");
+    fixed.args([std::env::consts::ARCH, "--addr-no-randomize", env!("CARGO_BIN_EXE_sunstar")]);
+    fixed.args(["run", "-n", "3", "tests/cli/traffic.c"]);
+    fixed.current_dir(root()).env("SUNSTAR_ROOT", root());
+    let fixed = ended(&mut fixed);
+    assert_eq!(hash(&fixed.went_well().stdout), hash(&randomised.went_well().stdout));
 }
 
 #[test]
