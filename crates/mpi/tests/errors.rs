@@ -202,6 +202,28 @@ fn too_long_messages_are_truncated_and_reported() {
 }
 
 #[test]
+fn damaged_messages_are_errors_of_their_receives() {
+    for bytes in [200u64, 4000, 9000] {
+        for late in [0, 200] {
+            let setting = Setting { damage: true, ..Setting::new(2) };
+            setting.finish(move |rank| {
+                rank.ok(Function::CommSetErrhandler, &[COMM, c::ERRORS_RETURN]);
+                let (va, start) = (rank.alloc(bytes as usize), rank.now());
+                let delay = if rank.rank == 0 { 200 - late } else { late };
+                rank.until(start + des::Duration::from_us(delay));
+                if rank.rank == 0 {
+                    rank.ok(Function::Send, &[va, bytes, c::BYTE, 1, 5, COMM]);
+                } else {
+                    let given = rank.call(Function::Recv, &[va, bytes, c::BYTE, 0, 5, COMM, 0]);
+                    assert_eq!(given, Outcome::Ok(c::ERR_OTHER));
+                }
+                rank.ok(Function::Finalize, &[]);
+            });
+        }
+    }
+}
+
+#[test]
 fn waitall_points_to_the_statuses() {
     Setting::new(2).finish(|rank| {
         rank.ok(Function::CommSetErrhandler, &[COMM, c::ERRORS_RETURN]);

@@ -231,11 +231,14 @@ pub struct Setting {
     pub params: Params,
     /// Longest time by which a payload may be late.
     pub lateness: Duration,
+    /// Payloads arrive damaged.
+    pub damage: bool,
 }
 
 impl Setting {
     pub fn new(ranks: usize) -> Setting {
-        Setting { ranks, seed: 1, params: params(), lateness: Duration::from_us(20) }
+        let lateness = Duration::from_us(20);
+        Setting { ranks, seed: 1, params: params(), lateness, damage: false }
     }
 
     fn node(&self, index: usize, program: Rc<dyn Fn(&mut Rank)>) -> Node {
@@ -283,6 +286,7 @@ impl Setting {
             (0..self.ranks).map(|index| self.node(index, program.clone())).collect();
         for node in &mut nodes {
             node.nic.lateness = self.lateness;
+            node.nic.damage = self.damage;
             node.host.start(Time::ZERO, &mut Out { nic: &mut node.nic, queue: &mut queue });
         }
         while let Some((now, event)) = queue.pop_before(Time::NEVER) {

@@ -55,6 +55,8 @@ pub struct Nic {
     pub random: Random,
     /// Longest time by which a payload may be late.
     pub lateness: Duration,
+    /// Payloads arrive damaged.
+    pub damage: bool,
 }
 
 const BOX: u32 = MAILBOX_BASE + GENERIC_PROCESS * MAILBOX_SIZE;
@@ -76,6 +78,7 @@ impl Nic {
             payloads: vec![Vec::new(); GENERIC_PENDINGS as usize],
             random: Random::new(seed ^ (node as u64) << 32),
             lateness: Duration::from_us(20),
+            damage: false,
         };
         nic.set(READY_FLAG, READY_VALUE);
         nic
@@ -226,7 +229,8 @@ impl Nic {
             self.memory.borrow_mut().write_phys(addr, now).unwrap();
             rest = later;
         }
-        self.post(event_type::RX_COMPLETE, pending)
+        let kind = if self.damage { event_type::ERR_RX_CRC } else { event_type::RX_COMPLETE };
+        self.post(kind, pending)
     }
 
     fn post(&mut self, kind: u16, pending: u16) -> bool {
