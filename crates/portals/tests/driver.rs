@@ -1,5 +1,7 @@
 //! The kernel's driver between two simulated hosts, without the real network interface.
 
+#![allow(clippy::unwrap_used)] // A test may panic anywhere.
+
 mod bench;
 
 use bench::{config, id, Behaviour, Bench, Fate, Journal, Process, HOLE};

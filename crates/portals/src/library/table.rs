@@ -270,6 +270,7 @@ impl Interface {
     }
 
     /// Attaches a match entry and a memory descriptor beside `base` if `test` is empty (PtlMEMDPost).
+    #[allow(clippy::too_many_arguments)] // The call's own arguments.
     pub fn me_md_post(
         &mut self,
         base: MeHandle,
