@@ -47,6 +47,7 @@ pub(crate) fn of(
         ("rx.crc_errors", nic.rx_crc_errors),
         ("rx.cam_overflows", nic.cam_overflows),
         ("rx.cam_in_use_max", nic.cam_in_use_max),
+        ("rx.stalls", nic.rx_stalls),
         ("rx.buffered_bytes_max", nic.rx_buffered_bytes_max),
         ("nic.interrupts", nic.interrupts),
         ("nic.mmio_reads", nic.mmio_reads),

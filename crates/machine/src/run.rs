@@ -128,7 +128,7 @@ fn report(
     launch: Time,
     wall_seconds: f64,
 ) -> Outcome {
-    let exit = exit_of(&remains, ending);
+    let exit = exit_of(&remains, ending, options.stop.requested());
     // The last messages may still complete after the last rank has ended; that is no part of its run.
     let last = remains.iter().flat_map(|node| &node.endings).map(|(_, at, _)| *at).max();
     let horizon = remains.iter().map(|node| node.end).max().unwrap_or(launch);
@@ -174,7 +174,11 @@ fn report(
 
 /// Exit status and sentences. A failure of the machine or of a rank comes first; then a deadlock; then the
 /// first rank that returned something else than 0.
-fn exit_of(remains: &[Remains], ending: Ending) -> Exit {
+fn exit_of(remains: &[Remains], ending: Ending, interrupted: bool) -> Exit {
+    // Ranks die with an interrupted run; that is not their failure.
+    if interrupted {
+        return Exit { code: 130, sentences: vec!["interrupted".into()] };
+    }
     let failures = remains.iter().filter_map(|node| node.failure.as_ref());
     let first = failures.min_by_key(|failure| failure.at).cloned();
     if let Some(Failure { code, sentence, .. }) = first {
@@ -187,8 +191,7 @@ fn exit_of(remains: &[Remains], ending: Ending) -> Exit {
             sentences.extend(waiting);
             Exit { code: 1, sentences }
         }
-        Ending::Stopped => Exit { code: 130, sentences: vec!["interrupted".into()] },
-        Ending::Done | Ending::Failed => {
+        Ending::Done | Ending::Failed | Ending::Stopped => {
             let codes = remains.iter().flat_map(|node| node.endings.iter());
             let code = codes.map(|(_, _, code)| *code).find(|code| *code != 0).unwrap_or(0);
             Exit { code, sentences: Vec::new() }

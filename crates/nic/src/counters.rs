@@ -27,6 +27,8 @@ pub struct Counters {
     pub rx_crc_errors: u64,
     /// Messages dropped because no stream was free.
     pub cam_overflows: u64,
+    /// Times that a message waited at the engine because every stream was in use.
+    pub rx_stalls: u64,
     /// Packets dropped: of messages without a stream.
     pub rx_dropped_packets: u64,
     /// Streams in use.

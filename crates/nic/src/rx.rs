@@ -34,6 +34,10 @@ pub(crate) struct Rx {
     pub(crate) done: DoneFifo,
     cam: Cam,
     queue: VecDeque<Packet>,
+    /// The oldest packet begins a message and waits for a stream to be freed.
+    stalled: bool,
+    /// Streams whose message has come whole: they end without another packet.
+    whole: usize,
     buffered: u64,
     taking: bool,
     waiting: VecDeque<u16>,
@@ -49,6 +53,8 @@ impl Rx {
             done: DoneFifo::new(),
             cam: Cam::new(),
             queue: VecDeque::new(),
+            stalled: false,
+            whole: 0,
             buffered: 0,
             taking: false,
             waiting: VecDeque::new(),
@@ -81,6 +87,11 @@ impl Rx {
     }
     /// The oldest packet has been demultiplexed.
     pub(crate) fn demultiplexed(&mut self, now: Time, fabric: &mut Fabric, ports: &mut impl Ports) {
+        if self.must_wait() {
+            self.stalled = true;
+            fabric.counters.rx_stalls += 1;
+            return;
+        }
         let packet = self.queue.pop_front().expect("an event a packet");
         if !self.queue.is_empty() {
             ports.schedule(now + fabric.params.rx_packet, Event::RxPacket);
@@ -90,6 +101,12 @@ impl Rx {
         } else {
             self.payload(now, &packet, fabric, ports);
         }
+    }
+    /// A message that finds every stream in use waits, and all packets behind it, if a stream will be freed
+    /// without them: one whose message has come whole. If every stream still misses packets, they may be
+    /// behind this one, and waiting could last for ever: that is the CAM overflow.
+    fn must_wait(&self) -> bool {
+        self.queue.front().is_some_and(Packet::is_first) && self.cam.is_full() && self.whole > 0
     }
     fn first(&mut self, now: Time, packet: &Packet, fabric: &mut Fabric, ports: &mut impl Ports) {
         let Some(id) = MessageId::of_header(packet.data()) else {
@@ -147,6 +164,7 @@ impl Rx {
     ) {
         let stream = self.cam.stream(index);
         stream.arrived = true;
+        self.whole += 1;
         if stream.crc.finish() != packet.crc {
             stream.error = true;
             fabric.counters.rx_crc_errors += 1;
@@ -350,6 +368,10 @@ impl Rx {
         ports.mark(now.max(stream.written), stream.id, Mark::Deposited);
         ports.schedule(now + fabric.params.rx_notify, Event::RxDone);
         self.cam.release(index);
+        self.whole -= 1;
+        if std::mem::take(&mut self.stalled) {
+            ports.schedule(now + fabric.params.rx_packet, Event::RxPacket);
+        }
         fabric.counters.rx_completed += 1;
         fabric.counters.cam_in_use = self.cam.in_use() as u64;
     }

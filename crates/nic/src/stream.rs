@@ -112,6 +112,9 @@ impl Cam {
         &mut self.streams[usize::from(index)]
     }
     /// Streams in use.
+    pub(crate) fn is_full(&self) -> bool {
+        self.in_use() == CAM_ENTRIES as usize
+    }
     pub(crate) fn in_use(&self) -> usize {
         self.streams.len() - self.free.len()
     }
