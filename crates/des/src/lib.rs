@@ -11,4 +11,4 @@ pub use hash::TraceHash;
 pub use queue::EventQueue;
 pub use random::Random;
 pub use time::{Clock, Duration, Time};
-pub use window::{run, Ending, Envelope, LogicalProcess, Outbox, Standing, Stop};
+pub use window::{run, Ending, Envelope, LogicalProcess, Outbox, Standing, Stop, Workers};

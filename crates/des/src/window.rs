@@ -116,13 +116,22 @@ struct Summary {
     stopped: bool,
 }
 
-/// Runs the logical processes that `builders` make (number i becomes process i) on `threads` workers until
-/// all are done, nothing moves, one fails, or `stop` is requested. `lookahead` is the least time that any
-/// message takes, and must not be zero. Returns the reports in order, how it ended, and the last horizon.
+/// Who does the work.
+#[derive(Clone, Copy)]
+pub struct Workers<'a> {
+    /// How many threads; the calling thread is the first.
+    pub threads: usize,
+    /// Called with its number on each of them before anything is built there.
+    pub prepare: &'a (dyn Fn(usize) + Sync),
+}
+
+/// Runs the logical processes that `builders` make (number i becomes process i) until all are done, nothing
+/// moves, one fails, or `stop` is requested. `lookahead` is the least time that any message takes, and must not
+/// be zero. Returns the reports in order, how it ended, and the last horizon.
 pub fn run<L, F>(
     builders: Vec<F>,
     lookahead: Duration,
-    threads: usize,
+    workers: Workers,
     stop: &Stop,
 ) -> (Vec<L::Report>, Ending, Time)
 where
@@ -130,7 +139,7 @@ where
     F: FnOnce() -> L + Send,
 {
     assert!(lookahead > Duration::ZERO, "windows need a lookahead");
-    let threads = threads.clamp(1, builders.len().max(1));
+    let threads = workers.threads.clamp(1, builders.len().max(1));
     let shared = Shared::new(threads, builders.len());
     let mut shares: Vec<Vec<(u32, F)>> = (0..threads).map(|_| Vec::new()).collect();
     for (index, builder) in builders.into_iter().enumerate() {
@@ -371,6 +380,10 @@ mod tests {
     use super::*;
     use crate::{EventQueue, Random, TraceHash};
 
+    fn on(threads: usize) -> Workers<'static> {
+        Workers { threads, prepare: &|_| {} }
+    }
+
     /// Passes tokens to random peers; each token lives a number of hops.
     struct Node {
         queue: EventQueue<u32>,
@@ -426,7 +439,7 @@ mod tests {
                 }
             })
             .collect();
-        run(builders, Duration(50), threads, &Stop::new())
+        run(builders, Duration(50), on(threads), &Stop::new())
     }
 
     #[test]
@@ -464,7 +477,7 @@ mod tests {
     #[test]
     fn nothing_moving_is_a_deadlock() {
         let builders = vec![|| Waiting, || Waiting];
-        assert_eq!(run(builders, Duration(1), 2, &Stop::new()).1, Ending::Deadlock);
+        assert_eq!(run(builders, Duration(1), on(2), &Stop::new()).1, Ending::Deadlock);
     }
 
     #[test]
@@ -472,7 +485,7 @@ mod tests {
         let result = std::panic::catch_unwind(|| {
             let builders: Vec<Box<dyn FnOnce() -> Waiting + Send>> =
                 vec![Box::new(|| Waiting), Box::new(|| panic!("our bug"))];
-            run(builders, Duration(1), 2, &Stop::new())
+            run(builders, Duration(1), on(2), &Stop::new())
         });
         assert!(result.is_err());
     }

@@ -10,7 +10,7 @@ use crate::report::{Exit, Firmware, Machine, Report};
 use crate::seam::{Failure, Journal, Seam};
 use crate::symbols::Symbols;
 use abi::seastar::{SHIM_BASE, TEXT_BASE};
-use des::{Ending, EventQueue, Stop, Time, TraceHash};
+use des::{Ending, EventQueue, Stop, Time, TraceHash, Workers};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -66,7 +66,11 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
             })
             .collect();
         let lookahead = configuration.net.lookahead();
-        des::run::<Node, _>(builders, lookahead, options.threads, &options.stop)
+        // Workers start where this thread runs: several simulators may run side by side.
+        let first = rank::processor_now();
+        let prepare = move |index| rank::keep_thread_on(first, index);
+        let workers = Workers { threads: options.threads, prepare: &prepare };
+        des::run::<Node, _>(builders, lookahead, workers, &options.stop)
     };
     let wall_seconds = started.elapsed().as_secs_f64();
     let launch = Time::ZERO + configuration.launch;

@@ -16,5 +16,5 @@ pub use agent::{agent, Costs, Ending, Observer};
 pub use inspect::{inspect, InspectError, Kind};
 pub use memory::ProcessMemory;
 pub use process::{Callback, Demand, ExitStatus, Process};
-pub use spawn::{keep_thread_on, SpawnError, SpawnOptions, Stdin};
+pub use spawn::{keep_thread_on, processor_now, SpawnError, SpawnOptions, Stdin};
 pub use watcher::kill_all;

@@ -27,9 +27,15 @@ pub enum Stdin {
     Inherit,
 }
 
-/// Keeps the calling thread on one of the processors that it may use: number `index` of them, counted round.
-/// Does nothing if the system refuses.
-pub fn keep_thread_on(index: usize) {
+/// The processor on which the calling thread runs now.
+pub fn processor_now() -> usize {
+    // SAFETY: takes nothing and returns a number, negative if the system has no answer.
+    usize::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
+}
+
+/// Keeps the calling thread on one processor, so that it and the ranks that it starts share it: of those that it
+/// may use, counted round from `first`, number `index`. Does nothing if the system refuses.
+pub fn keep_thread_on(first: usize, index: usize) {
     // SAFETY: a set of processors is plain data, as large as the system is told.
     unsafe {
         let size = size_of::<libc::cpu_set_t>();
@@ -37,10 +43,11 @@ pub fn keep_thread_on(index: usize) {
         if libc::sched_getaffinity(0, size, &raw mut allowed) != 0 {
             return;
         }
+        let all = libc::CPU_SETSIZE as usize;
         let count = libc::CPU_COUNT(&allowed) as usize;
-        let mut processors =
-            (0..libc::CPU_SETSIZE as usize).filter(|i| libc::CPU_ISSET(*i, &allowed));
-        if let Some(processor) = processors.nth(index % count.max(1)) {
+        let mut usable =
+            (0..all).map(|i| (first + i) % all).filter(|i| libc::CPU_ISSET(*i, &allowed));
+        if let Some(processor) = usable.nth(index % count.max(1)) {
             let mut one: libc::cpu_set_t = std::mem::zeroed();
             libc::CPU_SET(processor, &mut one);
             libc::sched_setaffinity(0, size, &raw const one);

@@ -453,7 +453,7 @@ fn starting_and_handing_over_are_cheap() {
     );
     let mut options = program.options();
     options.pin = true;
-    rank::keep_thread_on(0);
+    rank::keep_thread_on(rank::processor_now(), 0);
     let start = Instant::now();
     let mut process = Process::spawn(&options).unwrap();
     let spawned = start.elapsed();
