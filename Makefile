@@ -26,6 +26,7 @@ build: tools parts ## Build everything that a user needs
 install: build ## Install to PREFIX (/usr/local)
 	@$(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware variants
 	install -D $(sunstar) $(DESTDIR)$(PREFIX)/bin/sunstar
+	@$(sunstar) manual $(DESTDIR)$(PREFIX)/share/man/man1
 	@for file in $$(find machines include build/lib build/firmware \
 	    -name '*.toml' -o -name '*.h' -o -name 'libmpi_abi.so*' \
 	    -o -name seastar.elf -o -name '*.img'); do \
@@ -46,8 +47,8 @@ parts: tools
 ##@ Tests
 .PHONY: test
 test: test-tools build generated ## Run all tests
-	@$(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware test
-	@{ $(cargo) test --quiet --workspace --no-fail-fast 2>&1; echo "cargo-status $$?"; } \
+	@{ $(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware test; echo "ended $$?"; \
+	   $(cargo) test --quiet --workspace --no-fail-fast; echo "ended $$?"; } 2>&1 \
 	    | awk -f scripts/total.awk
 
 .PHONY: check

@@ -42,6 +42,16 @@ pub enum Command {
         #[arg(value_name = "NAME|FILE")]
         name: Option<String>,
     },
+    /// Print completions for a shell, e.g. for ~/.local/share/bash-completion/completions/sunstar
+    Completions {
+        /// Shell that completes
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual pages into a folder
+    Manual {
+        /// Folder, e.g. /usr/local/share/man/man1
+        folder: PathBuf,
+    },
     /// Compile C++ for the simulated machines (as g++, with Sunstar's mpi.h and MPI library)
     #[command(disable_help_flag = true)]
     Cxx {

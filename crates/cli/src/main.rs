@@ -5,6 +5,7 @@ mod compiler;
 mod firmware;
 mod interrupt;
 mod machines;
+mod manual;
 mod mistake;
 mod program;
 mod root;
@@ -34,6 +35,12 @@ fn main() -> ExitCode {
 
 /// Obeys one command; gives its exit status.
 fn obey(command: Command) -> Result<u8, Mistake> {
+    // These two are made of the command line itself and need nothing of the installation.
+    match command {
+        Command::Completions { shell } => return manual::completions(shell),
+        Command::Manual { folder } => return manual::pages(&folder),
+        _ => {}
+    }
     let root = root::Root::find()?;
     match command {
         Command::Run(options) => run::run(&root, &options),
@@ -46,5 +53,6 @@ fn obey(command: Command) -> Result<u8, Mistake> {
         Command::Cxx { arguments } => {
             compiler::pass_through(&root, compiler::Language::Cxx, &arguments)
         }
+        Command::Completions { .. } | Command::Manual { .. } => unreachable!("obeyed above"),
     }
 }

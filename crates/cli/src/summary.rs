@@ -118,7 +118,8 @@ fn counters(out: &mut String, nodes: &[NodeReport], terminal: &Terminal) -> fmt:
     names.dedup();
     let value = |node: &NodeReport, name: &str| node.counters.get(name).copied().unwrap_or(0);
     let columns = columns_of(nodes);
-    row(out, &terminal.bold("Counters").to_string(), "Counters".len(), &columns)?;
+    let title = "NIC since power-on";
+    row(out, &terminal.bold(title).to_string(), title.len(), &columns)?;
     for name in names {
         let values: Vec<u64> = nodes.iter().map(|node| value(node, name)).collect();
         let cells = cells_of(&values, |sum| sum.iter().sum(), |v| grouped(*v), u64::cmp);
@@ -137,7 +138,8 @@ fn host_time(out: &mut String, nodes: &[NodeReport], terminal: &Terminal) -> fmt
     }
     writeln!(out)?;
     let columns = columns_of(nodes);
-    row(out, &terminal.bold("Host processor").to_string(), "Host processor".len(), &columns)?;
+    let title = "Host since launch";
+    row(out, &terminal.bold(title).to_string(), title.len(), &columns)?;
     for name in names {
         let value = |node: &NodeReport| node.host_ns.get(name).copied().unwrap_or(0.0);
         let values: Vec<f64> = nodes.iter().map(value).collect();

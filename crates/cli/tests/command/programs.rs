@@ -198,7 +198,7 @@ fn machines_are_listed_with_every_parameter() {
 #[test]
 fn help_tells_every_command() {
     let help = sunstar(["--help"]);
-    for word in ["run", "cc", "cxx", "trace", "fw", "machines"] {
+    for word in ["run", "cc", "cxx", "trace", "fw", "machines", "completions", "manual"] {
         assert!(help.stdout.contains(&format!("\n  {word} ")), "no {word} in\n{}", help.stdout);
     }
     let version = command().arg("--version").output().unwrap();

@@ -1,0 +1,23 @@
+//! Manual pages and shell completions, both made of the command line's own description.
+
+use crate::args::Arguments;
+use crate::mistake::Mistake;
+use crate::terminal;
+use clap::CommandFactory;
+use std::path::Path;
+
+/// Prints the completions for a shell.
+pub fn completions(shell: clap_complete::Shell) -> Result<u8, Mistake> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "sunstar", &mut script);
+    terminal::print(&String::from_utf8_lossy(&script));
+    Ok(0)
+}
+
+/// Writes `sunstar.1` and a page for each command into `folder`.
+pub fn pages(folder: &Path) -> Result<u8, Mistake> {
+    std::fs::create_dir_all(folder)
+        .and_then(|()| clap_mangen::generate_to(Arguments::command(), folder))
+        .map_err(|why| Mistake::with_file("write to", folder, why))?;
+    Ok(0)
+}
