@@ -4,51 +4,18 @@
 
 mod bench;
 
-use bench::{config, id, Behaviour, Bench, Fate, Journal, Process, HOLE};
+use bench::{
+    anybody, config, expose, id, pattern, pause, target, wait, Behaviour, Bench, Fate, DATA, HOLE,
+    PID,
+};
 use des::Duration;
 use portals::{
-    option, AckRequest, Config, Criteria, EqHandle, Error, Event, EventKind, Mark, Md, MdHandle,
-    NiFail, Position, ProcessId, Region, StatusRegister, Target, Unlink,
+    option, AckRequest, Config, Error, EventKind, Md, NiFail, Position, ProcessId, Region,
+    StatusRegister, Target, Unlink,
 };
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
-const DATA: u64 = 0x10_0000;
-const PID: u32 = 7;
 const SIZES: [usize; 11] = [0, 1, 11, 12, 13, 64, 100, 4096, 4097, 65_536, 100_000];
-
-fn pattern(seed: usize, len: usize) -> Vec<u8> {
-    (0..len).map(|at| (at * 7 + at / 256 + seed * 13 + 1) as u8).collect()
-}
-
-fn anybody(match_bits: u64, ignore_bits: u64) -> Criteria {
-    Criteria { match_id: ProcessId::ANY, match_bits, ignore_bits }
-}
-
-fn target(nid: u32, match_bits: u64) -> Target {
-    Target { id: id(nid, PID), pt_index: 3, ac_index: 0, match_bits, offset: 0 }
-}
-
-/// A queue and a descriptor of `length` bytes at `start` that hangs on portal 3.
-fn expose(p: &Process, bits: u64, start: u64, length: u64, options: u32) -> (EqHandle, MdHandle) {
-    let eq = p.ni.eq_alloc(64).unwrap();
-    let me = p.ni.me_attach(3, anybody(bits, 0), Unlink::Retain, Position::After).unwrap();
-    let md = Md { eq: Some(eq), ..Md::new(start, length, options) };
-    (eq, p.ni.md_attach(me, md, Unlink::Retain).unwrap())
-}
-
-fn wait(p: &Process, eq: EqHandle, kind: EventKind) -> Event {
-    let next = p.ni.eq_wait(eq).unwrap();
-    assert!(!next.dropped);
-    assert_eq!(next.event.kind, kind, "{:?}", next.event);
-    next.event
-}
-
-/// Lets the peer act: a process that has nothing to wait for.
-fn pause(p: &Process, us: u64) {
-    p.cpu.spend(Duration::from_us(us));
-}
 
 fn put_sizes(config: Config, behaviour: Behaviour) {
     let mut bench = Bench::new(config, behaviour);
@@ -274,97 +241,6 @@ fn damage_is_reported_and_not_acknowledged() {
     assert_eq!(bench.counters(1).undeliverable, 1);
 }
 
-/// Sends `count` messages at once; returns the sender's counters.
-fn flood(config: Config, behaviour: Behaviour, count: u64, size: u64) -> portals::Counters {
-    let mut bench = Bench::new(config, behaviour);
-    bench.process(1, PID, move |p| {
-        let options = option::OP_PUT | option::EVENT_START_DISABLE | option::MANAGE_REMOTE;
-        let eq = p.ni.eq_alloc(1024).unwrap();
-        let me = p.ni.me_attach(3, anybody(5, 0), Unlink::Retain, Position::After).unwrap();
-        let md = Md { eq: Some(eq), ..Md::new(DATA, 1 << 20, options) };
-        p.ni.md_attach(me, md, Unlink::Retain).unwrap();
-        for n in 0..count {
-            assert_eq!(wait(&p, eq, EventKind::PutEnd).hdr_data, n);
-        }
-    });
-    bench.process(0, PID, move |p| {
-        pause(&p, 20);
-        let eq = p.ni.eq_alloc(1024).unwrap();
-        let options = option::EVENT_START_DISABLE;
-        let md = Md { eq: Some(eq), ..Md::new(DATA, size, options) };
-        let md = p.ni.md_bind(md, Unlink::Retain).unwrap();
-        for n in 0..count {
-            p.ni.put(md, AckRequest::NoAck, target(1, 5), n).unwrap();
-        }
-        for n in 0..count {
-            assert_eq!(wait(&p, eq, EventKind::SendEnd).hdr_data, n);
-        }
-    });
-    bench.finish();
-    bench.counters(0)
-}
-
-#[test]
-fn nothing_is_lost_when_transmit_pendings_run_out() {
-    let few = Config { tx_pendings: 2, ..config() };
-    assert!(flood(few, Behaviour::default(), 60, 3000).transmits_queued > 50);
-    let slow = Behaviour { command: Duration::from_us(5), ..Behaviour::default() };
-    assert!(flood(few, slow, 60, 4).transmits_queued > 50);
-}
-
-#[test]
-fn a_full_mailbox_makes_the_kernel_look_at_the_head() {
-    let slow = Behaviour { command: Duration::from_us(5), ..Behaviour::default() };
-    let counters = flood(config(), slow, 200, 4);
-    assert_eq!(counters.transmits, 200);
-    assert!(counters.index_reads > 20, "{counters:?}");
-}
-
-#[test]
-fn shadow_copies_save_two_round_trips_a_command() {
-    let with = flood(config(), Behaviour::default(), 10, 4);
-    let without = flood(Config { shadow_fifos: false, ..config() }, Behaviour::default(), 10, 4);
-    assert_eq!(with.commands, without.commands);
-    assert_eq!(without.index_reads - with.index_reads, 2 * with.commands);
-}
-
-#[test]
-fn buffers_of_several_extents_travel_by_precomputed_commands() {
-    const SEGMENT: u64 = host::SEGMENT_SIZE;
-    let mut bench = Bench::new(config(), Behaviour::default());
-    let start = 2 * SEGMENT - 3000;
-    // The second segment gets its frame first, so the two are no neighbours.
-    let scatter = move |p: &Process| {
-        let memory = p.cpu.memory();
-        memory.borrow_mut().translate(p.ni.space(), 2 * SEGMENT, 1).unwrap();
-        let extents = memory.borrow_mut().translate(p.ni.space(), start, 6000).unwrap();
-        assert_eq!(extents.len(), 2);
-    };
-    bench.process(1, PID, move |p| {
-        scatter(&p);
-        let (eq, _) = expose(&p, 5, start, 6000, option::OP_PUT | option::MANAGE_REMOTE);
-        for n in 0..600 {
-            wait(&p, eq, EventKind::PutStart);
-            assert_eq!(wait(&p, eq, EventKind::PutEnd).mlength, 6000);
-            assert_eq!(p.read(start, 6000), pattern(n, 6000));
-        }
-    });
-    bench.process(0, PID, move |p| {
-        pause(&p, 20);
-        scatter(&p);
-        let eq = p.ni.eq_alloc(16).unwrap();
-        let md = Md { eq: Some(eq), ..Md::new(start, 6000, option::EVENT_START_DISABLE) };
-        let md = p.ni.md_bind(md, Unlink::Retain).unwrap();
-        for n in 0..600 {
-            p.write(start, &pattern(n, 6000));
-            p.ni.put(md, AckRequest::Ack, target(1, 5), 0).unwrap();
-            wait(&p, eq, EventKind::SendEnd);
-            wait(&p, eq, EventKind::Ack);
-        }
-    });
-    bench.finish();
-}
-
 #[test]
 fn processes_of_one_node_reach_one_another_and_themselves() {
     let mut bench = Bench::new(config(), Behaviour::default());
@@ -443,70 +319,4 @@ fn events_that_no_firmware_posts_are_its_fault() {
         let fault = bench.fault(1).expect("a fault").what;
         assert!(fault.contains(complaint), "{fault}");
     }
-}
-
-/// One put of `size` bytes; when it ended, and what was seen.
-fn observed(size: u64) -> (des::Time, Vec<(des::Time, Mark)>) {
-    let journal = Rc::new(Journal(RefCell::default()));
-    let mut bench = Bench::observed(config(), Behaviour::default(), journal.clone());
-    bench.process(1, PID, |p| {
-        let (eq, _) = expose(&p, 5, DATA, 1 << 20, option::OP_PUT);
-        wait(&p, eq, EventKind::PutStart);
-        wait(&p, eq, EventKind::PutEnd);
-    });
-    bench.process(0, PID, move |p| {
-        pause(&p, 20);
-        let md = p.ni.md_bind(Md::new(DATA, size, 0), Unlink::Retain).unwrap();
-        p.ni.put(md, AckRequest::NoAck, target(1, 5), 0).unwrap();
-    });
-    bench.finish();
-    let first = abi::MessageId { source_nid: 0, serial: 1 };
-    let seen = journal.0.borrow();
-    let of_first = seen.iter().filter(|(_, id, _)| *id == first).map(|(at, _, mark)| (*at, *mark));
-    (bench.now(), of_first.collect())
-}
-
-#[test]
-fn a_message_is_seen_at_every_step_of_its_way() {
-    let marks = |size| {
-        let mut marks = observed(size).1;
-        marks.sort_by_key(|(at, _)| *at);
-        marks.into_iter().map(|(_, mark)| mark).collect::<Vec<_>>()
-    };
-    let begin = [Mark::CallEntered, Mark::KernelEntered, Mark::CommandWritten];
-    for size in [8, 800] {
-        let seen = marks(size);
-        assert_eq!(seen[..3], begin);
-        let at = |mark| seen.iter().position(|seen| *seen == mark).expect("was seen");
-        assert!(at(Mark::InterruptRaised) < at(Mark::HandlerEntered));
-        assert!(at(Mark::HandlerEntered) < at(Mark::HeaderDrained));
-        assert!(at(Mark::HeaderDrained) < at(Mark::Matched));
-        assert!(at(Mark::Matched) < at(Mark::EventPosted(EventKind::PutStart)));
-        let posted = at(Mark::EventPosted(EventKind::PutEnd));
-        assert!(posted < at(Mark::EventReturned(EventKind::PutEnd)));
-        assert_eq!(seen.contains(&Mark::ReceivedDrained), size > 12);
-        assert!(seen.contains(&Mark::SentDrained));
-    }
-}
-
-#[test]
-fn runs_are_repeatable_and_interrupts_are_what_inlining_saves() {
-    assert_eq!(observed(800), observed(800));
-    let interrupts = |inline_messages| {
-        let config = Config { inline_messages, ..config() };
-        let mut bench = Bench::new(config, Behaviour::default());
-        bench.process(1, PID, |p| {
-            let (eq, _) = expose(&p, 5, DATA, 100, option::OP_PUT);
-            wait(&p, eq, EventKind::PutStart);
-            wait(&p, eq, EventKind::PutEnd);
-        });
-        bench.process(0, PID, |p| {
-            pause(&p, 20);
-            let md = p.ni.md_bind(Md::new(DATA, 8, 0), Unlink::Retain).unwrap();
-            p.ni.put(md, AckRequest::NoAck, target(1, 5), 0).unwrap();
-        });
-        bench.finish();
-        bench.counters(1).interrupts
-    };
-    assert_eq!((interrupts(true), interrupts(false)), (1, 2));
 }

@@ -38,8 +38,8 @@ pub struct Costs {
 pub struct Config {
     /// What it costs.
     pub costs: Costs,
-    /// Keep copies of the mailbox's indices in host memory (pedretti2005 s5.3). If not, both are read from the
-    /// network interface for every command.
+    /// Keep copies of the mailbox's indices in host memory (pedretti2005 s5.3). If not, both are read from
+    /// the network interface for every command.
     pub shadow_fifos: bool,
     /// Send payloads of up to 12 bytes inside the header packet (pedretti2005 s5.2).
     pub inline_messages: bool,

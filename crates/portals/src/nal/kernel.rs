@@ -50,6 +50,8 @@ pub struct Counters {
     pub transmits: u64,
     /// Messages that had to wait for a pending or a DMA list.
     pub transmits_queued: u64,
+    /// Receive commands that had to wait for a DMA list.
+    pub receives_deferred: u64,
     /// Messages that arrived.
     pub receives: u64,
     /// Messages for processes that do not exist, or with a header that cannot be trusted.

@@ -67,7 +67,7 @@ impl Kernel {
     fn event(&self, cpu: &Cpu, run: Run, kind: u16, pending: u16) {
         if u32::from(pending) >= GENERIC_PENDINGS {
             cpu.fault(format_args!(
-                "the firmware of node {} posted event {kind} for pending {pending} of {GENERIC_PENDINGS}",
+                "the firmware of node {} posted event {kind} for pending {pending}, which is none",
                 self.nid
             ));
         }
@@ -143,6 +143,7 @@ impl Kernel {
             ));
         }
         if !self.try_receive(cpu, pending, &extents) {
+            self.count(|counters| counters.receives_deferred += 1);
             self.deferred.borrow_mut().push_back((pending, extents));
         }
     }

@@ -170,10 +170,11 @@ impl Kernel {
         self.transmit_waiting(cpu);
     }
 
-    /// Gives a DMA list back; receives that wait for one go first.
+    /// Gives a DMA list back to those that wait for one; receives go first.
     pub(crate) fn free_list(&self, cpu: &Cpu, list: DmaList) {
         self.lists.free(list);
         self.receive_deferred(cpu);
+        self.transmit_waiting(cpu);
     }
 
     /// Ends an operation: END and UNLINK events.

@@ -66,6 +66,7 @@ pub struct Firmware {
     slots: u32,
     next_slot: u32,
     free: Vec<u16>,
+    pool: usize,
     announced: BTreeMap<u16, Announced>,
     outgoing: BTreeMap<u16, Option<Message>>,
     /// When the transmit engine has sent everything: messages leave in order.
@@ -88,6 +89,7 @@ impl Firmware {
             slots: 0,
             next_slot: 0,
             free: Vec::new(),
+            pool: 0,
             announced: BTreeMap::new(),
             outgoing: BTreeMap::new(),
             sends_until: Time::ZERO,
@@ -95,6 +97,11 @@ impl Firmware {
         };
         firmware.set(READY_FLAG, READY_VALUE);
         firmware
+    }
+
+    /// Nothing is under way and every receive pending has been given back.
+    pub fn idle(&self) -> bool {
+        self.outgoing.is_empty() && self.announced.is_empty() && self.free.len() == self.pool
     }
 
     fn bytes(&self, addr: u32, len: usize) -> &[u8] {
@@ -155,6 +162,7 @@ impl Firmware {
                 assert_eq!((base % 128, u32::from(init.num_pendings)), (0, GENERIC_PENDINGS));
                 self.upper = base;
                 self.free = (init.pending_tx_limit..init.num_pendings).rev().collect();
+                self.pool = self.free.len();
                 self.result(0);
             }
             command_op::INIT_EQCB => {

@@ -1,10 +1,14 @@
 //! Two hosts and, between them, network interfaces that play the firmware's part of `abi/seastar` without its
 //! processor: they take commands from the mailbox, move messages, and post events and interrupts.
 
+#![allow(dead_code, unused_imports)] // Each test file uses its part.
+
 mod firmware;
+mod program;
 mod space;
 
 pub use firmware::{Behaviour, Fate};
+pub use program::*;
 use space::Space;
 pub use space::HOLE;
 
@@ -151,6 +155,7 @@ impl Bench {
         self.run();
         for node in &self.nodes {
             assert_eq!(node.host.fault(), None);
+            assert!(node.firmware.idle(), "pendings were lost");
             for (_, name, state) in node.host.fibres() {
                 assert_eq!(state, host::FibreState::Done, "{name} is stuck");
             }

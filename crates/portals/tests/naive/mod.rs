@@ -1,5 +1,5 @@
-//! Portals' matching and event rules written down once more, as simply as possible: plain vectors, no handles,
-//! no links. What the library does is compared with it.
+//! Portals' matching and event rules written down once more, as simply as possible: plain vectors, no
+//! handles, no links. What the library does is compared with it.
 
 use portals::{option, EventKind};
 
@@ -102,7 +102,8 @@ impl Portal {
             let remote = md.has(option::MANAGE_REMOTE);
             let offset = if remote { request.offset } else { md.offset };
             let fits = offset + request.length <= md.length;
-            if !fits && !(md.has(option::TRUNCATE) && offset <= md.length) {
+            let truncates = md.has(option::TRUNCATE) && offset <= md.length;
+            if !fits && !truncates {
                 continue;
             }
             let mlength = request.length.min(md.length - offset);
