@@ -107,7 +107,7 @@ fn messages_wait_for_room_for_their_commands() {
     // 560 messages of two extents at once need 1120 commands at either end, where 1024 fit.
     const COUNT: u64 = 560;
     const LENGTH: u64 = 40_000;
-    let jitter = Duration::from_us(20_000);
+    let jitter = Duration::from_us(2_000_000);
     let config = Config { tx_pendings: 600, ..config() };
     let mut bench = Bench::new(config, Behaviour { jitter, ..Behaviour::default() });
     bench.process(1, PID, |p| {
