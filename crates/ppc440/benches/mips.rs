@@ -1,4 +1,6 @@
-//! Speed of the core: millions of simulated instructions a second over compiled C, caches and timing on.
+//! Speed of the core: millions of simulated instructions a second over compiled C, caches and
+//! timing on.
+#![allow(clippy::unwrap_used)]
 
 #[path = "../tests/support/program.rs"]
 mod program;
@@ -10,15 +12,18 @@ use std::time::Instant;
 fn main() {
     let program = program::Program::compile("kernels.c", &["-O2"]);
     for (name, rounds, attributes) in [
-        ("caches on", 300, 0),
+        ("caches on", 100, 0),
         ("caches off", 5, ppc440::TLB_I),
-        ("write-through", 100, ppc440::TLB_W),
+        ("write-through", 50, ppc440::TLB_W),
     ] {
-        let (mut core, mut flat) = program.load(rounds, attributes);
-        let start = Instant::now();
-        support::run_to_fault(&mut core, &mut flat, 60_000_000);
-        let seconds = start.elapsed().as_secs_f64();
-        let c = core.counters();
+        // The best of three: other work on the machine only slows down.
+        let runs = (0..3).map(|_| {
+            let (mut core, mut flat) = program.load(rounds, attributes);
+            let start = Instant::now();
+            support::run_to_fault(&mut core, &mut flat, 60_000_000);
+            (start.elapsed().as_secs_f64(), core.counters())
+        });
+        let (seconds, c) = runs.min_by(|a, b| a.0.total_cmp(&b.0)).expect("three runs");
         println!(
             "{name:14} {:6.1} MIPS  {:9} instructions  {:.2} cycles each  {} line fills",
             c.instructions as f64 / seconds / 1e6,

@@ -1,7 +1,9 @@
-//! The two cache arrays: 32 KB, 16 sets of 64 ways, 32-byte lines, replaced round robin. They hold data and are
-//! not coherent with anything. The data cache has real tags, the instruction cache virtual ones.
+//! The two cache arrays: 32 KB, 16 sets of 64 ways, 32-byte lines, replaced round robin. They hold
+//! data and are not coherent with anything. The data cache has real tags, the instruction cache
+//! virtual ones.
 //!
-//! A hint table gives the place of a line without a search of 64 ways; it is only a hint, the tag decides.
+//! A hint table gives the place of a line without a search of 64 ways; it is only a hint, the tag
+//! decides.
 
 use crate::decode::Op;
 
@@ -118,8 +120,8 @@ impl DataCache {
     }
 }
 
-/// An entry of the fetch map: where the line of an effective address is, if the key (generation, effective line)
-/// matches.
+/// An entry of the fetch map: where the line of an effective address is, if the key (generation,
+/// effective line) matches.
 #[derive(Clone, Copy)]
 struct Fetched {
     key: u64,
@@ -127,11 +129,12 @@ struct Fetched {
 }
 
 const FETCHES: usize = 256;
-/// Index of the line fetch buffer, which holds the line of a caching-inhibited page while it is executed.
+/// Index of the line fetch buffer, which holds the line of a caching-inhibited page while it is
+/// executed.
 pub(crate) const BUFFER: usize = LINES;
 
-/// The instruction cache. A line is named by its virtual tag: effective line, address space, process id, valid.
-/// With each line stand its decoded instructions, so they live and die with it.
+/// The instruction cache. A line is named by its virtual tag: effective line, address space,
+/// process id, valid. With each line stand its decoded instructions, so they live and die with it.
 #[derive(Clone)]
 pub(crate) struct InstructionCache {
     tags: Box<[u64; LINES]>,

@@ -99,11 +99,11 @@ pub(crate) fn data_invalidate_all(core: &mut Core, _op: Op) -> Flow {
 /// icbi: invalidates the line with this virtual address in the space of data accesses.
 pub(crate) fn instruction_invalidate(core: &mut Core, op: Op) -> Flow {
     let addr = address(core, op);
-    let real = match core.translate(addr, page::READ) {
-        Ok(real) => real,
-        Err(flow) => return flow,
-    };
-    let tag = arrays::tag(addr, core.data_space(), real.tid);
+    if let Err(flow) = core.translate(addr, page::READ) {
+        return flow;
+    }
+    let tid = core.translate_quietly(addr).map_or(0, |real| real.tid);
+    let tag = arrays::tag(addr, core.data_space(), tid);
     core.icache.invalidate(tag);
     Flow::Refetch
 }

@@ -1,15 +1,16 @@
 //! The core: its state, its main loop, and what the bench calls.
 
-use crate::arrays::{self, DataCache, InstructionCache, BUFFER};
+use crate::arrays::{DataCache, InstructionCache};
 use crate::decode::{decode, Op};
 use crate::exception::Exception;
 use crate::instructions::execute;
-use crate::memory::Unit;
+
 use crate::predictor::Predictor;
-use crate::registers::{Registers, MSR_DS, MSR_IS, MSR_MASK, MSR_PR, MSR_WE};
+use crate::registers::{Registers, MSR_DS, MSR_MASK, MSR_PR, MSR_WE};
 use crate::special::Special;
 use crate::timing::{Pipeline, Place};
-use crate::tlb::{page, Real, Tlb, TlbEntry};
+use crate::tlb::{Tlb, TlbEntry};
+use crate::unit::Unit;
 use crate::{Fault, FaultKind, Timing};
 use bus::Bus;
 use des::{Clock, Time};
@@ -113,7 +114,8 @@ pub struct Core {
     /// Level of the external interrupt line, and the cycle in which it rose.
     pub(crate) interrupt: bool,
     interrupt_at: u64,
-    /// Cycle at which `run` must return, and that at which the loop must look up: for that, or an interrupt.
+    /// Cycle at which `run` must return, and that at which the loop must look up: for that, or an
+    /// interrupt.
     until: u64,
     limit: u64,
     /// First cycle after the release of reset.
@@ -148,8 +150,8 @@ impl Core {
             started: 0,
         }
     }
-    /// Lets the core go. It fetches its first instruction at 0xFFFFFFFC, at the first clock edge at or after
-    /// `now`. Does nothing if the core runs already.
+    /// Lets the core go. It fetches its first instruction at 0xFFFFFFFC, at the first clock edge at
+    /// or after `now`. Does nothing if the core runs already.
     pub fn release_reset(&mut self, now: Time) {
         if self.state == State::Reset {
             self.state = State::Running;
@@ -157,8 +159,8 @@ impl Core {
             self.pipeline.stall(self.started);
         }
     }
-    /// When the next instruction can issue; `Time::NEVER` in reset, after a fault, and while the core waits
-    /// (MSR[WE]) for something that is not due.
+    /// When the next instruction can issue; `Time::NEVER` in reset, after a fault, and while the
+    /// core waits (MSR[WE]) for something that is not due.
     pub fn now(&self) -> Time {
         if self.state != State::Running {
             return Time::NEVER;
@@ -232,7 +234,8 @@ impl Core {
     pub fn spr(&self, number: u32) -> Option<u32> {
         self.read_special(number, self.pipeline.cycle)
     }
-    /// Sets special purpose register `number`; `None` if the 440 has none of that number that can be written.
+    /// Sets special purpose register `number`; `None` if the 440 has none of that number that can
+    /// be written.
     pub fn set_spr(&mut self, number: u32, value: u32) -> Option<()> {
         self.write_special(number, value, self.pipeline.cycle)
     }
@@ -249,14 +252,14 @@ impl Core {
         let cycles = self.pipeline.cycle - self.started.min(self.pipeline.cycle);
         Counters { cycles, ..self.counters }
     }
-    /// Memory was changed from outside (an image was loaded): the instruction cache and all decoded code are
-    /// forgotten. The data cache keeps its lines.
+    /// Memory was changed from outside (an image was loaded): the instruction cache and all decoded
+    /// code are forgotten. The data cache keeps its lines.
     pub fn memory_changed(&mut self) {
         self.icache.invalidate_all();
     }
 
-    /// Executes until `now() >= until`, the bus's horizon, or a fault. A call that could not go on because of the
-    /// horizon leaves the core as it was before that instruction.
+    /// Executes until `now() >= until`, the bus's horizon, or a fault. A call that could not go on
+    /// because of the horizon leaves the core as it was before that instruction.
     pub fn run<B: Bus>(&mut self, bus: &mut B, until: Time) -> Stop {
         match self.state {
             State::Reset => return Stop::Until,
@@ -289,7 +292,8 @@ impl Core {
         }
     }
 
-    /// Executes instructions of a line of the instruction cache until control leaves it or something is up.
+    /// Executes instructions of a line of the instruction cache until control leaves it or
+    /// something is up.
     #[inline(always)]
     fn run_line<B: Bus>(&mut self, bus: &mut B, line: usize) -> Option<Stop> {
         let first = line * 8;
@@ -298,36 +302,36 @@ impl Core {
             let op = self.icache.ops[index];
             let place = self.pipeline.place(&op);
             self.issue = place.cycle;
-            match execute(self, bus, op) {
-                Flow::Next => {
-                    self.complete(&op, place);
-                    self.registers.pc = self.registers.pc.wrapping_add(4);
-                    if self.registers.pc & 31 == 0 {
-                        return None;
-                    }
+            let flow = execute(self, bus, op);
+            // The two common cases by comparison: a jump table would be one more unpredictable
+            // jump.
+            if flow == Flow::Next {
+                self.complete(&op, place);
+                self.registers.pc = self.registers.pc.wrapping_add(4);
+                if self.registers.pc & 31 == 0 {
+                    return None;
                 }
-                Flow::Branch => {
-                    self.complete(&op, place);
-                    self.pipeline.stall(place.cycle + self.bubble);
-                    let away = (self.registers.pc ^ self.next) & !31 != 0;
-                    self.registers.pc = self.next;
-                    if away {
-                        return None;
-                    }
+            } else if flow == Flow::Branch {
+                self.complete(&op, place);
+                self.pipeline.stall(place.cycle + self.bubble);
+                let away = (self.registers.pc ^ self.next) & !31 != 0;
+                self.registers.pc = self.next;
+                if away {
+                    return None;
                 }
-                Flow::Late => {
-                    self.complete(&op, place);
-                    self.settle_late(&op);
-                    self.registers.pc = self.registers.pc.wrapping_add(4);
-                    if self.registers.pc & 31 == 0 {
-                        return None;
-                    }
+            } else if flow == Flow::Late {
+                self.complete(&op, place);
+                self.settle_late(&op);
+                self.registers.pc = self.registers.pc.wrapping_add(4);
+                if self.registers.pc & 31 == 0 {
+                    return None;
                 }
-                Flow::Undecoded => {
-                    self.icache.ops[index] = decode(self.icache.word(index));
-                    continue;
-                }
-                flow => return self.leave(&op, place, flow),
+            } else if flow == Flow::Undecoded {
+                let op = decode(self.icache.word(index));
+                self.icache.ops[index] = self.pipeline.prepare(op);
+                continue;
+            } else {
+                return self.leave(&op, place, flow);
             }
             if self.pipeline.cycle >= self.limit {
                 return None;
@@ -377,8 +381,8 @@ impl Core {
         None
     }
 
-    /// The clock has reached the limit: takes a pending interrupt, wakes from the wait state. Returns false if
-    /// `run` must return.
+    /// The clock has reached the limit: takes a pending interrupt, wakes from the wait state.
+    /// Returns false if `run` must return.
     fn attend(&mut self) -> bool {
         if self.registers.msr & MSR_WE != 0 {
             let wake = self.wake_cycle();
@@ -459,75 +463,5 @@ impl Core {
 
     pub(crate) fn illegal(&mut self, op: Op) -> Flow {
         self.stop(FaultKind::Illegal { word: op.imm }, None)
-    }
-
-    /// The line of the instruction cache, or the buffer, that holds the next instruction.
-    #[inline(always)]
-    fn fetch<B: Bus>(&mut self, bus: &mut B) -> Result<usize, Flow> {
-        let key = self.tlb.fetch_generation << 32 | u64::from(self.registers.pc >> 5);
-        match self.icache.mapped(key) {
-            Some(line) => Ok(line),
-            None => self.fetch_slow(bus, key),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn fetch_slow<B: Bus>(&mut self, bus: &mut B, key: u64) -> Result<usize, Flow> {
-        if self.icache.buffered == Some(key) {
-            return Ok(BUFFER);
-        }
-        let pc = self.registers.pc;
-        let space = self.registers.msr & MSR_IS != 0;
-        let real = self.tlb.translate(pc, space, self.special.pid as u8, self.user());
-        let Some(real) = real else {
-            return Err(self.raise(Exception::InstructionMiss));
-        };
-        if real.flags & page::EXECUTE == 0 {
-            return Err(self.raise(Exception::InstructionStorage));
-        }
-        self.issue = self.pipeline.cycle;
-        if real.flags & page::INHIBITED != 0 {
-            self.begin();
-            let words = self.read_line(bus, real)?;
-            self.icache.set_words(BUFFER, words);
-            self.icache.buffered = Some(key);
-            self.pipeline.stall(self.unit.stall);
-            return Ok(BUFFER);
-        }
-        let tag = arrays::tag(pc, space, real.tid);
-        let line = match self.icache.find(tag) {
-            Some(line) => line,
-            None => {
-                self.begin();
-                let words = self.read_line(bus, real)?;
-                self.pipeline.stall(self.unit.stall);
-                self.icache.install(tag, words)
-            }
-        };
-        self.icache.remember(key, line);
-        Ok(line)
-    }
-
-    /// Reads the eight instructions of a line from the bus, in the page's byte order.
-    pub(crate) fn read_line<B: Bus>(&mut self, bus: &mut B, real: Real) -> Result<[u32; 8], Flow> {
-        let now = self.instant(bus)?;
-        let mut data = [0; arrays::LINE];
-        let addr = real.addr & !31;
-        let there = bus
-            .read(now, addr, &mut data)
-            .map_err(|error| self.stop(FaultKind::Bus(error), Some(error.addr)))?;
-        self.counters.icache_misses += 1;
-        self.unit.stall = self.clock.edge_at_or_after(there);
-        let mut words = [0; 8];
-        for (word, bytes) in words.iter_mut().zip(data.chunks_exact(4)) {
-            let bytes = [bytes[0], bytes[1], bytes[2], bytes[3]];
-            *word = if real.flags & page::LITTLE != 0 {
-                u32::from_le_bytes(bytes)
-            } else {
-                u32::from_be_bytes(bytes)
-            };
-        }
-        Ok(words)
     }
 }

@@ -29,6 +29,8 @@ pub(crate) struct Op {
     /// Registers that it reads and writes, for the timing (see `timing::reg`).
     pub source: [u8; 3],
     pub result: [u8; 2],
+    /// When the results are ready after issue; filled in by `Pipeline::prepare`.
+    pub latency: [u8; 2],
     pub pipe: Pipe,
     pub class: Class,
 }
@@ -106,7 +108,7 @@ pub(crate) enum Format {
     /// 24-bit displacement, AA, LK.
     Branch,
     /// BO, BI, 14-bit displacement, AA, LK.
-    BranchConditional,
+    BranchIf,
     /// BO, BI, LK: to LR.
     BranchLink,
     /// BO, BI, LK: to CTR.
@@ -143,7 +145,8 @@ pub(crate) enum Format {
     Bare,
 }
 
-/// Index into `ROWS` by primary opcode, or by extended opcode for the primary opcodes 4, 19 and 31; 255 if none.
+/// Index into `ROWS` by primary opcode, or by extended opcode for the primary opcodes 4, 19 and 31;
+/// 255 if none.
 struct Lookup {
     primary: [u8; 64],
     extended: [[u8; 1024]; 3],
@@ -194,7 +197,8 @@ pub(crate) fn row(word: u32) -> Option<&'static Row> {
     ROWS.get(usize::from(index)).filter(|row| word & row.mask == row.value)
 }
 
-/// The mnemonic of an instruction word, without operands and suffixes; `None` if the 440 has no such instruction.
+/// The mnemonic of an instruction word, without operands and suffixes; `None` if the 440 has no
+/// such instruction.
 pub fn mnemonic(word: u32) -> Option<&'static str> {
     row(word).map(|row| row.name)
 }
@@ -210,7 +214,8 @@ impl Op {
         flags: 0,
         source: [reg::ZERO; 3],
         result: [reg::SINK; 2],
-        pipe: Pipe::Simple,
+        latency: [0; 2],
+        pipe: Pipe::IJ,
         class: Class::Simple,
     };
 }
@@ -265,7 +270,7 @@ fn operands(mut op: Op, format: Format, word: u32) -> Op {
         Address => op.set(base, 0, 0, &[base, rb], &[]),
         TrapImmediate => op.set(ra, signed, 0, &[ra], &[]),
         Trap => op.set(ra, 0, 0, &[ra, rb], &[]),
-        Branch | BranchConditional | BranchLink | BranchCount => branch(&mut op, format, word),
+        Branch | BranchIf | BranchLink | BranchCount => branch(&mut op, format, word),
         CrLogical => {
             let result = reg::CR + (rt >> 2);
             op.set(ra, 0, 0, &[reg::CR + (ra >> 2), reg::CR + (rb >> 2), result], &[result]);
@@ -319,7 +324,7 @@ fn branch(op: &mut Op, format: Format, word: u32) {
     let flags = if word & 1 != 0 { LK } else { 0 } | if word & 2 != 0 { AA } else { 0 };
     let imm = match format {
         Format::Branch => ((word << 6) as i32 >> 6) as u32 & !3,
-        Format::BranchConditional => word as i16 as u32 & !3,
+        Format::BranchIf => word as i16 as u32 & !3,
         _ => 0,
     };
     let link = if flags & LK != 0 { reg::LR } else { reg::SINK };
@@ -338,7 +343,8 @@ fn branch(op: &mut Op, format: Format, word: u32) {
     op.set(bi, imm, flags, &[cr, counter, target], &[link, counted]);
 }
 
-/// The number of a special purpose register (its halves stand swapped in the word) and how it is tracked.
+/// The number of a special purpose register (its halves stand swapped in the word) and how it is
+/// tracked.
 fn special(word: u32) -> (u32, u8) {
     let number = word >> 16 & 31 | word >> 6 & 0x3e0;
     let register = match number {
@@ -349,7 +355,8 @@ fn special(word: u32) -> (u32, u8) {
     (number, register)
 }
 
-/// The mask of a rotate instruction: ones from bit MB through ME (0 is the leftmost), round the end if MB > ME.
+/// The mask of a rotate instruction: ones from bit MB through ME (0 is the leftmost), round the end
+/// if MB > ME.
 fn mask(word: u32) -> u32 {
     let begin = word >> 6 & 31;
     let end = word >> 1 & 31;

@@ -1,4 +1,5 @@
-//! Exceptions that software handles: their vectors, what they save, and interrupts from outside and the timers.
+//! Exceptions that software handles: their vectors, what they save, and interrupts from outside and
+//! the timers.
 
 use crate::core::{Core, Flow};
 use crate::registers::{MSR_CE, MSR_DE, MSR_EE, MSR_ME};

@@ -32,7 +32,7 @@ fn always(op: Op) -> bool {
 }
 
 #[inline(always)]
-pub(crate) fn branch_conditional(core: &mut Core, op: Op) -> Flow {
+pub(crate) fn branch_if(core: &mut Core, op: Op) -> Flow {
     let pc = core.registers.pc;
     let target = if op.flags & AA != 0 { op.imm } else { pc.wrapping_add(op.imm) };
     let taken = holds(&mut core.registers, op);
@@ -124,20 +124,21 @@ pub(crate) fn trap(core: &mut Core, op: Op) -> Flow {
     trap_if(core, op.rt, core.registers.get(op.ra), core.registers.get(op.rb))
 }
 
-pub(crate) fn return_from_interrupt(core: &mut Core, _op: Op) -> Flow {
+pub(crate) fn return_normal(core: &mut Core, _op: Op) -> Flow {
     core.resume(core.special.srr0, core.special.srr1)
 }
 
-pub(crate) fn return_from_critical(core: &mut Core, _op: Op) -> Flow {
+pub(crate) fn return_critical(core: &mut Core, _op: Op) -> Flow {
     core.resume(core.special.csrr0, core.special.csrr1)
 }
 
-pub(crate) fn return_from_machine_check(core: &mut Core, _op: Op) -> Flow {
+pub(crate) fn return_check(core: &mut Core, _op: Op) -> Flow {
     core.resume(core.special.mcsrr0, core.special.mcsrr1)
 }
 
-/// `TABLE` holds the result for BA = BB = 1 in bit 3, BA = 1 in bit 2, BB = 1 in bit 1, neither in bit 0.
-pub(crate) fn cr_logical<const TABLE: u8>(r: &mut Registers, op: Op) {
+/// `TABLE` holds the result for BA = BB = 1 in bit 3, BA = 1 in bit 2, BB = 1 in bit 1, neither in
+/// bit 0.
+pub(crate) fn cr<const TABLE: u8>(r: &mut Registers, op: Op) {
     // For the table above: and = 1000, andc (BA and not BB) = 0100, orc = 1101.
     let index = u8::from(r.cr_bit(op.ra)) << 1 | u8::from(r.cr_bit(op.rb));
     r.set_cr_bit(op.rt, TABLE >> index & 1 != 0);

@@ -21,7 +21,8 @@ fn to_ra(r: &mut Registers, op: Op, value: u32) {
     }
 }
 
-/// `a + b + carry` into RT, the carry out if `carrying`, and overflow if OE. Subtraction adds the complement.
+/// `a + b + carry` into RT, the carry out if `carrying`, and overflow if OE. Subtraction adds the
+/// complement.
 #[inline(always)]
 fn sum(r: &mut Registers, op: Op, a: u32, b: u32, carry: bool, carrying: bool) {
     let wide = u64::from(a) + u64::from(b) + u64::from(carry);
@@ -147,8 +148,8 @@ pub(crate) fn select(r: &mut Registers, op: Op) {
     r.set(op.rt, r.get(chosen));
 }
 
-/// dlmzb: number (1 to 8) of the leftmost zero byte of RS and RB, 8 if there is none; XER's byte count gets the
-/// same number, CR0 says in which word it was found.
+/// dlmzb: number (1 to 8) of the leftmost zero byte of RS and RB, 8 if there is none; XER's byte
+/// count gets the same number, CR0 says in which word it was found.
 pub(crate) fn leftmost_zero_byte(r: &mut Registers, op: Op) {
     let bytes = u64::from(r.get(op.rt)) << 32 | u64::from(r.get(op.rb));
     let found = bytes.to_be_bytes().iter().position(|&byte| byte == 0);
@@ -182,10 +183,10 @@ pub(crate) fn shift_left(r: &mut Registers, op: Op) {
 pub(crate) fn shift_right(r: &mut Registers, op: Op) {
     to_ra(r, op, r.get(op.rt).checked_shr(r.get(op.rb) & 63).unwrap_or(0));
 }
-pub(crate) fn shift_right_algebraic(r: &mut Registers, op: Op) {
+pub(crate) fn shift_algebraic(r: &mut Registers, op: Op) {
     algebraic(r, op, r.get(op.rb) & 63);
 }
-pub(crate) fn shift_right_algebraic_immediate(r: &mut Registers, op: Op) {
+pub(crate) fn shift_algebraic_immediate(r: &mut Registers, op: Op) {
     algebraic(r, op, op.rb.into());
 }
 /// CA says whether ones were shifted out of a negative number.

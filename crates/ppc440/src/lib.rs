@@ -1,4 +1,73 @@
 //! The PowerPC 440 processor core: semantics, caches, TLB and timing over a [`bus::Bus`].
+//!
+//! The bench calls [`Core::run`]; the core executes ahead of the rest of its node until it reaches
+//! `until`, or needs the bus at or after the bus's horizon, or stops with a recorded [`Fault`].
+//!
+//! # Structure
+//!
+//! | module | what |
+//! |---|---|
+//! | `instructions` | the table: one row an instruction with encoding, operands, timing, semantics |
+//! | `decode` | from a word to an `Op`, its fields taken apart, by the table |
+//! | `integer`, `multiply`, `flow`, `memory`, `caches`, `system` | the semantic functions |
+//! | `registers`, `special` | user registers; system registers, time base and timers |
+//! | `exception` | vectors, what they save, pending interrupts |
+//! | `tlb` | 64 entries, the shadow entry of reset, the map of recent translations |
+//! | `arrays` | the two cache arrays, with data and, for instructions, their decoded form |
+//! | `fetch` | instruction fetch |
+//! | `unit` | the load and store unit: slow path, fills, write-backs, uncached accesses |
+//! | `timing`, `predictor` | when instructions issue; branch prediction |
+//! | `core` | state, main loop, what the bench calls |
+//!
+//! An instruction is defined in one place, its row, and both decoder and executor are generated
+//! from the rows. Execution is one jump table over the decoded kind, inlined into the loop.
+//!
+//! # Caches are where code and data come from
+//!
+//! Decoded instructions stand in the line of the instruction cache that holds their words, and go
+//! with it: `icbi`, `iccci`, a replaced line or [`Core::memory_changed`] forget both at once, and
+//! nothing else does. So code that was changed in memory is executed in its old form until it is
+//! invalidated, as on the machine. The instruction cache has virtual tags (address space, process
+//! id), the data cache real ones; neither is coherent with the bus. From a caching-inhibited page
+//! a line is fetched into the line fetch buffer and executed from there; it is fetched again after
+//! another such line or a context synchronisation.
+//!
+//! # Time
+//!
+//! The core counts cycles; time is the clock's edge of that number and is only computed for the
+//! bus. The rules of issue and all latencies are in `timing` ([`Timing`] holds the parameters), so
+//! that a deeper model replaces that file: `Pipeline::place` says where an instruction would issue
+//! and changes nothing, `Pipeline::issue` takes that place, `late` and `stall` are what caches, bus
+//! and predictor add. A load that misses delays its uses, not the core; an uncached read stalls the
+//! core; a write waits only for one of the write slots. Stores are not gathered yet, and the
+//! instruction cache does not prefetch.
+//!
+//! An instruction that may not use the bus now is left as if it had not begun, and is executed again
+//! later. Uncached transactions that it has done already are remembered and not repeated; no
+//! interrupt is taken before it has completed. Where runs are cut has no effect on the result.
+//!
+//! # What stops the core and what does not
+//!
+//! Exceptions that software can handle (TLB misses, storage, alignment, program by trap or
+//! privilege, system call, external, decrementer, fixed interval) go to their vectors. An illegal
+//! instruction, a register that does not exist, a DCR access and a bus error do not: no firmware
+//! here handles them, so they are recorded as a [`Fault`] and stop the core. There is no FPU;
+//! floating-point instructions are illegal.
+//!
+//! Not modelled: debug exceptions and the watchdog (their registers are kept), critical input,
+//! parity, cache locking beyond the victim limits' floor, transient regions, `dcread` and `icread`
+//! (illegal), the page attribute U0 to U3. `isel` exists, as in the PPC440x5 manual; GCC does not
+//! emit it for the 440. Where the manual leaves a result undefined it is documented at the function.
+//!
+//! Out of reset the top 4 KB are mapped by a shadow entry (caching inhibited, big-endian, no
+//! writes) until the first context synchronisation.
+//!
+//! # Tests
+//!
+//! `tests/qemu.rs` compares random programs with user-mode QEMU as a big-endian 440;
+//! `tests/compiled.rs` runs little-endian C against the same C compiled here; `tests/endian.rs`
+//! has the properties of byte order, which no QEMU models; `tests/timing.rs` is the table of small
+//! loops; `tests/horizon.rs` the contract with the bench. `cargo bench` prints the speed.
 
 mod arrays;
 mod caches;
@@ -6,6 +75,7 @@ mod core;
 mod decode;
 mod exception;
 mod fault;
+mod fetch;
 mod flow;
 mod instructions;
 mod integer;
@@ -17,6 +87,7 @@ mod special;
 mod system;
 mod timing;
 mod tlb;
+mod unit;
 
 pub use crate::core::{Config, Core, Counters, Stop};
 pub use decode::mnemonic;

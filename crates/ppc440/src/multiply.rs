@@ -1,5 +1,6 @@
 //! Semantics of multiplication, division and the 440's 16-bit multiply-accumulate instructions.
 
+use crate::core::{Core, Flow};
 use crate::decode::{Op, OE};
 use crate::integer::to_rt;
 use crate::registers::Registers;
@@ -35,21 +36,27 @@ pub(crate) fn high_unsigned(r: &mut Registers, op: Op) {
     let wide = u64::from(r.get(op.ra)) * u64::from(r.get(op.rb));
     to_rt(r, op, (wide >> 32) as u32);
 }
-/// Where the manual leaves the quotient undefined (by zero, or the least number by -1) it is the dividend.
-pub(crate) fn divide(r: &mut Registers, op: Op) {
+/// Where the manual leaves the quotient undefined (by zero, or the least number by -1) it is the
+/// dividend.
+pub(crate) fn divide(core: &mut Core, op: Op) -> Flow {
+    let r = &mut core.registers;
     let (a, b) = (r.get(op.ra) as i32, r.get(op.rb) as i32);
-    let quotient = a.checked_div(b);
-    quotients(r, op, quotient.map(|q| q as u32));
+    quotient(r, op, a.checked_div(b).map(|q| q as u32));
+    core.pipeline.divide(core.issue);
+    Flow::Next
 }
-pub(crate) fn divide_unsigned(r: &mut Registers, op: Op) {
-    let quotient = r.get(op.ra).checked_div(r.get(op.rb));
-    quotients(r, op, quotient);
+pub(crate) fn divide_unsigned(core: &mut Core, op: Op) -> Flow {
+    let r = &mut core.registers;
+    let value = r.get(op.ra).checked_div(r.get(op.rb));
+    quotient(r, op, value);
+    core.pipeline.divide(core.issue);
+    Flow::Next
 }
-fn quotients(r: &mut Registers, op: Op, quotient: Option<u32>) {
+fn quotient(r: &mut Registers, op: Op, value: Option<u32>) {
     if op.flags & OE != 0 {
-        r.overflow(quotient.is_none());
+        r.overflow(value.is_none());
     }
-    to_rt(r, op, quotient.unwrap_or(r.get(op.ra)));
+    to_rt(r, op, value.unwrap_or(r.get(op.ra)));
 }
 
 #[inline(always)]

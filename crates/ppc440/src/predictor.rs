@@ -1,5 +1,6 @@
-//! Branch prediction: a table of two-bit counters that agree or disagree with the static prediction, and the
-//! branch target address cache (BTAC), which saves the fetch bubble of unconditional branches and bdnz.
+//! Branch prediction: a table of two-bit counters that agree or disagree with the static
+//! prediction, and the branch target address cache (BTAC), which saves the fetch bubble of
+//! unconditional branches and bdnz.
 
 use crate::Timing;
 
@@ -29,8 +30,8 @@ impl Predictor {
             mispredict: u64::from(timing.mispredict),
         }
     }
-    /// A conditional branch at `pc`, statically predicted as `guess`, went `taken`. Returns whether it was
-    /// predicted, and the cycles from its issue to the next one (0: the same cycle).
+    /// A conditional branch at `pc`, statically predicted as `guess`, went `taken`. Returns whether
+    /// it was predicted, and the cycles from its issue to the next one (0: the same cycle).
     #[inline(always)]
     pub fn conditional(&mut self, pc: u32, guess: bool, taken: bool, counts: bool) -> (bool, u64) {
         let index = (pc >> 2) as usize & (self.history.len() - 1);
@@ -45,7 +46,8 @@ impl Predictor {
         }
         (true, if counts { self.target(pc) } else { self.taken })
     }
-    /// Cycles from the issue of an unconditional branch, or a bdnz that is taken, to the next instruction.
+    /// Cycles from the issue of an unconditional branch, or a bdnz that is taken, to the next
+    /// instruction.
     #[inline(always)]
     pub fn target(&mut self, pc: u32) -> u64 {
         let slot = &mut self.btac[(pc >> 2 & self.btac_mask) as usize & 15];

@@ -24,11 +24,11 @@ pub(crate) const LT: u8 = 8;
 pub(crate) const GT: u8 = 4;
 pub(crate) const EQ: u8 = 2;
 
-/// User registers, program counter and MSR. Index 32 of `gpr` always holds 0 and stands for "RA = 0"; the array
-/// is longer than that so that a masked index needs no bounds check.
+/// User registers, program counter and MSR. Index 32 of `gpr` always holds 0 and stands for "RA =
+/// 0"; the array is as long as an index can be, so that none needs a check.
 #[derive(Clone)]
 pub(crate) struct Registers {
-    pub gpr: [u32; 64],
+    pub gpr: [u32; 256],
     /// The condition register, a field (LT GT EQ SO) an element.
     pub cr: [u8; 8],
     pub so: bool,
@@ -47,7 +47,7 @@ pub(crate) struct Registers {
 impl Registers {
     pub fn new() -> Registers {
         Registers {
-            gpr: [0; 64],
+            gpr: [0; 256],
             cr: [0; 8],
             so: false,
             ov: false,
@@ -62,11 +62,11 @@ impl Registers {
     }
     #[inline(always)]
     pub fn get(&self, index: u8) -> u32 {
-        self.gpr[usize::from(index & 63)]
+        self.gpr[usize::from(index)]
     }
     #[inline(always)]
     pub fn set(&mut self, index: u8, value: u32) {
-        self.gpr[usize::from(index & 63)] = value;
+        self.gpr[usize::from(index)] = value;
     }
     /// Sets CR0 from a result.
     #[inline(always)]

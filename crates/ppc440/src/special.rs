@@ -1,4 +1,5 @@
-//! Special purpose registers, the time base and the timers. Time base and decrementer tick once a core cycle.
+//! Special purpose registers, the time base and the timers. Time base and decrementer tick once a
+//! core cycle.
 
 use crate::core::{Core, Flow};
 use crate::fault::FaultKind;
@@ -135,7 +136,8 @@ impl Special {
             self.tsr |= TSR_FIS;
         }
     }
-    /// First cycle at or after `cycle` at which a timer interrupt that is enabled in TCR is pending.
+    /// First cycle at or after `cycle` at which a timer interrupt that is enabled in TCR is
+    /// pending.
     pub fn next_timer(&self, cycle: u64) -> u64 {
         let mut next = u64::MAX;
         if self.tcr & TCR_DIE != 0 {
@@ -167,7 +169,8 @@ impl Core {
         }
     }
 
-    /// Reads a special purpose register; `None` if the 440 has none of that number. `cycle` is the present.
+    /// Reads a special purpose register; `None` if the 440 has none of that number. `cycle` is the
+    /// present.
     pub(crate) fn read_special(&self, number: u32, cycle: u64) -> Option<u32> {
         let s = &self.special;
         let index = |first: u32| (number - first) as usize;
@@ -215,7 +218,8 @@ impl Core {
         })
     }
 
-    /// Writes a special purpose register; `None` if the 440 has none of that number that can be written.
+    /// Writes a special purpose register; `None` if the 440 has none of that number that can be
+    /// written.
     pub(crate) fn write_special(&mut self, number: u32, value: u32, cycle: u64) -> Option<()> {
         let index = |first: u32| (number - first) as usize;
         let s = &mut self.special;

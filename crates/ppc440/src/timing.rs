@@ -1,12 +1,13 @@
 //! When instructions issue: the one place of the timing rules.
 //!
-//! The core issues in order, up to two instructions a cycle, each to a pipe of its own: I (complex integer,
-//! branches, everything that touches CR, XER or the system), J (simple integer) and L (loads and stores). An
-//! instruction issues when its sources are ready and a pipe is free. A result is ready a latency after the issue,
-//! the latency being that of the instruction's class; a load that misses says so itself (`Pipeline::late`).
-//! The I pipe is blocked while it divides. Fetch never limits, but for cache misses, taken and mispredicted
-//! branches. Not modelled yet: the J pipe's refusal of instructions that follow an I-pipe stall, the result buses,
-//! and the store buffer.
+//! The core issues in order, up to two instructions a cycle, each to a pipe of its own: I (complex
+//! integer, branches, everything that touches CR, XER or the system), J (simple integer) and L
+//! (loads and stores). An instruction issues when its sources are ready and a pipe is free. A
+//! result is ready a latency after the issue, the latency being that of the instruction's class; a
+//! load that misses says so itself (`Pipeline::late`). The I pipe is blocked while it divides.
+//! Fetch never limits, but for cache misses, taken and mispredicted branches. Not modelled yet: the
+//! J pipe's refusal of instructions that follow an I-pipe stall, the result buses, and the store
+//! buffer.
 
 use crate::decode::Op;
 
@@ -39,13 +40,15 @@ pub struct Timing {
     pub move_from_special: u8,
     /// From mtcrf to a use of the condition register.
     pub move_to_cr: u8,
-    /// From a taken branch, predicted right, to the next instruction, beyond the one cycle of its issue.
+    /// From a taken branch, predicted right, to the next instruction, beyond the one cycle of its
+    /// issue.
     pub taken: u8,
     /// The same if the BTAC holds the branch.
     pub taken_btac: u8,
     /// From the issue of a mispredicted branch to the issue of the next instruction.
     pub mispredict: u8,
-    /// From the issue of a context-synchronising instruction, or an exception, to the next instruction.
+    /// From the issue of a context-synchronising instruction, or an exception, to the next
+    /// instruction.
     pub synchronise: u8,
     /// Entries of the branch history table; a power of two.
     pub bht_entries: u16,
@@ -62,13 +65,13 @@ pub struct Timing {
 #[repr(u8)]
 pub(crate) enum Pipe {
     /// Simple integer: I or J.
-    Simple = 0,
+    IJ = 0,
     /// Load or store.
-    Load = 1,
+    L = 1,
     /// Only the I pipe.
-    Complex = 2,
+    I = 2,
     /// The I pipe, alone, after everything before it.
-    Serial = 3,
+    Alone = 3,
 }
 
 /// Latency class.
@@ -76,16 +79,23 @@ pub(crate) enum Pipe {
 #[repr(u8)]
 pub(crate) enum Class {
     Simple,
+    /// Loads and stores.
     Load,
+    /// Compares, CR operations, traps.
     Compare,
-    Multiply,
-    MultiplyHalf,
+    /// 32 x 32 bits.
+    Mul32,
+    /// 16 bits, and multiply-accumulate.
+    Mul16,
     Divide,
     Branch,
+    /// Moves to LR, CTR and other special registers.
     ToBranch,
-    FromSpecial,
+    /// Moves from special registers.
+    From,
     ToCr,
-    StoreConditional,
+    /// stwcx.
+    StoreIf,
     System,
 }
 
@@ -105,24 +115,38 @@ const I: u8 = 1;
 const J: u8 = 2;
 const L: u8 = 4;
 
-/// Pipe that an instruction of kind `[pipe]` takes when the pipes of the mask `[used]` are taken; 0 if none.
+/// By kind of instruction and pipes taken: the pipes taken with this instruction, and `LATER` if
+/// none that it can use is free, so that it issues a cycle later.
 const PICK: [[u8; 8]; 4] = {
     let mut pick = [[0; 8]; 4];
     let mut used = 0;
     while used < 8 {
-        if used == 0 || used & (used - 1) == 0 {
-            let used = used as u8;
-            pick[Pipe::Simple as usize][used as usize] = if used & J == 0 { J } else { I };
-            pick[Pipe::Load as usize][used as usize] = if used & L == 0 { L } else { 0 };
-            pick[Pipe::Complex as usize][used as usize] = if used & I == 0 { I } else { 0 };
-            pick[Pipe::Serial as usize][used as usize] = if used == 0 { I } else { 0 };
-        }
+        // Two instructions a cycle: with two pipes taken the third stays empty.
+        let full = used != 0 && used & (used - 1) != 0;
+        let taken = used as u8;
+        let simple = if taken & J == 0 { J } else { I };
+        pick[Pipe::IJ as usize][used] = pick_one(taken, simple, full, J);
+        pick[Pipe::L as usize][used] = pick_one(taken, L, full, L);
+        pick[Pipe::I as usize][used] = pick_one(taken, I, full, I);
+        pick[Pipe::Alone as usize][used] = pick_one(taken, I, taken != 0, I);
         used += 1;
     }
     pick
 };
 
-/// An instruction's place: the cycle in which it issues and the pipes taken in it, its own included.
+const LATER: u8 = 8;
+
+/// `pipe` if it is free, or the pipe `else_later` in the next cycle.
+const fn pick_one(taken: u8, pipe: u8, full: bool, else_later: u8) -> u8 {
+    if full || taken & pipe != 0 {
+        LATER | else_later
+    } else {
+        taken | pipe
+    }
+}
+
+/// An instruction's place: the cycle in which it issues and the pipes taken in it, its own
+/// included.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     pub cycle: u64,
@@ -136,8 +160,9 @@ pub(crate) struct Pipeline {
     pub cycle: u64,
     /// Pipes taken in it.
     used: u8,
-    /// When each register is ready (see `reg`).
-    ready: [u64; 64],
+    /// When each register is ready (see `reg`). As long as an index can be, so that none needs a
+    /// check.
+    ready: [u64; 256],
     /// When the I pipe has divided.
     divided: u64,
     /// By class: latency of the result and of the second result.
@@ -152,62 +177,63 @@ impl Pipeline {
             (Class::Simple, t.simple, t.compare),
             (Class::Load, t.load, t.update),
             (Class::Compare, t.compare, t.compare),
-            (Class::Multiply, t.multiply, t.record_long),
-            (Class::MultiplyHalf, t.multiply_half, t.record_half),
+            (Class::Mul32, t.multiply, t.record_long),
+            (Class::Mul16, t.multiply_half, t.record_half),
             (Class::Divide, t.divide, t.record_long.max(t.divide)),
             (Class::Branch, 1, 1),
             (Class::ToBranch, t.move_to_branch, 0),
-            (Class::FromSpecial, t.move_from_special, t.record_long),
+            (Class::From, t.move_from_special, t.record_long),
             (Class::ToCr, t.move_to_cr, t.move_to_cr),
-            (Class::StoreConditional, 0, t.record_long),
+            (Class::StoreIf, 0, t.record_long),
             (Class::System, t.move_from_special, t.record_long),
         ] {
             latency[class as usize] = [first, second];
         }
         let divide_busy = t.divide_busy;
-        Pipeline { cycle: 0, used: 0, ready: [0; 64], divided: 0, latency, divide_busy }
+        Pipeline { cycle: 0, used: 0, ready: [0; 256], divided: 0, latency, divide_busy }
     }
-    /// Where `op` would issue. Changes nothing, so that an instruction that must wait for the bench can be
-    /// placed again.
+    /// Where `op` would issue. Changes nothing, so that an instruction that must wait for the bench
+    /// can be placed again.
     #[inline(always)]
     pub fn place(&self, op: &Op) -> Place {
         let [a, b, c] = op.source;
         let mut cycle = self.cycle.max(self.ready(a)).max(self.ready(b).max(self.ready(c)));
-        if op.pipe as u8 >= Pipe::Complex as u8 {
-            cycle = self.complex(op, cycle);
+        if op.pipe as u8 >= Pipe::I as u8 {
+            cycle = cycle.max(self.divided);
+            if op.pipe == Pipe::Alone {
+                cycle = self.all_ready(cycle);
+            }
         }
-        let used = if cycle == self.cycle { self.used } else { 0 };
+        // No branches: which way they went would be unpredictable.
+        let used = self.used & u8::from(cycle == self.cycle).wrapping_neg();
         let pick = PICK[op.pipe as usize][usize::from(used & 7)];
-        if pick == 0 {
-            return Place { cycle: cycle + 1, used: PICK[op.pipe as usize][0] };
-        }
-        Place { cycle, used: used | pick }
+        Place { cycle: cycle + u64::from(pick >> 3), used: pick & 7 }
     }
     #[inline(always)]
     fn ready(&self, register: u8) -> u64 {
-        self.ready[usize::from(register & 63)]
+        self.ready[usize::from(register)]
     }
-    fn complex(&self, op: &Op, cycle: u64) -> u64 {
-        let cycle = cycle.max(self.divided);
-        match op.pipe {
-            Pipe::Serial => {
-                self.ready[..usize::from(reg::SINK)].iter().fold(cycle, |c, &r| c.max(r))
-            }
-            _ => cycle,
-        }
+    #[cold]
+    fn all_ready(&self, cycle: u64) -> u64 {
+        self.ready[..usize::from(reg::SINK)].iter().fold(cycle, |latest, &ready| latest.max(ready))
     }
     /// Issues `op` at its place.
     #[inline(always)]
     pub fn issue(&mut self, op: &Op, place: Place) {
         self.cycle = place.cycle;
         self.used = place.used;
-        let latency = self.latency[op.class as usize & 15];
-        for (register, latency) in op.result.into_iter().zip(latency) {
-            self.ready[usize::from(register & 63)] = place.cycle + u64::from(latency);
-        }
-        if op.class as u8 == Class::Divide as u8 {
-            self.divided = place.cycle + u64::from(self.divide_busy);
-        }
+        let [first, second] = op.result;
+        let [first_latency, second_latency] = op.latency;
+        self.ready[usize::from(first)] = place.cycle + u64::from(first_latency);
+        self.ready[usize::from(second)] = place.cycle + u64::from(second_latency);
+    }
+    /// Fills in what depends on the parameters.
+    pub fn prepare(&self, op: Op) -> Op {
+        Op { latency: self.latency[op.class as usize], ..op }
+    }
+    /// The instruction that issues in `cycle` divides.
+    pub fn divide(&mut self, cycle: u64) {
+        self.divided = cycle + u64::from(self.divide_busy);
     }
     /// The first result of the instruction just issued is ready no earlier than `cycle`.
     pub fn late(&mut self, op: &Op, cycle: u64) {
@@ -215,7 +241,7 @@ impl Pipeline {
     }
     /// `register` is ready no earlier than `cycle`.
     pub fn late_register(&mut self, register: u8, cycle: u64) {
-        let ready = &mut self.ready[usize::from(register & 63)];
+        let ready = &mut self.ready[usize::from(register)];
         *ready = (*ready).max(cycle);
     }
     /// Nothing issues before `cycle`.

@@ -1,9 +1,10 @@
-//! Address translation: the 64-entry unified TLB, the shadow entry that reset leaves, and the page map that makes
-//! repeated translations cheap.
+//! Address translation: the 64-entry unified TLB, the shadow entry that reset leaves, and the page
+//! map that makes repeated translations cheap.
 //!
-//! The page map stands for the shadow TLBs, but it is larger and is emptied at every change of the TLB, so a
-//! changed entry is seen at once where the hardware would show it after the next context synchronisation at the
-//! latest. Only the shadow entry of reset has the hardware's lifetime: until the first context synchronisation.
+//! The page map stands for the shadow TLBs, but it is larger and is emptied at every change of the
+//! TLB, so a changed entry is seen at once where the hardware would show it after the next context
+//! synchronisation at the latest. Only the shadow entry of reset has the hardware's lifetime: until
+//! the first context synchronisation.
 
 use crate::registers::{MSR_DS, MSR_IS, MSR_PR};
 
@@ -36,8 +37,8 @@ pub const TLB_SUPERVISOR: [u32; 3] = [0x04, 0x02, 0x01];
 const WORD_MASKS: [u32; 3] = [0xffff_fff0, 0xffff_fc0f, 0x0000_ffbf];
 
 impl TlbEntry {
-    /// A valid entry for the page of `1 KB << 2 * size` bytes at `effective`, mapped to `real`. `attributes` is
-    /// word 2: `TLB_W` and so on, and permissions.
+    /// A valid entry for the page of `1 KB << 2 * size` bytes at `effective`, mapped to `real`.
+    /// `attributes` is word 2: `TLB_W` and so on, and permissions.
     pub fn new(effective: u32, real: u64, size: u32, attributes: u32) -> TlbEntry {
         let word1 = real as u32 & 0xffff_fc00 | (real >> 32) as u32 & 15;
         TlbEntry {

@@ -1,4 +1,5 @@
 //! The caches hold data, are not coherent, and obey the cache control instructions.
+#![allow(clippy::unwrap_used)]
 
 mod support;
 
@@ -142,7 +143,8 @@ fn stores_without_allocation_go_to_memory() {
 
 #[test]
 fn sixty_four_ways_are_replaced_round_robin() {
-    // 65 lines of one set (512 bytes apart): the first is replaced, and written back because it is dirty.
+    // 65 lines of one set (512 bytes apart): the first is replaced, and written back because it is
+    // dirty.
     let (mut core, mut flat) = machine(0);
     let lines = |count: u32| [li(5, count as i32), mtspr(9, 5), addi(6, 4, 0)];
     let touch = [lwz(7, 0, 6), addi(6, 6, 512), bdnz(-8)];
@@ -172,7 +174,8 @@ fn dcbt_fills_and_never_traps() {
 
 #[test]
 fn changed_code_is_seen_after_icbi_only() {
-    // r6 = the new instruction. The code calls a function, changes it, calls it again, invalidates, calls again.
+    // r6 = the new instruction. The code calls a function, changes it, calls it again, invalidates,
+    // calls again.
     let function = 0x2000;
     let (mut core, mut flat) = machine(0);
     flat.words_be(function.into(), &[li(3, 1), 0x4e80_0020]);

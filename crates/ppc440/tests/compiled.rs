@@ -1,4 +1,5 @@
 //! Little-endian C as GCC compiles it for the 440, on our core, against the same C on this machine.
+#![allow(clippy::unwrap_used)]
 
 #[path = "support/program.rs"]
 mod program;

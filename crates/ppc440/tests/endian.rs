@@ -1,4 +1,5 @@
 //! Byte order is a property of the page: properties from the PPC440x5 manual.
+#![allow(clippy::unwrap_used)]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! Exceptions that software handles, interrupts, timers, translation, and the state out of reset.
+#![allow(clippy::unwrap_used)]
 
 mod support;
 
@@ -403,7 +404,8 @@ fn out_of_reset_only_the_top_page_is_there() {
     assert_eq!(core.now(), Time(1_236_000));
     assert_eq!(core.pc(), 0xffff_fffc);
     let stop = core.run(&mut flat, Time::ZERO + Duration::from_us(100));
-    // The data miss goes to vector 0 with IVPR 0, which is not mapped: instruction misses without end.
+    // The data miss goes to vector 0 with IVPR 0, which is not mapped: instruction misses without
+    // end.
     assert_eq!(stop, Stop::Until);
     assert_eq!(core.gpr(9), 1);
     assert_eq!(core.spr(spr::DEAR), Some(0xffff_0000));

@@ -1,4 +1,6 @@
-//! The bench's contract: no transaction at or after the horizon, no effect of where the runs are cut.
+//! The bench's contract: no transaction at or after the horizon, no effect of where the runs are
+//! cut.
+#![allow(clippy::unwrap_used)]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! Instruction groups against values from the PPC440x5 manual's definitions.
+#![allow(clippy::unwrap_used)]
 
 mod support;
 
@@ -23,7 +24,8 @@ fn execute(words: &[u32], registers: &[(usize, u32)]) -> Core {
 
 const OE: u32 = 1 << 10;
 
-/// A multiply-accumulate as the manual defines it: (extended opcode, halves, signed, saturating, negative).
+/// A multiply-accumulate as the manual defines it: (extended opcode, halves, signed, saturating,
+/// negative).
 const ACCUMULATES: [(u32, char, bool, bool, bool); 18] = [
     (172, 'x', true, false, false),
     (236, 'x', true, true, false),

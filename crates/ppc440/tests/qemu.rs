@@ -1,9 +1,12 @@
-//! Differential test: random straight-line programs of user-level instructions run in user-mode QEMU as a
-//! big-endian 440 and in our core in big-endian pages; all registers and memory must agree.
+//! Differential test: random straight-line programs of user-level instructions run in user-mode
+//! QEMU as a big-endian 440 and in our core in big-endian pages; all registers and memory must
+//! agree.
 //!
-//! A program is a series of cases. Each case sets all registers from its block of the data, executes some random
-//! instructions, and stores all registers into the block. The whole data region is compared at the end. The
-//! instructions are encoded here, independently of the core's own table.
+//! A program is a series of cases. Each case sets all registers from its block of the data,
+//! executes some random instructions, and stores all registers into the block. The whole data
+//! region is compared at the end. The instructions are encoded here, independently of the core's
+//! own table.
+#![allow(clippy::unwrap_used)]
 
 mod random;
 mod support;
@@ -77,7 +80,8 @@ fn put(bytes: &mut [u8], at: u32, words: &[u32]) {
     }
 }
 
-/// An ELF executable whose single segment is the image; the headers stand in its unused first bytes.
+/// An ELF executable whose single segment is the image; the headers stand in its unused first
+/// bytes.
 fn elf(image: &Image) -> Vec<u8> {
     let mut bytes = image.bytes.clone();
     let size = bytes.len() as u32;

@@ -1,4 +1,5 @@
 //! The timing model on small loops: cycles an iteration in the steady state, with the reason.
+#![allow(clippy::unwrap_used)]
 
 mod support;
 
@@ -10,7 +11,8 @@ use support::{core, run_to_fault, Flat, ALL};
 const FILL: u64 = 20;
 const DEVICE: u32 = 0x4000_0000;
 
-/// Cycles that 600 iterations of a loop with this body and bdnz take, less those of 300, a hundred iterations.
+/// Cycles that 600 iterations of a loop with this body and bdnz take, less those of 300, a hundred
+/// iterations.
 fn per_hundred(body: &[u32]) -> u64 {
     let run = |iterations: u32| -> u64 {
         let mut flat = Flat::new(0, 0x10_0000);
@@ -114,8 +116,8 @@ fn loops() {
 
 #[test]
 fn instruction_misses_stall() {
-    // Straight-line code of 64 lines, each fetched once: the fill begins when the last pair of the line before
-    // issues; 20 cycles, then three more pairs.
+    // Straight-line code of 64 lines, each fetched once: the fill begins when the last pair of the
+    // line before issues; 20 cycles, then three more pairs.
     let mut flat = Flat::new(0, 0x10_0000);
     let words: Vec<u32> = (0..512).map(|i| addi(3 + i % 2, 3 + i % 2, 1)).collect();
     flat.words_be(0x1000, &words);

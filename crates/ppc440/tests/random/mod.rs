@@ -50,10 +50,11 @@ pub fn value(random: &mut Random) -> u32 {
     }
 }
 
-/// RT, RA, RB with OE and Rc: primary opcode, 9-bit extended opcode. Of the multiply-accumulates only unsigned
-/// ones are here: in QEMU 7.2 the overflow test of the signed ones is the wrong way round (it takes equal signs
-/// for no overflow), and those that neither saturate nor set OE do not write their result. What is missing here
-/// is tested against the manual instead (`instructions.rs`).
+/// RT, RA, RB with OE and Rc: primary opcode, 9-bit extended opcode. Of the multiply-accumulates
+/// only unsigned ones are here: in QEMU 7.2 the overflow test of the signed ones is the wrong way
+/// round (it takes equal signs for no overflow), and those that neither saturate nor set OE do not
+/// write their result. What is missing here is tested against the manual instead
+/// (`instructions.rs`).
 const ARITHMETIC: [(u32, u32); 16] = [
     (31, 266),
     (31, 10),
@@ -361,7 +362,8 @@ fn keep_xer(register: u32) -> u32 {
 }
 
 impl Case {
-    /// A case of about `length` random instructions that will stand at `start`, with its data at `block`.
+    /// A case of about `length` random instructions that will stand at `start`, with its data at
+    /// `block`.
     pub fn new(random: &mut Random, block: u32, start: u32, length: usize) -> Case {
         let mut g = Generator { random, code: Vec::new(), start, block };
         g.constant(BLOCK_BASE, block);

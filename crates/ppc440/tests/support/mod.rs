@@ -1,4 +1,5 @@
-//! What the tests of this crate share: a flat memory behind a bus, a core on it, and a small assembler.
+//! What the tests of this crate share: a flat memory behind a bus, a core on it, and a small
+//! assembler.
 #![allow(dead_code)]
 
 use bus::{Bus, BusError, Memory};
