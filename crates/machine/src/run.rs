@@ -196,8 +196,8 @@ fn exit_of(remains: &[Remains], ending: Ending, interrupted: bool) -> Exit {
             Exit { code: 1, sentences }
         }
         Ending::Done | Ending::Failed | Ending::Stopped => {
-            let codes = remains.iter().flat_map(|node| node.endings.iter());
-            let code = codes.map(|(_, _, code)| *code).find(|code| *code != 0).unwrap_or(0);
+            let bad = remains.iter().flat_map(|node| &node.endings).filter(|ending| ending.2 != 0);
+            let code = bad.min_by_key(|(rank, at, _)| (*at, *rank)).map_or(0, |ending| ending.2);
             Exit { code, sentences: Vec::new() }
         }
     }
