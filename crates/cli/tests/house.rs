@@ -14,6 +14,7 @@ const LAW: &[(&str, &[&str])] = &[
     ("abi", &[]),
     ("abigen", &[]),
     ("des", &[]),
+    ("alpu", &[]),
     ("bus", &["des"]),
     ("ppc440", &["bus", "des"]),
     ("nic", &["abi", "bus", "des"]),
