@@ -100,7 +100,10 @@ pub struct Core {
     pub(crate) pipeline: Pipeline,
     pub(crate) predictor: Predictor,
     pub(crate) counters: Counters,
-    pub(crate) clock: Clock,
+    clock: Clock,
+    /// The clock's period, if that is a whole number of picoseconds and the first edge is at time
+    /// 0; else 0.
+    period: u64,
     synchronise: u64,
     state: State,
     fault: Option<Fault>,
@@ -136,6 +139,7 @@ impl Core {
             predictor: Predictor::new(&config.timing),
             counters: Counters::default(),
             clock: config.clock,
+            period: whole_period(config.clock),
             synchronise: u64::from(config.timing.synchronise),
             state: State::Reset,
             fault: None,
@@ -155,12 +159,12 @@ impl Core {
     pub fn release_reset(&mut self, now: Time) {
         if self.state == State::Reset {
             self.state = State::Running;
-            self.started = self.clock.edge_at_or_after(now);
+            self.started = self.cycle_at(now);
             self.pipeline.stall(self.started);
         }
     }
     /// When the next instruction can issue; `Time::NEVER` in reset, after a fault, and while the
-    /// core waits (MSR[WE]) for something that is not due.
+    /// core waits (`MSR[WE]`) for something that is not due.
     pub fn now(&self) -> Time {
         if self.state != State::Running {
             return Time::NEVER;
@@ -168,10 +172,10 @@ impl Core {
         if self.registers.msr & MSR_WE != 0 {
             return match self.wake_cycle() {
                 u64::MAX => Time::NEVER,
-                cycle => self.clock.edge(cycle),
+                cycle => self.edge(cycle),
             };
         }
-        self.clock.edge(self.pipeline.cycle).max(self.blocked)
+        self.edge(self.pipeline.cycle).max(self.blocked)
     }
     /// What stopped the core.
     pub fn fault(&self) -> Option<&Fault> {
@@ -180,7 +184,7 @@ impl Core {
     /// The external interrupt line, level sensitive.
     pub fn set_external_interrupt(&mut self, level: bool, now: Time) {
         if level && !self.interrupt {
-            self.interrupt_at = self.clock.edge_at_or_after(now);
+            self.interrupt_at = self.cycle_at(now);
         }
         self.interrupt = level;
         self.blocked = Time::ZERO;
@@ -268,7 +272,7 @@ impl Core {
             State::Running => {}
         }
         self.blocked = Time::ZERO;
-        self.until = self.clock.edge_at_or_after(until);
+        self.until = self.cycle_at(until);
         self.refresh_limit();
         loop {
             if self.pipeline.cycle >= self.limit && !self.attend() {
@@ -445,6 +449,24 @@ impl Core {
         self.registers.msr & MSR_DS != 0
     }
 
+    /// Time of a cycle.
+    #[inline(always)]
+    pub(crate) fn edge(&self, cycle: u64) -> Time {
+        // The multiplication saves two divisions a bus transaction.
+        match self.period {
+            0 => self.clock.edge(cycle),
+            period => Time(cycle * period),
+        }
+    }
+    /// First cycle at or after a time.
+    #[inline(always)]
+    pub(crate) fn cycle_at(&self, time: Time) -> u64 {
+        match self.period {
+            0 => self.clock.edge_at_or_after(time),
+            period => time.0.div_ceil(period),
+        }
+    }
+
     /// A program exception in user mode.
     pub(crate) fn privileged(&mut self) -> Result<(), Flow> {
         if self.user() {
@@ -455,7 +477,7 @@ impl Core {
 
     /// Records a fault and stops the core.
     pub(crate) fn stop(&mut self, kind: FaultKind, addr: Option<u64>) -> Flow {
-        let at = self.clock.edge(self.issue.max(self.pipeline.cycle));
+        let at = self.edge(self.issue.max(self.pipeline.cycle));
         self.fault = Some(Fault { at, pc: self.registers.pc, kind, addr });
         self.state = State::Stopped;
         Flow::Fault
@@ -463,5 +485,17 @@ impl Core {
 
     pub(crate) fn illegal(&mut self, op: Op) -> Flow {
         self.stop(FaultKind::Illegal { word: op.imm }, None)
+    }
+}
+
+/// The period of a clock whose edges are its multiples; 0 if they are not.
+fn whole_period(clock: Clock) -> u64 {
+    let period = clock.edge(1).0;
+    // Exact in the long run as well, not only for the first edge.
+    let exact = clock.edge(0) == Time::ZERO && clock.edge(clock.hz()).0 == period * clock.hz();
+    if exact {
+        period
+    } else {
+        0
     }
 }

@@ -68,7 +68,7 @@ impl Core {
             .read(now, addr, &mut data)
             .map_err(|error| self.stop(FaultKind::Bus(error), Some(error.addr)))?;
         self.counters.icache_misses += 1;
-        self.unit.stall = self.clock.edge_at_or_after(there);
+        self.unit.stall = self.cycle_at(there);
         let mut words = [0; 8];
         for (word, bytes) in words.iter_mut().zip(data.chunks_exact(4)) {
             let bytes = [bytes[0], bytes[1], bytes[2], bytes[3]];

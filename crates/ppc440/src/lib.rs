@@ -42,8 +42,8 @@
 //! core; a write waits only for one of the write slots. Stores are not gathered yet, and the
 //! instruction cache does not prefetch.
 //!
-//! An instruction that may not use the bus now is left as if it had not begun, and is executed again
-//! later. Uncached transactions that it has done already are remembered and not repeated; no
+//! An instruction that may not use the bus now is left as if it had not begun, and is executed
+//! again later. Uncached transactions that it has done already are remembered and not repeated; no
 //! interrupt is taken before it has completed. Where runs are cut has no effect on the result.
 //!
 //! # What stops the core and what does not
@@ -57,7 +57,8 @@
 //! Not modelled: debug exceptions and the watchdog (their registers are kept), critical input,
 //! parity, cache locking beyond the victim limits' floor, transient regions, `dcread` and `icread`
 //! (illegal), the page attribute U0 to U3. `isel` exists, as in the PPC440x5 manual; GCC does not
-//! emit it for the 440. Where the manual leaves a result undefined it is documented at the function.
+//! emit it for the 440. Where the manual leaves a result undefined it is documented at the
+//! function.
 //!
 //! Out of reset the top 4 KB are mapped by a shadow entry (caching inhibited, big-endian, no
 //! writes) until the first context synchronisation.

@@ -136,7 +136,7 @@ impl Core {
 
     /// The instant of the next transaction, if the horizon allows it.
     pub(crate) fn instant<B: Bus>(&mut self, bus: &B) -> Result<Time, Flow> {
-        let now = self.clock.edge(self.unit.at);
+        let now = self.edge(self.unit.at);
         if now >= bus.horizon() {
             self.blocked = now;
             return Err(Flow::Retry);
@@ -157,7 +157,18 @@ impl Core {
         out: &mut [u8],
     ) -> Result<bool, Flow> {
         self.begin();
-        let little = self.translate(addr, page::READ)?.flags & page::LITTLE != 0;
+        let first = self.translate(addr, page::READ)?;
+        let little = first.flags & page::LITTLE != 0;
+        if first.flags & page::INHIBITED != 0 && is_single(addr, out.len()) {
+            // One transaction and done: what firmware does when it polls.
+            let now = self.instant(bus)?;
+            let there = bus.read(now, first.addr, out).map_err(|error| self.bus_fault(error))?;
+            self.counters.uncached_reads += 1;
+            self.unit.at = self.cycle_at(there);
+            self.unit.data_at = self.unit.at;
+            self.unit.stall = self.unit.at;
+            return Ok(little);
+        }
         self.translate(addr.wrapping_add(out.len() as u32 - 1), page::READ)?;
         let mut done = 0;
         while done < out.len() {
@@ -201,7 +212,7 @@ impl Core {
                 let now = self.instant(bus)?;
                 let there = bus.read(now, addr, chunk).map_err(|error| self.bus_fault(error))?;
                 self.counters.uncached_reads += 1;
-                let at = self.clock.edge_at_or_after(there);
+                let at = self.cycle_at(there);
                 let replay = &mut self.unit.replay;
                 replay.bytes[replay.len..replay.len + len].copy_from_slice(chunk);
                 replay.len += len;
@@ -228,7 +239,12 @@ impl Core {
         data: &[u8],
     ) -> Result<(), Flow> {
         self.begin();
-        self.translate(addr, page::WRITE)?;
+        let first = self.translate(addr, page::WRITE)?;
+        if is_single(addr, data.len()) {
+            self.write_piece(bus, first, data)?;
+            self.unit.stall = self.unit.at;
+            return Ok(());
+        }
         self.translate(addr.wrapping_add(data.len() as u32 - 1), page::WRITE)?;
         let mut done = 0;
         while done < data.len() {
@@ -282,7 +298,7 @@ impl Core {
                 let chunk = &data[done..done + len];
                 let free = bus.write(now, addr, chunk).map_err(|error| self.bus_fault(error))?;
                 self.counters.uncached_writes += 1;
-                self.unit.writes[slot] = self.clock.edge_at_or_after(free);
+                self.unit.writes[slot] = self.cycle_at(free);
                 self.unit.replay.count += 1;
                 self.unit.replay.at = self.unit.at;
             }
@@ -323,7 +339,7 @@ impl Core {
         self.counters.dcache_misses += 1;
         let index = self.dcache.install(line);
         self.dcache.line_mut(index).copy_from_slice(&data);
-        let there = self.clock.edge_at_or_after(there);
+        let there = self.cycle_at(there);
         self.unit.fills[slot] = (line, there);
         self.unit.filled = self.unit.filled.max(there);
         self.unit.data_at = self.unit.data_at.max(there);
@@ -349,11 +365,16 @@ impl Core {
         let addr = (u64::from(self.dcache.tags[index]) << 5) + first as u64;
         let data = &self.dcache.line(index)[first..first + len];
         let free = bus.write(now, addr, data).map_err(|error| self.bus_fault(error))?;
-        self.unit.writes[slot] = self.clock.edge_at_or_after(free);
+        self.unit.writes[slot] = self.cycle_at(free);
         self.dcache.dirty[index] = 0;
         self.counters.writebacks += 1;
         Ok(())
     }
+}
+
+/// The access is a single transaction.
+fn is_single(addr: u32, len: usize) -> bool {
+    len <= 4 && len.is_power_of_two() && addr as usize & (len - 1) == 0
 }
 
 /// The longest naturally aligned access at `addr` of at most `len` bytes.

@@ -153,3 +153,16 @@ fn random_programs_agree_with_qemu() {
     }
     assert!(instructions > 400_000, "only {instructions} instructions compared");
 }
+
+/// Millions of instructions: `cargo test -p ppc440 --test qemu -- --ignored`.
+#[test]
+#[ignore = "soak: a minute or more"]
+fn many_random_programs_agree_with_qemu() {
+    need("qemu-ppc", "qemu-user");
+    let mut instructions = 0;
+    for seed in 100..160 {
+        instructions += compare(seed, 3000, 32, 0);
+        instructions += compare(seed, 1000, 200, ppc440::TLB_G);
+    }
+    println!("{instructions} instructions agree");
+}
