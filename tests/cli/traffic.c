@@ -114,7 +114,8 @@ static void polling(void)
 static void collectives(void)
 {
     for (int root = 0; root < ranks; root++) {
-        double sum = 0, value = rank + 1, word[3] = {rank == root ? 1.5 : 0, 0, rank == root ? 7 : 0};
+        int mine = rank == root;
+        double sum = 0, value = rank + 1, word[3] = {mine ? 1.5 : 0, 0, mine ? 7 : 0};
         MPI_Bcast(word, 3, MPI_DOUBLE, root, MPI_COMM_WORLD);
         check(word[0] == 1.5 && word[2] == 7, "broadcast");
         MPI_Reduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);

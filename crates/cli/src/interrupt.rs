@@ -32,8 +32,8 @@ pub fn exit_status() -> Option<i32> {
     }
 }
 
-/// From now on a signal kills all ranks and asks the run to end by `stop`. If that takes too long, or a second
-/// signal comes, `folder` is removed and the process ends on the spot.
+/// From now on a signal kills all ranks and asks the run to end by `stop`. If that takes too long, or a
+/// second signal comes, `folder` is removed and the process ends on the spot.
 pub fn watch_signals(stop: Arc<Stop>, folder: PathBuf) -> Result<(), Mistake> {
     let failed =
         |verb| Mistake(format!("cannot {verb} signals: {}", std::io::Error::last_os_error()));

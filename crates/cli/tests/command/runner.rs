@@ -77,8 +77,8 @@ impl From<Output> for Ended {
 }
 
 impl Ended {
-    /// Fails unless the command ended with `code` and said each of `words` on standard error, in sentences that
-    /// begin with the command's name. A panic is never an answer.
+    /// Fails unless the command ended with `code` and said each of `words` on standard error, in sentences
+    /// that begin with the command's name. A panic is never an answer.
     #[track_caller]
     pub fn said(&self, code: i32, words: &[&str]) -> &Ended {
         assert!(!self.stderr.contains("panicked"), "{self:#?}");
