@@ -101,6 +101,7 @@ fn assemble(
         hash: TraceHash::default(),
         ht_overhead: [ht.ht_write_bytes, ht.ht_request_bytes, ht.ht_response_bytes],
         failure: None,
+        exception: None,
         idle_turns: 0,
     };
     for (base, bytes) in [(TEXT_BASE, &image.image), (SHIM_BASE, &image.shim)] {

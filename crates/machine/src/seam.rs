@@ -2,7 +2,9 @@
 
 use crate::journey::{Log, Mark, Waypoint};
 use abi::packet::Packet;
-use abi::seastar::{niccb, portals_op, PortalsHeader, NICCB_BASE, REG_INTERRUPT, SRAM_BASE};
+use abi::seastar::{
+    niccb, panic_reason, portals_op, PortalsHeader, NICCB_BASE, REG_INTERRUPT, SRAM_BASE,
+};
 use abi::MessageId;
 use bus::{BusError, Direction, HyperTransport};
 use des::{EventQueue, Time, TraceHash};
@@ -114,6 +116,8 @@ pub(crate) struct Seam {
     /// Bytes of HyperTransport packets beside their data: posted write, read request, read response.
     pub ht_overhead: [u64; 3],
     pub failure: Option<Failure>,
+    /// The firmware stopped the node for an exception: when, and its vector offset.
+    pub exception: Option<(Time, u32)>,
     /// Turns of the firmware's main loop since anything reached it or it did anything that others can see.
     pub idle_turns: u32,
 }
@@ -192,6 +196,11 @@ impl nic::Ports for Seam {
         self.queue.schedule(now, Event::Interrupt);
     }
     fn panic(&mut self, now: Time, reason: u8, detail: u32) {
+        if reason == panic_reason::EXCEPTION {
+            // The node reads the firmware's record of it.
+            self.exception.get_or_insert((now, detail));
+            return;
+        }
         let sentence = format!(
             "node {}: the firmware stopped the node at {now}: {}",
             self.nid,
@@ -221,7 +230,7 @@ impl nic::Ports for Seam {
 
 /// Why the firmware stopped a node, in words.
 fn panic_sentence(reason: u8, detail: u32) -> String {
-    use abi::seastar::panic_reason as reasons;
+    use panic_reason as reasons;
     match reason {
         reasons::NO_RX_PENDING => {
             format!("no receive pending is free for a message from node {detail}")
@@ -238,7 +247,6 @@ fn panic_sentence(reason: u8, detail: u32) -> String {
         reasons::DMA_ERROR => {
             format!("a DMA engine reported an error (completion word {detail:#x})")
         }
-        reasons::EXCEPTION => format!("processor exception at vector offset {detail:#x}"),
         other => format!("unknown reason {other}, detail {detail:#x}"),
     }
 }

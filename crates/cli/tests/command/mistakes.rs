@@ -114,7 +114,7 @@ fn an_installation_without_its_files() {
 }
 
 /// A copy of what an installation holds, so that a test can damage it.
-fn installation(folder: &Path) -> bool {
+pub fn installation(folder: &Path) -> bool {
     ["machines", "include", "build/lib", "build/firmware"].iter().all(|part| {
         let target = folder.join(part);
         std::fs::create_dir_all(target.parent().unwrap()).unwrap();

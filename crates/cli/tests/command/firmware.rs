@@ -1,0 +1,68 @@
+//! Firmware that goes wrong: instructions planted into its image.
+
+use crate::mistakes::installation;
+use crate::runner::{command, ended, root, Ended};
+use std::path::Path;
+use std::process::Command;
+
+/// The build that machine `redstorm` uses.
+const VARIANT: &str = "build/firmware/cache-id_inline-on_shadow-on_trace-off_pinned-on";
+
+/// Address of a function of the firmware.
+fn address(function: &str) -> u32 {
+    let elf = root().join(VARIANT).join("seastar.elf");
+    let symbols = Command::new("powerpc-linux-gnu-nm").arg(elf).output().unwrap();
+    let text = String::from_utf8(symbols.stdout).unwrap();
+    let line = text.lines().find(|line| line.ends_with(&format!(" {function}")));
+    let line = line.unwrap_or_else(|| panic!("the firmware has {function}"));
+    u32::from_str_radix(line.split(' ').next().unwrap(), 16).unwrap()
+}
+
+/// Runs a program on an installation whose firmware has `words` instead of the first instructions of `function`.
+fn run_with(function: &str, words: &[u32]) -> Ended {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(installation(folder.path()));
+    plant(&folder.path().join(VARIANT).join("seastar.img"), address(function), words);
+    let mut command = command();
+    command.env("SUNSTAR_ROOT", folder.path()).args([
+        "run",
+        "-n",
+        "2",
+        "--quiet",
+        "examples/hello.c",
+    ]);
+    ended(&mut command)
+}
+
+/// The image holds every word with its bytes swapped for the loader: big endian.
+fn plant(image: &Path, address: u32, words: &[u32]) {
+    let mut bytes = std::fs::read(image).unwrap();
+    let start = (address - abi::seastar::TEXT_BASE) as usize;
+    for (i, word) in words.iter().enumerate() {
+        bytes[start + 4 * i..][..4].copy_from_slice(&word.to_be_bytes());
+    }
+    std::fs::write(image, bytes).unwrap();
+}
+
+#[test]
+fn an_illegal_instruction_is_recorded_with_address_function_and_line() {
+    let place = format!("{:#010x}", address("event_post"));
+    run_with("event_post", &[0])
+        .said(1, &["node 0", "event_post+0x0", "core/event.c:", &place, "illegal instruction"]);
+}
+
+#[test]
+fn a_store_that_nobody_takes_is_recorded() {
+    // lis r9, 0xFFE0; stw r9, 0x500(r9): among the device registers, but none of them.
+    run_with("event_post", &[0x3d20_ffe0, 0x9129_0500])
+        .said(1, &["node", "event_post+0x4", ".h:", "write of 4 bytes at 0xffe00500", "no device"]);
+}
+
+#[test]
+fn a_wild_store_ends_in_the_firmwares_own_exception_handler() {
+    // li r9, 0; stw r9, 8(r9): window 0 is not mapped.
+    run_with("event_post", &[0x3920_0000, 0x9129_0008]).said(
+        1,
+        &["node", "access to unmapped data of address 0x00000008", "event_post+0x4", ".h:"],
+    );
+}
