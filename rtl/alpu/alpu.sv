@@ -297,6 +297,7 @@ module alpu #(
     .MATCH_WIDTH(MATCH_WIDTH),
     .TAG_WIDTH  (TAG_WIDTH),
     .CELLS      (CELLS),
+    .BLOCK      (BLOCK),
     .UNEXPECTED (UNEXPECTED)
   ) u_judge (
     .clk_i,

@@ -172,13 +172,19 @@ module alpu_block #(
   assign fv_mask_o  = mask;
   assign fv_tag_o   = tag;
 
+  // An entry that moves is taken by the cell above it.
+  logic taken;
+  always_comb begin
+    taken = 1'b1;
+    for (int i = 0; i + 1 < BLOCK; i++) begin
+      taken = taken && (!(enable[i] && valid[i]) || enable[i+1]
+                        || (del_here_q && LocWidth'(i) == del_loc_q));
+    end
+  end
+
   always_comb begin
     if (rst_ni) begin
-      // An entry that moves is taken by the cell above it.
-      for (int i = 0; i + 1 < BLOCK; i++) begin
-        a_taken: assert (!(enable[i] && valid[i]) || enable[i+1]
-                         || (del_here_q && LocWidth'(i) == del_loc_q));
-      end
+      a_taken: assert (taken);
       // At most one of the reasons to move.
       a_one_reason: assert (2'(shift_q) + 2'(del_all_q) + 2'(del_here_q) <= 2'd1);
       a_clear_alone: assert (!clear_q || !(shift_q || del_all_q || del_here_q));

@@ -19,6 +19,7 @@ module alpu_fifo #(
 
   localparam int unsigned PtrWidth = $clog2(DEPTH);
 
+  (* ram_style = "distributed" *)
   logic [WIDTH-1:0]    words [DEPTH];
   logic [PtrWidth-1:0] read_q, write_q;
   logic [PtrWidth:0]   count_q;
