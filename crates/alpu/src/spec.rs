@@ -3,8 +3,8 @@
 
 use crate::{Command, Entry, Kind, Request, Response};
 
-/// The list and the mode. `command` and `request` are the two things that can happen; which of them happens
-/// first when both wait is up to the unit that is judged.
+/// The list and the mode. `command` and `request` are the two things that can happen. Which of them happens
+/// first when both wait is up to the unit that is judged, and any order is right.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Spec {
     kind: Kind,

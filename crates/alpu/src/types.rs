@@ -22,8 +22,6 @@ pub enum Command {
     StopInsert,
     /// RESET: the list is empty afterwards.
     Reset,
-    /// A word in the command FIFO that is none of the above.
-    Illegal(u8),
 }
 
 /// One entry of the list.

@@ -1,0 +1,92 @@
+//! The parameters of a unit, the same as those of the RTL's top module.
+
+use crate::Kind;
+
+/// Parameters of a unit. `Config::new` gives the RTL's defaults for those that the papers' tables do not list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Config {
+    /// Which queue the unit holds.
+    pub kind: Kind,
+    /// Bits that are matched, 1 to 64, with a mask bit for each.
+    pub match_width: u32,
+    /// Bits of the processor's own word, 1 to 64.
+    pub tag_width: u32,
+    /// Entries that the unit holds; a multiple of `block`.
+    pub cells: usize,
+    /// Cells in a block; a power of two, 2 to 64.
+    pub block: usize,
+    /// Cycles of the pipeline's fourth stage, priority between blocks: 1 or 2.
+    pub resolve_cycles: u32,
+    /// Whether the first stage of a match overlaps the last one of the match before.
+    pub overlap: bool,
+    /// Entries of the header FIFO; a power of two, at least 2.
+    pub header_depth: usize,
+    /// Entries of the command FIFO; a power of two, at least 2.
+    pub command_depth: usize,
+    /// Entries of the result FIFO; a power of two, at least 2.
+    pub result_depth: usize,
+}
+
+impl Config {
+    /// A unit of `cells` cells in blocks of `block` with the widths of the prototypes in tables IV and V of
+    /// brightwell2005, their cycles in stage 4, and FIFOs of 16.
+    pub fn new(kind: Kind, cells: usize, block: usize) -> Config {
+        Config {
+            kind,
+            match_width: 42,
+            tag_width: 16,
+            cells,
+            block,
+            resolve_cycles: if cells / block > 8 { 2 } else { 1 },
+            overlap: false,
+            header_depth: 16,
+            command_depth: 16,
+            result_depth: 16,
+        }
+    }
+
+    /// What is wrong with the parameters, in one sentence.
+    pub fn check(&self) -> Result<(), String> {
+        let depth = |depth: usize| depth >= 2 && depth.is_power_of_two();
+        let rules = [
+            ((1..=64).contains(&self.match_width), "the match width must be 1 to 64 bits"),
+            ((1..=64).contains(&self.tag_width), "the tag width must be 1 to 64 bits"),
+            (
+                (2..=64).contains(&self.block) && self.block.is_power_of_two(),
+                "a block must have 2, 4, 8, 16, 32 or 64 cells",
+            ),
+            (
+                self.cells > 0 && self.cells % self.block.max(1) == 0,
+                "the cells must be a multiple of those in a block",
+            ),
+            ((1..=2).contains(&self.resolve_cycles), "stage 4 must take 1 or 2 cycles"),
+            (
+                depth(self.header_depth) && depth(self.command_depth) && depth(self.result_depth),
+                "the depth of a FIFO must be a power of two, at least 2",
+            ),
+        ];
+        match rules.iter().find(|(kept, _)| !kept) {
+            Some((_, rule)) => Err((*rule).into()),
+            None => Ok(()),
+        }
+    }
+
+    /// The bits of a request that are compared.
+    pub fn match_bits(&self) -> u64 {
+        ones(self.match_width)
+    }
+
+    /// The bits of a tag that are stored.
+    pub fn tag_bits(&self) -> u64 {
+        ones(self.tag_width)
+    }
+
+    /// Cycles from the start of a match to the earliest start of the next.
+    pub fn match_cycles(&self) -> u64 {
+        5 + u64::from(self.resolve_cycles) - u64::from(self.overlap)
+    }
+}
+
+fn ones(width: u32) -> u64 {
+    u64::MAX >> (64 - width)
+}

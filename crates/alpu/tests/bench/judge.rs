@@ -1,0 +1,74 @@
+//! Judges what comes out of a unit by the untimed specification.
+//!
+//! In which order a unit takes from its two FIFOs is its own affair; the fill of the FIFOs shows which
+//! order it was. The specification then does the same, and must give the same results.
+
+use alpu::{Command, Config, Inputs, Outputs, Request, Response, Spec, Waiting};
+use std::collections::VecDeque;
+
+pub struct Judge {
+    spec: Spec,
+    commands: VecDeque<Command>,
+    requests: VecDeque<Request>,
+    results: VecDeque<Response>,
+}
+
+impl Judge {
+    /// A judge of an empty unit.
+    pub fn new(config: &Config) -> Judge {
+        let (commands, requests, results) = Default::default();
+        Judge { spec: Spec::new(config.kind, config.cells), commands, requests, results }
+    }
+
+    /// A cycle: the fill of the FIFOs at its beginning and at its end, and what stood at the ports.
+    pub fn cycle(
+        &mut self,
+        before: Waiting,
+        inputs: &Inputs,
+        outputs: &Outputs,
+        after: Waiting,
+    ) -> Result<(), String> {
+        let moved = |port: bool| usize::from(port);
+        let taken = moved(outputs.result.is_some() && inputs.result_ready);
+        let command = inputs.command.filter(|_| outputs.command_ready);
+        let request = inputs.header.filter(|_| outputs.header_ready);
+        if before.commands + moved(command.is_some()) > after.commands {
+            let command = self.commands.pop_front().ok_or("a command that was never given")?;
+            self.results.extend(self.spec.command(command));
+        }
+        if before.headers + moved(request.is_some()) > after.headers {
+            let request = self.requests.pop_front().ok_or("a header that was never given")?;
+            let inserting = self.spec.inserting();
+            let result = self.spec.request(request);
+            let result = result.ok_or(format!("a match ended without result, {inserting}"))?;
+            self.results.push_back(result);
+        }
+        if after.results + taken - before.results > 1 {
+            return Err("two results in one cycle".into());
+        }
+        if taken == 1 {
+            let (got, right) = (outputs.result, self.results.pop_front());
+            if got != right {
+                return Err(format!("{got:?} came where {right:?} is right"));
+            }
+        }
+        self.commands.extend(command);
+        self.requests.extend(request);
+        Ok(())
+    }
+
+    /// The unit is at rest: everything must have been taken and answered, except for headers behind one
+    /// that failed in insert mode.
+    pub fn at_rest(&self) -> Result<(), String> {
+        let answered = self.requests.is_empty() || self.spec.inserting();
+        if self.commands.is_empty() && answered && self.results.is_empty() {
+            return Ok(());
+        }
+        Err(format!(
+            "at rest with {} commands, {} headers and {} results left",
+            self.commands.len(),
+            self.requests.len(),
+            self.results.len()
+        ))
+    }
+}

@@ -1,0 +1,154 @@
+//! The bench of the lock-step tests: plays a program into the model and the RTL and compares.
+
+mod judge;
+
+use crate::rtl::{RawOut, Rtl};
+use crate::stimulus::{self, Player, Program};
+use alpu::{Alpu, Config, Inputs};
+use judge::Judge;
+use std::fmt::Write;
+
+/// Cycles after which a program must have come to an end.
+const CYCLES_MAX: usize = 100_000;
+
+/// Cycles at rest that are compared before the end of a program is believed.
+const REST: usize = 12;
+
+/// A model and the RTL of one configuration.
+pub struct Bench {
+    config: Config,
+    model: Alpu,
+    /// The model again, through the calls that pass over many cycles at once.
+    leaper: Alpu,
+    rtl: Option<Rtl>,
+    inputs: Vec<Inputs>,
+    outputs: Vec<RawOut>,
+    /// Cycles that have been compared.
+    pub cycles: u64,
+}
+
+impl Bench {
+    /// The model beside the RTL.
+    pub fn new(config: Config) -> Bench {
+        Bench { rtl: Some(Rtl::new(&config)), ..Bench::without_rtl(config) }
+    }
+
+    /// The model alone, against the specification.
+    pub fn without_rtl(config: Config) -> Bench {
+        let (model, leaper) = (Alpu::new(config), Alpu::new(config));
+        Bench {
+            config,
+            model,
+            leaper,
+            rtl: None,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            cycles: 0,
+        }
+    }
+
+    /// Random programs from the seeds; a failure is made small and told with its seed.
+    pub fn random(&mut self, seeds: std::ops::Range<u64>) {
+        for seed in seeds {
+            let program = stimulus::random(&self.config, seed);
+            if let Err(message) = self.play(&program) {
+                let fails = |program: &Program| self.play(program).err();
+                let (program, message) = stimulus::shrink(program, message, fails);
+                panic!("seed {seed}, {:?}:\n{message}\n{program:#x?}", self.config);
+            }
+        }
+    }
+
+    /// A program by name; a failure shows it.
+    pub fn check(&mut self, program: &Program) {
+        if let Err(message) = self.play(program) {
+            panic!("{:?}:\n{message}\n{program:#x?}", self.config);
+        }
+    }
+
+    /// Plays a program. The error says what went wrong in which cycle.
+    pub fn play(&mut self, program: &Program) -> Result<(), String> {
+        let judged = self.play_model(program);
+        self.cycles += self.inputs.len() as u64;
+        // A difference says more than a judgement on the model alone.
+        if let Some(rtl) = &mut self.rtl {
+            let real = rtl.run(&self.inputs);
+            compare("the RTL", &self.inputs, &self.outputs, real)?;
+        }
+        judged?;
+        self.play_leaper()
+    }
+
+    /// Records what the model does, and has it judged.
+    fn play_model(&mut self, program: &Program) -> Result<(), String> {
+        let mut judge = Judge::new(&self.config);
+        let mut player = Player::new(program);
+        let mut rest = 0;
+        self.inputs.clear();
+        self.outputs.clear();
+        while rest < REST {
+            let cycle = self.inputs.len();
+            let before = self.model.waiting();
+            let inputs = player.inputs(&self.model.outputs());
+            let outputs = self.model.clock(&inputs);
+            self.inputs.push(inputs);
+            self.outputs.push(RawOut::from(&outputs));
+            if inputs.reset {
+                judge = Judge::new(&self.config);
+                continue;
+            }
+            let verdict = judge.cycle(before, &inputs, &outputs, self.model.waiting());
+            verdict.map_err(|error| format!("cycle {cycle}: {error}"))?;
+            let now = self.model.outputs();
+            let still = self.model.is_at_rest() && now.result.is_none() && player.is_done(&now);
+            rest = if still { rest + 1 } else { 0 };
+            if cycle > CYCLES_MAX {
+                return Err("the program never ends".into());
+            }
+        }
+        judge.at_rest()
+    }
+
+    /// The same inputs, with `advance` wherever nothing stands at the ports.
+    fn play_leaper(&mut self) -> Result<(), String> {
+        let mut cycle = 0;
+        while cycle < self.inputs.len() {
+            let idle = |inputs: &&Inputs| **inputs == Inputs::default();
+            let run = self.inputs[cycle..].iter().take_while(idle).count();
+            if run == 0 {
+                let outputs = RawOut::from(&self.leaper.clock(&self.inputs[cycle]));
+                let (inputs, expected) = (&self.inputs[..=cycle], &self.outputs[..=cycle]);
+                if cycle > 0 {
+                    compare("advance", &inputs[cycle..], &expected[cycle..], &[outputs])?;
+                }
+                cycle += 1;
+                continue;
+            }
+            let passed = self.leaper.advance_until_output(run as u64) as usize;
+            let early = self.outputs[cycle..cycle + passed].iter().any(|out| out.rsp_valid == 1);
+            let found = self.leaper.outputs().result.is_some();
+            if early || (passed < run && !found) {
+                return Err(format!("cycle {cycle}: advance_until_output passed {passed} cycles"));
+            }
+            self.leaper.advance((run - passed) as u64);
+            cycle += run;
+        }
+        Ok(())
+    }
+}
+
+/// Says in which cycle `real` differs from what the model did, and what came before.
+fn compare(who: &str, inputs: &[Inputs], model: &[RawOut], real: &[RawOut]) -> Result<(), String> {
+    // Before the first reset outputs mean nothing.
+    let skip = usize::from(inputs[0].reset);
+    let pairs = model.iter().zip(real).enumerate().skip(skip);
+    let Some((cycle, _)) = pairs.into_iter().find(|(_, (model, real))| model != real) else {
+        return Ok(());
+    };
+    let mut message = format!("cycle {cycle}: {who} differs from the model\n");
+    for at in cycle.saturating_sub(12)..=cycle {
+        let _ = writeln!(message, "{at:5} in  {:x?}\n      out {:x?}", inputs[at], model[at]);
+    }
+    let _ = write!(message, "  {who} {:x?}", real[cycle]);
+    Err(message)
+}
