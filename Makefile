@@ -44,10 +44,16 @@ parts: tools
 	@$(MAKE) --silent -C crates/rank/libmpi_abi BUILD=$(CURDIR)/build
 	@$(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware
 
+##@ Hardware
+.PHONY: area
+area: soak-tools ## Synthesise the ALPU and compare its size with the paper's
+	@scripts/area
+
 ##@ Tests
 .PHONY: test
 test: test-tools build generated ## Run all tests
 	@{ $(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware test; echo "ended $$?"; \
+	   rtl/alpu/test fast; echo "ended $$?"; \
 	   $(cargo) test --quiet --workspace --no-fail-fast; echo "ended $$?"; } 2>&1 \
 	    | awk -f scripts/total.awk
 
@@ -65,7 +71,8 @@ generate: tools ## Generate anew what comes from abi/
 	@$(cargo) run --quiet --package abigen
 
 .PHONY: soak
-soak: test-tools build ## Long tests: the ignored ones
+soak: soak-tools build ## Long tests: the ignored ones, all proofs, all synthesis
+	@rtl/alpu/test
 	@$(cargo) test --quiet --release --workspace -- --ignored
 
 .PHONY: bench
@@ -83,8 +90,10 @@ help: ## This list
 	    /^##@/ { printf "\n%s\n", substr($$0, 5) } \
 	    /^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: tools test-tools
+.PHONY: tools test-tools soak-tools
 tools:
 	@scripts/bootstrap run
 test-tools:
 	@scripts/bootstrap test
+soak-tools:
+	@scripts/bootstrap soak
