@@ -25,7 +25,7 @@ impl Configuration {
     pub fn new(p: &Parameters, ranks: u32) -> Result<Configuration, String> {
         Ok(Configuration {
             topology: topology(p, ranks)?,
-            net: net(p),
+            net: net(p)?,
             nic: nic(p),
             link: HyperTransport::new(p.duration("ht.latency"), p.number("ht.bandwidth")),
             ppc440: ppc440::Config { clock: p.clock("ppc440.clock"), timing: timing(p) },
@@ -79,13 +79,19 @@ fn fitting(kind: &str, ranks: u32) -> [u32; 3] {
     best
 }
 
-fn net(p: &Parameters) -> net::Params {
-    net::Params {
+fn net(p: &Parameters) -> Result<net::Params, String> {
+    let params = net::Params {
         route: p.duration("net.route"),
         link_latency: p.duration("net.link_latency"),
         flit: p.duration("net.flit"),
         port_flit: p.duration("net.port_flit"),
-    }
+        input_queue: p.number("net.input_queue"),
+        output_queue: p.number("net.output_queue"),
+        node_queue: p.number("net.node_queue"),
+        node_room: p.number("nic.rx_buffers"),
+        credit_batch: p.number("net.credit_batch"),
+    };
+    params.mistake().map_or(Ok(params), |why| Err(format!("net: {why}")))
 }
 
 fn nic(p: &Parameters) -> nic::Params {
@@ -107,6 +113,7 @@ fn nic(p: &Parameters) -> nic::Params {
         tx_buffers: p.number("nic.tx_buffers"),
         tx_packet: p.duration("nic.tx_packet"),
         tx_complete: p.duration("nic.tx_complete"),
+        rx_buffers: p.number("nic.rx_buffers"),
         rx_packet: p.duration("nic.rx_packet"),
         rx_notify: p.duration("nic.rx_notify"),
         rx_start: p.duration("nic.rx_start"),

@@ -22,7 +22,7 @@ pub(crate) fn of(
     router: &net::Router,
 ) -> BTreeMap<String, u64> {
     let (ppc, nic, net) = (core.counters(), nic.counters(), router.counters());
-    let links: u64 = net.links.iter().map(|link| link.packets).sum();
+    let links = |f: fn(&net::OutputCounters) -> u64| net.links.iter().map(f).sum::<u64>();
     let counters = [
         ("ppc.instructions", ppc.instructions),
         ("ppc.cycles", ppc.cycles),
@@ -48,6 +48,9 @@ pub(crate) fn of(
         ("rx.cam_overflows", nic.cam_overflows),
         ("rx.cam_in_use_max", nic.cam_in_use_max),
         ("rx.stalls", nic.rx_stalls),
+        ("rx.held_max", nic.rx_held_max),
+        ("rx.dropped_packets", nic.rx_dropped_packets),
+        ("tx.blocked", nic.tx_blocked),
         ("rx.buffered_bytes_max", nic.rx_buffered_bytes_max),
         ("nic.interrupts", nic.interrupts),
         ("nic.mmio_reads", nic.mmio_reads),
@@ -56,7 +59,14 @@ pub(crate) fn of(
         ("nic.window_writes", nic.window_writes),
         ("net.injected", net.injected),
         ("net.ejected", net.ejected),
-        ("net.link_packets", links),
+        ("net.link_packets", links(|link| link.packets)),
+        ("net.link_busy_ns", links(|link| link.busy.0) / 1_000),
+        ("net.link_starved", links(|link| link.starved)),
+        ("net.link_lost", links(|link| link.lost)),
+        ("net.link_damaged", links(|link| link.damaged)),
+        ("net.link_delayed", links(|link| link.delayed)),
+        ("net.input_flits_max", net.input_max.into()),
+        ("net.injection_stalls", net.injection_stalls),
     ];
     counters.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }

@@ -5,7 +5,6 @@ use crate::programs::Ranks;
 use crate::report::NodeReport;
 use crate::seam::{Event, Failure, LocalBus, Seam};
 use crate::symbols::Symbols;
-use abi::packet::Packet;
 use abi::seastar::{READY_FLAG, READY_VALUE, SRAM_BASE, SRAM_SIZE};
 use bus::Direction;
 use des::{Duration, Envelope, LogicalProcess, Outbox, Standing, Time};
@@ -58,6 +57,7 @@ pub(crate) struct Remains {
     pub marks: Vec<Mark>,
     pub hash: u64,
     pub report: NodeReport,
+    pub ledger: net::Ledger,
     pub waiting: Vec<String>,
     pub endings: Vec<(u32, Time, i32)>,
     pub end: Time,
@@ -105,20 +105,21 @@ impl Node {
 
     fn dispatch(&mut self, now: Time, event: Event) {
         self.seam.hash.event(now, kind(&event));
-        // The host's own steps reach the firmware only through the others.
-        if !matches!(event, Event::Host(_) | Event::PollReady | Event::Launch) {
+        if reaches_firmware(&event) {
             self.seam.stimulated();
         }
         let Node { nic, host, seam, .. } = self;
         match event {
             Event::Nic(event) => nic.handle(now, event, seam),
             Event::Host(event) => host.handle(now, event, seam),
-            Event::Net(event) => seam.net_event(now, event),
-            Event::Packet(packet) => seam.packet_from_neighbour(now, packet),
-            Event::Eject(packet) => {
+            Event::Net(net::Event::Eject) => {
+                let packet = seam.router.ejected();
                 let taken = nic.packet(now, packet, seam);
-                taken.expect("the receive engine takes every packet until links have credits");
+                taken.expect("the router sends what the NIC has told of room for");
             }
+            Event::Net(net::Event::InjectionFree) => nic.injection_free(now, seam),
+            Event::Net(event) => seam.net_event(now, event),
+            Event::Link(message) => seam.from_neighbour(now, message),
             Event::MmioWrite { addr, len, data } => {
                 nic.mmio_write(now, addr, &data[..usize::from(len)], seam);
             }
@@ -268,14 +269,24 @@ fn exception_has_address(offset: u32) -> bool {
     matches!(offset, 0x120 | 0x150 | 0x1d0)
 }
 
+/// True if the firmware may see something of an event, now or by what follows from it on the node: not what
+/// the router does for others, nor the host's own steps, which reach the firmware through other events.
+fn reaches_firmware(event: &Event) -> bool {
+    match event {
+        Event::Host(_) | Event::PollReady | Event::Launch | Event::Link(_) => false,
+        Event::Net(event) => matches!(event, net::Event::Eject | net::Event::InjectionFree),
+        _ => true,
+    }
+}
+
 /// A number for each kind of event, for the trace hash.
 fn kind(event: &Event) -> u64 {
     match event {
         Event::Nic(_) => 1,
         Event::Host(_) => 2,
         Event::Net(_) => 3,
-        Event::Packet(packet) => 4 | u64::from(packet.message) << 8,
-        Event::Eject(packet) => 5 | u64::from(packet.message) << 8,
+        Event::Link(net::Message::Packet { packet, .. }) => 4 | u64::from(packet.message) << 8,
+        Event::Link(net::Message::Credit { flits, .. }) => 5 | u64::from(*flits) << 8,
         Event::MmioWrite { addr, data, .. } => {
             6 ^ u64::from(*addr) << 8 ^ u64::from_le_bytes(*data).rotate_left(17)
         }
@@ -288,7 +299,7 @@ fn kind(event: &Event) -> u64 {
 }
 
 impl LogicalProcess for Node {
-    type Message = Packet;
+    type Message = net::Message;
     type Report = Remains;
 
     fn next_event(&self) -> Time {
@@ -302,7 +313,7 @@ impl LogicalProcess for Node {
         }
     }
 
-    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Packet>) {
+    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<net::Message>) {
         while self.seam.failure.is_none() {
             self.run_processor(horizon);
             match self.seam.queue.pop_before(horizon) {
@@ -312,12 +323,12 @@ impl LogicalProcess for Node {
         }
         self.horizon = horizon;
         for outgoing in self.seam.outgoing.drain(..) {
-            outbox.send(outgoing.target, outgoing.at, outgoing.packet);
+            outbox.send(outgoing.target, outgoing.at, outgoing.message);
         }
     }
 
-    fn receive(&mut self, e: Envelope<Packet>) {
-        self.seam.queue.schedule_from(e.at, e.source, e.sequence, Event::Packet(e.message));
+    fn receive(&mut self, e: Envelope<net::Message>) {
+        self.seam.queue.schedule_from(e.at, e.source, e.sequence, Event::Link(e.message));
     }
 
     fn standing(&self) -> Standing {
@@ -345,7 +356,8 @@ impl LogicalProcess for Node {
             failure: self.seam.failure.take(),
             marks: self.seam.journal.take(),
             hash: self.seam.hash.value(),
-            waiting: self.ranks.waiting(),
+            waiting: self.waiting(),
+            ledger: self.ledger(),
             endings: self.ranks.endings(),
             end: now,
             report: self.report(&end),
@@ -356,6 +368,26 @@ impl LogicalProcess for Node {
 }
 
 impl Node {
+    /// What stands still here, a sentence each.
+    fn waiting(&self) -> Vec<String> {
+        let nid = self.seam.nid;
+        let dead = self.seam.router.waiting_for_dead().map(|(neighbour, packets)| {
+            let what = if packets == 1 { "a packet waits" } else { "packets wait" };
+            format!("node {nid}: {what} for the link to node {neighbour}, which is dead")
+        });
+        self.ranks.waiting().into_iter().chain(dead).collect()
+    }
+
+    /// The router's books, with what the NIC knows.
+    fn ledger(&self) -> net::Ledger {
+        let counters = self.nic.counters();
+        let mut ledger = self.seam.router.ledger();
+        ledger.held = self.nic.packets_held().into();
+        ledger.sent_by_nic = counters.tx_packets;
+        ledger.received_by_nic = counters.rx_packets;
+        ledger
+    }
+
     /// Sets aside the turns of the idle loop, whose cost was measured while the node waited for the launch.
     fn work(&mut self, end: &Snapshot) -> Work {
         let (first, launch) = (self.idle.first, self.at_launch);

@@ -73,6 +73,7 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
         des::run::<Node, _>(builders, lookahead, workers, &options.stop)
     };
     let wall_seconds = started.elapsed().as_secs_f64();
+    balance(&remains, ending);
     let launch = Time::ZERO + configuration.launch;
     Ok(report(options, &image, remains, ending, launch, wall_seconds))
 }
@@ -123,6 +124,16 @@ fn assemble(
         Schedule { ras_poll: configuration.ras_poll, launch: Time::ZERO + configuration.launch };
     let core = ppc440::Core::new(&configuration.ppc440);
     Node::start(core, nic, host, ranks, seam, symbols, schedule)
+}
+
+/// No packet, byte or credit was lost or made. If one was, that is a bug of the simulator.
+fn balance(remains: &[Remains], ending: Ending) {
+    let ledgers: Vec<_> = remains.iter().map(|node| node.ledger.clone()).collect();
+    // A run that ends by itself leaves nothing between nodes.
+    let settled = matches!(ending, Ending::Done | Ending::Deadlock);
+    if let Err(what) = net::check(&ledgers, settled) {
+        panic!("the network's books do not balance: {what}");
+    }
 }
 
 fn report(

@@ -18,10 +18,8 @@ pub(crate) enum Event {
     Nic(nic::Event),
     Host(host::Event),
     Net(net::Event),
-    /// A packet's head reaches the router from a neighbour.
-    Packet(Packet),
-    /// The router hands a packet to the NIC.
-    Eject(Packet),
+    /// A packet's head, or credits, reach the router from a neighbour.
+    Link(net::Message),
     /// A posted write of the host reaches the NIC.
     MmioWrite {
         addr: u32,
@@ -96,11 +94,11 @@ impl Journal {
     }
 }
 
-/// A packet for another node, and when it arrives there.
+/// A packet or credits for another node, and when they arrive there.
 pub(crate) struct Outgoing {
     pub at: Time,
     pub target: u32,
-    pub packet: Packet,
+    pub message: net::Message,
 }
 
 /// The parts of a node that the others reach through their ports.
@@ -167,8 +165,8 @@ impl Seam {
         self.with_router(|router, seam| router.handle(now, event, seam));
     }
 
-    pub fn packet_from_neighbour(&mut self, now: Time, packet: Packet) {
-        self.with_router(|router, seam| router.arrive(now, packet, seam));
+    pub fn from_neighbour(&mut self, now: Time, message: net::Message) {
+        self.with_router(|router, seam| router.receive(now, message, seam));
     }
 }
 
@@ -189,7 +187,10 @@ impl nic::Ports for Seam {
         if packet.is_first() {
             self.mark_injected(at, &packet);
         }
-        self.with_router(|router, seam| router.inject(at, packet, seam))
+        self.with_router(|router, seam| router.inject(at, net::Class::Data, packet, seam))
+    }
+    fn room(&mut self, now: Time, packets: u32) {
+        self.with_router(|router, seam| router.room(now, net::Class::Data, packets, seam));
     }
     fn interrupt(&mut self, now: Time) {
         self.journal.interrupt_arrived(now);
@@ -282,11 +283,8 @@ impl net::Ports for NetSeam<'_> {
     fn schedule(&mut self, at: Time, event: net::Event) {
         self.queue.schedule(at, Event::Net(event));
     }
-    fn send(&mut self, at: Time, neighbour: u32, packet: Packet) {
-        self.outgoing.push(Outgoing { at, target: neighbour, packet });
-    }
-    fn eject(&mut self, now: Time, packet: Packet) {
-        self.queue.schedule(now, Event::Eject(packet));
+    fn send(&mut self, at: Time, neighbour: u32, message: net::Message) {
+        self.outgoing.push(Outgoing { at, target: neighbour, message });
     }
     fn unreachable(&mut self, now: Time, packet: &Packet) {
         let sentence = format!(
@@ -294,9 +292,6 @@ impl net::Ports for NetSeam<'_> {
             self.nid, packet.dest
         );
         self.failure.get_or_insert(Failure { at: now, sentence, code: 1 });
-    }
-    fn injection_free(&mut self, _now: Time) {
-        unreachable!("the router never blocks the injection port");
     }
 }
 

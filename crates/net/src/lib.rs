@@ -1,42 +1,86 @@
 //! Links, routers and topologies.
 //!
 //! A [`Router`] is passive: the bench calls it with the time and a [`Ports`] through which it acts.
-//! The router of a node lives in the node's logical process; a packet that crosses a link arrives
-//! at least [`Params::lookahead`] later, which is what lets logical processes run in windows.
+//! The router of a node lives in the node's logical process; what crosses a link, a packet or
+//! credits, arrives at least [`Params::lookahead`] later, which is what lets logical processes run
+//! in windows. The cut is after output arbitration.
 //!
 //! ```text
-//!            inject            +--------+   link_latency
-//!   NIC --------------------->| route  |==================> neighbour's arrive
-//!       <---------------------| output |   a flit takes Params::flit
-//!            eject             +--------+
-//!   a flit takes Params::port_flit
+//!                      input queues            output queues    link_latency
+//!   link ---------------->[ VC 0..3 ]--+    +-->[ VC 0..3 ]--=================> neighbour's
+//!     <- - - credits - - - - - -       |route|        ^                           input
+//!   NIC  inject --------->[ VC 0, 2 ]--+-----+        +- - - - - credits - - - - -
+//!        <- eject <-------[ queue to the node ]<-+
+//!              - - - - room - - - - - - ->
 //! ```
+//!
+//! A queue takes whole packets only. A packet leaves for a neighbour when the neighbour's input
+//! queue of its virtual channel has room for all of it, and for the NIC when the NIC has room.
 //!
 //! Times are those of virtual cut-through: a packet's head is routed, waits for its output, and
 //! moves on while the tail follows. A packet alone in the network leaves the destination's router
 //! `route + hops * (link_latency + route) + flits * flit` after its head was injected.
 
+mod conservation;
+mod faults;
+mod queues;
 mod router;
 mod topology;
 
-pub use router::{Counters, Event, OutputCounters, Router};
+pub use conservation::{check, Ledger};
+pub use faults::{DeadLink, Faults};
+pub use router::{Counters, OutputCounters, Router};
 pub use topology::{Link, Topology, TopologyError, LINKS};
 
-use abi::packet::Packet;
+use abi::packet::{Packet, PAYLOAD_BYTES};
 use des::{Duration, Time};
 
-/// What a router costs.
+/// Virtual channels of a link: two a class, before and behind the dateline of a torus.
+pub const CHANNELS: usize = 4;
+
+/// Flits of the largest packet: routing, payload, CRC.
+pub const PACKET_FLITS: u32 = 1 + (PAYLOAD_BYTES as u32).div_ceil(abi::seastar::FLIT_BYTES) + 1;
+
+/// What a packet is for. Classes never wait for one another but for the wires themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Messages: virtual channel 0, and 1 behind a dateline.
+    Data,
+    /// Control, which must pass when data are stuck: virtual channel 2, and 3 behind a dateline.
+    Control,
+}
+
+impl Class {
+    pub(crate) fn channel(self) -> usize {
+        match self {
+            Class::Data => 0,
+            Class::Control => 2,
+        }
+    }
+}
+
+/// What a router costs and holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
     /// From a packet's head at an input to its head at the output that it needs.
     pub route: Duration,
     /// From a head at an output to the head at the neighbour's input: output stage, wire, input
-    /// stage.
+    /// stage. Credits take it too.
     pub link_latency: Duration,
     /// A flit on a link, protocol overhead included.
     pub flit: Duration,
-    /// A flit between router and NIC, either way.
+    /// A flit between router and NIC, either way, and within the router.
     pub port_flit: Duration,
+    /// Input queue of a virtual channel, of a link or of the NIC, in flits.
+    pub input_queue: u32,
+    /// Output queue of a virtual channel of a link, in flits.
+    pub output_queue: u32,
+    /// Queue from router to NIC of a class, in flits.
+    pub node_queue: u32,
+    /// Packets of a class for which the NIC has room.
+    pub node_room: u32,
+    /// Freed room of an input queue is told to the sender when it is as much as this, in flits.
+    pub credit_batch: u32,
 }
 
 impl Params {
@@ -48,19 +92,79 @@ impl Params {
     pub fn lookahead(&self) -> Duration {
         self.hop()
     }
+    /// What makes no sense in them, as a sentence.
+    pub fn mistake(&self) -> Option<String> {
+        let queues = [
+            ("input queue", self.input_queue),
+            ("output queue", self.output_queue),
+            ("node queue", self.node_queue),
+        ];
+        if let Some((name, flits)) = queues.into_iter().find(|(_, flits)| *flits < PACKET_FLITS) {
+            return Some(format!(
+                "the {name} of {flits} flits holds no whole packet of {PACKET_FLITS} flits"
+            ));
+        }
+        // What is kept back must leave room for a packet, or sender and receiver wait for each other.
+        let most = self.input_queue - PACKET_FLITS + 1;
+        (self.credit_batch > most).then(|| {
+            format!("credits of {} flits at once leave no room for a packet", self.credit_batch)
+        })
+    }
+}
+
+/// What crosses a link. A plain value: it crosses between logical processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// A packet, its head at the input when it arrives.
+    Packet {
+        /// [`Link::index`] of the link as its sender names it.
+        link: u8,
+        /// Virtual channel.
+        channel: u8,
+        /// The packet.
+        packet: Packet,
+    },
+    /// Room in the input queue at the other end.
+    Credit {
+        /// [`Link::index`] of the link as the receiver of the credit names it.
+        link: u8,
+        /// Virtual channel.
+        channel: u8,
+        /// How much.
+        flits: u16,
+    },
+}
+
+/// What a router waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// An output for which packets wait can be granted: [`Router::handle`].
+    Grant {
+        /// [`Link::index`], or [`LINKS`] for the output to the NIC.
+        output: u8,
+    },
+    /// The room that a packet lost on a link would have taken is free again: [`Router::handle`].
+    Recovered {
+        /// [`Link::index`].
+        link: u8,
+        /// Virtual channel.
+        channel: u8,
+        /// How much.
+        flits: u16,
+    },
+    /// The tail of the oldest packet for the NIC has left the router: [`Router::ejected`].
+    Eject,
+    /// The injection port, which [`Router::inject`] reported as blocked, is free. This is for the
+    /// NIC.
+    InjectionFree,
 }
 
 /// What a router needs of the node around it.
 pub trait Ports {
-    /// Calls [`Router::handle`] with `event` at `at`.
+    /// Calls [`Router::handle`], or what else `event` names, at `at`.
     fn schedule(&mut self, at: Time, event: Event);
-    /// Calls [`Router::arrive`] of node `neighbour` at `at`, when the packet's head stands at its
-    /// input.
-    fn send(&mut self, at: Time, neighbour: u32, packet: Packet);
-    /// Gives a packet, whole, to this node's NIC.
-    fn eject(&mut self, now: Time, packet: Packet);
+    /// Calls [`Router::receive`] of node `neighbour` at `at`.
+    fn send(&mut self, at: Time, neighbour: u32, message: Message);
     /// A packet names a destination that does not exist: a fault of whoever sent it. It is dropped.
     fn unreachable(&mut self, now: Time, packet: &Packet);
-    /// The injection port, which [`Router::inject`] reported as blocked (`Time::NEVER`), is free.
-    fn injection_free(&mut self, now: Time);
 }

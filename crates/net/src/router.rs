@@ -1,42 +1,48 @@
 //! One node's router.
 //!
-//! Trace vocabulary (events): Grant gives an output to the next input that waits for it; Eject: a
-//! packet's tail has left to the NIC.
+//! Trace vocabulary (events): Grant gives an output to the next packet that waits for it; Eject: a
+//! packet's tail has left to the NIC; InjectionFree: the NIC can inject again; Recovered: what a
+//! lost packet held is free.
 //!
-//! A packet that finds its output free passes at once; others wait in a queue an input, and an
-//! output serves the inputs in turn, a packet each. An output is granted [`Params::route`] ahead,
-//! while the packet is on its way through the router, so that it is never idle when somebody waits.
-//! Queues are not bounded yet: there is no back-pressure.
+//! A packet that finds its way free passes at once. Others stand in the input queue of their
+//! virtual channel, whose oldest moves into the queue of its output when that has room: inputs take
+//! turns, a packet each. An output serves the channels that have credits in turn, a packet each. It
+//! is granted [`Params::route`] ahead, while the packet is on its way through the router, so that it
+//! is never idle when somebody waits; a packet counts against the output queue until then.
+//!
+//! Routes are dimension-ordered, so that channels cannot wait for one another in a circle; around a
+//! ring of a torus a packet that crosses the edge goes on in the second channel of its class, which
+//! no packet reaches twice.
 
+use crate::faults::{Fate, Faults, LinkFaults};
+use crate::queues::{input_number, Input, Output, Passing, PORT};
 use crate::topology::{Link, Topology, LINKS};
-use crate::{Params, Ports};
+use crate::{Class, Event, Message, Params, Ports, CHANNELS, PACKET_FLITS};
 use abi::packet::Packet;
 use des::{Duration, Time};
 use std::collections::VecDeque;
-
-/// What a router waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// An output for which packets wait can be granted.
-    Grant {
-        /// [`Link::index`], or [`LINKS`] for the output to the NIC.
-        output: u8,
-    },
-    /// The tail of the oldest packet for the NIC has left the router.
-    Eject,
-}
 
 /// What passed through an output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OutputCounters {
     /// Packets sent.
     pub packets: u64,
+    /// Payload bytes sent.
+    pub bytes: u64,
     /// Flits sent.
     pub flits: u64,
     /// Time in which flits were on the output.
     pub busy: Duration,
-    /// Most packets that waited for the output at once.
+    /// Most packets that stood in the output's queue at once.
     pub queue_max: usize,
+    /// Times that a packet could have had the output but for room at the other end.
+    pub starved: u64,
+    /// Packets lost on the link on request.
+    pub lost: u64,
+    /// Packets damaged on the link on request.
+    pub damaged: u64,
+    /// Packets delayed on the link on request.
+    pub delayed: u64,
 }
 
 /// What a router has done.
@@ -48,77 +54,34 @@ pub struct Counters {
     pub ejected: u64,
     /// Packets with a destination that does not exist.
     pub unreachable: u64,
+    /// Times that the NIC had to wait at the injection port.
+    pub injection_stalls: u64,
+    /// Most flits that stood in an input queue at once.
+    pub input_max: u32,
     /// Outputs to neighbours, by [`Link::index`].
     pub links: [OutputCounters; LINKS],
     /// Output to the NIC.
     pub port: OutputCounters,
 }
 
-/// The input from the NIC, and the output to it, beside those of the links.
-const PORT: usize = LINKS;
-
-/// A packet that comes through the router.
-#[derive(Clone, Debug)]
-struct Passing {
-    packet: Packet,
-    input: usize,
-    /// When its tail can be at the output.
-    tail: Time,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Output {
-    /// When the tail of the last packet has left.
-    free: Time,
-    /// Who waits, an input each.
-    queues: [VecDeque<Passing>; LINKS + 1],
-    waiting: usize,
-    /// The input that was served last.
-    last: usize,
-    counters: OutputCounters,
-}
-
-impl Output {
-    fn wait(&mut self, passing: Passing) {
-        self.queues[passing.input].push_back(passing);
-        self.waiting += 1;
-        self.counters.queue_max = self.counters.queue_max.max(self.waiting);
-    }
-    /// The next to be served: the inputs take turns.
-    fn next(&mut self) -> Passing {
-        let inputs = self.queues.len();
-        let turn = (1..=inputs).map(|i| (self.last + i) % inputs);
-        let next = turn.filter_map(|input| self.queues[input].pop_front()).next();
-        self.waiting -= 1;
-        next.expect("a granted output has somebody waiting")
-    }
-    /// Gives the output to a packet whose head can be there at `ready`; returns when head and tail
-    /// leave.
-    fn take(&mut self, ready: Time, passing: &Passing, flit: Duration) -> (Time, Time) {
-        let flits = u64::from(passing.packet.flits());
-        let start = ready.max(self.free);
-        let end = (start + flit * flits).max(passing.tail);
-        self.free = end;
-        self.last = passing.input;
-        self.counters.packets += 1;
-        self.counters.flits += flits;
-        self.counters.busy += end.since(start);
-        (start, end)
-    }
-}
-
 /// A router: up to six links and a port to its node's NIC.
 #[derive(Clone, Debug)]
 pub struct Router {
-    params: Params,
+    pub(crate) params: Params,
     topology: Topology,
     at: [u32; 3],
-    neighbours: [Option<u32>; LINKS],
+    pub(crate) neighbours: [Option<u32>; LINKS],
+    /// From the neighbours by [`Link::index`] as the sender names it, and, as number [`PORT`], from
+    /// the NIC; a queue a channel.
+    pub(crate) inputs: [Input; (LINKS + 1) * CHANNELS],
     /// To the neighbours and, as number [`PORT`], to the NIC.
-    outputs: [Output; LINKS + 1],
-    ejecting: VecDeque<Packet>,
-    injected: u64,
-    unreachable: u64,
+    pub(crate) outputs: [Output; LINKS + 1],
+    pub(crate) ejecting: VecDeque<Packet>,
+    faults: Option<Box<LinkFaults>>,
+    pub(crate) books: crate::conservation::Books,
+    injection_free: Time,
+    injection_stalls: u64,
+    input_max: u32,
 }
 
 impl Router {
@@ -128,16 +91,29 @@ impl Router {
     /// If the topology has no such node.
     pub fn new(params: &Params, topology: &Topology, node: u32) -> Router {
         assert!(node < topology.nodes(), "node {node} stands in {topology}");
+        let mut outputs: [Output; LINKS + 1] = Default::default();
+        for (index, output) in outputs.iter_mut().enumerate() {
+            let room = if index == PORT { params.node_room } else { params.input_queue };
+            output.lanes.iter_mut().for_each(|lane| lane.credits = room);
+        }
         Router {
             params: *params,
             topology: *topology,
             at: topology.coordinates(node),
             neighbours: std::array::from_fn(|i| topology.neighbour(node, Link::from_index(i))),
-            outputs: Default::default(),
+            inputs: Default::default(),
+            outputs,
             ejecting: VecDeque::new(),
-            injected: 0,
-            unreachable: 0,
+            faults: None,
+            books: Default::default(),
+            injection_free: Time::ZERO,
+            injection_stalls: 0,
+            input_max: 0,
         }
+    }
+    /// Lets this router's links fail as asked.
+    pub fn set_faults(&mut self, faults: &Faults, node: u32) {
+        self.faults = LinkFaults::new(faults, node, &self.neighbours).map(Box::new);
     }
     /// Least time from a call to an arrival at a neighbour.
     pub fn lookahead(&self) -> Duration {
@@ -145,91 +121,330 @@ impl Router {
     }
     /// Takes a packet from the NIC, whose head stands at the input at `now`. Returns when the port
     /// can take the next one, or `Time::NEVER` if that is not known yet; then
-    /// [`Ports::injection_free`] will tell. Without back-pressure it is always known.
-    pub fn inject(&mut self, now: Time, packet: Packet, ports: &mut impl Ports) -> Time {
-        self.injected += 1;
+    /// [`Event::InjectionFree`] will tell.
+    pub fn inject(
+        &mut self,
+        now: Time,
+        class: Class,
+        packet: Packet,
+        ports: &mut impl Ports,
+    ) -> Time {
         let through = now + self.params.port_flit * u64::from(packet.flits());
-        self.forward(now, PORT, self.params.port_flit, packet, ports);
-        through
+        self.books.injected.count(&packet);
+        if u32::from(packet.dest) >= self.topology.nodes() {
+            self.books.unreachable.count(&packet);
+            ports.unreachable(now, &packet);
+            return through;
+        }
+        self.injection_free = through;
+        let number = input_number(PORT, class.channel());
+        self.enter(now, number, self.params.port_flit, packet, ports);
+        let input = &mut self.inputs[number];
+        if input.taken + PACKET_FLITS <= self.params.input_queue {
+            return through;
+        }
+        input.blocked = true;
+        self.injection_stalls += 1;
+        Time::NEVER
     }
-    /// Takes a packet from a neighbour, whose head stands at the input at `now`.
-    pub fn arrive(&mut self, now: Time, packet: Packet, ports: &mut impl Ports) {
-        let source = self.topology.coordinates(u32::from(packet.source));
-        let input = self.topology.last_link(source, self.at).map_or(PORT, Link::index);
-        self.forward(now, input, self.params.flit, packet, ports);
+    /// Takes what a neighbour sent.
+    pub fn receive(&mut self, now: Time, message: Message, ports: &mut impl Ports) {
+        match message {
+            Message::Packet { link, channel, packet } => {
+                let number = input_number(usize::from(link), usize::from(channel));
+                self.books.received[number] += u64::from(packet.flits());
+                self.enter(now, number, self.params.flit, packet, ports);
+            }
+            Message::Credit { link, channel, flits } => {
+                let (link, channel) = (usize::from(link), usize::from(channel));
+                self.books.repaid[input_number(link, channel)] += u64::from(flits);
+                self.credit(now, link, channel, flits.into(), ports);
+            }
+        }
     }
-    /// Carries out what was scheduled.
+    /// Carries out what was scheduled for the router.
     pub fn handle(&mut self, now: Time, event: Event, ports: &mut impl Ports) {
         match event {
             Event::Grant { output } => {
                 let index = usize::from(output);
-                let passing = self.outputs[index].next();
-                self.pass(now, index, passing, ports);
-                if self.outputs[index].waiting > 0 {
-                    self.schedule_grant(index, ports);
-                }
+                self.outputs[index].due = false;
+                self.grant(now, index, ports);
             }
-            Event::Eject => {
-                let packet = self.ejecting.pop_front().expect("an event a packet");
-                ports.eject(now, packet);
+            Event::Recovered { link, channel, flits } => {
+                let (link, channel) = (usize::from(link), usize::from(channel));
+                self.books.recovering[input_number(link, channel)] -= u64::from(flits);
+                self.credit(now, link, channel, flits.into(), ports);
             }
+            Event::Eject | Event::InjectionFree => unreachable!("{event:?} is for the node"),
         }
+    }
+    /// The packet of an [`Event::Eject`].
+    pub fn ejected(&mut self) -> Packet {
+        let packet = self.ejecting.pop_front().expect("an event a packet");
+        self.books.ejected.count(&packet);
+        packet
+    }
+    /// The NIC has freed room for `packets` packets of a class.
+    pub fn room(&mut self, now: Time, class: Class, packets: u32, ports: &mut impl Ports) {
+        self.credit(now, PORT, class.channel(), packets, ports);
     }
     /// What happened so far.
     pub fn counters(&self) -> Counters {
         Counters {
-            injected: self.injected,
-            ejected: self.outputs[PORT].counters.packets - self.ejecting.len() as u64,
-            unreachable: self.unreachable,
+            injected: self.books.injected.packets,
+            ejected: self.books.ejected.packets,
+            unreachable: self.books.unreachable.packets,
+            injection_stalls: self.injection_stalls,
+            input_max: self.input_max,
             links: std::array::from_fn(|i| self.outputs[i].counters),
             port: self.outputs[PORT].counters,
         }
     }
+    /// Packets that stand in the router, and if a link is dead, for which neighbour they wait.
+    pub fn waiting_for_dead(&self) -> impl Iterator<Item = (u32, usize)> + '_ {
+        (0..LINKS).filter_map(|index| {
+            let dead = self.faults.as_ref()?.dead_from(index)?;
+            let waiting = self.outputs[index].waiting;
+            let neighbour = self.neighbours[index]?;
+            (waiting > 0 && dead < Time::NEVER).then_some((neighbour, waiting))
+        })
+    }
 
-    /// Routes a packet that comes in at `now` at one flit every `flit_in`.
-    fn forward(
+    /// Where a packet that stands here goes: the output, and the channel behind it.
+    fn route(&self, number: usize, packet: &Packet) -> (usize, usize) {
+        let class = number % CHANNELS & !1;
+        let dest = self.topology.coordinates(u32::from(packet.dest));
+        let Some(link) = self.topology.next_link(self.at, dest) else { return (PORT, class) };
+        if !self.topology.is_torus() {
+            return (link.index(), class);
+        }
+        let source = self.topology.coordinates(u32::from(packet.source));
+        let behind = self.topology.behind_dateline(source, self.at, link);
+        (link.index(), class + usize::from(behind))
+    }
+    /// A packet comes in at `now` at one flit every `flit_in`.
+    fn enter(
         &mut self,
         now: Time,
-        input: usize,
+        number: usize,
         flit_in: Duration,
         packet: Packet,
         ports: &mut impl Ports,
     ) {
-        let dest = u32::from(packet.dest);
-        if dest >= self.topology.nodes() {
-            self.unreachable += 1;
-            return ports.unreachable(now, &packet);
-        }
-        let link = self.topology.next_link(self.at, self.topology.coordinates(dest));
-        let index = link.map_or(PORT, Link::index);
+        let (output, channel) = self.route(number, &packet);
         let ready = now + self.params.route;
-        let tail = ready + flit_in * u64::from(packet.flits());
-        let passing = Passing { packet, input, tail };
-        let output = &mut self.outputs[index];
-        if output.waiting == 0 && output.free <= ready {
-            return self.pass(now, index, passing, ports);
+        let flits = packet.flits();
+        let tail = ready + flit_in * u64::from(flits);
+        let passing = Passing { packet, output, channel, tail };
+        let input = &mut self.inputs[number];
+        input.taken += flits;
+        self.input_max = self.input_max.max(input.taken);
+        assert!(input.taken <= self.params.input_queue, "credits keep queues from running over");
+        let alone = input.queue.is_empty();
+        if alone && self.is_free(output, channel, ready, &passing) {
+            self.leave_input(now, number, &passing, ports);
+            return self.pass(now, output, passing, ports);
         }
-        output.wait(passing);
-        if output.waiting == 1 {
-            self.schedule_grant(index, ports);
+        self.inputs[number].queue.push_back(passing);
+        if alone {
+            self.drain(now, number, ports);
         }
     }
-    /// The output is granted as early as a packet needs to come through the router.
-    fn schedule_grant(&self, index: usize, ports: &mut impl Ports) {
-        let at = Time(self.outputs[index].free.0 - self.params.route.0);
+    /// True if a packet can go to its output at once, before nobody.
+    fn is_free(&self, index: usize, channel: usize, ready: Time, passing: &Passing) -> bool {
+        let output = &self.outputs[index];
+        output.waiting == 0
+            && output.free <= ready
+            && Output::cost(index, &passing.packet) <= output.lanes[channel].credits
+            && !self.is_dead(index, ready)
+    }
+    /// Moves packets from the front of an input's queue to the queues of their outputs, as far as
+    /// those have room; the first that finds none waits for it.
+    fn drain(&mut self, now: Time, number: usize, ports: &mut impl Ports) {
+        while let Some(front) = self.inputs[number].queue.front() {
+            let (index, channel) = (front.output, front.channel);
+            let capacity = self.capacity(index);
+            let lane = &mut self.outputs[index].lanes[channel];
+            if lane.flits + front.flits() > capacity {
+                lane.wanting |= 1 << number;
+                return;
+            }
+            self.advance(now, number, ports);
+            self.serve(now, index, ports);
+        }
+    }
+    /// Moves the oldest packet of an input to the queue of its output, which has room.
+    fn advance(&mut self, now: Time, number: usize, ports: &mut impl Ports) {
+        let passing = self.inputs[number].queue.pop_front().expect("a packet moves");
+        self.leave_input(now, number, &passing, ports);
+        let output = &mut self.outputs[passing.output];
+        output.waiting += 1;
+        output.counters.queue_max = output.counters.queue_max.max(output.waiting);
+        let lane = &mut output.lanes[passing.channel];
+        lane.flits += passing.flits();
+        lane.queue.push_back(passing);
+    }
+    fn capacity(&self, index: usize) -> u32 {
+        if index == PORT {
+            self.params.node_queue
+        } else {
+            self.params.output_queue
+        }
+    }
+    /// A packet leaves its input queue.
+    fn leave_input(&mut self, now: Time, number: usize, passing: &Passing, ports: &mut impl Ports) {
+        let flits = passing.flits();
+        let free = self.outputs[passing.output].free;
+        let input = &mut self.inputs[number];
+        input.taken -= flits;
+        if number >= input_number(PORT, 0) {
+            if input.blocked && input.taken + PACKET_FLITS <= self.params.input_queue {
+                input.blocked = false;
+                ports.schedule(now.max(self.injection_free), Event::InjectionFree);
+            }
+            return;
+        }
+        input.untold += flits;
+        // Its tail comes in, passes the router, and finds room in the output queue, which the
+        // packet before it leaves at the rate of the link.
+        let crossing = now + self.params.route + self.params.port_flit * u64::from(flits);
+        let beside = u64::from(self.capacity(passing.output) - flits);
+        let room = Time(free.0.saturating_sub((self.params.flit * beside).0));
+        let left = passing.tail.max(crossing).max(room);
+        self.tell(left + self.params.link_latency, number, ports);
+    }
+    /// Tells the neighbour of freed room, if it is enough for a message.
+    fn tell(&mut self, at: Time, number: usize, ports: &mut impl Ports) {
+        let input = &mut self.inputs[number];
+        if input.untold < self.params.credit_batch {
+            return;
+        }
+        let flits = std::mem::take(&mut input.untold) as u16;
+        self.books.told[number] += u64::from(flits);
+        let (link, channel) = (number / CHANNELS, number % CHANNELS);
+        // What comes in by the neighbour's link up came from below.
+        let sender = self.neighbours[link ^ 1].expect("packets come from neighbours");
+        let message = Message::Credit { link: link as u8, channel: channel as u8, flits };
+        ports.send(at, sender, message);
+    }
+    /// The other end of an output has room.
+    fn credit(
+        &mut self,
+        now: Time,
+        index: usize,
+        channel: usize,
+        amount: u32,
+        ports: &mut impl Ports,
+    ) {
+        let output = &mut self.outputs[index];
+        output.lanes[channel].credits += amount;
+        if output.waiting > 0 {
+            self.serve(now, index, ports);
+        }
+    }
+    /// Something has come to an output where packets wait: it is granted now, or when the link is
+    /// free.
+    fn serve(&mut self, now: Time, index: usize, ports: &mut impl Ports) {
+        if self.outputs[index].due {
+            return;
+        }
+        let at = Time(self.outputs[index].free.0.saturating_sub(self.params.route.0));
+        if at <= now {
+            return self.grant(now, index, ports);
+        }
+        self.outputs[index].due = true;
         ports.schedule(at, Event::Grant { output: index as u8 });
+    }
+    /// Sends the next packet, if there is one with room at the other end.
+    fn grant(&mut self, now: Time, index: usize, ports: &mut impl Ports) {
+        if self.is_dead(index, now + self.params.route) {
+            return;
+        }
+        let output = &mut self.outputs[index];
+        let Some(channel) = output.next_channel(index) else {
+            output.counters.starved += u64::from(output.waiting > 0);
+            return;
+        };
+        let lane = &mut output.lanes[channel];
+        let passing = lane.queue.pop_front().expect("a channel with a packet was chosen");
+        lane.flits -= passing.flits();
+        output.waiting -= 1;
+        self.pass(now, index, passing, ports);
+        self.refill(now, index, channel, ports);
+        if self.outputs[index].waiting > 0 {
+            self.serve(now, index, ports);
+        }
+    }
+    /// Takes packets that wait for room in an output's queue.
+    fn refill(&mut self, now: Time, index: usize, channel: usize, ports: &mut impl Ports) {
+        let capacity = self.capacity(index);
+        loop {
+            let lane = &mut self.outputs[index].lanes[channel];
+            let Some(number) = lane.next_input() else { return };
+            let front = self.inputs[number].queue.front().expect("a packet waits");
+            if lane.flits + front.flits() > capacity {
+                // It keeps its turn.
+                lane.wanting |= 1 << number;
+                lane.last = (number as u32).checked_sub(1).unwrap_or(u32::BITS - 1);
+                return;
+            }
+            self.advance(now, number, ports);
+            self.drain(now, number, ports);
+        }
     }
     /// Sends a packet through an output that is free when the packet comes to it.
     fn pass(&mut self, now: Time, index: usize, passing: Passing, ports: &mut impl Ports) {
         let ready = now + self.params.route;
         let flit = if index == PORT { self.params.port_flit } else { self.params.flit };
-        let (start, end) = self.outputs[index].take(ready, &passing, flit);
+        let output = &mut self.outputs[index];
+        let (start, end) = output.take(ready, &passing, flit);
+        let Passing { mut packet, channel, .. } = passing;
+        output.lanes[channel].credits -= Output::cost(index, &packet);
         if index == PORT {
-            self.ejecting.push_back(passing.packet);
-            ports.schedule(end, Event::Eject);
-        } else {
-            let neighbour = self.neighbours[index].expect("routes follow links");
-            ports.send(start + self.params.link_latency, neighbour, passing.packet);
+            self.ejecting.push_back(packet);
+            return ports.schedule(end, Event::Eject);
         }
+        let neighbour = self.neighbours[index].expect("routes follow links");
+        let flits = packet.flits();
+        let mut arrival = start + self.params.link_latency;
+        if let Some(faults) = &mut self.faults {
+            match faults.strike(index, output.counters.packets, &mut packet) {
+                Fate::Unharmed => {}
+                Fate::Damaged => output.counters.damaged += 1,
+                Fate::Delayed(by) => {
+                    // As a retry of the link would: what follows waits, so that order is kept.
+                    output.counters.delayed += 1;
+                    output.free = end + by;
+                    arrival += by;
+                }
+                Fate::Lost => {
+                    output.counters.lost += 1;
+                    self.books.lost.count(&packet);
+                    return self.lose(end, index, channel, flits, ports);
+                }
+            }
+        }
+        self.books.sent[input_number(index, channel)] += u64::from(flits);
+        let (link, channel) = (index as u8, channel as u8);
+        ports.send(arrival, neighbour, Message::Packet { link, channel, packet });
+    }
+    /// A packet is lost behind an output: the other end throws it away and tells so.
+    fn lose(
+        &mut self,
+        end: Time,
+        index: usize,
+        channel: usize,
+        flits: u32,
+        ports: &mut impl Ports,
+    ) {
+        self.books.recovering[input_number(index, channel)] += u64::from(flits);
+        let at = end + self.params.link_latency * 2;
+        let event =
+            Event::Recovered { link: index as u8, channel: channel as u8, flits: flits as u16 };
+        ports.schedule(at, event);
+    }
+    fn is_dead(&self, index: usize, at: Time) -> bool {
+        let faults = self.faults.as_ref();
+        faults.and_then(|faults| faults.dead_from(index)).is_some_and(|from| from <= at)
     }
 }

@@ -123,12 +123,20 @@ impl Topology {
         let (_, up) = self.steps(dimension, from[dimension], to[dimension]);
         Some(Link { dimension, up })
     }
-    /// The link by which a packet comes to `to` on its dimension-ordered way; `None` where it
-    /// started.
-    pub fn last_link(&self, from: [u32; 3], to: [u32; 3]) -> Option<Link> {
-        let dimension = (0..3).rfind(|&d| from[d] != to[d])?;
-        let (_, up) = self.steps(dimension, from[dimension], to[dimension]);
-        Some(Link { dimension, up })
+    /// True if edges are linked.
+    pub fn is_torus(&self) -> bool {
+        self.torus
+    }
+    /// True if a packet from `source` that stands at `at` and takes `link` crosses the edge of the
+    /// torus with it or has crossed it before, in this dimension. A route goes around less than once,
+    /// so the coordinate itself tells.
+    pub fn behind_dateline(&self, source: [u32; 3], at: [u32; 3], link: Link) -> bool {
+        let (from, here) = (source[link.dimension], at[link.dimension]);
+        if link.up {
+            here < from || here + 1 == self.dims[link.dimension]
+        } else {
+            here > from || here == 0
+        }
     }
     /// Links between two nodes.
     pub fn hops(&self, from: u32, to: u32) -> u32 {
@@ -208,17 +216,24 @@ mod tests {
             for from in 0..topology.nodes() {
                 for to in 0..topology.nodes() {
                     let (mut at, mut hops, mut dimension) = (from, 0, 0);
+                    let mut crossed = [false; 3];
                     while let Some(link) =
                         topology.next_link(topology.coordinates(at), topology.coordinates(to))
                     {
                         assert!(link.dimension >= dimension);
                         dimension = link.dimension;
+                        let standing = topology.coordinates(at);
                         at = topology.neighbour(at, link).expect("routes follow links");
                         let here = topology.coordinates(at);
-                        assert_eq!(
-                            topology.last_link(topology.coordinates(from), here),
-                            Some(link)
-                        );
+                        let source = topology.coordinates(from);
+                        if topology.is_torus() {
+                            let behind = topology.behind_dateline(source, standing, link);
+                            let crosses = here[dimension].abs_diff(standing[dimension]) > 1
+                                || (topology.dims()[dimension] == 2
+                                    && link.up != (here[dimension] > standing[dimension]));
+                            crossed[dimension] |= crosses;
+                            assert_eq!(behind, crossed[dimension]);
+                        }
                         hops += 1;
                     }
                     assert_eq!((at, hops), (to, topology.hops(from, to)), "{topology}");

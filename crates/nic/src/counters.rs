@@ -37,6 +37,10 @@ pub struct Counters {
     pub cam_in_use_max: u64,
     /// Most packets that waited for the receive engine at once.
     pub rx_queue_max: u64,
+    /// Most packets that the receive engine held at once.
+    pub rx_held_max: u64,
+    /// Times that the network did not take a packet at once.
+    pub tx_blocked: u64,
     /// Most payload bytes that waited for receive commands at once.
     pub rx_buffered_bytes_max: u64,
     /// Transactions of the processor with SRAM.

@@ -72,6 +72,9 @@ pub trait Ports {
     /// take the next one; `Time::NEVER` if that is not known yet, then [`SeaStar::injection_free`]
     /// must be called.
     fn inject(&mut self, at: Time, packet: Packet) -> Time;
+    /// The receive engine is done with `packets` packets and has room for as many others; it begins
+    /// with room for [`Params::rx_buffers`].
+    fn room(&mut self, now: Time, packets: u32);
     /// The host's interrupt line: an interrupt message has arrived at the host.
     fn interrupt(&mut self, now: Time);
     /// The firmware stops the node (`abi::seastar::panic_reason`).

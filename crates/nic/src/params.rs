@@ -42,6 +42,9 @@ pub struct Params {
     pub tx_packet: Duration,
     /// From the tail of a message's last packet leaving until the firmware can see the completion.
     pub tx_complete: Duration,
+    /// Packets that the receive engine holds: those before it, and payload that waits for commands
+    /// or for the way to the host. The network keeps the others.
+    pub rx_buffers: u32,
     /// Time that the receive engine spends on finding a packet's stream and storing it.
     pub rx_packet: Duration,
     /// From a header in SRAM, or from a finished message, until the firmware can see the

@@ -11,6 +11,11 @@
 //! ```
 //! Streams complete independently of one another. Those that wait for the way to the host take
 //! turns, a packet's worth each.
+//!
+//! The engine has room for [`Params::rx_buffers`](crate::Params::rx_buffers) packets, whosever they
+//! are; the others stay in the network. Payload without commands can so hold up the headers behind
+//! it, but not for ever: what brings a message its commands (firmware, interrupt, matching) waits
+//! for nothing that is behind it.
 
 use crate::fabric::{command_fault, host_address, Fabric};
 use crate::fifo::{CommandFifo, DoneFifo};
@@ -39,6 +44,8 @@ pub(crate) struct Rx {
     /// Streams whose message has come whole: they end without another packet.
     whole: usize,
     buffered: u64,
+    /// Packets in the queue and in the streams' buffers.
+    held: u32,
     taking: bool,
     waiting: VecDeque<u16>,
     deposit_free: Time,
@@ -56,6 +63,7 @@ impl Rx {
             stalled: false,
             whole: 0,
             buffered: 0,
+            held: 0,
             taking: false,
             waiting: VecDeque::new(),
             deposit_free: Time::ZERO,
@@ -63,14 +71,22 @@ impl Rx {
             completing: VecDeque::new(),
         }
     }
-    /// A packet comes from the network.
+    /// Packets that the engine holds.
+    pub(crate) fn held(&self) -> u32 {
+        self.held
+    }
+    /// A packet comes from the network. The error is the packet itself, if there is no room for it.
     pub(crate) fn packet(
         &mut self,
         now: Time,
         packet: Packet,
         fabric: &mut Fabric,
         ports: &mut impl Ports,
-    ) {
+    ) -> Result<(), Packet> {
+        if self.held == fabric.params.rx_buffers {
+            return Err(packet);
+        }
+        self.held += 1;
         fabric.counters.rx_packets += 1;
         fabric.counters.rx_bytes += u64::from(packet.size);
         if packet.is_first() {
@@ -84,6 +100,16 @@ impl Rx {
         self.queue.push_back(packet);
         let waiting = &mut fabric.counters.rx_queue_max;
         *waiting = (*waiting).max(self.queue.len() as u64);
+        let held = &mut fabric.counters.rx_held_max;
+        *held = (*held).max(self.held.into());
+        Ok(())
+    }
+    /// The engine is done with packets.
+    fn let_go(&mut self, now: Time, packets: u32, ports: &mut impl Ports) {
+        if packets > 0 {
+            self.held -= packets;
+            ports.room(now, packets);
+        }
     }
     /// The oldest packet has been demultiplexed.
     pub(crate) fn demultiplexed(&mut self, now: Time, fabric: &mut Fabric, ports: &mut impl Ports) {
@@ -97,6 +123,7 @@ impl Rx {
             ports.schedule(now + fabric.params.rx_packet, Event::RxPacket);
         }
         if packet.is_first() {
+            self.let_go(now, 1, ports);
             self.first(now, &packet, fabric, ports);
         } else {
             self.payload(now, &packet, fabric, ports);
@@ -139,9 +166,10 @@ impl Rx {
     fn payload(&mut self, now: Time, packet: &Packet, fabric: &mut Fabric, ports: &mut impl Ports) {
         let Found::Stream(index) = self.cam.find(packet) else {
             fabric.counters.rx_dropped_packets += 1;
-            return;
+            return self.let_go(now, 1, ports);
         };
         let stream = self.cam.stream(index);
+        stream.held += 1;
         stream.crc.update(packet.data());
         stream.buffer.extend(packet.data());
         self.buffered += u64::from(packet.size);
@@ -276,6 +304,11 @@ impl Rx {
 
     /// Does what a stream's commands and payload allow now.
     fn serve(&mut self, now: Time, index: u16, fabric: &mut Fabric, ports: &mut impl Ports) {
+        self.carry_out(now, index, fabric, ports);
+        let gone = self.cam.stream(index).let_go();
+        self.let_go(now, gone, ports);
+    }
+    fn carry_out(&mut self, now: Time, index: u16, fabric: &mut Fabric, ports: &mut impl Ports) {
         loop {
             let stream = self.cam.stream(index);
             let Some(command) = stream.commands.front_mut() else { return };
@@ -283,8 +316,11 @@ impl Rx {
                 if !stream.arrived {
                     return;
                 }
-                let why = "receive commands ask for more bytes than the message has";
-                ports.fault(now, command_fault(command.place, why));
+                if !stream.error {
+                    let why = "receive commands ask for more bytes than the message has";
+                    ports.fault(now, command_fault(command.place, why));
+                }
+                // With a wrong CRC it is the message that is short: packets were lost.
                 command.left = 0;
                 stream.error = true;
             }

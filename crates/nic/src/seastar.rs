@@ -63,6 +63,7 @@ impl SeaStar {
     /// The NIC of node `nid`.
     pub fn new(params: &Params, nid: u16) -> SeaStar {
         assert!(params.tx_buffers > 0, "the transmit engine needs a line buffer");
+        assert!(params.rx_buffers > 0, "the receive engine needs a buffer");
         SeaStar {
             fabric: Fabric::new(params),
             control: Control { nid, panic: 0, windows: Windows::default() },
@@ -225,16 +226,19 @@ impl SeaStar {
             Event::RxDone => rx.complete(now, ports),
         }
     }
-    /// A packet comes from the network, whole. The error is the packet itself, if the chip has no
-    /// room for it; the receive engine's memory is not bounded yet, so that does not happen.
+    /// A packet comes from the network, whole. The error is the packet itself, if the receive engine
+    /// has no room for it; [`Ports::room`] tells of room.
     pub fn packet(
         &mut self,
         now: Time,
         packet: Packet,
         ports: &mut impl Ports,
     ) -> Result<(), Packet> {
-        self.rx.packet(now, packet, &mut self.fabric, ports);
-        Ok(())
+        self.rx.packet(now, packet, &mut self.fabric, ports)
+    }
+    /// Packets that the receive engine holds, of [`Params::rx_buffers`].
+    pub fn packets_held(&self) -> u32 {
+        self.rx.held()
     }
     /// The network can take packets again, after an injection that returned `Time::NEVER`.
     pub fn injection_free(&mut self, now: Time, ports: &mut impl Ports) {

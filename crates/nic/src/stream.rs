@@ -2,7 +2,7 @@
 //! stream, and what each stream holds.
 
 use crate::crc::Crc;
-use abi::packet::Packet;
+use abi::packet::{Packet, PAYLOAD_BYTES};
 use abi::seastar::CAM_ENTRIES;
 use abi::MessageId;
 use des::Time;
@@ -34,6 +34,8 @@ pub(crate) struct Stream {
     pub(crate) crc: Crc,
     /// Payload that waits for commands.
     pub(crate) buffer: VecDeque<u8>,
+    /// Packets whose payload it is.
+    pub(crate) held: u32,
     /// Commands, oldest first.
     pub(crate) commands: VecDeque<Command>,
     /// A command with LAST is or was among them.
@@ -55,9 +57,18 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
+    /// Packets that its buffer no longer needs. All of a message but the last are full, and they
+    /// leave from the front.
+    pub(crate) fn let_go(&mut self) -> u32 {
+        let needed = self.buffer.len().div_ceil(PAYLOAD_BYTES) as u32;
+        let gone = self.held.saturating_sub(needed);
+        self.held -= gone;
+        gone
+    }
     /// Makes it the stream of a new message; its buffers keep their memory.
     fn allocate(&mut self, id: MessageId) {
         debug_assert!(!self.used && self.buffer.is_empty() && self.commands.is_empty());
+        debug_assert_eq!(self.held, 0);
         self.used = true;
         self.id = id;
         self.crc = Crc::default();

@@ -371,7 +371,10 @@ impl Tx {
                 self.leaving = Some((word, staged.id));
             }
             match ports.inject(now, staged.packet) {
-                Time::NEVER => self.port_blocked = true,
+                Time::NEVER => {
+                    self.port_blocked = true;
+                    fabric.counters.tx_blocked += 1;
+                }
                 free => self.port_free = free,
             }
         }

@@ -6,6 +6,7 @@ use abi::packet::{flag, PAYLOAD_BYTES};
 use abi::seastar::*;
 use bench::*;
 use des::Duration;
+use nic::Params;
 
 const TARGET: u64 = 0x30_0000;
 
@@ -32,7 +33,7 @@ fn inject(bench: &mut Bench, source: usize, packets: &[u8]) {
 
 #[test]
 fn the_cam_overflows_into_a_notification_and_recovers() {
-    let mut bench = Bench::new(1);
+    let mut bench = Bench::with(1, &Params { rx_buffers: 1024, ..params() });
     for source in 0..CAM_ENTRIES as usize + 2 {
         inject(&mut bench, source, &[flag::FIRST, 0]);
     }
@@ -57,7 +58,7 @@ fn the_cam_overflows_into_a_notification_and_recovers() {
 
 #[test]
 fn a_message_waits_for_a_stream_that_will_be_freed_without_it() {
-    let mut bench = Bench::new(1);
+    let mut bench = Bench::with(1, &Params { rx_buffers: 1024, ..params() });
     for source in 0..CAM_ENTRIES as usize + 2 {
         inject(&mut bench, source, &[flag::FIRST, 0, flag::LAST]);
     }

@@ -6,7 +6,7 @@ use abi::packet::flag;
 use abi::seastar::*;
 use bench::*;
 use des::{Duration, Time};
-use nic::Mark;
+use nic::{Mark, Params};
 use proptest::prelude::*;
 
 const HEADER: u64 = 0x1004;
@@ -118,8 +118,8 @@ fn interleaved_messages_of_two_sources_reach_the_right_buffers() {
 }
 
 #[test]
-fn a_stream_without_commands_does_not_hold_up_another() {
-    let mut bench = Bench::new(3);
+fn a_stream_without_commands_does_not_hold_up_another_while_there_is_room() {
+    let mut bench = Bench::with(3, &Params { rx_buffers: 120, ..params() });
     for node in 0..2 {
         bench.header(node, HEADER, 1, 5000);
         bench.send(node, 2, 0, HEADER, &[(SOURCE, 5000)]);
@@ -133,6 +133,62 @@ fn a_stream_without_commands_does_not_hold_up_another() {
     bench.rx(2, rx_command(dma_op::DISCARD, dma_flag::LAST, held, 1, 0, 5000));
     assert_eq!(bench.await_rx(2), done::COMPLETE | 1);
     assert_eq!(bench.nics[2].counters().rx_discarded_bytes, 5000);
+}
+
+/// What the engine cannot hold stays in the network, headers among it, until the stream in front
+/// gets its commands; then everything flows.
+#[test]
+fn a_late_command_stops_the_network_but_nothing_is_lost() {
+    let len = 20_000;
+    let mut bench = Bench::new(3);
+    for node in 0..2 {
+        let payload = pattern(len, node as u64);
+        bench.nodes[node].host[SOURCE as usize..][..len].copy_from_slice(&payload);
+        bench.header(node, HEADER, 1, len as u32);
+        bench.send(node, 2, 0, HEADER, &[(SOURCE, len as u32)]);
+    }
+    bench.settle();
+    let counters = bench.nics[2].counters();
+    assert_eq!(counters.rx_held_max, u64::from(params().rx_buffers));
+    assert_eq!(bench.nics[2].packets_held(), params().rx_buffers);
+    assert!(bench.nodes[2].kept.len() > 500);
+    for _ in 0..2 {
+        let stream = bench.await_rx(2) & 0xffff;
+        let header = PortalsHeader::parse(&bench.slot(2, stream)).unwrap();
+        let source = u64::from(header.source_nid);
+        let target = TARGET + source * 0x10_0000;
+        let tag = 100 + source as u16;
+        bench.rx(2, rx_command(dma_op::PAYLOAD, dma_flag::LAST, stream, tag, target, len as u32));
+    }
+    let mut ends = [bench.await_rx(2), bench.await_rx(2)];
+    ends.sort_unstable();
+    assert_eq!(ends, [done::COMPLETE | 100, done::COMPLETE | 101]);
+    bench.settle();
+    for node in 0..2 {
+        let target = TARGET as usize + node * 0x10_0000;
+        assert_eq!(bench.nodes[2].host[target..][..len], pattern(len, node as u64));
+    }
+    assert_eq!((bench.nics[2].packets_held(), bench.nodes[2].room), (0, params().rx_buffers));
+    assert!(bench.nodes[2].faults.is_empty());
+}
+
+/// A message that has lost packets ends with an error, not with a fault of the firmware's.
+#[test]
+fn a_message_that_lost_packets_completes_with_error() {
+    let mut bench = Bench::new(2);
+    let mut number = 0;
+    bench.tap = Box::new(move |_| {
+        number += 1;
+        number != 3
+    });
+    bench.header(0, HEADER, 1, 1000);
+    bench.send(0, 1, 0, HEADER, &[(SOURCE, 1000)]);
+    let stream = bench.await_rx(1) & 0xffff;
+    bench.rx(1, rx_command(dma_op::PAYLOAD, dma_flag::LAST, stream, 4, TARGET, 1000));
+    assert_eq!(bench.await_rx(1), done::COMPLETE | done::ERROR | 4);
+    bench.settle();
+    assert!(bench.nodes[1].faults.is_empty());
+    assert_eq!(bench.nics[1].packets_held(), 0);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use abi::MessageId;
 use bus::{BusError, HyperTransport};
 use des::{Duration, EventQueue, Time};
 use nic::{Event, Mark, Params, Ports, SeaStar};
+use std::collections::VecDeque;
 
 pub fn params() -> Params {
     Params {
@@ -28,6 +29,7 @@ pub fn params() -> Params {
         tx_buffers: 8,
         tx_packet: Duration::from_ns(18),
         tx_complete: Duration::from_ns(10),
+        rx_buffers: 64,
         rx_packet: Duration::from_ns(18),
         rx_notify: Duration::from_ns(10),
         rx_start: Duration::from_ns(20),
@@ -57,11 +59,21 @@ pub struct Surroundings {
     pub sent: Vec<(Time, Packet)>,
     port_free: Time,
     pub block_port: bool,
+    /// Packets that the network keeps because the NIC has no room.
+    pub kept: VecDeque<Packet>,
+    /// Packets for which the NIC has room.
+    pub room: u32,
+    /// Of those, the ones that it has been promised.
+    on_the_way: u32,
+    /// Most packets that waited at once.
+    pub most_kept: usize,
 }
 
 enum Due {
     Nic(Event),
     Packet(Packet),
+    /// A packet that had to wait.
+    Kept(Packet),
 }
 
 pub struct Bench {
@@ -121,6 +133,15 @@ impl Ports for NodePorts<'_> {
             free
         }
     }
+    fn room(&mut self, now: Time, packets: u32) {
+        self.around.room += packets;
+        for _ in 0..packets {
+            if let Some(packet) = self.around.kept.pop_front() {
+                self.around.on_the_way += 1;
+                self.queue.schedule(now, (self.node, Due::Kept(packet)));
+            }
+        }
+    }
     fn interrupt(&mut self, now: Time) {
         self.around.interrupts.push(now);
     }
@@ -157,6 +178,10 @@ impl Bench {
                     sent: Vec::new(),
                     port_free: Time::ZERO,
                     block_port: false,
+                    kept: VecDeque::new(),
+                    room: params.rx_buffers,
+                    on_the_way: 0,
+                    most_kept: 0,
                 })
                 .collect(),
             tap: Box::new(|_| true),
@@ -188,11 +213,27 @@ impl Bench {
         self.events += 1;
         match due {
             Due::Nic(event) => self.call(node, |nic, now, ports| nic.handle(now, event, ports)),
-            Due::Packet(packet) => self
-                .call(node, |nic, now, ports| nic.packet(now, packet, ports))
-                .expect("the memory is not bounded"),
+            Due::Packet(packet) => {
+                let around = &mut self.nodes[node];
+                // The room that is free now belongs to those that wait.
+                if around.room == around.on_the_way || !around.kept.is_empty() {
+                    around.kept.push_back(packet);
+                    around.most_kept = around.most_kept.max(around.kept.len());
+                } else {
+                    self.deliver(node, packet);
+                }
+            }
+            Due::Kept(packet) => {
+                self.nodes[node].on_the_way -= 1;
+                self.deliver(node, packet);
+            }
         }
         true
+    }
+    fn deliver(&mut self, node: usize, packet: Packet) {
+        self.nodes[node].room -= 1;
+        let taken = self.call(node, |nic, now, ports| nic.packet(now, packet, ports));
+        taken.expect("the NIC takes what it has told of room for");
     }
     /// Handles all events; returns when nothing is left to happen.
     pub fn settle(&mut self) {

@@ -1,0 +1,185 @@
+//! Packets, bytes and credits are neither lost nor made: what every router wrote down is compared,
+//! link by link, at the end of a run.
+
+use crate::queues::{input_number, PORT};
+use crate::{Router, CHANNELS, LINKS};
+use abi::packet::Packet;
+
+/// Packets and their payload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Volume {
+    /// How many.
+    pub packets: u64,
+    /// Payload bytes in them.
+    pub bytes: u64,
+}
+
+impl Volume {
+    pub(crate) fn count(&mut self, packet: &Packet) {
+        self.packets += 1;
+        self.bytes += u64::from(packet.size);
+    }
+    fn add(&mut self, other: Volume) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+    }
+}
+
+type Channels = [u64; LINKS * CHANNELS];
+
+/// What a router writes down as it goes: packets by what became of them; flits by channel, of
+/// outputs (sent, repaid, recovering) and inputs (received, told).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Books {
+    pub(crate) injected: Volume,
+    pub(crate) ejected: Volume,
+    pub(crate) unreachable: Volume,
+    pub(crate) lost: Volume,
+    /// Given to the link for the other end.
+    pub(crate) sent: Channels,
+    /// Credits that came back.
+    pub(crate) repaid: Channels,
+    /// Of lost packets, whose room comes back later.
+    pub(crate) recovering: Channels,
+    /// Come in.
+    pub(crate) received: Channels,
+    /// Credits sent to the neighbour.
+    pub(crate) told: Channels,
+}
+
+/// What is left of a router's books at the end of a run.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    books: Books,
+    /// Packets that stand in the router.
+    pub inside: Volume,
+    neighbours: [Option<u32>; LINKS],
+    credits: Channels,
+    taken: Channels,
+    untold: Channels,
+    input_queue: u64,
+    /// Of the data class: room at the NIC that the router knows of, and packets on the way to it.
+    port: u64,
+    node_room: u64,
+    /// Packets from the network that the NIC holds; for the bench to fill in.
+    pub held: u64,
+    /// Packets that the NIC sent; for the bench to fill in.
+    pub sent_by_nic: u64,
+    /// Packets that the NIC received; for the bench to fill in.
+    pub received_by_nic: u64,
+}
+
+impl Router {
+    /// Closes the books.
+    pub fn ledger(&self) -> Ledger {
+        let mut inside = Volume::default();
+        let inputs = self.inputs.iter().flat_map(|input| &input.queue).map(|p| &p.packet);
+        let lanes = self.outputs.iter().flat_map(|output| &output.lanes);
+        let outputs = lanes.flat_map(|lane| &lane.queue).map(|p| &p.packet);
+        inputs.chain(outputs).chain(&self.ejecting).for_each(|packet| inside.count(packet));
+        let each = |f: &dyn Fn(usize) -> u32| std::array::from_fn(|i| u64::from(f(i)));
+        let credits = |i: usize| self.outputs[i / CHANNELS].lanes[i % CHANNELS].credits;
+        Ledger {
+            books: self.books,
+            inside,
+            neighbours: self.neighbours,
+            credits: each(&credits),
+            taken: each(&|i| self.inputs[i].taken),
+            untold: each(&|i| self.inputs[i].untold),
+            input_queue: self.params.input_queue.into(),
+            port: u64::from(self.outputs[PORT].lanes[0].credits) + self.ejecting.len() as u64,
+            node_room: self.params.node_room.into(),
+            held: 0,
+            sent_by_nic: self.books.injected.packets,
+            received_by_nic: self.books.ejected.packets,
+        }
+    }
+}
+
+/// Compares the ledgers of all routers, in order of their nodes. `settled`: nothing was on its way
+/// between routers when the run ended. The error says what is out of balance.
+pub fn check(ledgers: &[Ledger], settled: bool) -> Result<(), String> {
+    let (mut came, mut went, mut on_links) = (Volume::default(), Volume::default(), 0);
+    for (node, ledger) in ledgers.iter().enumerate() {
+        let books = &ledger.books;
+        came.add(books.injected);
+        for volume in [books.ejected, books.unreachable, books.lost, ledger.inside] {
+            went.add(volume);
+        }
+        nic(node, ledger)?;
+        for link in 0..LINKS {
+            let Some(neighbour) = ledger.neighbours[link] else { continue };
+            let other = &ledgers[neighbour as usize];
+            for channel in 0..CHANNELS {
+                on_links += self::link(node, ledger, other, link, channel, settled)?;
+            }
+        }
+    }
+    let missing = came.packets.checked_sub(went.packets);
+    let bytes = came.bytes.checked_sub(went.bytes);
+    let balanced = match (missing, bytes) {
+        (Some(packets), Some(_)) if !settled => packets <= on_links,
+        (Some(0), Some(0)) => true,
+        _ => false,
+    };
+    if balanced {
+        return Ok(());
+    }
+    Err(format!("packets: {came:?} came into the network, {went:?} left it or stand in it"))
+}
+
+/// The NIC of a node and its router agree.
+fn nic(node: usize, ledger: &Ledger) -> Result<(), String> {
+    let books = &ledger.books;
+    let pairs = [
+        ("packets sent", ledger.sent_by_nic, books.injected.packets),
+        ("packets received", ledger.received_by_nic, books.ejected.packets),
+        ("packets held or room for them", ledger.port + ledger.held, ledger.node_room),
+    ];
+    match pairs.into_iter().find(|(_, nic, router)| nic != router) {
+        None => Ok(()),
+        Some((what, nic, router)) => Err(format!(
+            "node {node}, {what}: {nic} at the network interface, {router} at the router"
+        )),
+    }
+}
+
+/// Both ends of a link agree about a channel. Returns the flits on their way.
+fn link(
+    node: usize,
+    sender: &Ledger,
+    receiver: &Ledger,
+    link: usize,
+    channel: usize,
+    settled: bool,
+) -> Result<u64, String> {
+    let i = input_number(link, channel);
+    let wrong = |what: String| Err(format!("node {node}, link {link}, channel {channel}: {what}"));
+    let (sent, received) = (sender.books.sent[i], receiver.books.received[i]);
+    let (told, repaid) = (receiver.books.told[i], sender.books.repaid[i]);
+    let (Some(flying), Some(returning)) = (sent.checked_sub(received), told.checked_sub(repaid))
+    else {
+        return wrong(format!(
+            "{sent} flits sent, {received} received; {told} credits sent, {repaid} received"
+        ));
+    };
+    if settled && flying + returning > 0 {
+        return wrong(format!("{flying} flits and {returning} credits were lost"));
+    }
+    let parts = [
+        sender.credits[i],
+        flying,
+        receiver.taken[i],
+        receiver.untold[i],
+        returning,
+        sender.books.recovering[i],
+    ];
+    if parts.iter().sum::<u64>() != sender.input_queue {
+        return wrong(format!(
+            "credits, flits on the way, taken, kept back, credits on the way, recovering: {parts:?} \
+             do not make {}",
+            sender.input_queue
+        ));
+    }
+    Ok(flying)
+}

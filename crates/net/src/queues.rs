@@ -1,0 +1,122 @@
+//! The queues of a router, and who waits for whom.
+
+use crate::{OutputCounters, CHANNELS, LINKS};
+use abi::packet::Packet;
+use des::{Duration, Time};
+use std::collections::VecDeque;
+
+/// The input from the NIC, and the output to it, beside those of the links.
+pub(crate) const PORT: usize = LINKS;
+
+/// A packet that comes through the router.
+#[derive(Clone, Debug)]
+pub(crate) struct Passing {
+    pub(crate) packet: Packet,
+    pub(crate) output: usize,
+    /// Virtual channel behind the output.
+    pub(crate) channel: usize,
+    /// When its tail can be at the output.
+    pub(crate) tail: Time,
+}
+
+impl Passing {
+    pub(crate) fn flits(&self) -> u32 {
+        self.packet.flits()
+    }
+}
+
+/// The queue of one virtual channel of an input.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Input {
+    pub(crate) queue: VecDeque<Passing>,
+    /// Flits in the queue.
+    pub(crate) taken: u32,
+    /// Flits that have left it, of which the sender does not know yet.
+    pub(crate) untold: u32,
+    /// The NIC waits for room.
+    pub(crate) blocked: bool,
+}
+
+/// The queue of one virtual channel of an output.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lane {
+    /// Packets that the link has not been granted to.
+    pub(crate) queue: VecDeque<Passing>,
+    pub(crate) flits: u32,
+    /// Room at the other end: flits of the neighbour's queue, packets of the NIC's.
+    pub(crate) credits: u32,
+    /// Inputs whose oldest packet waits for room here, a bit each ([`input_number`]).
+    pub(crate) wanting: u32,
+    /// The input that was served last.
+    pub(crate) last: u32,
+}
+
+impl Lane {
+    /// The next input to be served: they take turns.
+    pub(crate) fn next_input(&mut self) -> Option<usize> {
+        if self.wanting == 0 {
+            return None;
+        }
+        // Those above the last one come first.
+        let above = self.wanting & !(u32::MAX >> (31 - self.last));
+        let next = if above != 0 { above } else { self.wanting }.trailing_zeros();
+        self.wanting &= !(1 << next);
+        self.last = next;
+        Some(next as usize)
+    }
+}
+
+/// Number of the queue of virtual channel `channel` of `input`.
+pub(crate) fn input_number(input: usize, channel: usize) -> usize {
+    input * CHANNELS + channel
+}
+
+/// An output: a link, or the port to the NIC.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Output {
+    /// When the tail of the last packet has left.
+    pub(crate) free: Time,
+    pub(crate) lanes: [Lane; CHANNELS],
+    /// Packets in all lanes.
+    pub(crate) waiting: usize,
+    /// The channel that was served last.
+    pub(crate) last: usize,
+    /// A grant is scheduled.
+    pub(crate) due: bool,
+    pub(crate) counters: OutputCounters,
+}
+
+impl Output {
+    /// What a packet takes of the room at the other end.
+    pub(crate) fn cost(index: usize, packet: &Packet) -> u32 {
+        if index == PORT {
+            1
+        } else {
+            packet.flits()
+        }
+    }
+    /// The next channel to be served, of those whose oldest packet has room at the other end: they
+    /// take turns.
+    pub(crate) fn next_channel(&self, index: usize) -> Option<usize> {
+        let mut turn = (1..=CHANNELS).map(|i| (self.last + i) % CHANNELS);
+        turn.find(|&channel| {
+            let lane = &self.lanes[channel];
+            let front = lane.queue.front();
+            front.is_some_and(|p| Output::cost(index, &p.packet) <= lane.credits)
+        })
+    }
+    /// Gives the link to a packet whose head can be there at `ready`; returns when head and tail
+    /// leave.
+    pub(crate) fn take(&mut self, ready: Time, passing: &Passing, flit: Duration) -> (Time, Time) {
+        let flits = u64::from(passing.flits());
+        let start = ready.max(self.free);
+        let end = (start + flit * flits).max(passing.tail);
+        self.free = end;
+        self.last = passing.channel;
+        self.counters.packets += 1;
+        self.counters.bytes += u64::from(passing.packet.size);
+        self.counters.flits += flits;
+        self.counters.busy += end.since(start);
+        (start, end)
+    }
+}
