@@ -65,6 +65,11 @@ impl Cells {
         for index in 0..self.valid.len() {
             let valid = self.valid[index];
             let below = self.valid.get(index + 1).copied().unwrap_or(0);
+            // Most words of a long list are full or empty and stay so.
+            if (valid == u64::MAX && next_bottom_empty == 0) || (valid == 0 && below & 1 == 0) {
+                next_bottom_empty = !valid >> 63;
+                continue;
+            }
             // The run of full cells at the top of each block: adding to its lowest bit carries through it.
             // The carry is kept out of the next block by leaving out the highest bit.
             let inner = valid & !self.bottoms;

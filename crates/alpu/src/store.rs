@@ -1,68 +1,75 @@
-//! The entries of the cells, kept for speed: in order of age in arrays of words, never moved by a match.
+//! The entries of the cells, kept for speed: in order of age in arrays, never moved by a match.
 //!
 //! Hardware deletes by shifting every younger cell. Here a deleted entry leaves a dead slot, and the slots
-//! are packed once in `SLACK` inserts. Where in the chain of cells the entries stand at a moment is kept
-//! elsewhere (`cells`), because a match does not depend on it: the order is the same.
+//! are packed once in `SLACK` inserts or more. Where in the chain of cells the entries stand at a moment is
+//! kept elsewhere (`cells`), because a match does not depend on it: the order is the same.
+//!
+//! The halves of the match words lie apart, so that a search reads the lower ones only until one agrees.
 
+use crate::cells::low_ones;
 use crate::Entry;
 
-/// Slots beside the cells, so that packing is rare. A longer tail of dead slots would cost more to search.
-const SLACK: usize = 64;
+/// Slots beside the cells. More make packing rarer, and the tail of dead slots that is searched longer.
+const SLACK: usize = 128;
 
 /// Slots that are compared at once.
-const GROUP: usize = 16;
+const GROUP: usize = 32;
+
+/// Match words of a group of slots and the bits in which each must agree.
+#[derive(Clone, Copy, Debug)]
+struct Halves {
+    bits: [u32; GROUP],
+    care: [u32; GROUP],
+}
 
 /// A list of entries, oldest first.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
-    bits: Box<[u64]>,
-    care: Box<[u64]>,
+    low: Box<[Halves]>,
+    high: Box<[Halves]>,
+    /// A bit for each slot: there is an entry in it.
+    live: Box<[u32]>,
     tags: Box<[u64]>,
-    live: Box<[u64]>,
     used: usize,
-    len: usize,
     wide: bool,
 }
 
 impl Store {
     /// An empty list for at most `cells` entries.
     pub fn new(cells: usize) -> Store {
-        let slots = (cells + SLACK).next_multiple_of(64);
-        let words = || vec![0; slots].into_boxed_slice();
+        let groups = (cells + SLACK).div_ceil(GROUP);
+        let halves = Halves { bits: [0; GROUP], care: [0; GROUP] };
         Store {
-            bits: words(),
-            care: words(),
-            tags: words(),
-            live: vec![0; slots / 64].into_boxed_slice(),
+            low: vec![halves; groups].into_boxed_slice(),
+            high: vec![halves; groups].into_boxed_slice(),
+            live: vec![0; groups].into_boxed_slice(),
+            tags: vec![0; groups * GROUP].into_boxed_slice(),
             used: 0,
-            len: 0,
             wide: has_wide_vectors(),
         }
-    }
-
-    /// Entries in the list.
-    pub fn len(&self) -> usize {
-        self.len
     }
 
     /// Forgets all entries.
     pub fn clear(&mut self) {
         self.live.fill(0);
-        (self.used, self.len) = (0, 0);
+        self.used = 0;
     }
 
-    /// Appends a new youngest entry. The mask becomes the bits that must agree, limited to `width_mask`.
-    pub fn push(&mut self, entry: Entry, width_mask: u64) {
-        if self.used == self.bits.len() {
+    /// Appends a new youngest entry. Only the bits of `width` count.
+    #[inline]
+    pub fn push(&mut self, entry: Entry, width: u64) {
+        if self.used == self.tags.len() {
             self.pack();
         }
-        let slot = self.used;
-        self.bits[slot] = entry.bits;
-        self.care[slot] = width_mask & !entry.mask;
-        self.tags[slot] = entry.tag;
-        self.live[slot / 64] |= 1 << (slot % 64);
+        let (group, slot) = (self.used / GROUP, self.used % GROUP);
+        let care = width & !entry.mask;
+        self.low[group].bits[slot] = entry.bits as u32;
+        self.low[group].care[slot] = care as u32;
+        self.high[group].bits[slot] = (entry.bits >> 32) as u32;
+        self.high[group].care[slot] = (care >> 32) as u32;
+        self.live[group] |= 1 << slot;
+        self.tags[self.used] = entry.tag;
         self.used += 1;
-        self.len += 1;
     }
 
     /// The slot of the oldest entry that agrees with `bits` in all bits of `care` that the entry cares for.
@@ -71,39 +78,41 @@ impl Store {
         #[cfg(target_arch = "x86_64")]
         if self.wide {
             // SAFETY: `wide` is set only where the processor has AVX2.
-            return unsafe { self.find_avx2(bits, care) };
+            return unsafe { self.find_wide(bits, care) };
         }
-        self.find_groups(bits, care)
+        self.find_anywhere(bits, care)
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    unsafe fn find_avx2(&self, bits: u64, care: u64) -> Option<usize> {
-        self.find_groups(bits, care)
+    unsafe fn find_wide(&self, bits: u64, care: u64) -> Option<usize> {
+        self.find_anywhere(bits, care)
     }
 
-    /// Written so that the compiler makes vectors of it.
+    /// Written so that the compiler makes vectors of the loops over a group.
     #[inline(always)]
-    fn find_groups(&self, bits: u64, care: u64) -> Option<usize> {
-        let groups = self.bits.chunks_exact(GROUP).zip(self.care.chunks_exact(GROUP));
-        for (index, (group_bits, group_care)) in groups.enumerate() {
-            let first = index * GROUP;
-            if first >= self.used {
-                break;
-            }
-            let mut any = 0u64;
-            for (entry_bits, entry_care) in group_bits.iter().zip(group_care) {
-                any |= u64::from((entry_bits ^ bits) & entry_care & care == 0);
+    fn find_anywhere(&self, bits: u64, care: u64) -> Option<usize> {
+        let groups = self.used.div_ceil(GROUP);
+        let groups = self.low[..groups].iter().zip(&self.high[..groups]).zip(&self.live[..groups]);
+        for (index, ((low, high), live)) in groups.enumerate() {
+            let mut any = 0;
+            for slot in 0..GROUP {
+                let differs = (low.bits[slot] ^ bits as u32) & low.care[slot] & care as u32;
+                any |= u32::from(differs == 0);
             }
             if any == 0 {
                 continue;
             }
-            let live = self.live[first / 64] >> (first % 64);
+            let mut agree = 0;
             for slot in 0..GROUP {
-                let agrees = (group_bits[slot] ^ bits) & group_care[slot] & care == 0;
-                if agrees && live >> slot & 1 == 1 {
-                    return Some(first + slot);
-                }
+                let low = (low.bits[slot] ^ bits as u32) & low.care[slot] & care as u32;
+                let upper = (bits >> 32) as u32;
+                let high = (high.bits[slot] ^ upper) & high.care[slot] & (care >> 32) as u32;
+                agree |= u32::from(low | high == 0) << slot;
+            }
+            let found = agree & live;
+            if found != 0 {
+                return Some(index * GROUP + found.trailing_zeros() as usize);
             }
         }
         None
@@ -111,48 +120,36 @@ impl Store {
 
     /// How many entries are older than the one in `slot`.
     pub fn older(&self, slot: usize) -> usize {
-        let whole: u32 = self.live[..slot / 64].iter().map(|word| word.count_ones()).sum();
-        let part = self.live[slot / 64] & ((1 << (slot % 64)) - 1);
+        let whole: u32 = self.live[..slot / GROUP].iter().map(|group| group.count_ones()).sum();
+        let part = self.live[slot / GROUP] & ((1 << (slot % GROUP)) - 1);
         (whole + part.count_ones()) as usize
     }
 
     /// Takes out the entry in `slot` and returns its tag.
+    #[inline]
     pub fn remove(&mut self, slot: usize) -> u64 {
-        self.live[slot / 64] &= !(1 << (slot % 64));
-        self.len -= 1;
+        self.live[slot / GROUP] &= !(1 << (slot % GROUP));
         self.tags[slot]
     }
 
-    /// The live entries' slots, oldest first.
-    pub fn slots(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.used).filter(|slot| self.live[slot / 64] >> (slot % 64) & 1 == 1)
-    }
-
-    /// The entry in `slot`, with the mask as far as it is limited by the match width.
-    pub fn entry(&self, slot: usize, width_mask: u64) -> Entry {
-        let mask = width_mask & !self.care[slot];
-        Entry { bits: self.bits[slot], mask, tag: self.tags[slot] }
-    }
-
-    /// Closes the gaps that removed entries left.
+    /// Closes the gaps that removed entries left. Copies without looking, because a branch on each of the
+    /// live bits would cost more.
     #[cold]
     fn pack(&mut self) {
         let mut to = 0;
         for from in 0..self.used {
-            if self.live[from / 64] >> (from % 64) & 1 == 1 {
-                self.bits[to] = self.bits[from];
-                self.care[to] = self.care[from];
-                self.tags[to] = self.tags[from];
-                to += 1;
+            let ((here, slot), (there, place)) =
+                ((from / GROUP, from % GROUP), (to / GROUP, to % GROUP));
+            for half in [&mut self.low, &mut self.high] {
+                half[there].bits[place] = half[here].bits[slot];
+                half[there].care[place] = half[here].care[slot];
             }
+            self.tags[to] = self.tags[from];
+            to += (self.live[here] >> slot & 1) as usize;
         }
         self.used = to;
-        for (index, word) in self.live.iter_mut().enumerate() {
-            *word = match to.saturating_sub(index * 64) {
-                0 => 0,
-                count if count < 64 => (1 << count) - 1,
-                _ => u64::MAX,
-            };
+        for (group, live) in self.live.iter_mut().enumerate() {
+            *live = (low_ones(to, group / 2) >> (group % 2 * 32)) as u32;
         }
     }
 }
@@ -162,4 +159,35 @@ fn has_wide_vectors() -> bool {
     return std::arch::is_x86_feature_detected!("avx2");
     #[cfg(not(target_arch = "x86_64"))]
     return false;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both forms of the search against the plain one, through many packings.
+    #[test]
+    fn searches_agree() {
+        let mut random = des::Random::new(5);
+        let (width, mut list, mut store) = ((1 << 42) - 1, Vec::<Entry>::new(), Store::new(256));
+        for tag in 0..20_000 {
+            let place = random.below(42);
+            let bits = random.below(8) | random.below(2) << 33;
+            let mask = if random.below(3) == 0 { 1 << place } else { 0 };
+            if list.len() < 256 {
+                let entry = Entry { bits, mask, tag };
+                list.push(entry);
+                store.push(entry, width);
+            }
+            let (bits, care) = (random.below(8) | random.below(2) << 33, width & !random.below(3));
+            let agrees = |entry: &Entry| (entry.bits ^ bits) & !entry.mask & care == 0;
+            let place = list.iter().position(agrees);
+            let slot = store.find(bits, care);
+            assert_eq!(slot, store.find_anywhere(bits, care));
+            assert_eq!(place, slot.map(|slot| store.older(slot)));
+            if let (Some(place), Some(slot), true) = (place, slot, random.below(4) > 0) {
+                assert_eq!(list.remove(place).tag, store.remove(slot));
+            }
+        }
+    }
 }

@@ -57,6 +57,16 @@ fn a_small_unexpected_unit_with_overlap_is_its_rtl() {
 }
 
 #[test]
+fn a_unit_that_is_another_is_found_out_by_a_small_program() {
+    let config = small(Kind::Posted, 8, 4);
+    let mut bench = Bench::between(Config { overlap: true, ..config }, config);
+    let found = (0..1000).find_map(|seed| bench.fails(seed));
+    let (program, message) = found.expect("the second match comes a cycle earlier");
+    assert!(message.contains("the RTL differs from the model"), "{message}");
+    assert!(program.commands.is_empty() && program.headers.len() == 2, "{program:#x?}");
+}
+
+#[test]
 #[ignore = "long: verilates ten configurations; make soak"]
 fn units_of_all_shapes_are_their_rtl() {
     for config in variety() {

@@ -1,5 +1,8 @@
 //! The bench of the lock-step tests: plays a program into the model and the RTL and compares.
 
+// Each test program uses its part of this.
+#![allow(dead_code)]
+
 mod judge;
 
 use crate::rtl::{RawOut, Rtl};
@@ -30,7 +33,12 @@ pub struct Bench {
 impl Bench {
     /// The model beside the RTL.
     pub fn new(config: Config) -> Bench {
-        Bench { rtl: Some(Rtl::new(&config)), ..Bench::without_rtl(config) }
+        Bench::between(config, config)
+    }
+
+    /// A model of one configuration beside the RTL of another.
+    pub fn between(config: Config, rtl: Config) -> Bench {
+        Bench { rtl: Some(Rtl::new(&rtl)), ..Bench::without_rtl(config) }
     }
 
     /// The model alone, against the specification.
@@ -50,13 +58,17 @@ impl Bench {
     /// Random programs from the seeds; a failure is made small and told with its seed.
     pub fn random(&mut self, seeds: std::ops::Range<u64>) {
         for seed in seeds {
-            let program = stimulus::random(&self.config, seed);
-            if let Err(message) = self.play(&program) {
-                let fails = |program: &Program| self.play(program).err();
-                let (program, message) = stimulus::shrink(program, message, fails);
+            if let Some((program, message)) = self.fails(seed) {
                 panic!("seed {seed}, {:?}:\n{message}\n{program:#x?}", self.config);
             }
         }
+    }
+
+    /// Whether the random program of a seed fails; made small, with what is said about it.
+    pub fn fails(&mut self, seed: u64) -> Option<(Program, String)> {
+        let program = stimulus::random(&self.config, seed);
+        let message = self.play(&program).err()?;
+        Some(stimulus::shrink(program, message, |program| self.play(program).err()))
     }
 
     /// A program by name; a failure shows it.

@@ -209,24 +209,24 @@ fn library(config: &Config) -> PathBuf {
 }
 
 fn verilate(config: &Config, rtl: &Path, shim: &Path, work: &Path) {
-    let parameters = [
+    let numbers = [
         ("MATCH_WIDTH", config.match_width as usize),
         ("TAG_WIDTH", config.tag_width as usize),
         ("CELLS", config.cells),
         ("BLOCK", config.block),
-        ("UNEXPECTED", (config.kind == Kind::Unexpected).into()),
         ("RESOLVE_CYCLES", config.resolve_cycles as usize),
-        ("OVERLAP", config.overlap.into()),
         ("HDR_DEPTH", config.header_depth),
         ("CMD_DEPTH", config.command_depth),
         ("RSP_DEPTH", config.result_depth),
     ];
+    let bits = [("UNEXPECTED", config.kind == Kind::Unexpected), ("OVERLAP", config.overlap)];
     let output = Process::new("verilator")
         .args(["--cc", "--build", "--exe", "-O3", "--assert", "--top-module", "alpu"])
         .args(["--prefix", "Valpu", "-CFLAGS", "-fPIC -fvisibility=hidden", "-LDFLAGS", "-shared"])
         .args(["-MAKEFLAGS", "OPT_FAST=-O2", "-o", "alpu.so", "-Mdir"])
         .arg(work)
-        .args(parameters.map(|(name, value)| format!("-G{name}={value}")))
+        .args(numbers.map(|(name, value)| format!("-G{name}={value}")))
+        .args(bits.map(|(name, value)| format!("-G{name}=1'b{}", u8::from(value))))
         .arg("-y")
         .arg(rtl)
         .args([&rtl.join("alpu_pkg.sv"), &rtl.join("alpu.sv"), shim])

@@ -1,6 +1,9 @@
 //! Programs for a unit: what is pushed into it and when, how results are taken; made at random from a seed,
 //! and made smaller when one fails.
 
+// Each test program uses its part of this.
+#![allow(dead_code)]
+
 use alpu::{Command, Config, Entry, Inputs, Outputs, Request};
 use des::Random;
 
