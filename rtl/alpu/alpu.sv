@@ -1,5 +1,6 @@
-// The associative list processing unit of brightwell2005: a list of up to CELLS entries with wildcards, in which the
-// oldest entry that matches a header is found and deleted. PORTS.md has its ports and its behaviour in each cycle.
+// The associative list processing unit of brightwell2005: a list of up to CELLS entries with
+// wildcards, in which the oldest entry that matches a header is found and deleted. PORTS.md has its
+// ports and its behaviour in each cycle.
 
 module alpu #(
   parameter int unsigned MATCH_WIDTH    = 42,

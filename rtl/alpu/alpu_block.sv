@@ -1,5 +1,6 @@
-// A block of cells (brightwell2005, figure 2 c): its own copy of the request and of the control signals (registered
-// here, so that their fan-out has a cycle of its own), the enable of each cell, and the priority among the hits.
+// A block of cells (brightwell2005, figure 2 c): its own copy of the request and of the control
+// signals (registered here, so that their fan-out has a cycle of its own), the enable of each cell,
+// and the priority among the hits.
 //
 // Cell 0 is next to the block below, from which entries come; the top cell holds the oldest one.
 
@@ -19,7 +20,7 @@ module alpu_block #(
   input  logic [MATCH_WIDTH-1:0] req_mask_i,
   input  logic                   shift_i,      // compact
   input  logic                   clear_i,      // all cells become invalid
-  input  logic                   del_all_i,    // all cells shift: the deleted one is in a higher block
+  input  logic                   del_all_i,    // all cells shift: a higher block deletes
   input  logic                   del_here_i,   // cells 0 ... del_loc_i shift
   input  logic [LocWidth-1:0]    del_loc_i,
 
@@ -28,7 +29,7 @@ module alpu_block #(
   input  logic [MATCH_WIDTH-1:0] match_i,
   input  logic [MATCH_WIDTH-1:0] mask_i,
   input  logic [TAG_WIDTH-1:0]   tag_i,
-  output logic                   empty_o,      // cell 0 is empty, so it takes an entry when the blocks compact
+  output logic                   empty_o,      // cell 0 is empty: ready for an entry
 
   // To the block above.
   output logic                   valid_o,
@@ -91,8 +92,9 @@ module alpu_block #(
     assign unused_mask = ^req_mask_i;
   end
 
-  // Which cells take the entry below them: when compacting those with space at or above them (in this block, or
-  // the lowest cell of the next one), when deleting those at and below the deleted one.
+  // Which cells take the entry below them: when compacting those with space at or above them (in
+  // this block, or the lowest cell of the next one), when deleting those at and below the deleted
+  // one.
   logic [BLOCK-1:0] valid, enable, hit;
 
   always_comb begin
@@ -104,8 +106,8 @@ module alpu_block #(
     end
   end
 
-  // What each cell takes, and what it holds. The block below lets go of its top cell only if it sees cell 0 empty,
-  // or when all of it is shifted by a delete.
+  // What each cell takes, and what it holds. The block below lets go of its top cell only if it
+  // sees cell 0 empty, or when all of it is shifted by a delete.
   logic [BLOCK-1:0]             below_valid;
   logic [BLOCK*MATCH_WIDTH-1:0] below_match, below_mask, match, mask;
   logic [BLOCK*TAG_WIDTH-1:0]   below_tag, tag;

@@ -1,7 +1,8 @@
-// One entry of the list: storage, and the comparison with the request (brightwell2005, figure 2 a and b).
+// One entry of the list: storage, and the comparison with the request (brightwell2005, figure 2 a
+// and b).
 //
-// The entry comes from the cell below and goes to the cell above. The hit is registered (stage 2), so that the
-// priority tree of the block has a cycle of its own.
+// The entry comes from the cell below and goes to the cell above. The hit is registered (stage 2),
+// so that the priority tree of the block has a cycle of its own.
 
 module alpu_cell #(
   parameter int unsigned MATCH_WIDTH = 42,
@@ -67,8 +68,9 @@ module alpu_cell #(
     assign unused_mask = ^req_mask_i;
   end
 
-  // All bits agree or do not matter. Written as a carry that runs through all of them, for which a field
-  // programmable device has a chain of its own; a tree of gates would cost a third more tables.
+  // All bits agree or do not matter. Written as a carry that runs through all of them, for which a
+  // field programmable device has a chain of its own; a tree of gates would cost a third more
+  // tables.
   logic [MATCH_WIDTH-1:0] agree;
   logic                   all_agree;
   logic [MATCH_WIDTH-1:0] unused_sum;

@@ -1,5 +1,5 @@
-// A FIFO with a registered count: a word is at the head one cycle after its push at the earliest, and a full FIFO
-// takes no push even while it is popped.
+// A FIFO with a registered count: a word is at the head one cycle after its push at the earliest,
+// and a full FIFO takes no push even while it is popped.
 
 module alpu_fifo #(
   parameter int unsigned WIDTH = 16,

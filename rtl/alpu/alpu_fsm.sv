@@ -1,5 +1,6 @@
-// The control of the unit (brightwell2005, figure 3): states Match, Read Command and Insert, and within Match and
-// Insert the steps of the one match in flight. PORTS.md has the whole behaviour, cycle by cycle.
+// The control of the unit (brightwell2005, figure 3): states Match, Read Command and Insert, and
+// within Match and Insert the steps of the one match in flight. PORTS.md has the whole behaviour,
+// cycle by cycle.
 
 module alpu_fsm #(
   parameter int unsigned CELLS          = 256,
@@ -93,7 +94,8 @@ module alpu_fsm #(
 
           default: begin // Insert
             if (cmd_valid_i && cmd_op_i == alpu_pkg::CmdInsert) begin
-              // An INSERT into a full unit is the software's mistake, and discarded like an illegal command.
+              // An INSERT into a full unit is the software's mistake, and discarded like an illegal
+              // command.
               load_o    = free_q != '0 && shift_q && empty_i;
               cmd_pop_o = free_q == '0 || load_o;
               if (load_o) begin

@@ -1,4 +1,5 @@
-// Names that the modules of the associative list processing unit share (brightwell2005, tables I and II).
+// Names that the modules of the associative list processing unit share (brightwell2005, tables I
+// and II).
 
 package alpu_pkg;
 

@@ -1,6 +1,6 @@
-// The highest leaf that hits, its number and its data, by a tree of 2-to-1 multiplexers (brightwell2005, section
-// III.B). At every level the upper one of a pair is selected if it (or anything under it) hits, and the select
-// signal is one bit of the location.
+// The highest leaf that hits, its number and its data, by a tree of 2-to-1 multiplexers
+// (brightwell2005, section III.B). At every level the upper one of a pair is selected if it (or
+// anything under it) hits, and the select signal is one bit of the location.
 
 module alpu_priority #(
   parameter int unsigned LEAVES     = 16, // a power of two
@@ -15,7 +15,8 @@ module alpu_priority #(
   output logic [DATA_WIDTH-1:0]        data_o
 );
 
-  // Nodes are numbered as in a heap: 1 is the root, 2k and 2k+1 are the children of k, the leaves come last.
+  // Nodes are numbered as in a heap: 1 is the root, 2k and 2k+1 are the children of k, the leaves
+  // come last.
   logic [2*LEAVES-1:0]            hit;
   logic [2*LEAVES*LocWidth-1:0]   loc;
   logic [2*LEAVES*DATA_WIDTH-1:0] data;

@@ -1,5 +1,5 @@
-// Stage 4, the priority between the blocks, in one cycle or in two. The last register is the caller's; with two
-// cycles the results of groups of four leaves are registered here.
+// Stage 4, the priority between the blocks, in one cycle or in two. The last register is the
+// caller's; with two cycles the results of groups of four leaves are registered here.
 
 module alpu_resolve #(
   parameter int unsigned LEAVES     = 16, // a power of two

@@ -1,5 +1,6 @@
-// The judge of the FIFO in formal verification: any one word is followed from its push to its pop, by its place in
-// the order of pushes. It comes out unchanged, once, after exactly the words before it.
+// The judge of the FIFO in formal verification: any one word is followed from its push to its pop,
+// by its place in the order of pushes. It comes out unchanged, once, after exactly the words before
+// it.
 
 module alpu_fifo_judge #(
   parameter int unsigned WIDTH = 2,

@@ -1,5 +1,6 @@
-// The judge of the unit in formal verification: an ordered list with its own idea of what is right. Entry 0 of the
-// list is the oldest one. It takes part in nothing, and is compared with the cells in every cycle.
+// The judge of the unit in formal verification: an ordered list with its own idea of what is right.
+// Entry 0 of the list is the oldest one. It takes part in nothing, and is compared with the cells
+// in every cycle.
 
 module alpu_judge #(
   parameter int unsigned MATCH_WIDTH = 2,
@@ -186,7 +187,8 @@ module alpu_judge #(
       if (fanout) begin
         a_header: assert (hdr_valid_i);
         if (hit) begin
-          a_oldest: assert (rsp_push_i && rsp_kind_i == alpu_pkg::RspMatchSuccess && rsp_tag_i == tag);
+          a_oldest: assert (rsp_push_i && rsp_kind_i == alpu_pkg::RspMatchSuccess
+                            && rsp_tag_i == tag);
         end else begin
           a_failure: assert (rsp_push_i == !inserting_q
                              && (!rsp_push_i || rsp_kind_i == alpu_pkg::RspMatchFailure));
@@ -209,7 +211,8 @@ module alpu_judge #(
         a_no_acknowledge: assert (!rsp_push_i || rsp_kind_i != alpu_pkg::RspStartAcknowledge);
       end
 
-      // An INSERT in state Insert becomes an entry, unless the unit is full; elsewhere it is discarded.
+      // An INSERT in state Insert becomes an entry, unless the unit is full; elsewhere it is
+      // discarded.
       a_load: assert (!load_i || (inserting_q && cmd_pop_i && cmd_op_i == alpu_pkg::CmdInsert
                                   && count_q != FreeWidth'(CELLS)));
       a_insert_kept: assert (!(inserting_q && cmd_pop_i && cmd_op_i == alpu_pkg::CmdInsert)
@@ -218,7 +221,8 @@ module alpu_judge #(
     end
   end
 
-  // An INSERT at the head is taken soon: a match in flight, then a hole that comes down from the last block.
+  // An INSERT at the head is taken soon: a match in flight, then a hole that comes down from the
+  // last block.
   localparam int unsigned Patience = 7 + CELLS / BLOCK + 2;
   logic [5:0] waiting_q;
   always_ff @(posedge clk_i) begin
