@@ -2,6 +2,9 @@
 //!
 //! Libraries are kept in build/alpu under a name that depends on the sources and the parameters.
 
+// Each test program uses its part of this.
+#![allow(dead_code)]
+
 use alpu::{Command, Config, Inputs, Kind, Outputs, Response};
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::{c_void, CString};
@@ -15,17 +18,17 @@ use std::sync::Mutex;
 /// A cycle's inputs as the shim has them.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct RawIn {
-    hdr_match: u64,
-    hdr_mask: u64,
-    cmd_match: u64,
-    cmd_mask: u64,
-    cmd_tag: u64,
-    rst_n: u8,
-    hdr_valid: u8,
-    cmd_valid: u8,
-    cmd_op: u8,
-    rsp_ready: u8,
+pub struct RawIn {
+    pub hdr_match: u64,
+    pub hdr_mask: u64,
+    pub cmd_match: u64,
+    pub cmd_mask: u64,
+    pub cmd_tag: u64,
+    pub rst_n: u8,
+    pub hdr_valid: u8,
+    pub cmd_valid: u8,
+    pub cmd_op: u8,
+    pub rsp_ready: u8,
     unused: [u8; 3],
 }
 
@@ -120,7 +123,7 @@ impl Rtl {
         self.inputs.clear();
         for cycle in inputs {
             self.cycle += 1;
-            self.inputs.push(raw(cycle, &self.config, self.cycle));
+            self.inputs.push(noisy(cycle, &self.config, self.cycle));
         }
         self.outputs.resize(inputs.len(), RawOut::default());
         // SAFETY: `unit` is alive until drop, and both arrays have as many elements as are said.
@@ -140,20 +143,31 @@ impl Drop for Rtl {
 }
 
 /// A cycle's inputs at the ports. What is not valid is noise, so that a unit which looks at it is found out.
-fn raw(inputs: &Inputs, config: &Config, cycle: u64) -> RawIn {
+fn noisy(inputs: &Inputs, config: &Config, cycle: u64) -> RawIn {
     let noise = cycle.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ cycle >> 3;
     let (bits, tags) = (config.match_bits(), config.tag_bits());
-    let mut raw = RawIn {
+    let raw = RawIn {
         hdr_match: noise & bits,
         hdr_mask: noise >> 7 & bits,
         cmd_match: noise >> 5 & bits,
         cmd_mask: noise >> 2 & bits,
         cmd_tag: noise >> 9 & tags,
-        rst_n: (!inputs.reset).into(),
         cmd_op: (noise >> 11 & 3) as u8,
-        rsp_ready: inputs.result_ready.into(),
         ..RawIn::default()
     };
+    over(raw, inputs, config)
+}
+
+/// A cycle's inputs at the ports. What is not valid is zero.
+pub fn quiet(inputs: &Inputs, config: &Config) -> RawIn {
+    over(RawIn::default(), inputs, config)
+}
+
+/// `raw` with what is valid in `inputs`.
+fn over(mut raw: RawIn, inputs: &Inputs, config: &Config) -> RawIn {
+    let (bits, tags) = (config.match_bits(), config.tag_bits());
+    raw.rst_n = (!inputs.reset).into();
+    raw.rsp_ready = inputs.result_ready.into();
     if let Some(header) = inputs.header {
         raw.hdr_valid = 1;
         (raw.hdr_match, raw.hdr_mask) = (header.bits & bits, header.mask & bits);
@@ -174,13 +188,19 @@ fn raw(inputs: &Inputs, config: &Config, cycle: u64) -> RawIn {
     raw
 }
 
+/// The repository.
+pub fn root() -> &'static Path {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    folder.ancestors().nth(2).expect("the crate lies two folders below")
+}
+
 /// The library of a configuration.
 fn library(config: &Config) -> PathBuf {
     // One build at a time: each is a compiler run or two, and the tests are threads of one process.
     static BUILDING: Mutex<()> = Mutex::new(());
     let _building = BUILDING.lock().unwrap_or_else(|poison| poison.into_inner());
 
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = root();
     let rtl = root.join("rtl/alpu");
     let shim = root.join("crates/alpu/tests/rtl/shim.cpp");
     let mut hash = DefaultHasher::new();
