@@ -1,6 +1,7 @@
 //! The associative list processing unit of brightwell2005: what it does (`Spec`), and when, cycle
 //! by cycle (`Alpu`). `rtl/alpu/PORTS.md` is the contract between the cycle model and the RTL.
 
+#[cfg(test)]
 mod cells;
 mod config;
 mod fifo;

@@ -6,11 +6,10 @@
 //!
 //! The halves of the match words lie apart, so that a search reads the lower ones only until one agrees.
 
-use crate::cells::low_ones;
 use crate::Entry;
 
 /// Slots beside the cells. More make packing rarer, and the tail of dead slots that is searched longer.
-const SLACK: usize = 128;
+const SLACK: usize = 256;
 
 /// Slots that are compared at once.
 const GROUP: usize = 32;
@@ -118,13 +117,6 @@ impl Store {
         None
     }
 
-    /// How many entries are older than the one in `slot`.
-    pub fn older(&self, slot: usize) -> usize {
-        let whole: u32 = self.live[..slot / GROUP].iter().map(|group| group.count_ones()).sum();
-        let part = self.live[slot / GROUP] & ((1 << (slot % GROUP)) - 1);
-        (whole + part.count_ones()) as usize
-    }
-
     /// Takes out the entry in `slot` and returns its tag.
     #[inline]
     pub fn remove(&mut self, slot: usize) -> u64 {
@@ -148,8 +140,11 @@ impl Store {
             to += (self.live[here] >> slot & 1) as usize;
         }
         self.used = to;
-        for (group, live) in self.live.iter_mut().enumerate() {
-            *live = (low_ones(to, group / 2) >> (group % 2 * 32)) as u32;
+        let (whole, part) = (to / GROUP, to % GROUP);
+        self.live[..whole].fill(u32::MAX);
+        self.live[whole..].fill(0);
+        if part > 0 {
+            self.live[whole] = (1 << part) - 1;
         }
     }
 }
@@ -184,7 +179,8 @@ mod tests {
             let place = list.iter().position(agrees);
             let slot = store.find(bits, care);
             assert_eq!(slot, store.find_anywhere(bits, care));
-            assert_eq!(place, slot.map(|slot| store.older(slot)));
+            let tag = slot.map(|slot| store.tags[slot]);
+            assert_eq!(place.map(|place| list[place].tag), tag);
             if let (Some(place), Some(slot), true) = (place, slot, random.below(4) > 0) {
                 assert_eq!(list.remove(place).tag, store.remove(slot));
             }

@@ -1,6 +1,5 @@
 //! The unit cycle by cycle, as `rtl/alpu/PORTS.md` has it.
 
-use crate::cells::Cells;
 use crate::fifo::Fifo;
 use crate::store::Store;
 use crate::{Command, Config, Kind, Request, Response};
@@ -69,9 +68,9 @@ pub struct Alpu {
     free: usize,
     /// The blocks compact in this cycle.
     shift: bool,
-    /// How many entries are older than the one that this match deletes.
-    deleted: Option<usize>,
-    cells: Cells,
+    /// An entry came into cell 0 in the cycle before. It leaves in this one, and only then can the next
+    /// come: every other cycle. Where the older ones stand cannot be seen at the ports; `cells` shows why.
+    fresh: bool,
     store: Store,
     width: u64,
 }
@@ -93,8 +92,7 @@ impl Alpu {
             held: false,
             free: config.cells,
             shift: false,
-            deleted: None,
-            cells: Cells::new(config.cells, config.block),
+            fresh: false,
             store: Store::new(config.cells),
             width: config.match_bits(),
         }
@@ -170,7 +168,7 @@ impl Alpu {
             && self.commands.is_empty()
             && match self.state {
                 State::Match => waits && !self.shift,
-                State::Insert => (waits || self.held) && self.shift && self.cells.is_packed(),
+                State::Insert => (waits || self.held) && self.shift && !self.fresh,
                 State::Read => false,
             }
     }
@@ -183,8 +181,18 @@ impl Alpu {
             self.step += steps as u32;
             return steps;
         }
-        if self.is_at_rest() {
-            return max;
+        if self.step == IDLE && self.commands.is_empty() {
+            let whole = u64::from(self.fanout) + 1;
+            let starts = !self.headers.is_empty() && !self.results.is_full() && !self.shift;
+            if starts && self.state == State::Match && whole <= max {
+                // A match from its start to its result.
+                self.finish();
+                self.step = self.fanout + 1;
+                return whole;
+            }
+            if self.is_at_rest() {
+                return max;
+            }
         }
         self.inside();
         1
@@ -196,14 +204,13 @@ impl Alpu {
         self.commands.clear();
         self.results.clear();
         (self.state, self.step) = (State::Match, IDLE);
-        (self.held, self.shift, self.deleted) = (false, false, None);
+        (self.held, self.shift, self.fresh) = (false, false, false);
         self.empty();
     }
 
     /// The registered RESET takes one cycle more in hardware, but nothing can look at the cells before.
     fn empty(&mut self) {
         self.free = self.config.cells;
-        self.cells.clear();
         self.store.clear();
     }
 
@@ -223,8 +230,9 @@ impl Alpu {
     }
 
     /// No match is in flight.
+    #[inline]
     fn idle(&mut self) {
-        let (shift, before) = (self.shift, self.state);
+        let inserting = self.state == State::Insert;
         let mut load = false;
         match self.state {
             State::Match if !self.commands.is_empty() => self.state = State::Read,
@@ -233,10 +241,8 @@ impl Alpu {
             State::Insert => load = self.insert(),
         }
         // A match that starts in this cycle compares in the next, and the cells must rest by then.
-        self.shift = before == State::Insert && self.step == IDLE;
-        if shift {
-            self.cells.compact(load);
-        }
+        self.shift = inserting && self.step == IDLE;
+        self.fresh = load;
     }
 
     fn read(&mut self) {
@@ -259,6 +265,7 @@ impl Alpu {
     }
 
     /// Returns whether an entry comes into cell 0.
+    #[inline]
     fn insert(&mut self) -> bool {
         match self.commands.head() {
             None => {
@@ -269,7 +276,7 @@ impl Alpu {
             // The processor was told how much is free; waiting would stop all matching for ever.
             Some(Command::Insert(_)) if self.free == 0 => self.commands.pop(),
             Some(Command::Insert(mut entry)) => {
-                if !(self.shift && self.cells.can_load()) {
+                if !self.shift || self.fresh {
                     return false;
                 }
                 self.commands.pop();
@@ -292,6 +299,7 @@ impl Alpu {
         false
     }
 
+    #[inline]
     fn start_if_possible(&mut self) {
         if !self.headers.is_empty() && !self.results.is_full() {
             self.step = COMPARE;
@@ -300,6 +308,7 @@ impl Alpu {
 
     /// The result is pushed. The entries have not moved since the match started, so it is only now that
     /// they are looked at.
+    #[inline]
     fn finish(&mut self) {
         let header = self.headers.head().expect("a match runs only with a header at the head");
         let care = match self.config.kind {
@@ -307,8 +316,6 @@ impl Alpu {
             Kind::Unexpected => self.width & !header.mask,
         };
         if let Some(slot) = self.store.find(header.bits, care) {
-            // Counting is only needed where the cells have holes.
-            self.deleted = Some(if self.cells.is_packed() { 0 } else { self.store.older(slot) });
             let tag = self.store.remove(slot);
             self.results.push(Response::MatchSuccess { tag });
             self.headers.pop();
@@ -321,11 +328,9 @@ impl Alpu {
         }
     }
 
+    #[inline]
     /// The last cycle of a match: younger cells move up. With overlap the next match starts in it.
     fn delete(&mut self) {
-        if let Some(older) = self.deleted.take() {
-            self.cells.delete(older);
-        }
         self.step = IDLE;
         if !self.commands.is_empty() {
             if self.state == State::Match {
