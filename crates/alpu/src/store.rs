@@ -9,7 +9,7 @@
 use crate::Entry;
 
 /// Slots beside the cells. More make packing rarer, and the tail of dead slots that is searched longer.
-const SLACK: usize = 256;
+const SLACK: usize = 192;
 
 /// Slots that are compared at once.
 const GROUP: usize = 32;
@@ -71,43 +71,57 @@ impl Store {
         self.used += 1;
     }
 
-    /// The slot of the oldest entry that agrees with `bits` in all bits of `care` that the entry cares for.
+    /// The slot of the oldest entry that agrees with `bits` where it cares to.
     #[inline]
-    pub fn find(&self, bits: u64, care: u64) -> Option<usize> {
+    pub fn find(&self, bits: u64) -> Option<usize> {
+        self.find_fast::<true>(bits, 0)
+    }
+
+    /// The slot of the oldest entry that agrees with `bits` in all bits of `care`, whatever the entries' own
+    /// masks.
+    #[inline]
+    pub fn find_masked(&self, bits: u64, care: u64) -> Option<usize> {
+        self.find_fast::<false>(bits, care)
+    }
+
+    #[inline]
+    fn find_fast<const STORED: bool>(&self, bits: u64, care: u64) -> Option<usize> {
         #[cfg(target_arch = "x86_64")]
         if self.wide {
             // SAFETY: `wide` is set only where the processor has AVX2.
-            return unsafe { self.find_wide(bits, care) };
+            return unsafe { self.find_wide::<STORED>(bits, care) };
         }
-        self.find_anywhere(bits, care)
+        self.find_anywhere::<STORED>(bits, care)
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    unsafe fn find_wide(&self, bits: u64, care: u64) -> Option<usize> {
-        self.find_anywhere(bits, care)
+    unsafe fn find_wide<const STORED: bool>(&self, bits: u64, care: u64) -> Option<usize> {
+        self.find_anywhere::<STORED>(bits, care)
     }
 
-    /// Written so that the compiler makes vectors of the loops over a group.
+    /// With `STORED` the entries' masks count, otherwise `care`. Written so that the compiler makes vectors
+    /// of the loops over a group.
     #[inline(always)]
-    fn find_anywhere(&self, bits: u64, care: u64) -> Option<usize> {
+    fn find_anywhere<const STORED: bool>(&self, bits: u64, care: u64) -> Option<usize> {
+        let differs = |half: &Halves, slot: usize, bits: u64, care: u64| {
+            let care = if STORED { half.care[slot] } else { care as u32 };
+            (half.bits[slot] ^ bits as u32) & care
+        };
         let groups = self.used.div_ceil(GROUP);
         let groups = self.low[..groups].iter().zip(&self.high[..groups]).zip(&self.live[..groups]);
         for (index, ((low, high), live)) in groups.enumerate() {
             let mut any = 0;
             for slot in 0..GROUP {
-                let differs = (low.bits[slot] ^ bits as u32) & low.care[slot] & care as u32;
-                any |= u32::from(differs == 0);
+                any |= u32::from(differs(low, slot, bits, care) == 0);
             }
             if any == 0 {
                 continue;
             }
             let mut agree = 0;
             for slot in 0..GROUP {
-                let low = (low.bits[slot] ^ bits as u32) & low.care[slot] & care as u32;
-                let upper = (bits >> 32) as u32;
-                let high = (high.bits[slot] ^ upper) & high.care[slot] & (care >> 32) as u32;
-                agree |= u32::from(low | high == 0) << slot;
+                let upper = differs(high, slot, bits >> 32, care >> 32);
+                agree |= u32::from(differs(low, slot, bits, care) | upper == 0) << slot;
             }
             let found = agree & live;
             if found != 0 {
@@ -124,20 +138,23 @@ impl Store {
         self.tags[slot]
     }
 
-    /// Closes the gaps that removed entries left. Copies without looking, because a branch on each of the
-    /// live bits would cost more.
+    /// Closes the gaps that removed entries left.
     #[cold]
     fn pack(&mut self) {
         let mut to = 0;
-        for from in 0..self.used {
-            let ((here, slot), (there, place)) =
-                ((from / GROUP, from % GROUP), (to / GROUP, to % GROUP));
-            for half in [&mut self.low, &mut self.high] {
-                half[there].bits[place] = half[here].bits[slot];
-                half[there].care[place] = half[here].care[slot];
+        for here in 0..self.live.len() {
+            let mut live = self.live[here];
+            while live != 0 {
+                let slot = live.trailing_zeros() as usize;
+                live &= live - 1;
+                let (there, place) = (to / GROUP, to % GROUP);
+                for half in [&mut self.low, &mut self.high] {
+                    half[there].bits[place] = half[here].bits[slot];
+                    half[there].care[place] = half[here].care[slot];
+                }
+                self.tags[to] = self.tags[here * GROUP + slot];
+                to += 1;
             }
-            self.tags[to] = self.tags[from];
-            to += (self.live[here] >> slot & 1) as usize;
         }
         self.used = to;
         let (whole, part) = (to / GROUP, to % GROUP);
@@ -160,7 +177,7 @@ fn has_wide_vectors() -> bool {
 mod tests {
     use super::*;
 
-    /// Both forms of the search against the plain one, through many packings.
+    /// All forms of the search against the plain one, through many packings.
     #[test]
     fn searches_agree() {
         let mut random = des::Random::new(5);
@@ -175,13 +192,15 @@ mod tests {
                 store.push(entry, width);
             }
             let (bits, care) = (random.below(8) | random.below(2) << 33, width & !random.below(3));
-            let agrees = |entry: &Entry| (entry.bits ^ bits) & !entry.mask & care == 0;
-            let place = list.iter().position(agrees);
-            let slot = store.find(bits, care);
-            assert_eq!(slot, store.find_anywhere(bits, care));
-            let tag = slot.map(|slot| store.tags[slot]);
-            assert_eq!(place.map(|place| list[place].tag), tag);
-            if let (Some(place), Some(slot), true) = (place, slot, random.below(4) > 0) {
+            let masked = list.iter().position(|entry| (entry.bits ^ bits) & care == 0);
+            let slot = store.find_masked(bits, care);
+            assert_eq!(slot, store.find_anywhere::<false>(bits, care));
+            assert_eq!(masked.map(|at| list[at].tag), slot.map(|slot| store.tags[slot]));
+            let stored = list.iter().position(|entry| (entry.bits ^ bits) & !entry.mask == 0);
+            let slot = store.find(bits);
+            assert_eq!(slot, store.find_anywhere::<true>(bits, 0));
+            assert_eq!(stored.map(|at| list[at].tag), slot.map(|slot| store.tags[slot]));
+            if let (Some(place), Some(slot), true) = (stored, slot, random.below(4) > 0) {
                 assert_eq!(list.remove(place).tag, store.remove(slot));
             }
         }

@@ -114,7 +114,7 @@ impl Alpu {
     }
 
     /// One cycle: what stands at the outputs in it; its end is the rising edge of the clock.
-    #[inline]
+    #[inline(always)]
     pub fn clock(&mut self, inputs: &Inputs) -> Outputs {
         let outputs = self.outputs();
         if inputs.reset {
@@ -215,7 +215,7 @@ impl Alpu {
     }
 
     /// What happens behind the FIFOs in a cycle.
-    #[inline]
+    #[inline(always)]
     fn inside(&mut self) {
         if self.step == IDLE {
             self.idle();
@@ -230,7 +230,7 @@ impl Alpu {
     }
 
     /// No match is in flight.
-    #[inline]
+    #[inline(always)]
     fn idle(&mut self) {
         let inserting = self.state == State::Insert;
         let mut load = false;
@@ -265,7 +265,7 @@ impl Alpu {
     }
 
     /// Returns whether an entry comes into cell 0.
-    #[inline]
+    #[inline(always)]
     fn insert(&mut self) -> bool {
         match self.commands.head() {
             None => {
@@ -311,11 +311,11 @@ impl Alpu {
     #[inline]
     fn finish(&mut self) {
         let header = self.headers.head().expect("a match runs only with a header at the head");
-        let care = match self.config.kind {
-            Kind::Posted => self.width,
-            Kind::Unexpected => self.width & !header.mask,
+        let found = match self.config.kind {
+            Kind::Posted => self.store.find(header.bits),
+            Kind::Unexpected => self.store.find_masked(header.bits, self.width & !header.mask),
         };
-        if let Some(slot) = self.store.find(header.bits, care) {
+        if let Some(slot) = found {
             let tag = self.store.remove(slot);
             self.results.push(Response::MatchSuccess { tag });
             self.headers.pop();
