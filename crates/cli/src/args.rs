@@ -36,6 +36,9 @@ pub enum Command {
     Trace(TraceOptions),
     /// Show the firmware's image: size, sections, and what it takes of the SRAM
     Fw(FirmwareOptions),
+    /// Measure programs on several machines or builds of the firmware, side by side
+    #[command(subcommand)]
+    Bench(BenchCommand),
     /// List the machines, or every parameter of one with unit and source
     Machines {
         /// A machine's name or file
@@ -123,6 +126,57 @@ pub struct TraceOptions {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub run: RunOptions,
+}
+
+/// What to measure.
+#[derive(Clone, Debug, Subcommand)]
+pub enum BenchCommand {
+    /// What each optimisation of the firmware is worth, beside what is published
+    ///
+    /// Runs examples/studies/latency.c with caches off, I, I and D, and with inline messages, shadow FIFOs,
+    /// pinned registers and trace points off and on, then from the original firmware upwards.
+    Ladder(LadderOptions),
+    /// Latency and bandwidth of a ping-pong on one or more machines
+    Latency(LatencyOptions),
+}
+
+/// How to run the ladder.
+#[derive(Args, Clone, Debug)]
+pub struct LadderOptions {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub machine: MachineOptions,
+    /// Largest message; less than 1 MiB leaves the bandwidth out
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20)]
+    pub largest: u64,
+    /// Runs at a time; as many as processors and memory allow if not given
+    #[arg(short, long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// Write what was measured to FILE as JSON ("-": standard output, instead of the tables)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// Where to measure latency.
+#[derive(Args, Clone, Debug)]
+pub struct LatencyOptions {
+    /// Machine: a name (see `sunstar machines`) or a file; may be repeated
+    #[arg(short, long = "machine", value_name = "NAME|FILE", default_value = "redstorm")]
+    pub machines: Vec<String>,
+    /// Override a parameter of all machines; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub overrides: Vec<String>,
+    /// Largest message
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20)]
+    pub largest: u64,
+    /// Runs at a time; as many as processors and memory allow if not given
+    #[arg(short, long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// Write what was measured to FILE as JSON ("-": standard output, instead of the table)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
 }
 
 /// Which firmware.

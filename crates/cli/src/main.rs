@@ -1,6 +1,7 @@
 //! The `sunstar` command: runs MPI programs on a simulated machine and tells where the time went.
 
 mod args;
+mod bench;
 mod compiler;
 mod firmware;
 mod interrupt;
@@ -46,6 +47,7 @@ fn obey(command: Command) -> Result<u8, Mistake> {
         Command::Run(options) => run::run(&root, &options),
         Command::Trace(options) => trace::trace(&root, &options),
         Command::Fw(options) => firmware::show(&root, &options),
+        Command::Bench(command) => bench::bench(&root, &command),
         Command::Machines { name } => machines::machines(&root, name.as_deref()),
         Command::Cc { arguments } => {
             compiler::pass_through(&root, compiler::Language::C, &arguments)

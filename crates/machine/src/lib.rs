@@ -12,6 +12,7 @@ pub mod firmware_image;
 pub mod journey;
 mod node;
 pub mod parameters;
+pub mod probe;
 mod programs;
 pub mod quantity;
 pub mod report;

@@ -7,6 +7,7 @@
 
 mod firmware;
 mod json;
+mod ladder;
 mod mistakes;
 mod programs;
 mod runner;

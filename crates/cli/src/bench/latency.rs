@@ -1,0 +1,58 @@
+//! `sunstar bench latency`: the ping-pong on several machines, side by side.
+
+use super::measure::{self, Broken, Job, Point};
+use super::{table, write_json};
+use crate::args::{LatencyOptions, MachineOptions};
+use crate::mistake::Mistake;
+use crate::root::Root;
+use crate::terminal::{self, Terminal};
+use crate::{firmware, machines};
+use serde::Serialize;
+
+/// One machine's column.
+#[derive(Serialize)]
+struct Column<'a> {
+    machine: &'a str,
+    overrides: &'a [String],
+    points: &'a [Point],
+}
+
+/// Runs the ping-pong on each machine and prints the table; gives the exit status.
+pub fn latency(root: &Root, options: &LatencyOptions) -> Result<u8, Mistake> {
+    let mut jobs = Vec::new();
+    for name in &options.machines {
+        let chosen = MachineOptions { machine: name.clone(), overrides: options.overrides.clone() };
+        // What is wrong with a machine is told before anything runs.
+        firmware::folder(root, &machines::chosen(root, &chosen)?)?;
+        jobs.push(Job {
+            title: name.clone(),
+            machine: name.clone(),
+            settings: options.overrides.clone(),
+            largest: options.largest,
+            trace: false,
+        });
+    }
+    let side_by_side = options.jobs.map_or_else(measure::side_by_side, usize::from);
+    let measured = match measure::measure(root, &jobs, side_by_side) {
+        Ok(measured) => measured,
+        Err(Broken { text, code }) => {
+            eprint!("{text}");
+            return Ok(code);
+        }
+    };
+    let columns = options.machines.iter().zip(&measured);
+    if let Some(file) = &options.json {
+        let columns = columns.clone().map(|(machine, run)| Column {
+            machine,
+            overrides: &options.overrides,
+            points: &run.curve,
+        });
+        write_json(file, &columns.collect::<Vec<_>>())?;
+    }
+    if options.json.as_ref().is_none_or(|file| file.as_os_str() != "-") {
+        let columns: Vec<(String, Vec<Point>)> =
+            columns.map(|(name, run)| (name.clone(), run.curve.clone())).collect();
+        terminal::print(&table::latency(&columns, &Terminal::of_stdout()));
+    }
+    Ok(0)
+}

@@ -1,0 +1,190 @@
+//! Measuring: each run is a `sunstar` of its own that a user can repeat, several at a time.
+
+use crate::root::Root;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use serde_json::Value;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
+
+/// Memory that a run of two nodes may take, with its ranks; several times what it does take.
+const RUN_KIB: u64 = 256 << 10;
+
+/// One ping-pong.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// What the progress bar shows.
+    pub title: String,
+    /// Machine name or file.
+    pub machine: String,
+    /// `key=value` each.
+    pub settings: Vec<String>,
+    /// Largest message, in bytes.
+    pub largest: u64,
+    /// Collect the firmware's trace ring of node 0.
+    pub trace: bool,
+}
+
+/// A line of the ping-pong's table.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// Payload in bytes.
+    pub bytes: u64,
+    /// Half of the round trip, in microseconds.
+    pub latency_us: f64,
+    /// Payload over latency, 10^6 bytes a second; absent for empty messages.
+    #[serde(rename = "mb_per_s")]
+    pub rate: Option<f64>,
+}
+
+/// What a run gave.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// The ping-pong's table.
+    pub curve: Vec<Point>,
+    /// User values of the trace ring's records, oldest first; empty without tracing.
+    pub trace: Vec<u8>,
+    /// What `--json` gives.
+    pub report: Value,
+}
+
+impl Measured {
+    /// Cycles of the firmware for a message sent or received, its idle loop left out.
+    pub fn firmware_cycles(&self) -> Option<f64> {
+        self.report["firmware"]["cycles_per_message"].as_f64()
+    }
+}
+
+/// A run that did not end well: what it said, and its exit status.
+#[derive(Clone, Debug)]
+pub struct Broken {
+    /// Sentences for standard error.
+    pub text: String,
+    /// Exit status.
+    pub code: u8,
+}
+
+/// Runs all jobs, `side_by_side` at a time, with a progress bar if standard error is a terminal.
+pub fn measure(root: &Root, jobs: &[Job], side_by_side: usize) -> Result<Vec<Measured>, Broken> {
+    let bar = ProgressBar::new(jobs.len() as u64);
+    let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {msg}");
+    bar.set_style(style.expect("the template is right"));
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<Option<Result<Measured, Broken>>>> = Mutex::new(vec![None; jobs.len()]);
+    std::thread::scope(|scope| {
+        for _ in 0..side_by_side.clamp(1, jobs.len().max(1)) {
+            scope.spawn(|| loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(job) = jobs.get(index) else { return };
+                bar.set_message(job.title.clone());
+                let result = run(root, job);
+                if result.is_err() {
+                    // Nothing more is begun.
+                    next.store(jobs.len(), Ordering::Relaxed);
+                }
+                results.lock().expect("no thread panics with the lock")[index] = Some(result);
+                bar.inc(1);
+            });
+        }
+    });
+    bar.finish_and_clear();
+    let mut results = results.into_inner().expect("no thread panics with the lock");
+    if let Some(Err(broken)) = results.iter_mut().find_map(|r| r.take_if(|r| r.is_err())) {
+        return Err(broken);
+    }
+    Ok(results.into_iter().map(|r| r.expect("all were run").expect("none broke")).collect())
+}
+
+/// As many runs as there are processors and memory for.
+pub fn side_by_side() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let memory = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let available = memory.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = available.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+    let room = kib.map_or(1, |kib| kib / RUN_KIB).max(1);
+    processors.min(usize::try_from(room).unwrap_or(usize::MAX))
+}
+
+/// Words after `sunstar` that repeat a job, without those that only suit this command.
+fn words(root: &Root, job: &Job) -> Vec<String> {
+    let verb: &[&str] = if job.trace { &["trace", "--node", "0"] } else { &["run"] };
+    let mut words: Vec<String> = verb.iter().map(ToString::to_string).collect();
+    words.extend(["-n", "2", "--machine", &job.machine].map(String::from));
+    for setting in &job.settings {
+        words.extend(["--set".into(), setting.clone()]);
+    }
+    words.extend(["--quiet", "--json", "-"].map(String::from));
+    words.push(crate::bench::program(root).to_string_lossy().into_owned());
+    words.push(job.largest.to_string());
+    words
+}
+
+fn run(root: &Root, job: &Job) -> Result<Measured, Broken> {
+    let words = words(root, job);
+    let broken = |said: &str, code| Broken {
+        text: format!("{said}sunstar: this failed: sunstar {}\n", words.join(" ")),
+        code,
+    };
+    // The file may be replaced while we run; this is the one that runs.
+    let executable = PathBuf::from("/proc/self/exe");
+    let mut command = Command::new(executable);
+    command.args(&words).env("SUNSTAR_ROOT", root.path()).stdin(Stdio::null());
+    let output = command.output().map_err(|why| broken(&format!("sunstar: {why}\n"), 1))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        let code = output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
+        return Err(broken(&said, code));
+    }
+    eprint!("{said}");
+    read(&String::from_utf8_lossy(&output.stdout))
+        .ok_or_else(|| broken("sunstar: a run printed something else than expected\n", 1))
+}
+
+/// Takes apart what a run printed: the program's table, trace records, the JSON.
+fn read(text: &str) -> Option<Measured> {
+    let json = text.find("\n{\n")? + 1;
+    let report = serde_json::from_str(&text[json..]).ok()?;
+    let lines = || text[..json].lines();
+    let curve: Vec<Point> = lines().filter_map(point).collect();
+    let trace = lines().filter_map(record).collect();
+    (!curve.is_empty()).then_some(Measured { curve, trace, report })
+}
+
+/// `        12          4.418         2.72`
+fn point(line: &str) -> Option<Point> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [bytes, latency, rate] = words[..] else { return None };
+    let (bytes, latency_us) = (bytes.parse().ok()?, latency.parse().ok()?);
+    Some(Point { bytes, latency_us, rate: rate.parse().ok() })
+}
+
+/// The user value of `0015f002: 24: 18fe14c0 mainloop+0014 (110 ns)`.
+fn record(line: &str) -> Option<u8> {
+    let mut words = line.split_whitespace();
+    words.next()?.strip_suffix(':').filter(|stamp| stamp.len() == 8)?;
+    words.next()?.strip_suffix(':')?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_is_taken_apart() {
+        let text = "     bytes   latency (us)         MB/s\n\
+             \u{20}        0          4.266            -\n\
+             \u{20}       12          4.418         2.72\n\
+             e4681e8b: 24: 18ff0c4c mainloop+0014 (178 ns)\n\
+             e4681ee4: 99: 63ff313c rx_complete+001c (last)\n\
+             {\n  \"firmware\": { \"cycles_per_message\": 532.5 }\n}\n";
+        let measured = read(text).unwrap();
+        let point = |bytes, latency_us, rate| Point { bytes, latency_us, rate };
+        assert_eq!(measured.curve, [point(0, 4.266, None), point(12, 4.418, Some(2.72))]);
+        assert_eq!(measured.trace, [24, 99]);
+        assert_eq!(measured.firmware_cycles(), Some(532.5));
+        assert!(read("nothing").is_none());
+    }
+}

@@ -1,0 +1,197 @@
+//! The benchmarks' tables, for people.
+
+use super::ladder::{Comparison, Ladder, Step};
+use super::measure::Point;
+use crate::summary::grouped;
+use crate::terminal::Terminal;
+use std::fmt::{self, Write};
+
+/// Sizes of messages in the ladder's columns, in bytes.
+const COLUMNS: [u64; 3] = [0, 8, 16];
+
+/// The ladder's tables.
+pub fn ladder(ladder: &Ladder, terminal: &Terminal) -> String {
+    let mut out = String::new();
+    write_ladder(&mut out, ladder, terminal).expect("a string takes everything");
+    out
+}
+
+fn write_ladder(out: &mut String, ladder: &Ladder, terminal: &Terminal) -> fmt::Result {
+    let Ladder { machine, sunstar, .. } = ladder;
+    writeln!(out, "{}", terminal.bold(format!("Ladder of machine {machine}, sunstar {sunstar}")))?;
+    for setting in &ladder.overrides {
+        writeln!(out, "  set {setting}")?;
+    }
+    writeln!(out, "  one-way latency in us, asymptote (1 MiB) in MB/s, flat image in bytes\n")?;
+    heading(out, "One option away from the full firmware", "saved by it", terminal)?;
+    let full = &ladder.aside[0];
+    for step in &ladder.aside {
+        let saved = (step.rung.key != full.rung.key).then_some((step, full));
+        row(out, step.rung.title, step, saved)?;
+    }
+    writeln!(out)?;
+    heading(out, "From the original firmware upwards", "saved by the step", terminal)?;
+    for (index, step) in ladder.climb.iter().enumerate() {
+        let before = index.checked_sub(1).map(|before| (&ladder.climb[before], step));
+        let last = index + 1 == ladder.climb.len();
+        let title = if last { "+ pinned registers" } else { step.rung.title };
+        row(out, title, step, before)?;
+    }
+    writeln!(out)?;
+    published(out, &ladder.published, terminal)?;
+    details(out, ladder)
+}
+
+fn heading(out: &mut String, title: &str, saved: &str, terminal: &Terminal) -> fmt::Result {
+    writeln!(out, "{}{}", terminal.bold(format!("{title:51}")), terminal.dim(saved))?;
+    let sizes: String =
+        COLUMNS.iter().map(|bytes| format!("{:>7}", format!("{bytes} B"))).collect();
+    let line = format!("{:22}{sizes}{:>8}{sizes}{:>8}", "", "MB/s", "image");
+    writeln!(out, "{}", terminal.dim(line))
+}
+
+/// A rung; `saved` are the slower and the faster step whose difference is told.
+fn row(out: &mut String, title: &str, step: &Step, saved: Option<(&Step, &Step)>) -> fmt::Result {
+    write!(out, "  {title:20}")?;
+    for bytes in COLUMNS {
+        write!(out, "{}", number(step.latency(bytes), 7, 3))?;
+    }
+    write!(out, "{}", number(step.asymptote(), 8, 1))?;
+    for bytes in COLUMNS {
+        let saving =
+            saved.and_then(|(slow, fast)| Some(slow.latency(bytes)? - fast.latency(bytes)?));
+        write!(out, "{}", number(saving, 7, 3))?;
+    }
+    writeln!(out, "{:>8}", grouped(step.image_bytes.into()))
+}
+
+/// A number with `places` decimal places, or a dash.
+fn number(number: Option<f64>, width: usize, places: usize) -> String {
+    match number {
+        Some(number) => format!("{number:>width$.places$}"),
+        None => format!("{:>width$}", "-"),
+    }
+}
+
+/// Published results beside the measured ones.
+fn published(out: &mut String, list: &[Comparison], terminal: &Terminal) -> fmt::Result {
+    writeln!(out, "{}", terminal.bold("Published and simulated"))?;
+    let line = format!("  {:37}{:>11}{:>12}{:>7}  role", "", "published", "simulated", "ratio");
+    writeln!(out, "{}", terminal.dim(line))?;
+    for Comparison { quantity, published, measured, ratio, unit, role, .. } in list {
+        let places = if measured.is_some_and(|number| number.abs() >= 100.0) { 1 } else { 2 };
+        let simulated = match measured {
+            Some(number) => format!("{number:.places$} {unit}").trim_end().to_string(),
+            None => "-".into(),
+        };
+        let ratio = number(*ratio, 7, 2);
+        writeln!(out, "  {quantity:37}{published:>11}{simulated:>12}{ratio}  {role}")?;
+    }
+    writeln!(out)
+}
+
+fn details(out: &mut String, ladder: &Ladder) -> fmt::Result {
+    let Ladder { sram_read_ns, host_read_ns, sizes, .. } = ladder;
+    writeln!(
+        out,
+        "Reads           {sram_read_ns:.1} ns local SRAM, {host_read_ns:.1} ns host memory"
+    )?;
+    match ladder.trace_point {
+        Some(point) => {
+            let per_message = point.a_message;
+            writeln!(out, "Trace point     {:.1} ns, {per_message:.1} hit a message", point.ns)?;
+        }
+        None => writeln!(out, "Trace point     not measured: the ring wrapped")?,
+    }
+    let [sources, source_size] = sizes.sources;
+    let [pendings, pending_size] = sizes.pendings;
+    let m = grouped(sizes.occupancy_bytes.into());
+    writeln!(
+        out,
+        "SRAM pools      {sources} sources of {source_size} bytes, {pendings} pendings of \
+         {pending_size}; M = {m} bytes"
+    )?;
+    let roles = ladder.parameters.iter().filter(|(_, count)| **count > 0);
+    let roles: Vec<String> = roles.map(|(role, count)| format!("{count} {role}")).collect();
+    writeln!(out, "Parameters      {}", roles.join(", "))
+}
+
+/// Latency and rate of several machines in columns.
+pub fn latency(machines: &[(String, Vec<Point>)], terminal: &Terminal) -> String {
+    let mut out = String::new();
+    write_latency(&mut out, machines, terminal).expect("a string takes everything");
+    out
+}
+
+fn write_latency(
+    out: &mut String,
+    machines: &[(String, Vec<Point>)],
+    terminal: &Terminal,
+) -> fmt::Result {
+    let width =
+        machines.iter().map(|(name, _)| name.chars().count() + 2).max().unwrap_or(0).max(20);
+    let names: String = machines.iter().map(|(name, _)| format!("{name:>width$}")).collect();
+    writeln!(out, "{}", terminal.bold(format!("{:>10}{names}", "")))?;
+    let units: String = machines.iter().map(|_| format!("{:>width$}", "us      MB/s")).collect();
+    writeln!(out, "{}", terminal.dim(format!("{:>10}{units}", "bytes")))?;
+    let first = machines.first().map_or(&[][..], |(_, points)| points);
+    for Point { bytes, .. } in first {
+        write!(out, "{bytes:>10}")?;
+        for (_, points) in machines {
+            let point = points.iter().find(|point| point.bytes == *bytes);
+            let latency = number(point.map(|point| point.latency_us), width - 10, 3);
+            let rate = number(point.and_then(|point| point.rate), 10, 2);
+            write!(out, "{latency}{rate}")?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ladder::tests::example;
+    use super::*;
+
+    const PLAIN: Terminal = Terminal { colour: false, unicode: false, width: 80 };
+
+    #[test]
+    fn the_ladder_fits_its_columns() {
+        let mut example = example();
+        example.published = vec![Comparison {
+            id: "pedretti2005.latency".into(),
+            quantity: "latency of an empty message".into(),
+            published: "4.9 us".into(),
+            unit: "us".into(),
+            place: "s5".into(),
+            conditions: "two nodes".into(),
+            workload: "sunstar bench ladder".into(),
+            measured: Some(4.0),
+            ratio: Some(4.0 / 4.9),
+            role: "predicted",
+        }];
+        let text = ladder(&example, &PLAIN);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let line = |start: &str| {
+            let found = text.lines().find(|line| line.trim_start().starts_with(start));
+            let words = found.unwrap_or_else(|| panic!("no {start} in\n{text}")).split_whitespace();
+            words.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let no_caches = "no caches 9.000 9.100 - 1613.2 5.000 5.000 - 10,000";
+        assert_eq!(line("no caches").join(" "), no_caches);
+        let step = "+ pinned registers 4.000 4.100 - 1638.4 12.000 12.900 - 10,000";
+        assert_eq!(line("+ pinned").join(" "), step);
+        let result = "latency of an empty message 4.9 us 4.00 us 0.82 predicted";
+        assert_eq!(line("latency of").join(" "), result);
+        assert!(text.contains("set net.route=20 ns") && text.contains("3 assumed"), "{text}");
+    }
+
+    #[test]
+    fn machines_stand_side_by_side() {
+        let points = |latency_us| vec![Point { bytes: 8, latency_us, rate: Some(2.0) }];
+        let machines = [("one".to_string(), points(1.0)), ("two".to_string(), points(2.5))];
+        let text = latency(&machines, &PLAIN);
+        let last: Vec<&str> = text.lines().last().unwrap().split_whitespace().collect();
+        assert_eq!(last, ["8", "1.000", "2.00", "2.500", "2.00"], "{text}");
+    }
+}
