@@ -92,6 +92,10 @@ pub struct RunOptions {
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// Let links fail: link.biterror=CHANCE a bit, link.drop=CHANCE a packet, link.delay=CHANCE:TIME,
+    /// link.dead=NODE-NODE@TIME after the launch; may be repeated
+    #[arg(long = "fault", value_name = "FAULT")]
+    pub faults: Vec<String>,
     /// Write the summary to FILE as JSON, for other programs ("-": standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

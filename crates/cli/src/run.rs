@@ -54,6 +54,7 @@ pub fn execute(root: &Root, options: &RunOptions) -> Result<Run, Mistake> {
         ranks: options.ranks,
         threads: usize::from(options.threads),
         seed: options.seed,
+        faults: options.faults.clone(),
         firmware: firmware.clone(),
         library: root.library(),
         stop,

@@ -58,6 +58,9 @@ fn stamp(out: &mut String, report: &Report, threads: u16, terminal: &Terminal) -
     for change in &report.machine.overrides {
         writeln!(out, "   set {change}")?;
     }
+    for fault in &report.machine.faults {
+        writeln!(out, "   fault {fault}")?;
+    }
     Ok(())
 }
 
@@ -255,6 +258,7 @@ mod tests {
             machine: Machine {
                 name: "redstorm".into(),
                 overrides: vec!["net.hop=60 ns".into()],
+                faults: Vec::new(),
                 parameters: BTreeMap::from([("assumed".into(), 12), ("documented".into(), 30)]),
             },
             ranks: nodes,

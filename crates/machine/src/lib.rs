@@ -8,6 +8,7 @@
 
 mod configure;
 mod counters;
+mod faults;
 pub mod firmware_image;
 pub mod journey;
 mod node;

@@ -103,6 +103,13 @@ impl Node {
         }
     }
 
+    /// Lets the links that leave this node fail as asked.
+    pub fn set_faults(&mut self, faults: &net::Faults) {
+        if !faults.is_empty() {
+            self.seam.router.set_faults(faults, self.seam.nid);
+        }
+    }
+
     fn dispatch(&mut self, now: Time, event: Event) {
         self.seam.hash.event(now, kind(&event));
         if reaches_firmware(&event) {

@@ -37,6 +37,8 @@ pub struct Machine {
     pub name: String,
     /// Parameters set on the command line, as given.
     pub overrides: Vec<String>,
+    /// Faults of links that were asked for, as given.
+    pub faults: Vec<String>,
     /// Number of parameters by role: from documents, assumed, calibrated, set.
     pub parameters: BTreeMap<String, usize>,
 }

@@ -1,6 +1,7 @@
 //! A run: nodes are assembled, simulated in windows, and what is left of them becomes the report.
 
 use crate::configure::Configuration;
+use crate::faults;
 use crate::firmware_image::FirmwareImage;
 use crate::journey;
 use crate::node::{Node, Remains, Schedule};
@@ -29,8 +30,10 @@ pub struct Options {
     pub ranks: u32,
     /// Worker threads.
     pub threads: usize,
-    /// Seed of everything random (nothing is, yet, on this machine; it is part of the stamp).
+    /// Seed of everything random: faults.
     pub seed: u64,
+    /// Faults of links, as `sunstar run --fault` takes them.
+    pub faults: Vec<String>,
     /// Folder with the firmware's images: `seastar.elf`, `seastar.img`, `shim.bin`.
     pub firmware: PathBuf,
     /// Folder with `libmpi_abi.so.1`.
@@ -55,6 +58,9 @@ pub struct Mistake(pub String);
 /// Runs a program.
 pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     let configuration = Configuration::new(&options.parameters, options.ranks).map_err(Mistake)?;
+    let launch = Time::ZERO + configuration.launch;
+    let topology = &configuration.topology;
+    let faults = faults::parse(&options.faults, options.seed, topology, launch).map_err(Mistake)?;
     let image = FirmwareImage::load(&options.firmware).map_err(|e| Mistake(e.to_string()))?;
     let symbols = Arc::new(Symbols::load(&image.elf).map_err(|e| Mistake(e.to_string()))?);
     let started = std::time::Instant::now();
@@ -62,7 +68,12 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
         let builders = (0..configuration.topology.nodes())
             .map(|nid| {
                 let (configuration, image, symbols) = (&configuration, &image, symbols.clone());
-                move || assemble(nid, configuration, image, symbols, options)
+                let faults = &faults;
+                move || {
+                    let mut node = assemble(nid, configuration, image, symbols, options);
+                    node.set_faults(faults);
+                    node
+                }
             })
             .collect();
         let lookahead = configuration.net.lookahead();
@@ -74,7 +85,6 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     };
     let wall_seconds = started.elapsed().as_secs_f64();
     balance(&remains, ending);
-    let launch = Time::ZERO + configuration.launch;
     Ok(report(options, &image, remains, ending, launch, wall_seconds))
 }
 
@@ -173,6 +183,7 @@ fn report(
         machine: Machine {
             name: parameters.name().to_string(),
             overrides: parameters.overrides().to_vec(),
+            faults: options.faults.clone(),
             parameters: roles.into(),
         },
         ranks: options.ranks,

@@ -9,6 +9,7 @@ mod firmware;
 mod json;
 mod ladder;
 mod mistakes;
+mod network;
 mod programs;
 mod runner;
 mod wrong;

@@ -1,0 +1,80 @@
+//! The network under load and with faults (tests/network): what a run comes to.
+
+use crate::runner::{run, Ended};
+
+/// Runs on four nodes in a row.
+fn row(line: &str) -> Ended {
+    run(&format!("-q -n 4 --set net.topology=row {line}"))
+}
+
+fn rates(ended: &Ended) -> Vec<f64> {
+    ended.went_well();
+    ended.stdout.lines().map(|line| line.parse().unwrap()).collect()
+}
+
+#[test]
+fn two_flows_share_a_link() {
+    // Slow enough that the link is the narrowest part: 64 bytes in 9 flits of 6 ns are 1185 MB/s.
+    let slow = "--set net.flit=6ns tests/network/share.c";
+    let alone = rates(&row(&format!("{slow} alone")))[0];
+    assert!((1140.0..1185.0).contains(&alone), "{alone}");
+    let both = rates(&row(slow));
+    let sum = both[0] + both[1];
+    assert!((1150.0..1190.0).contains(&sum) && (both[0] - both[1]).abs() < 5.0, "{both:?}");
+}
+
+/// The receive engine is full, the network behind it, and the senders wait; nothing is lost.
+#[test]
+fn receives_posted_late_do_not_deadlock_the_machine() {
+    for topology in ["row", "mesh", "torus"] {
+        let ended = run(&format!("-n 5 --set net.topology={topology} tests/network/late.c"));
+        assert!(ended.went_well().stdout.contains("0 wrong bytes"), "{ended:#?}");
+        let blocked = ended.stdout.lines().find(|line| line.contains("tx.blocked"));
+        assert!(blocked.is_some(), "no sender was stopped: {ended:#?}");
+    }
+}
+
+/// Exchanges on a torus whose queues hold a packet each, the worst place for a deadlock.
+#[test]
+fn the_smallest_queues_do_not_deadlock() {
+    let queues = "--set net.input_queue=10 --set net.output_queue=10 --set net.node_queue=10 \
+                  --set nic.rx_buffers=1 --set net.credit_batch=1";
+    for topology in ["mesh", "torus"] {
+        let line = format!("-q -n 8 --set net.topology={topology} {queues}");
+        let ended = run(&format!("{line} tests/network/exchange.c 5000"));
+        assert_eq!(ended.went_well().stdout, "8 ranks\n");
+    }
+}
+
+#[test]
+fn threads_change_nothing_about_a_jam_or_a_fault() {
+    let hash = |threads: u32| {
+        let faults = "--fault link.delay=0.1:700ns --seed 5";
+        let ended = run(&format!("-n 8 -t {threads} {faults} tests/network/exchange.c 20000"));
+        let stdout = &ended.went_well().stdout;
+        stdout.lines().find(|line| line.starts_with("Trace hash")).unwrap().to_string()
+    };
+    assert_eq!(hash(1), hash(2));
+}
+
+/// Workloads that exhaust or break something, and what the run comes to, as golden sentences.
+#[test]
+fn what_the_firmware_cannot_survive_is_told() {
+    let flood = "tests/network/flood.c";
+    run(&format!("-n 2 {flood}")).said(1, &["node 1", "no receive pending", "from node 0"]);
+    let damaged = "--fault link.biterror=1e-7 examples/pingpong.c";
+    run(&format!("-n 2 {damaged}"))
+        .said(1, &["MPI_Recv", "the network lost or damaged the message"]);
+    let lost = "--fault link.drop=0.02 examples/pingpong.c";
+    run(&format!("-n 2 {lost}")).said(1, &["deadlock", "MPI_Recv from rank 1"]);
+    let dead = "--fault link.dead=0-1@1ms examples/pingpong.c";
+    run(&format!("-n 2 {dead}"))
+        .said(1, &["deadlock", "waits for the link to node", "which is dead"]);
+}
+
+#[test]
+fn faults_that_make_no_sense_are_mistakes() {
+    for (fault, word) in [("link.drop=2", "from 0 to 1"), ("link.dead=0-2", "no node 2")] {
+        run(&format!("-n 2 --fault {fault} examples/hello.c")).said(2, &["--fault", word]);
+    }
+}
