@@ -14,6 +14,9 @@ const SLACK: usize = 192;
 /// Slots that are compared at once.
 const GROUP: usize = 32;
 
+/// Slots of a vector.
+const LANES: usize = 8;
+
 /// Match words of a group of slots and the bits in which each must agree.
 #[derive(Clone, Copy, Debug)]
 struct Halves {
@@ -111,11 +114,14 @@ impl Store {
         let groups = self.used.div_ceil(GROUP);
         let groups = self.low[..groups].iter().zip(&self.high[..groups]).zip(&self.live[..groups]);
         for (index, ((low, high), live)) in groups.enumerate() {
-            let mut any = 0;
-            for slot in 0..GROUP {
-                any |= u32::from(differs(low, slot, bits, care) == 0);
+            // The least difference is zero if any is. A minimum in each lane takes less than comparing all.
+            let mut least = [u32::MAX; LANES];
+            for (lane, least) in least.iter_mut().enumerate() {
+                for row in 0..GROUP / LANES {
+                    *least = (*least).min(differs(low, row * LANES + lane, bits, care));
+                }
             }
-            if any == 0 {
+            if least.iter().fold(0, |any, least| any | u32::from(*least == 0)) == 0 {
                 continue;
             }
             let mut agree = 0;
