@@ -185,10 +185,12 @@ fn run_rank(
         ..rank::SpawnOptions::default()
     };
     match rank::Process::spawn(&options) {
-        Ok(mut process) => {
+        Ok(process) => {
             memory.0.set(process.memory()).expect("a rank has one process");
+            let runner = rank::Runner::new(process, cpu.clone(), software.agent);
+            mpi.process().set_program(runner.clone());
             let call = |function, args: &[u64]| mpi.call(function, args);
-            rank::agent(cpu, call, &mut process, &software.agent, observer)
+            rank::agent(call, &runner, observer)
         }
         Err(error) => rank::Ending::Fatal(format!("rank {}: {error}", seat.rank)),
     }

@@ -1,6 +1,7 @@
 //! The Rust interface of [`Process`], for built-in workloads: bytes instead of datatypes, results
 //! instead of codes. Buffers are addresses in the process's memory ([`Process::allocate_buffer`]).
 
+use crate::collective::Parts;
 use crate::comm::{CommId, Comms, OnError};
 use crate::constant::{self, ANY_SOURCE, PROC_NULL};
 use crate::datatype::Type;
@@ -9,6 +10,7 @@ use crate::items::Items;
 use crate::matching::Protocol;
 use crate::op::Op;
 use crate::process::Process;
+use crate::reduction::{Operator, Reduction};
 use crate::request::{Direction, Request, RequestId, State, Status};
 use crate::transport::{Envelope, Mode};
 use crate::wait::Whose;
@@ -38,7 +40,8 @@ impl Process {
         result
     }
 
-    fn bytes(&self, va: u64, count: u64) -> Items {
+    /// Bytes as items.
+    pub(crate) fn bytes(&self, va: u64, count: u64) -> Items {
         let datatype = self.types.any(constant::BYTE).expect("a predefined type is there");
         Items { va, count, datatype }
     }
@@ -166,7 +169,8 @@ impl Process {
         self.within("MPI_Bcast", |p| {
             let items = p.bytes(va, bytes);
             p.check_root(root as i32, comm)?;
-            p.broadcast(&items, root, comm)
+            let id = p.begin_bcast(&items, root, comm)?;
+            p.finish(id, Whose::Own).map(|_| ())
         })
     }
     /// MPI_Allreduce of `count` items of the predefined type `datatype` (a handle of the ABI).
@@ -179,9 +183,9 @@ impl Process {
         comm: CommId,
     ) -> Result<()> {
         self.within("MPI_Allreduce", |p| {
-            let datatype = p.types.committed(datatype)?;
-            let send = Items { va: from, count, datatype };
-            p.allreduce_items(&send, &Items { va: to, ..send.clone() }, op, comm)
+            let send = Items { va: from, count, datatype: p.types.committed(datatype)? };
+            let recv = Items { va: to, ..send.clone() };
+            p.allreduce_items((&send, &recv), datatype, op, comm)
         })
     }
     /// MPI_Finalize: a barrier; then nothing of this process is under way any more.
@@ -200,15 +204,23 @@ impl Process {
         comm: CommId,
         mode: Mode,
     ) -> Result<RequestId> {
+        if !self.may_send(to, tag, comm)? {
+            return Ok(self.nothing(Direction::Send, comm));
+        }
+        self.send_items(Envelope { comm, collective: false, peer: to, tag }, items, mode)
+    }
+
+    /// Checks where a send goes. False if that is MPI_PROC_NULL.
+    pub(crate) fn may_send(&self, to: i32, tag: i32, comm: CommId) -> Result<bool> {
         let members = self.comm(comm)?;
         if to == PROC_NULL {
-            return Ok(self.nothing(Direction::Send, comm));
+            return Ok(false);
         }
         if !members.has(to) {
             return Err(members.not_a_rank(constant::ERR_RANK, "destination", to));
         }
         Self::check_tag(tag)?;
-        self.send_items(Envelope { comm, collective: false, peer: to, tag }, items, mode)
+        Ok(true)
     }
 
     /// Checks and starts a receive.
@@ -239,7 +251,7 @@ impl Process {
     }
 
     /// A completed request of an operation with MPI_PROC_NULL.
-    fn nothing(&mut self, direction: Direction, comm: CommId) -> RequestId {
+    pub(crate) fn nothing(&mut self, direction: Direction, comm: CommId) -> RequestId {
         let mut request = Request::new(direction, comm, PROC_NULL, 0);
         request.state = State::Complete;
         if direction == Direction::Receive {
@@ -257,6 +269,21 @@ impl Process {
         Err(members.not_a_rank(constant::ERR_ROOT, "root", root))
     }
 
+    /// Reduces items with a predefined operation.
+    fn allreduce_items(
+        &mut self,
+        (send, recv): (&Items, &Items),
+        handle: u64,
+        op: Op,
+        comm: CommId,
+    ) -> Result<()> {
+        let datatype = send.datatype.clone();
+        let operator = Operator::Predefined(op);
+        let reduction = Rc::new(Reduction { operator, datatype, handle });
+        let id = self.begin_allreduce((send, recv), &reduction, comm)?;
+        self.finish(id, Whose::Own).map(|_| ())
+    }
+
     /// A new communicator; all members of `parent` call this, each with the members of its own new
     /// one (none: it takes part without getting one).
     pub(crate) fn make_comm(
@@ -269,7 +296,7 @@ impl Process {
         let buffer = self.scratch.take(self.cpu.memory(), free.len() as u64);
         self.write(buffer.va, &free)?;
         let items = self.bytes(buffer.va, free.len() as u64);
-        self.allreduce_items(&items, &items, Op::BitAnd, parent)?;
+        self.allreduce_items((&items, &items), constant::BYTE, Op::BitAnd, parent)?;
         let mut agreed = vec![0; free.len()];
         self.read(buffer.va, &mut agreed)?;
         self.scratch.give(buffer);
@@ -293,7 +320,8 @@ impl Process {
         let mine = [color.to_le_bytes(), key.to_le_bytes()].concat();
         self.write(buffer.va + 8 * u64::from(rank), &mine)?;
         let all = self.bytes(buffer.va, 8);
-        self.allgather_items(None, &all, parent)?;
+        let id = self.begin_allgather(None, &Parts::Equal(all), parent)?;
+        self.finish(id, Whose::Own)?;
         let mut table = vec![0; 8 * size as usize];
         self.read(buffer.va, &mut table)?;
         self.scratch.give(buffer);

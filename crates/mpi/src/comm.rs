@@ -1,7 +1,9 @@
 //! Communicators: who takes part, and which contexts keep their messages apart.
 
+use crate::call::Attributes;
 use crate::error::{Error, Result};
 use crate::matching::MAX_COMMUNICATORS;
+use crate::topology::Cartesian;
 use crate::{constant, World};
 use std::rc::Rc;
 
@@ -16,6 +18,9 @@ pub enum OnError {
     Fatal,
     /// The call returns the error class.
     Return,
+    /// The program's error handler with this handle is called; then the call returns the error
+    /// class.
+    Call(u64),
 }
 
 /// A communicator.
@@ -32,6 +37,14 @@ pub(crate) struct Comm {
     pub members: Rc<[u32]>,
     /// What happens on errors.
     pub on_error: OnError,
+    /// The program or the standard has given the name.
+    pub is_named: bool,
+    /// The ranks stand in a grid.
+    pub cartesian: Option<Rc<Cartesian>>,
+    /// Words that the program has attached.
+    pub attributes: Attributes,
+    /// Collective operations begun.
+    collectives: u32,
 }
 
 impl Comm {
@@ -76,6 +89,10 @@ impl Comms {
             rank,
             members,
             on_error: OnError::Fatal,
+            is_named: true,
+            cartesian: None,
+            attributes: Attributes::new(),
+            collectives: 0,
         };
         let table = vec![
             Some(comm("MPI_COMM_WORLD", 0, world.rank, everybody)),
@@ -96,6 +113,12 @@ impl Comms {
     fn invalid() -> Error {
         Error::new(constant::ERR_COMM, "the communicator was freed or never existed")
     }
+    /// Tag of the messages of the next collective operation on `id`: all ranks count alike.
+    pub fn next_collective(&mut self, id: CommId) -> i32 {
+        let comm = self.table[id.0 as usize].as_mut().expect("an operation begins on it");
+        comm.collectives = (comm.collectives + 1) & i32::MAX as u32;
+        comm.collectives as i32
+    }
     /// Numbers free here, as a bit set: what the members of a new communicator agree on.
     pub fn free_numbers(&self) -> Vec<u8> {
         self.free.iter().flat_map(|word| word.to_le_bytes()).collect()
@@ -111,7 +134,18 @@ impl Comms {
         self.made += 1;
         let name = format!("communicator {}", self.made).into();
         self.free[usize::from(number) / 64] &= !(1 << (number % 64));
-        let comm = Comm { name, number, rank, members, on_error };
+        let (is_named, cartesian, attributes, collectives) = (false, None, Attributes::new(), 0);
+        let comm = Comm {
+            name,
+            number,
+            rank,
+            members,
+            on_error,
+            is_named,
+            cartesian,
+            attributes,
+            collectives,
+        };
         let index = self.table.iter().position(Option::is_none).unwrap_or(self.table.len());
         if index == self.table.len() {
             self.table.push(None);

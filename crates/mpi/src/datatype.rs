@@ -3,7 +3,7 @@
 //! A type is kept flat: the list of byte runs of one item, in the order of its type map, neighbours
 //! merged. Reductions see items *packed*, that is without holes.
 
-use crate::error::{Error, Result};
+use crate::error::Error;
 
 /// What the bytes of a predefined type mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +85,12 @@ pub(crate) struct Type {
     pub basic: Option<Basic>,
     /// Predefined items in an item.
     pub elements: u64,
+    /// Bytes of the predefined items, in order: so many bytes, so many times.
+    pub atoms: Vec<(u64, u64)>,
+    /// Addresses of items in a C structure are multiples of this.
+    pub alignment: u64,
+    /// The bounds were set by hand (MPI_Type_create_resized): what contains it keeps to them.
+    pub resized: bool,
     /// It may be used in communication.
     pub committed: bool,
     /// It may not be freed.
@@ -101,8 +107,30 @@ impl Type {
             _ => vec![Run { offset: 0, length: size }],
         };
         let (basic, lower_bound) = (Some(basic), 0);
-        let (elements, committed, predefined) = (1, true, true);
-        Type { name, size, lower_bound, extent, runs, basic, elements, committed, predefined }
+        let (elements, committed, predefined, resized) = (1, true, true, false);
+        let (atoms, alignment) = match basic.unwrap_or(Basic::Opaque) {
+            Basic::Pair(value, index) => {
+                let (value, index) = (value.size() as u64, index.size() as u64);
+                (vec![(value, 1), (index, 1)], value.max(index))
+            }
+            Basic::Complex(part) => (vec![(size, 1)], part.into()),
+            Basic::LongDoubleComplex => (vec![(size, 1)], 16),
+            _ => (vec![(size, 1)], size.clamp(1, 16)),
+        };
+        Type {
+            name,
+            size,
+            lower_bound,
+            extent,
+            runs,
+            basic,
+            elements,
+            atoms,
+            alignment,
+            resized,
+            committed,
+            predefined,
+        }
     }
 
     /// True if `count` items from an address on are one run of bytes that starts at that address.
@@ -113,59 +141,6 @@ impl Type {
             [run] => run.offset == 0 && gapless,
             _ => false,
         }
-    }
-
-    /// `count` items one after another.
-    pub fn contiguous(&self, count: u64) -> Result<Type> {
-        self.blocks("a contiguous type", &[(0, count)])
-    }
-
-    /// `count` blocks of `block` items, `stride` bytes from one to the next.
-    pub fn vector(&self, count: u64, block: u64, stride: i64) -> Result<Type> {
-        let blocks: Option<Vec<_>> =
-            (0..count as i64).map(|i| Some((i.checked_mul(stride)?, block))).collect();
-        let blocks = blocks.ok_or_else(too_large)?;
-        self.blocks("a vector type", &blocks)
-    }
-
-    /// Blocks of items, each at a byte offset with a number of items.
-    fn blocks(&self, name: &'static str, blocks: &[(i64, u64)]) -> Result<Type> {
-        let mut runs: Vec<Run> = Vec::new();
-        let (mut low, mut high, mut items) = (i64::MAX, i64::MIN, 0u64);
-        for &(offset, count) in blocks.iter().filter(|b| b.1 > 0) {
-            let last = i64::try_from(count - 1).ok().and_then(|n| n.checked_mul(self.extent));
-            let last = last.and_then(|l| l.checked_add(offset)).ok_or_else(too_large)?;
-            for start in [offset, last] {
-                low = low.min(start + self.lower_bound);
-                high = high.max(start + self.lower_bound + self.extent);
-            }
-            items = items.checked_add(count).ok_or_else(too_large)?;
-            if self.is_contiguous(2) {
-                let length = count.checked_mul(self.size).ok_or_else(too_large)?;
-                append(&mut runs, Run { offset, length });
-                continue;
-            }
-            for item in 0..count as i64 {
-                for run in &self.runs {
-                    append(
-                        &mut runs,
-                        Run { offset: offset + item * self.extent + run.offset, ..*run },
-                    );
-                }
-            }
-        }
-        let (lower_bound, extent) = if items == 0 { (0, 0) } else { (low, high - low) };
-        Ok(Type {
-            name,
-            size: items.checked_mul(self.size).ok_or_else(too_large)?,
-            lower_bound,
-            extent,
-            runs,
-            basic: self.basic,
-            elements: items * self.elements,
-            committed: false,
-            predefined: false,
-        })
     }
 
     /// First and one past the last byte of `count` items, from the buffer's address; empty if there
@@ -196,11 +171,11 @@ impl Type {
     }
 }
 
-fn too_large() -> Error {
+pub(crate) fn too_large() -> Error {
     Error::new(crate::constant::ERR_ARG, "the new type spans more than 2^63 bytes")
 }
 
-fn append(runs: &mut Vec<Run>, run: Run) {
+pub(crate) fn append(runs: &mut Vec<Run>, run: Run) {
     match runs.last_mut() {
         Some(last) if last.offset + last.length as i64 == run.offset => last.length += run.length,
         _ => runs.push(run),

@@ -1,10 +1,12 @@
 //! Items of a datatype in the program's memory, as operations send and receive them.
 
+use crate::comm::CommId;
 use crate::datatype::Type;
 use crate::error::Result;
 use crate::process::Process;
 use crate::request::{RequestId, Scattered};
 use crate::transport::{Envelope, Mode};
+use crate::unexpected::Message;
 use std::rc::Rc;
 
 /// `count` items of a type from address `va` on.
@@ -61,6 +63,23 @@ impl Process {
         let buffer = self.scratch.take(self.cpu.memory(), bytes);
         let target = Some((items.datatype.clone(), items.va, items.count));
         self.start_receive(from, (buffer.va, bytes), Some(Scattered { buffer, target }))
+    }
+
+    /// Starts receiving a message that was taken out of the list before.
+    pub(crate) fn receive_matched(
+        &mut self,
+        comm: CommId,
+        message: Message,
+        items: &Items,
+    ) -> Result<RequestId> {
+        let bytes = items.bytes();
+        if items.is_contiguous() {
+            return self.start_matched(comm, message, (items.va, bytes), None);
+        }
+        self.check_items(items)?;
+        let buffer = self.scratch.take(self.cpu.memory(), bytes);
+        let target = Some((items.datatype.clone(), items.va, items.count));
+        self.start_matched(comm, message, (buffer.va, bytes), Some(Scattered { buffer, target }))
     }
 
     /// Checks that items lie in the program's memory.

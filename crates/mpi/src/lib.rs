@@ -9,18 +9,25 @@
 
 mod api;
 mod call;
+mod callback;
 mod collective;
 mod comm;
+mod constructor;
 mod datatype;
 mod error;
+mod group;
 mod items;
 mod long_double;
 mod matching;
 mod op;
 mod params;
 mod process;
+mod queues;
+mod reduction;
 mod request;
+mod schedule;
 mod scratch;
+mod topology;
 mod transport;
 mod types;
 mod unexpected;
@@ -29,6 +36,7 @@ mod wait;
 use abi::mpi as constant;
 
 pub use call::{Mpi, Outcome};
+pub use callback::{Callback, Program, Returned, CALLBACK_ARGUMENTS};
 pub use collective::{Algorithm, Algorithms};
 pub use comm::{CommId, OnError};
 pub use error::{Error, Result};

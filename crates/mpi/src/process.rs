@@ -1,11 +1,16 @@
 //! One MPI process: what it holds, and the Rust interface that built-in workloads use.
 
+use crate::call::Side;
+use crate::callback::{Callback, Program, Returned};
 use crate::comm::{Comm, CommId, Comms};
 use crate::constant;
 use crate::error::{Error, Result};
+use crate::group::Groups;
 use crate::matching::{self, MAX_RANKS, TAG_UPPER_BOUND};
 use crate::params::Params;
-use crate::request::{Owner, Requests};
+use crate::reduction::Ops;
+use crate::request::{Owner, RequestId, Requests};
+use crate::schedule::Schedule;
 use crate::scratch::Scratch;
 use crate::transport::MESSAGES;
 use crate::types::Types;
@@ -17,6 +22,7 @@ use portals::{
     Position, ProcessId, Unlink,
 };
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -71,6 +77,18 @@ pub struct Process {
     pub(crate) comms: Comms,
     pub(crate) scratch: Scratch,
     pub(crate) types: Types,
+    pub(crate) ops: Ops,
+    pub(crate) groups: Groups,
+    /// Collective operations that can go on.
+    pub(crate) ready: VecDeque<RequestId>,
+    pub(crate) spare_schedules: Vec<Schedule>,
+    /// The program, if there is one: a built-in workload has none.
+    pub(crate) program: Option<Rc<dyn Program>>,
+    /// The program has ended while the library ran a function of it.
+    pub(crate) ended: bool,
+    /// Buffers in the program's memory for its reductions: addresses, and bytes of each.
+    pub(crate) lent: ([u64; 2], u64),
+    pub(crate) side: Side,
     pub(crate) waiting: Waiting,
     /// Memory of the last such text, for the next.
     pub(crate) spare_text: String,
@@ -121,6 +139,14 @@ impl Process {
             waiting: Rc::default(),
             spare_text: String::new(),
             types: Types::new(),
+            ops: Ops::default(),
+            groups: Groups::default(),
+            ready: VecDeque::new(),
+            spare_schedules: Vec::new(),
+            program: None,
+            ended: false,
+            lent: ([0; 2], 0),
+            side: Side::default(),
             function: "MPI",
             bounce: Vec::new(),
             known_pages: [u64::MAX; KNOWN_PAGES],
@@ -301,6 +327,28 @@ impl Process {
             }
         }
         Ok(())
+    }
+
+    // The program's own functions.
+
+    /// The program whose calls come from now on.
+    pub fn set_program(&mut self, program: Rc<dyn Program>) {
+        self.program = Some(program);
+    }
+
+    /// Runs a function of the program, at a time when the program waits for this library.
+    pub(crate) fn run_callback(&mut self, callback: &Callback) -> Result<Returned> {
+        let program = self.program.clone().ok_or_else(|| {
+            Error::new(constant::ERR_INTERN, "there is no program whose function could run")
+        })?;
+        self.settle();
+        let (function, blame) = (self.function, self.side.blame);
+        let returned = program.run(self, callback);
+        (self.function, self.side.blame) = (function, blame);
+        returned.ok_or_else(|| {
+            self.ended = true;
+            Error::new(constant::ERR_OTHER, "the program has ended in one of its own functions")
+        })
     }
 
     // What everybody may know.

@@ -4,6 +4,7 @@
 use crate::comm::CommId;
 use crate::datatype::Type;
 use crate::error::Error;
+use crate::schedule::Schedule;
 use crate::scratch::Buffer;
 use portals::MeHandle;
 use std::rc::Rc;
@@ -48,6 +49,8 @@ impl Status {
 pub(crate) enum Direction {
     Send,
     Receive,
+    /// Neither: a schedule of sends and receives.
+    Collective,
 }
 
 /// How far an operation is.
@@ -91,6 +94,12 @@ pub(crate) struct Request {
     pub queue: Option<u8>,
     /// Nobody will ask for it any more: it is freed when it completes.
     pub orphan: bool,
+    /// The collective operation that it is a part of.
+    pub parent: Option<RequestId>,
+    /// Parts of a collective operation that are not over.
+    pub open: u32,
+    /// What a collective operation has to do; away while it is being done.
+    pub schedule: Option<Box<Schedule>>,
     pub status: Status,
     pub error: Option<Error>,
 }
@@ -111,6 +120,9 @@ impl Request {
             entry: None,
             queue: None,
             orphan: false,
+            parent: None,
+            open: 0,
+            schedule: None,
             status: Status::EMPTY,
             error: None,
         }

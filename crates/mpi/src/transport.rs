@@ -31,7 +31,7 @@ pub(crate) const EXPOSED: u32 = 5;
 /// Access control entry that admits the processes of the job.
 const ACCESS: u32 = 0;
 /// Events that one operation can leave in its queue: END and UNLINK.
-const EVENTS_PER_OPERATION: u32 = 2;
+pub(crate) const EVENTS_PER_OPERATION: u32 = 2;
 
 /// How a send completes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -260,6 +260,24 @@ impl Process {
         }
     }
 
+    /// Starts receiving a message that was taken out of the list before.
+    pub(crate) fn start_matched(
+        &mut self,
+        comm: CommId,
+        message: Message,
+        (va, length): (u64, u64),
+        scattered: Option<Scattered>,
+    ) -> Result<RequestId> {
+        self.charge(self.params.request);
+        self.check_buffer(va, length)?;
+        let (source, tag) = (matching::source_of(message.bits), matching::tag_of(message.bits));
+        let mut request = Request::new(Direction::Receive, comm, source, tag);
+        (request.va, request.length, request.scattered) = (va, length, scattered);
+        let id = self.insert(request);
+        self.accept(id, message);
+        Ok(id)
+    }
+
     /// Copies a message from its block to where it belongs.
     fn take_from_block(&mut self, id: RequestId, message: Message) {
         let block = message.block.expect("an eager message lies in a block");
@@ -326,8 +344,16 @@ impl Process {
         }
         let request = self.requests.get_mut(id);
         request.status.error = request.error.as_ref().map_or(constant::SUCCESS, |e| e.class);
-        if request.orphan {
+        let (orphan, parent) = (request.orphan, request.parent);
+        if orphan {
             self.requests.remove(id);
+        }
+        if let Some(parent) = parent {
+            let operation = self.requests.get_mut(parent);
+            operation.open -= 1;
+            if operation.open == 0 {
+                self.ready.push_back(parent);
+            }
         }
     }
 
@@ -465,28 +491,6 @@ impl Process {
             // The message's receive will hear of it.
             Owner::Block(_) | Owner::Announcements => {}
         }
-    }
-
-    // Event queues.
-
-    /// Adds a request that will get events, in a queue that has room for them.
-    fn insert(&mut self, mut request: Request) -> RequestId {
-        request.queue = Some(self.reserve());
-        self.requests.insert(request)
-    }
-
-    fn reserve(&mut self) -> u8 {
-        let room = self.params.events.saturating_sub(2 * EVENTS_PER_OPERATION);
-        let free = self.queues.iter().position(|q| q.reserved + EVENTS_PER_OPERATION <= room);
-        let index = free.unwrap_or_else(|| {
-            self.settle();
-            let eq = self.ni.eq_alloc(self.params.events);
-            let eq = self.must(eq, "PtlEQAlloc");
-            self.add_queue(eq);
-            self.queues.len() - 1
-        });
-        self.queues[index].reserved += EVENTS_PER_OPERATION;
-        u8::try_from(index).expect("an interface has fewer queues")
     }
 }
 

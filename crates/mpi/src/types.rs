@@ -3,6 +3,7 @@
 use crate::constant;
 use crate::datatype::{predefined, Type};
 use crate::error::{Error, Result};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Handles of predefined types lie in this range.
@@ -15,6 +16,8 @@ const DERIVED: u64 = 0x1000_0000;
 pub(crate) struct Types {
     predefined: Vec<Option<Rc<Type>>>,
     derived: Vec<Option<Rc<Type>>>,
+    /// Names that the program has given.
+    names: BTreeMap<u64, String>,
 }
 
 impl Types {
@@ -24,7 +27,7 @@ impl Types {
         for (handle, datatype) in predefined() {
             table[(handle - FIRST) as usize] = Some(Rc::new(datatype));
         }
-        Types { predefined: table, derived: Vec::new() }
+        Types { predefined: table, derived: Vec::new(), names: BTreeMap::new() }
     }
     /// The type of `handle`, committed or not.
     pub fn any(&self, handle: u64) -> Result<Rc<Type>> {
@@ -65,6 +68,14 @@ impl Types {
         }
         Ok(self.derived.get_mut((handle - DERIVED) as usize))
     }
+    /// The name that the program has given to a type.
+    pub fn given_name(&self, handle: u64) -> Option<&str> {
+        self.names.get(&handle).map(String::as_str)
+    }
+    /// Gives a name to a type.
+    pub fn give_name(&mut self, handle: u64, name: String) {
+        self.names.insert(handle, name);
+    }
     /// Makes a type ready for communication.
     pub fn commit(&mut self, handle: u64) -> Result<()> {
         if self.any(handle)?.committed {
@@ -80,6 +91,7 @@ impl Types {
         if let Some(slot) = self.own(handle, "freed")? {
             *slot = None;
         }
+        self.names.remove(&handle);
         Ok(())
     }
 }

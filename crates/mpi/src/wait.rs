@@ -40,7 +40,12 @@ impl Process {
 
     /// Takes in what has arrived, without waiting. Costs at least one poll.
     pub(crate) fn progress(&mut self) {
-        while self.poll() {}
+        loop {
+            while self.poll() {}
+            if !self.run_ready() {
+                return;
+            }
+        }
     }
 
     /// Waits until `done`; `describe` says for what.
@@ -57,7 +62,9 @@ impl Process {
         describe(self, &mut text);
         *self.waiting.borrow_mut() = Some(text);
         while !done(self) {
-            self.await_event();
+            if !self.run_ready() {
+                self.await_event();
+            }
         }
         self.spare_text = self.waiting.borrow_mut().take().unwrap_or_default();
     }
@@ -131,6 +138,9 @@ impl Process {
         let open = 1 + open.count();
         text.push_str(self.function);
         if first.collective {
+            let at = ids.iter().copied().find(|&id| !self.requests.get(id).is_complete());
+            let part = at.and_then(|id| self.open_child(id));
+            let first = part.unwrap_or(first);
             let peer = first.peer;
             let name = self.comm(first.comm).map_or("a freed communicator", |comm| &comm.name);
             let way = if first.direction == Direction::Send { "to" } else { "from" };

@@ -105,7 +105,7 @@ fn cases() -> Vec<Case> {
             Reduce,
             vec![buf, buf, 1, c::DOUBLE, 0x77, 0, COMM],
             c::ERR_OP,
-            "rank 0: MPI_Reduce: 0x77 is no operation",
+            "rank 0: MPI_Reduce: 0x77 is no operation, or it was freed",
         ),
         (
             CommRank,

@@ -100,6 +100,22 @@ RANK_WEAK(MPI_Aint, MPI_Aint_diff, (MPI_Aint addr1, MPI_Aint addr2))
     return (MPI_Aint)((uintptr_t)addr1 - (uintptr_t)addr2);
 }
 
+/* --- memory: any of the program's may be sent, so nothing is special about this --- */
+
+RANK_WEAK(int, MPI_Alloc_mem, (MPI_Aint size, MPI_Info info, void *baseptr))
+{
+    (void)info;
+    void *memory = size < 0 ? NULL : malloc(size == 0 ? 1 : (size_t)size);
+    *(void **)baseptr = memory;
+    return memory ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+RANK_WEAK(int, MPI_Free_mem, (void *base))
+{
+    free(base);
+    return MPI_SUCCESS;
+}
+
 /* --- handles as integers: handles are small numbers here, so both are the same number --- */
 
 #define CONVERSIONS(type, name, argument)                                                          \

@@ -4,7 +4,9 @@ use crate::process::{Demand, ExitStatus, Process};
 use abi::mpi::Function;
 use des::{Duration, Time};
 use host::Cpu;
-use mpi::Outcome;
+use mpi::{Callback, Outcome, Program, Returned};
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// A program that computes for this long without a call is named: real time, no part of the simulation.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
@@ -85,61 +87,130 @@ pub trait Observer {
 /// Tells nobody.
 impl Observer for () {}
 
-/// Does what `process` demands until it ends, in a fibre of the rank's host; says how it ended. The process has
-/// ended then, too. `call` does the MPI calls: usually `|function, args| mpi.call(function, args)`.
-pub fn agent(
-    cpu: &Cpu,
-    mut call: impl FnMut(Function, &[u64]) -> Outcome,
-    process: &mut Process,
-    costs: &Costs,
-    observer: &dyn Observer,
-) -> Ending {
-    loop {
-        match next(process, observer) {
+/// Runs a rank's process: for its agent, and for the functions of the program that MPI calls back.
+pub struct Runner {
+    cpu: Cpu,
+    process: RefCell<Process>,
+    costs: Costs,
+    /// How the rank ended, if it did so in a function that MPI had called back.
+    ended_early: RefCell<Option<Ending>>,
+}
+
+/// What a demand leads to.
+enum Step {
+    /// It is done.
+    Done,
+    /// A function of the program has returned.
+    Returned(Returned),
+    /// The rank has ended.
+    Ended(Ending),
+}
+
+impl Runner {
+    /// Runs `process` in the fibre of `cpu`.
+    pub fn new(process: Process, cpu: Cpu, costs: Costs) -> Rc<Runner> {
+        let (process, ended_early) = (RefCell::new(process), RefCell::default());
+        Rc::new(Runner { cpu, process, costs, ended_early })
+    }
+
+    /// The next demand; a program that computes for long is named once per call.
+    fn next(&self, observer: &dyn Observer) -> Demand {
+        let mut process = self.process.borrow_mut();
+        process.next_within(Some(PATIENCE)).unwrap_or_else(|| {
+            observer.computes_for_long(PATIENCE);
+            process.next()
+        })
+    }
+
+    /// Does the next thing that the process demands.
+    fn step(
+        &self,
+        call: &mut dyn FnMut(Function, &[u64]) -> Outcome,
+        observer: &dyn Observer,
+    ) -> Step {
+        match self.next(observer) {
             Demand::Call { function, args, posted } => {
-                observer.call_entered(cpu.now(), function);
+                observer.call_entered(self.cpu.now(), function);
                 let outcome = call(function, &args[..function.arguments()]);
-                observer.call_returned(cpu.now(), function);
-                let ending = match outcome {
-                    Outcome::Ok(code) => {
-                        if !posted {
-                            process.reply(code, cpu.now());
-                        }
-                        continue;
-                    }
-                    Outcome::Fatal(sentence) => Ending::Fatal(sentence),
-                    Outcome::Abort(code) => Ending::Aborted(code),
-                    Outcome::Unimplemented => Ending::Unimplemented(function),
-                };
-                if posted {
-                    process.flush_and_kill();
-                } else {
-                    process.flush_in_call_and_kill();
-                }
-                return ending;
+                observer.call_returned(self.cpu.now(), function);
+                return self.answer(function, posted, outcome);
             }
             Demand::Clock => {
-                cpu.spend(costs.clock_read);
-                process.reply_with_time(cpu.now());
+                self.cpu.spend(self.costs.clock_read);
+                self.process.borrow_mut().reply_with_time(self.cpu.now());
             }
             Demand::Sleep(time) => {
-                cpu.spend(costs.clock_read + time);
-                process.reply_with_time(cpu.now());
+                self.cpu.spend(self.costs.clock_read + time);
+                self.process.borrow_mut().reply_with_time(self.cpu.now());
             }
-            Demand::CallbackReturned { .. } => unreachable!("no callback was started"),
+            Demand::CallbackReturned { result, arguments } => {
+                return Step::Returned(Returned { result, arguments });
+            }
             Demand::Exited(status) => {
-                return process.fault().map_or(Ending::Exited(status), Ending::Fatal);
+                let fault = self.process.borrow().fault();
+                return Step::Ended(fault.map_or(Ending::Exited(status), Ending::Fatal));
+            }
+        }
+        Step::Done
+    }
+
+    /// Tells the program what became of its call, or ends it.
+    fn answer(&self, function: Function, posted: bool, outcome: Outcome) -> Step {
+        let mut process = self.process.borrow_mut();
+        let ending = match outcome {
+            Outcome::Ok(code) => {
+                if !posted {
+                    process.reply(code, self.cpu.now());
+                }
+                return Step::Done;
+            }
+            Outcome::Fatal(sentence) => Ending::Fatal(sentence),
+            Outcome::Abort(code) => Ending::Aborted(code),
+            Outcome::Unimplemented => Ending::Unimplemented(function),
+            Outcome::Ended => {
+                let early = self.ended_early.borrow_mut().take();
+                return Step::Ended(early.expect("the program ended in a callback"));
+            }
+        };
+        if posted {
+            process.flush_and_kill();
+        } else {
+            process.flush_in_call_and_kill();
+        }
+        Step::Ended(ending)
+    }
+}
+
+impl Program for Runner {
+    fn run(&self, mpi: &mut mpi::Process, callback: &Callback) -> Option<Returned> {
+        self.process.borrow_mut().start_callback(callback, self.cpu.now());
+        loop {
+            match self.step(&mut |function, args| mpi.call(function, args), &()) {
+                Step::Done => {}
+                Step::Returned(returned) => return Some(returned),
+                Step::Ended(ending) => {
+                    *self.ended_early.borrow_mut() = Some(ending);
+                    return None;
+                }
             }
         }
     }
 }
 
-/// The next demand; a program that computes for long is named once per call.
-fn next(process: &mut Process, observer: &dyn Observer) -> Demand {
-    process.next_within(Some(PATIENCE)).unwrap_or_else(|| {
-        observer.computes_for_long(PATIENCE);
-        process.next()
-    })
+/// Does what the process demands until it ends, in the fibre of the rank's host; says how it ended. The process
+/// has ended then, too. `call` does the MPI calls: usually `|function, args| mpi.call(function, args)`.
+pub fn agent(
+    mut call: impl FnMut(Function, &[u64]) -> Outcome,
+    runner: &Runner,
+    observer: &dyn Observer,
+) -> Ending {
+    loop {
+        match runner.step(&mut call, observer) {
+            Step::Done => {}
+            Step::Returned(_) => unreachable!("no callback was started"),
+            Step::Ended(ending) => return ending,
+        }
+    }
 }
 
 #[cfg(test)]

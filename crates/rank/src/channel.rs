@@ -2,13 +2,11 @@
 
 use abi::mpi::{ARGUMENTS_MAX, FINGERPRINT};
 use abi::rank::{self as layout, channel as at, record, turn};
+use mpi::CALLBACK_ARGUMENTS;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
-
-/// Arguments of a callback.
-pub(crate) const CALLBACK_ARGUMENTS: usize = 6;
 
 const SIZE: usize = layout::CHANNEL_SIZE as usize;
 const RECORD_ARGUMENTS: usize = (layout::Record::SIZE - record::ARGUMENTS) / 8;

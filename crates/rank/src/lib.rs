@@ -12,9 +12,10 @@ mod process;
 mod spawn;
 mod watcher;
 
-pub use agent::{agent, Costs, Ending, Observer};
+pub use agent::{agent, Costs, Ending, Observer, Runner};
 pub use inspect::{inspect, InspectError, Kind};
 pub use memory::ProcessMemory;
-pub use process::{Callback, Demand, ExitStatus, Process};
+pub use mpi::Callback;
+pub use process::{Demand, ExitStatus, Process};
 pub use spawn::{keep_thread_on, processor_now, SpawnError, SpawnOptions, Stdin};
 pub use watcher::kill_all;

@@ -1,12 +1,13 @@
 //! A rank's process: what it demands, and the answers.
 
-use crate::channel::{Channel, CALLBACK_ARGUMENTS};
+use crate::channel::Channel;
 use crate::memory::ProcessMemory;
 use crate::spawn::{self, SpawnError, SpawnOptions};
 use crate::watcher::{self, Watcher};
 use abi::mpi::{Function, ARGUMENTS_MAX};
 use abi::rank::{record_kind, state, turn};
 use des::{Duration, Time};
+use mpi::{Callback, CALLBACK_ARGUMENTS};
 use std::fmt;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,42 +68,6 @@ pub struct ExitStatus {
     pub initialized: bool,
     /// `MPI_Finalize` had returned.
     pub finalized: bool,
-}
-
-/// A function of the program that is to run in its process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Callback {
-    /// Its address, or an `abi::rank::service`.
-    pub function: u64,
-    /// Its arguments.
-    pub arguments: [u64; CALLBACK_ARGUMENTS],
-    /// Bit `i` set: not argument `i` is passed, but the address of a word that holds it.
-    pub indirect: u32,
-}
-
-impl Callback {
-    /// A user's reduction function on `len` elements.
-    pub fn operation(
-        function: u64,
-        invec: u64,
-        inoutvec: u64,
-        len: u64,
-        datatype: u64,
-    ) -> Callback {
-        Callback { function, arguments: [invec, inoutvec, len, datatype, 0, 0], indirect: 0b1100 }
-    }
-
-    /// Allocates `len` bytes of the program's own memory; the result is the address, 0 if there is none.
-    pub fn allocate(len: u64) -> Callback {
-        let function = abi::rank::service::ALLOCATE;
-        Callback { function, arguments: [len, 0, 0, 0, 0, 0], indirect: 0 }
-    }
-
-    /// Gives allocated memory back.
-    pub fn release(address: u64) -> Callback {
-        let function = abi::rank::service::RELEASE;
-        Callback { function, arguments: [address, 0, 0, 0, 0, 0], indirect: 0 }
-    }
 }
 
 impl fmt::Display for ExitStatus {

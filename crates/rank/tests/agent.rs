@@ -8,7 +8,7 @@ use des::{Duration, EventQueue, Time};
 use harness::Program;
 use host::Host;
 use mpi::Outcome;
-use rank::{agent, Costs, Ending, Process, Stdin};
+use rank::{agent, Costs, Ending, Process, Runner, Stdin};
 use std::cell::RefCell;
 use std::io::Read;
 use std::rc::Rc;
@@ -30,13 +30,14 @@ fn run(program: &Program, mut call: impl FnMut(Function) -> Outcome + 'static) -
     let options = program.options();
     let result = ended.clone();
     host.spawn("rank", move |cpu| {
-        let mut process = Process::spawn(&options).unwrap();
+        let process = Process::spawn(&options).unwrap();
         let costs = Costs { clock_read: Duration::from_ns(50) };
         let calls = |function, _: &[u64]| {
             cpu.spend(Duration::from_us(1));
             call(function)
         };
-        let ending = agent(&cpu, calls, &mut process, &costs, &());
+        let runner = Runner::new(process, cpu.clone(), costs);
+        let ending = agent(calls, &runner, &());
         *result.borrow_mut() = Some((ending, cpu.now()));
     });
     let mut ports = Ports(EventQueue::new(0));

@@ -39,10 +39,11 @@ fn functions(out: &mut String, mpi: &Mpi) {
     for f in &mpi.functions {
         let _ = writeln!(
             out,
-            "    Facts {{ name: \"{}\", arguments: {}, posted: {}, makes_request: {} }},",
+            "    Facts {{ name: \"{}\", arguments: {}, posted: {}, local: {}, makes_request: {} }},",
             f.name,
             f.arguments.len(),
             f.posted,
+            f.local,
             f.makes_request
         );
     }
@@ -117,6 +118,7 @@ struct Facts {
     name: &'static str,
     arguments: u8,
     posted: bool,
+    local: bool,
     makes_request: bool,
 }
 
@@ -140,6 +142,10 @@ impl Function {
     /// True if the program goes on without waiting for an answer.
     pub fn is_posted(self) -> bool {
         FACTS[usize::from(self.id())].posted
+    }
+    /// True if the program's library does it by itself, or has a part in it.
+    pub fn is_local(self) -> bool {
+        FACTS[usize::from(self.id())].local
     }
     /// True if its last argument is not the address of a request but the handle of the request that it makes:
     /// the program's library has chosen the handle, and stores it.

@@ -1,11 +1,10 @@
 //! Raw arguments become what they mean, or an error that says what is allowed.
 
-use super::Mpi;
 use crate::comm::CommId;
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::items::Items;
-use crate::op::Op;
+use crate::process::Process;
 use crate::request::{RequestId, Status};
 use abi::mpi::status;
 
@@ -16,18 +15,18 @@ const MAX_MESSAGE: u64 = u32::MAX as u64;
 const COMM_BASE: u64 = 0x2000_0000;
 
 /// A C `int`.
-pub(super) fn int(arg: u64) -> i32 {
+pub(crate) fn int(arg: u64) -> i32 {
     arg as i32
 }
 
 /// A count of something.
-pub(super) fn count(arg: u64, what: &str) -> Result<u64> {
+pub(crate) fn count(arg: u64, what: &str) -> Result<u64> {
     u64::try_from(arg as i64)
         .map_err(|_| Error::new(constant::ERR_COUNT, format!("{what} {} is negative", arg as i64)))
 }
 
 /// The handle of a communicator.
-pub(super) fn comm_handle(id: CommId) -> u64 {
+pub(crate) fn comm_handle(id: CommId) -> u64 {
     match id.0 {
         0 => constant::COMM_WORLD,
         1 => constant::COMM_SELF,
@@ -35,15 +34,15 @@ pub(super) fn comm_handle(id: CommId) -> u64 {
     }
 }
 
-impl Mpi {
+impl Process {
     /// A communicator; its error handler hears of the call's errors.
-    pub(super) fn comm(&mut self, handle: u64) -> Result<CommId> {
+    pub(crate) fn comm_of(&mut self, handle: u64) -> Result<CommId> {
         let index = match handle {
             constant::COMM_WORLD => Some(0),
             constant::COMM_SELF => Some(1),
             _ => handle.checked_sub(COMM_BASE).and_then(|index| u32::try_from(index).ok()),
         };
-        let id = index.map(CommId).filter(|&id| self.process.comm(id).is_ok());
+        let id = index.map(CommId).filter(|&id| self.comm(id).is_ok());
         let id = id.ok_or_else(|| {
             let text = match handle {
                 constant::COMM_NULL => "the communicator is MPI_COMM_NULL".to_string(),
@@ -51,14 +50,14 @@ impl Mpi {
             };
             Error::new(constant::ERR_COMM, text)
         })?;
-        self.blame = id;
+        self.side.blame = id;
         Ok(id)
     }
 
     /// `count` items of the type `datatype` at `va`.
-    pub(super) fn items(&self, va: u64, number: u64, datatype: u64) -> Result<Items> {
+    pub(crate) fn items(&self, va: u64, number: u64, datatype: u64) -> Result<Items> {
         let number = count(number, "count")?;
-        let datatype = self.process.datatype(datatype)?;
+        let datatype = self.datatype(datatype)?;
         let bytes = number.checked_mul(datatype.size).filter(|&bytes| bytes <= MAX_MESSAGE);
         bytes.ok_or_else(|| {
             let size = datatype.size;
@@ -68,23 +67,16 @@ impl Mpi {
         Ok(Items { va, count: number, datatype })
     }
 
-    /// A predefined operation.
-    pub(super) fn op(handle: u64) -> Result<Op> {
-        Op::from_handle(handle).ok_or_else(|| {
-            let text = match handle {
-                constant::OP_NULL => "the operation is MPI_OP_NULL".to_string(),
-                _ => format!("{handle:#x} is no operation"),
-            };
-            Error::new(constant::ERR_OP, text)
-        })
-    }
-
-    /// The request of a handle; None for MPI_REQUEST_NULL.
-    pub(super) fn request(&self, handle: u64) -> Result<Option<RequestId>> {
+    /// The request of a handle; None for MPI_REQUEST_NULL and for one that is not active.
+    pub(crate) fn request_of(&self, handle: u64) -> Result<Option<RequestId>> {
         if handle == constant::REQUEST_NULL {
             return Ok(None);
         }
-        self.requests.get(handle).map(Some).ok_or_else(|| {
+        let found = self.side.handles.get(handle);
+        if found.is_none() && self.side.persistent.has(handle) {
+            return Ok(None);
+        }
+        found.map(Some).ok_or_else(|| {
             let text = format!("{handle:#x} is no request, or it was completed before");
             Error::new(constant::ERR_REQUEST, text)
         })
@@ -97,54 +89,135 @@ impl Mpi {
             let text = format!("the address of {what} is a null pointer");
             return Err(Error::new(constant::ERR_ARG, text));
         }
-        self.process.write(va, data)
+        self.write(va, data)
     }
     /// Stores an `int`.
-    pub(super) fn put_int(&self, va: u64, what: &str, value: i32) -> Result<()> {
+    pub(crate) fn put_int(&self, va: u64, what: &str, value: i32) -> Result<()> {
         self.out(va, what, &value.to_le_bytes())
     }
     /// Stores an `MPI_Aint`, an `MPI_Count` or a handle.
-    pub(super) fn put_word(&self, va: u64, what: &str, value: u64) -> Result<()> {
+    pub(crate) fn put_word(&self, va: u64, what: &str, value: u64) -> Result<()> {
         self.out(va, what, &value.to_le_bytes())
     }
     /// Stores a string and its length.
-    pub(super) fn put_string(&self, va: u64, length_va: u64, text: &str) -> Result<()> {
+    pub(crate) fn put_string(&self, va: u64, length_va: u64, text: &str) -> Result<()> {
         let bytes = [text.as_bytes(), &[0]].concat();
         self.out(va, "the string", &bytes)?;
         self.put_int(length_va, "the string's length", text.len() as i32)
     }
     /// Reads a handle.
-    pub(super) fn get_word(&self, va: u64, what: &str) -> Result<u64> {
+    pub(crate) fn get_word(&self, va: u64, what: &str) -> Result<u64> {
         let mut bytes = [0; 8];
         if va == 0 {
             let text = format!("the address of {what} is a null pointer");
             return Err(Error::new(constant::ERR_ARG, text));
         }
-        self.process.read(va, &mut bytes)?;
+        self.read(va, &mut bytes)?;
         Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// Reads an `int`.
+    pub(crate) fn get_int(&self, va: u64, what: &str) -> Result<i32> {
+        Ok(self.numbers::<4>(va, 1, what)?[0] as i32)
+    }
+    /// Reads `count` numbers of `W` bytes.
+    pub(crate) fn numbers<const W: usize>(
+        &self,
+        va: u64,
+        count: u64,
+        what: &str,
+    ) -> Result<Vec<i64>> {
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        if va == 0 {
+            let text = format!("the address of {what} is a null pointer");
+            return Err(Error::new(constant::ERR_ARG, text));
+        }
+        let length = count.checked_mul(W as u64).filter(|&length| length <= MAX_MESSAGE);
+        let length = length.ok_or_else(|| {
+            Error::new(constant::ERR_COUNT, format!("{what} are {count}, which is too many"))
+        })?;
+        let mut bytes = vec![0; length as usize];
+        self.read(va, &mut bytes)?;
+        let number = |word: &[u8]| {
+            let mut wide = [if word[W - 1] < 0x80 { 0 } else { 0xff }; 8];
+            wide[..W].copy_from_slice(word);
+            i64::from_le_bytes(wide)
+        };
+        Ok(bytes.chunks_exact(W).map(number).collect())
+    }
+    /// Reads `number` counts of `W` bytes.
+    pub(crate) fn counts<const W: usize>(
+        &self,
+        va: u64,
+        number: u64,
+        what: &str,
+    ) -> Result<Vec<u64>> {
+        let numbers = self.numbers::<W>(va, number, what)?;
+        numbers.into_iter().map(|number| count(number as u64, "count")).collect()
+    }
+    /// Stores numbers of `W` bytes.
+    pub(crate) fn put_numbers<const W: usize>(
+        &self,
+        va: u64,
+        what: &str,
+        numbers: &[i64],
+    ) -> Result<()> {
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        let bytes: Vec<u8> =
+            numbers.iter().flat_map(|number| number.to_le_bytes()[..W].to_vec()).collect();
+        self.out(va, what, &bytes)
+    }
+    /// Reads a string of at most `limit - 1` bytes; what is beyond is cut off.
+    pub(crate) fn get_string(&self, va: u64, limit: i32, what: &str) -> Result<String> {
+        let mut bytes = Vec::new();
+        let mut byte = [0];
+        while (bytes.len() as i32) < limit - 1 {
+            if va == 0 {
+                let text = format!("the address of {what} is a null pointer");
+                return Err(Error::new(constant::ERR_ARG, text));
+            }
+            self.read(va + bytes.len() as u64, &mut byte)?;
+            if byte[0] == 0 {
+                break;
+            }
+            bytes.push(byte[0]);
+        }
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+    /// Changes the bytes received that a status tells of.
+    pub(crate) fn set_status_bytes(&self, va: u64, bytes: u64) -> Result<()> {
+        self.write(va + BYTES as u64, &bytes.to_le_bytes())
+    }
+    /// Changes whether a status says that the operation was cancelled.
+    pub(crate) fn set_status_cancelled(&self, va: u64, cancelled: bool) -> Result<()> {
+        self.write(va + status::INTERNAL as u64, &i32::from(cancelled).to_le_bytes())
     }
 
     /// Stores the status of a call that has one; its error field stays as it is, as the standard
     /// asks.
-    pub(super) fn put_status(&self, va: u64, value: &Status) -> Result<()> {
+    pub(crate) fn put_status(&self, va: u64, value: &Status) -> Result<()> {
         if va == constant::STATUS_IGNORE {
             return Ok(());
         }
         let bytes = status_bytes(value);
-        self.process.write(va, &bytes[..status::ERROR])?;
-        self.process.write(va + status::INTERNAL as u64, &bytes[status::INTERNAL..])
+        self.write(va, &bytes[..status::ERROR])?;
+        self.write(va + status::INTERNAL as u64, &bytes[status::INTERNAL..])
     }
     /// Stores the statuses of a call that has several, error fields included.
-    pub(super) fn put_statuses(&self, va: u64, values: &[Status]) -> Result<()> {
+    pub(crate) fn put_statuses(&self, va: u64, values: &[Status]) -> Result<()> {
         if va == constant::STATUSES_IGNORE || values.is_empty() {
             return Ok(());
         }
-        self.process.write(va, &values.iter().flat_map(status_bytes).collect::<Vec<u8>>())
+        self.write(va, &values.iter().flat_map(status_bytes).collect::<Vec<u8>>())
     }
     /// Reads the library's part of a status: bytes received, and whether it was cancelled.
-    pub(super) fn get_status(&self, va: u64) -> Result<(u64, bool)> {
+    pub(crate) fn get_status(&self, va: u64) -> Result<(u64, bool)> {
         let mut bytes = [0; status::SIZE];
-        self.process.read(va, &mut bytes)?;
+        self.read(va, &mut bytes)?;
         let length = bytes[BYTES..BYTES + 8].try_into().expect("eight bytes");
         Ok((u64::from_le_bytes(length), bytes[status::INTERNAL] != 0))
     }

@@ -1,100 +1,223 @@
-//! Collective operations.
+//! Collective operations: each function here begins one. `W` is the width of the numbers in its
+//! arrays: 4 bytes (`int`), 8 in the functions for large counts.
 
-use super::arguments::int;
-use super::{Answer, Mpi};
+use super::arguments::{count, int};
+use super::Begun;
+use crate::collective::Parts;
+use crate::comm::CommId;
 use crate::constant::{self, IN_PLACE};
+use crate::error::Result;
 use crate::items::Items;
+use crate::process::Process;
+use crate::reduction::Reduction;
+use std::rc::Rc;
 
-pub(super) fn barrier(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let comm = mpi.comm(args[0])?;
-    mpi.process.all_meet(comm)
+pub(super) fn barrier(mpi: &mut Process, args: &[u64]) -> Begun {
+    let comm = mpi.comm_of(args[0])?;
+    mpi.begin_barrier(comm)
 }
 
 /// `buffer, count, datatype, root, comm`.
-pub(super) fn bcast(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let comm = mpi.comm(args[4])?;
+pub(super) fn bcast(mpi: &mut Process, args: &[u64]) -> Begun {
+    let comm = mpi.comm_of(args[4])?;
     let items = mpi.items(args[0], args[1], args[2])?;
-    let root = mpi.process.check_root(int(args[3]), comm)?;
-    mpi.process.broadcast(&items, root, comm)
+    let root = mpi.check_root(int(args[3]), comm)?;
+    mpi.begin_bcast(&items, root, comm)
+}
+
+/// Operation and type of a reduction.
+pub(super) fn reduction(
+    mpi: &Process,
+    items: &Items,
+    handle: u64,
+    op: u64,
+) -> Result<Rc<Reduction>> {
+    let operator = mpi.ops.get(op)?;
+    Ok(Rc::new(Reduction { operator, datatype: items.datatype.clone(), handle }))
 }
 
 /// `sendbuf, recvbuf, count, datatype, op, root, comm`.
-pub(super) fn reduce(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let comm = mpi.comm(args[6])?;
-    let root = mpi.process.check_root(int(args[5]), comm)?;
-    let is_root = mpi.process.rank(comm)? == root;
+pub(super) fn reduce(mpi: &mut Process, args: &[u64]) -> Begun {
+    let comm = mpi.comm_of(args[6])?;
+    let root = mpi.check_root(int(args[5]), comm)?;
+    let is_root = mpi.rank(comm)? == root;
     let recv = mpi.items(args[1], args[2], args[3])?;
     let in_place = is_root && args[0] == IN_PLACE;
     let send = Items { va: if in_place { args[1] } else { args[0] }, ..recv.clone() };
-    let op = Mpi::op(args[4])?;
-    mpi.process.reduce_items(&send, is_root.then_some(&recv), op, root, comm)
+    let reduction = reduction(mpi, &recv, args[3], args[4])?;
+    mpi.begin_reduce((&send, is_root.then_some(&recv)), &reduction, root, comm)
+}
+
+/// What is sent and what is received of `sendbuf, recvbuf, count, datatype`.
+fn both(mpi: &Process, args: &[u64]) -> Result<(Items, Items)> {
+    let recv = mpi.items(args[1], args[2], args[3])?;
+    let va = if args[0] == IN_PLACE { args[1] } else { args[0] };
+    Ok((Items { va, ..recv.clone() }, recv))
 }
 
 /// `sendbuf, recvbuf, count, datatype, op, comm`.
-pub(super) fn allreduce(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let comm = mpi.comm(args[5])?;
-    let recv = mpi.items(args[1], args[2], args[3])?;
+pub(super) fn allreduce(mpi: &mut Process, args: &[u64]) -> Begun {
+    let comm = mpi.comm_of(args[5])?;
+    let (send, recv) = both(mpi, args)?;
+    let reduction = reduction(mpi, &recv, args[3], args[4])?;
+    mpi.begin_allreduce((&send, &recv), &reduction, comm)
+}
+
+/// As allreduce.
+pub(super) fn scan(mpi: &mut Process, args: &[u64]) -> Begun {
+    scan_in(mpi, args, false)
+}
+
+/// As allreduce.
+pub(super) fn exscan(mpi: &mut Process, args: &[u64]) -> Begun {
+    scan_in(mpi, args, true)
+}
+
+fn scan_in(mpi: &mut Process, args: &[u64], exclusive: bool) -> Begun {
+    let comm = mpi.comm_of(args[5])?;
+    let (send, recv) = both(mpi, args)?;
+    let reduction = reduction(mpi, &recv, args[3], args[4])?;
+    mpi.begin_scan((&send, &recv), &reduction, exclusive, comm)
+}
+
+/// `sendbuf, recvbuf, recvcount, datatype, op, comm`.
+pub(super) fn reduce_scatter_block(mpi: &mut Process, args: &[u64]) -> Begun {
+    let comm = mpi.comm_of(args[5])?;
+    let counts = vec![count(args[2], "count")?; mpi.size(comm)? as usize];
+    shares(mpi, args, &counts, comm)
+}
+
+/// `sendbuf, recvbuf, recvcounts, datatype, op, comm`.
+pub(super) fn reduce_scatter<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun {
+    let comm = mpi.comm_of(args[5])?;
+    let size = mpi.size(comm)?;
+    let counts = mpi.counts::<W>(args[2], size.into(), "the receive counts")?;
+    shares(mpi, args, &counts, comm)
+}
+
+fn shares(mpi: &mut Process, args: &[u64], counts: &[u64], comm: CommId) -> Begun {
+    let own = counts[mpi.rank(comm)? as usize];
     let va = if args[0] == IN_PLACE { args[1] } else { args[0] };
-    let send = Items { va, ..recv.clone() };
-    let op = Mpi::op(args[4])?;
-    mpi.process.allreduce_items(&send, &recv, op, comm)
+    let send = mpi.items(va, counts.iter().sum(), args[3])?;
+    let recv = Items { va: args[1], count: own, ..send.clone() };
+    let reduction = reduction(mpi, &send, args[3], args[4])?;
+    mpi.begin_reduce_scatter((&send, &recv), counts, &reduction, comm)
+}
+
+/// `buffer, count, datatype`, unless the buffer is MPI_IN_PLACE.
+fn unless_in_place(mpi: &Process, args: &[u64], may: bool) -> Result<Option<Items>> {
+    if may && args[0] == IN_PLACE {
+        return Ok(None);
+    }
+    mpi.items(args[0], args[1], args[2]).map(Some)
+}
+
+/// Parts of `buffer, counts, displacements, datatype`, of which there are `size`.
+fn parts<const W: usize>(mpi: &Process, args: &[u64], size: u32) -> Result<Parts> {
+    let counts = mpi.counts::<W>(args[1], size.into(), "the counts")?;
+    let places = mpi.numbers::<W>(args[2], size.into(), "the displacements")?;
+    let extent = mpi.datatype(args[3])?.extent;
+    let parts = counts.iter().zip(places).map(|(&count, place)| {
+        mpi.items(args[0].wrapping_add_signed(place.wrapping_mul(extent)), count, args[3])
+    });
+    parts.collect::<Result<_>>().map(Parts::Any)
 }
 
 /// `sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm`; the receive arguments
 /// count at the root only.
-pub(super) fn gather(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let comm = mpi.comm(args[7])?;
-    let root = mpi.process.check_root(int(args[6]), comm)?;
-    let is_root = mpi.process.rank(comm)? == root;
-    let own = if is_root && args[0] == IN_PLACE {
-        None
-    } else {
-        Some(mpi.items(args[0], args[1], args[2])?)
-    };
+pub(super) fn gather(mpi: &mut Process, args: &[u64]) -> Begun {
+    let comm = mpi.comm_of(args[7])?;
+    let root = mpi.check_root(int(args[6]), comm)?;
+    let is_root = mpi.rank(comm)? == root;
+    let own = unless_in_place(mpi, args, is_root)?;
     let all = if is_root { Some(mpi.items(args[3], args[4], args[5])?) } else { None };
-    mpi.process.gather_items(own.as_ref(), all.as_ref(), root, comm)
+    mpi.begin_gather(own.as_ref(), all.map(Parts::Equal).as_ref(), (root, true), comm)
+}
+
+/// `sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm`.
+pub(super) fn gatherv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun {
+    let comm = mpi.comm_of(args[8])?;
+    let root = mpi.check_root(int(args[7]), comm)?;
+    let (is_root, size) = (mpi.rank(comm)? == root, mpi.size(comm)?);
+    let own = unless_in_place(mpi, args, is_root)?;
+    let all = if is_root { Some(parts::<W>(mpi, &args[3..], size)?) } else { None };
+    mpi.begin_gather(own.as_ref(), all.as_ref(), (root, false), comm)
 }
 
 /// As gather; the send arguments count at the root only.
-pub(super) fn scatter(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let comm = mpi.comm(args[7])?;
-    let root = mpi.process.check_root(int(args[6]), comm)?;
-    let is_root = mpi.process.rank(comm)? == root;
+pub(super) fn scatter(mpi: &mut Process, args: &[u64]) -> Begun {
+    let comm = mpi.comm_of(args[7])?;
+    let root = mpi.check_root(int(args[6]), comm)?;
+    let is_root = mpi.rank(comm)? == root;
     let all = if is_root { Some(mpi.items(args[0], args[1], args[2])?) } else { None };
-    let own = if is_root && args[3] == IN_PLACE {
-        None
-    } else {
-        Some(mpi.items(args[3], args[4], args[5])?)
-    };
-    mpi.process.scatter_items(all.as_ref(), own.as_ref(), root, comm)
+    let own = unless_in_place(mpi, &args[3..], is_root)?;
+    mpi.begin_scatter(all.map(Parts::Equal).as_ref(), own.as_ref(), (root, true), comm)
+}
+
+/// `sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm`.
+pub(super) fn scatterv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun {
+    let comm = mpi.comm_of(args[8])?;
+    let root = mpi.check_root(int(args[7]), comm)?;
+    let (is_root, size) = (mpi.rank(comm)? == root, mpi.size(comm)?);
+    let all = if is_root { Some(parts::<W>(mpi, args, size)?) } else { None };
+    let own = unless_in_place(mpi, &args[4..], is_root)?;
+    mpi.begin_scatter(all.as_ref(), own.as_ref(), (root, false), comm)
 }
 
 /// `sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm`.
-pub(super) fn allgather(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let comm = mpi.comm(args[6])?;
-    let own = if args[0] == IN_PLACE { None } else { Some(mpi.items(args[0], args[1], args[2])?) };
+pub(super) fn allgather(mpi: &mut Process, args: &[u64]) -> Begun {
+    let comm = mpi.comm_of(args[6])?;
+    let own = unless_in_place(mpi, args, true)?;
     let all = mpi.items(args[3], args[4], args[5])?;
-    mpi.process.allgather_items(own.as_ref(), &all, comm)
+    mpi.begin_allgather(own.as_ref(), &Parts::Equal(all), comm)
+}
+
+/// `sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm`.
+pub(super) fn allgatherv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun {
+    let comm = mpi.comm_of(args[7])?;
+    let size = mpi.size(comm)?;
+    let own = unless_in_place(mpi, args, true)?;
+    let all = parts::<W>(mpi, &args[3..], size)?;
+    mpi.begin_allgather(own.as_ref(), &all, comm)
 }
 
 /// As allgather.
-pub(super) fn alltoall(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let comm = mpi.comm(args[6])?;
+pub(super) fn alltoall(mpi: &mut Process, args: &[u64]) -> Begun {
+    let comm = mpi.comm_of(args[6])?;
+    let out = unless_in_place(mpi, args, true)?;
     let into = mpi.items(args[3], args[4], args[5])?;
-    if args[0] != IN_PLACE {
-        let out = mpi.items(args[0], args[1], args[2])?;
-        return mpi.process.alltoall_items(&out, &into, comm);
-    }
-    // What is sent lies where it will be overwritten: it is sent from a copy.
-    let size = u64::from(mpi.process.size(comm)?);
-    let whole = Items { count: into.count * size, ..into.clone() };
-    let buffer = mpi.process.scratch.take(mpi.process.cpu.memory(), whole.bytes());
-    let datatype = mpi.process.datatype(constant::BYTE)?;
-    let out = Items { va: buffer.va, count: into.bytes(), datatype };
-    let result = mpi
-        .process
-        .gather(&whole, buffer.va)
-        .and_then(|()| mpi.process.alltoall_items(&out, &into, comm));
-    mpi.process.scratch.give(buffer);
-    result
+    mpi.begin_alltoall(out.map(Parts::Equal).as_ref(), &Parts::Equal(into), comm)
+}
+
+/// `sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm`.
+pub(super) fn alltoallv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun {
+    let comm = mpi.comm_of(args[8])?;
+    let size = mpi.size(comm)?;
+    let out = match args[0] {
+        IN_PLACE => None,
+        _ => Some(parts::<W>(mpi, args, size)?),
+    };
+    let into = parts::<W>(mpi, &args[4..], size)?;
+    mpi.begin_alltoall(out.as_ref(), &into, comm)
+}
+
+/// `sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm`; the
+/// displacements are in bytes.
+pub(super) fn alltoallw<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun {
+    let comm = mpi.comm_of(args[8])?;
+    let size = mpi.size(comm)?;
+    let parts = |mpi: &Process, args: &[u64]| -> Result<Parts> {
+        let counts = mpi.counts::<W>(args[1], size.into(), "the counts")?;
+        let places = mpi.numbers::<W>(args[2], size.into(), "the displacements")?;
+        let types = mpi.numbers::<8>(args[3], size.into(), "the datatypes")?;
+        let parts = counts.iter().zip(places).zip(types).map(|((&count, place), datatype)| {
+            // A type that is not used need not be one.
+            let datatype = if count == 0 { constant::BYTE } else { datatype as u64 };
+            mpi.items(args[0].wrapping_add_signed(place), count, datatype)
+        });
+        parts.collect::<Result<_>>().map(Parts::Any)
+    };
+    let out = if args[0] == IN_PLACE { None } else { Some(parts(mpi, args)?) };
+    let into = parts(mpi, &args[4..])?;
+    mpi.begin_alltoall(out.as_ref(), &into, comm)
 }

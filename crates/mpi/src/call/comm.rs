@@ -1,55 +1,113 @@
 //! Communicators.
 
 use super::arguments::{comm_handle, int};
-use super::{Answer, Mpi};
-use crate::comm::OnError;
+use super::{Answer, Begun};
+use crate::comm::CommId;
 use crate::constant;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::process::Process;
+use crate::request::Direction;
 
-pub(super) fn rank(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let comm = mpi.comm(args[0])?;
-    let rank = mpi.process.rank(comm)?;
+pub(super) fn rank(mpi: &mut Process, args: &[u64]) -> Answer {
+    let comm = mpi.comm_of(args[0])?;
+    let rank = mpi.rank(comm)?;
     mpi.put_int(args[1], "the rank", rank as i32)
 }
 
-pub(super) fn size(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let comm = mpi.comm(args[0])?;
-    let size = mpi.process.size(comm)?;
+pub(super) fn size(mpi: &mut Process, args: &[u64]) -> Answer {
+    let comm = mpi.comm_of(args[0])?;
+    let size = mpi.size(comm)?;
     mpi.put_int(args[1], "the size", size as i32)
 }
 
-pub(super) fn dup(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let comm = mpi.comm(args[0])?;
-    let new = mpi.process.duplicate(comm)?;
+/// Copies a communicator with what the program has attached to it.
+fn duplicate(mpi: &mut Process, handle: u64) -> Result<CommId> {
+    let comm = mpi.comm_of(handle)?;
+    let new = mpi.duplicate(comm)?;
+    let cartesian = mpi.comm(comm)?.cartesian.clone();
+    mpi.comms.get_mut(new)?.cartesian = cartesian;
+    mpi.copy_comm_attributes(comm, new)?;
+    Ok(new)
+}
+
+pub(super) fn dup(mpi: &mut Process, args: &[u64]) -> Answer {
+    let new = duplicate(mpi, args[0])?;
     mpi.put_word(args[1], "the new communicator", comm_handle(new))
 }
 
-pub(super) fn split(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let (comm, color) = (mpi.comm(args[0])?, int(args[1]));
+/// `comm, info, newcomm`; no hint changes anything here.
+pub(super) fn dup_with_info(mpi: &mut Process, args: &[u64]) -> Answer {
+    dup(mpi, &[args[0], args[2]])
+}
+
+/// `comm, newcomm, request`. The ranks agree at once, and the request is complete.
+pub(super) fn begin_idup(mpi: &mut Process, args: &[u64]) -> Begun {
+    dup(mpi, args)?;
+    let comm = mpi.comm_of(args[0])?;
+    Ok(mpi.nothing(Direction::Send, comm))
+}
+
+pub(super) fn split(mpi: &mut Process, args: &[u64]) -> Answer {
+    let (comm, color) = (mpi.comm_of(args[0])?, int(args[1]));
     if color < 0 && color != constant::UNDEFINED {
         let text = format!("color {color} is negative and not MPI_UNDEFINED");
         return Err(Error::new(constant::ERR_ARG, text));
     }
-    let new = mpi.process.split(comm, color, int(args[2]))?;
-    let handle = new.map_or(constant::COMM_NULL, comm_handle);
-    mpi.put_word(args[3], "the new communicator", handle)
+    give(mpi, comm, color, int(args[2]), args[3])
 }
 
-pub(super) fn free(mpi: &mut Mpi, args: &[u64]) -> Answer {
+fn give(mpi: &mut Process, comm: CommId, color: i32, key: i32, va: u64) -> Answer {
+    let new = mpi.split(comm, color, key)?;
+    mpi.put_word(va, "the new communicator", new.map_or(constant::COMM_NULL, comm_handle))
+}
+
+/// `comm, split_type, key, info, newcomm`. Ranks on one node share memory; nothing else is shared.
+pub(super) fn split_type(mpi: &mut Process, args: &[u64]) -> Answer {
+    let comm = mpi.comm_of(args[0])?;
+    let color = match int(args[1]) {
+        constant::UNDEFINED => constant::UNDEFINED,
+        constant::COMM_TYPE_SHARED => {
+            let world = mpi.world();
+            world.map[world.rank as usize].nid as i32
+        }
+        kind => {
+            let text = format!("split type {kind} is not MPI_COMM_TYPE_SHARED or MPI_UNDEFINED");
+            return Err(Error::new(constant::ERR_ARG, text));
+        }
+    };
+    give(mpi, comm, color, int(args[2]), args[4])
+}
+
+/// `comm, group, newcomm`.
+pub(super) fn create(mpi: &mut Process, args: &[u64]) -> Answer {
+    let comm = mpi.comm_of(args[0])?;
+    let members = mpi.groups.get(args[1])?;
+    if members.iter().any(|member| !mpi.comm(comm).is_ok_and(|c| c.members.contains(member))) {
+        let text = "the group has members that the communicator has not";
+        return Err(Error::new(constant::ERR_GROUP, text));
+    }
+    let me = mpi.world().rank;
+    let place = members.iter().position(|&member| member == me);
+    let new = mpi.make_comm(comm, place.map(|place| (place as u32, members)))?;
+    let handle = new.map_or(constant::COMM_NULL, comm_handle);
+    mpi.put_word(args[2], "the new communicator", handle)
+}
+
+pub(super) fn free(mpi: &mut Process, args: &[u64]) -> Answer {
     let handle = mpi.get_word(args[0], "the communicator")?;
-    let comm = mpi.comm(handle)?;
+    let comm = mpi.comm_of(handle)?;
     if comm == Process::WORLD || comm == Process::SELF {
         let text = "MPI_COMM_WORLD and MPI_COMM_SELF cannot be freed";
         return Err(Error::new(constant::ERR_COMM, text));
     }
+    mpi.delete_comm_attributes(comm)?;
     mpi.put_word(args[0], "the communicator", constant::COMM_NULL)?;
-    mpi.process.comms.remove(comm)
+    mpi.comms.remove(comm)
 }
 
-pub(super) fn compare(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let (one, other) = (mpi.comm(args[0])?, mpi.comm(args[1])?);
-    let members = |comm| mpi.process.comm(comm).map(|comm| comm.members.to_vec());
+pub(super) fn compare(mpi: &mut Process, args: &[u64]) -> Answer {
+    let (one, other) = (mpi.comm_of(args[0])?, mpi.comm_of(args[1])?);
+    let members = |comm| mpi.comm(comm).map(|comm| comm.members.to_vec());
     let (mut a, mut b) = (members(one)?, members(other)?);
     let same_order = a == b;
     a.sort_unstable();
@@ -63,25 +121,31 @@ pub(super) fn compare(mpi: &mut Mpi, args: &[u64]) -> Answer {
     mpi.put_int(args[2], "the result", result)
 }
 
-pub(super) fn set_errhandler(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let comm = mpi.comm(args[0])?;
-    let on_error = match args[1] {
-        constant::ERRORS_ARE_FATAL | constant::ERRORS_ABORT => OnError::Fatal,
-        constant::ERRORS_RETURN => OnError::Return,
-        handle => {
-            let text = format!("{handle:#x} is no error handler");
-            return Err(Error::new(constant::ERR_ERRHANDLER, text));
-        }
-    };
-    mpi.process.comms.get_mut(comm)?.on_error = on_error;
+pub(super) fn group(mpi: &mut Process, args: &[u64]) -> Answer {
+    let comm = mpi.comm_of(args[0])?;
+    let members = mpi.comm(comm)?.members.clone();
+    let handle = mpi.groups.add(members);
+    mpi.put_word(args[1], "the group", handle)
+}
+
+/// There are no intercommunicators.
+pub(super) fn test_inter(mpi: &mut Process, args: &[u64]) -> Answer {
+    mpi.comm_of(args[0])?;
+    mpi.put_int(args[1], "the flag", 0)
+}
+
+pub(super) fn set_name(mpi: &mut Process, args: &[u64]) -> Answer {
+    let comm = mpi.comm_of(args[0])?;
+    let name = mpi.get_string(args[1], constant::MAX_OBJECT_NAME, "the name")?;
+    let comm = mpi.comms.get_mut(comm)?;
+    comm.name = name.as_str().into();
+    comm.is_named = true;
     Ok(())
 }
 
-pub(super) fn get_errhandler(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let comm = mpi.comm(args[0])?;
-    let handle = match mpi.process.on_error(comm)? {
-        OnError::Fatal => constant::ERRORS_ARE_FATAL,
-        OnError::Return => constant::ERRORS_RETURN,
-    };
-    mpi.put_word(args[1], "the error handler", handle)
+pub(super) fn get_name(mpi: &mut Process, args: &[u64]) -> Answer {
+    let comm = mpi.comm_of(args[0])?;
+    let comm = mpi.comm(comm)?;
+    let name = if comm.is_named { comm.name.clone() } else { "".into() };
+    mpi.put_string(args[1], args[2], &name)
 }

@@ -1,9 +1,10 @@
 //! Requests: waiting, testing, cancelling, freeing.
 
 use super::arguments::count;
-use super::{Answer, Mpi};
+use super::Answer;
 use crate::constant;
 use crate::error::{Error, Result};
+use crate::process::Process;
 use crate::request::{RequestId, Status};
 use crate::wait::Whose;
 
@@ -15,17 +16,17 @@ struct Array {
 }
 
 impl Array {
-    fn read(mpi: &Mpi, number: u64, va: u64) -> Result<Array> {
+    fn read(mpi: &Process, number: u64, va: u64) -> Result<Array> {
         let number = count(number, "count")?;
         let length = usize::try_from(number).ok().and_then(|n| n.checked_mul(8));
         let too_many = || Error::new(constant::ERR_COUNT, format!("count {number} is too large"));
         let mut bytes = vec![0; length.filter(|&n| n < 1 << 32).ok_or_else(too_many)?];
-        mpi.process.read(va, &mut bytes)?;
+        mpi.read(va, &mut bytes)?;
         let word = |w: &[u8]| u64::from_le_bytes(w.try_into().expect("eight bytes"));
         let handles: Vec<u64> = bytes.chunks_exact(8).map(word).collect();
         let mut live = Vec::with_capacity(handles.len());
         for (index, &handle) in handles.iter().enumerate() {
-            let request = mpi.request(handle).map_err(|error| {
+            let request = mpi.request_of(handle).map_err(|error| {
                 Error::new(error.class, format!("entry {index} of the array: {error}"))
             })?;
             live.extend(request.map(|request| (index, request)));
@@ -36,42 +37,57 @@ impl Array {
         self.live.iter().map(|&(_, id)| id).collect()
     }
     /// The request at `index` is no more.
-    fn forget(&mut self, mpi: &mut Mpi, index: usize) {
-        mpi.requests.remove(self.handles[index]);
-        self.handles[index] = constant::REQUEST_NULL;
+    fn forget(&mut self, mpi: &mut Process, index: usize) {
+        self.handles[index] = ended(mpi, self.handles[index]);
     }
     /// Stores the handles as they are now.
-    fn write(&self, mpi: &Mpi) -> Result<()> {
+    fn write(&self, mpi: &Process) -> Result<()> {
         let bytes: Vec<u8> = self.handles.iter().flat_map(|handle| handle.to_le_bytes()).collect();
-        mpi.process.write(self.va, &bytes)
+        mpi.write(self.va, &bytes)
     }
 }
 
-fn is_complete(mpi: &Mpi, id: RequestId) -> bool {
-    mpi.process.requests.get(id).is_complete()
+/// What becomes of the handle of a request that is over: a persistent one stays.
+fn ended(mpi: &mut Process, handle: u64) -> u64 {
+    mpi.side.handles.remove(handle);
+    if mpi.side.persistent.has(handle) {
+        handle
+    } else {
+        constant::REQUEST_NULL
+    }
+}
+
+fn is_complete(mpi: &Process, id: RequestId) -> bool {
+    mpi.requests.get(id).is_complete()
 }
 
 /// Takes the one request of a call; its handle becomes null, its status is stored.
-fn end_one(mpi: &mut Mpi, id: RequestId, handle: u64, handle_va: u64, status_va: u64) -> Answer {
-    mpi.blame = mpi.process.requests.get(id).comm;
-    let (status, result) = mpi.process.take(id);
-    mpi.requests.remove(handle);
-    mpi.put_word(handle_va, "the request", constant::REQUEST_NULL)?;
+fn end_one(
+    mpi: &mut Process,
+    id: RequestId,
+    handle: u64,
+    handle_va: u64,
+    status_va: u64,
+) -> Answer {
+    mpi.side.blame = mpi.requests.get(id).comm;
+    let (status, result) = mpi.take(id);
+    let handle = ended(mpi, handle);
+    mpi.put_word(handle_va, "the request", handle)?;
     mpi.put_status(status_va, &status)?;
     result
 }
 
-pub(super) fn wait(mpi: &mut Mpi, args: &[u64]) -> Answer {
+pub(super) fn wait(mpi: &mut Process, args: &[u64]) -> Answer {
     let handle = mpi.get_word(args[0], "the request")?;
-    let Some(id) = mpi.request(handle)? else { return mpi.put_status(args[1], &Status::EMPTY) };
-    mpi.process.wait_all(&[id], Whose::Earlier);
+    let Some(id) = mpi.request_of(handle)? else { return mpi.put_status(args[1], &Status::EMPTY) };
+    mpi.wait_all(&[id], Whose::Earlier);
     end_one(mpi, id, handle, args[0], args[1])
 }
 
-pub(super) fn test(mpi: &mut Mpi, args: &[u64]) -> Answer {
+pub(super) fn test(mpi: &mut Process, args: &[u64]) -> Answer {
     let handle = mpi.get_word(args[0], "the request")?;
-    mpi.process.progress();
-    let Some(id) = mpi.request(handle)? else {
+    mpi.progress();
+    let Some(id) = mpi.request_of(handle)? else {
         mpi.put_int(args[1], "the flag", 1)?;
         return mpi.put_status(args[2], &Status::EMPTY);
     };
@@ -86,19 +102,19 @@ pub(super) fn test(mpi: &mut Mpi, args: &[u64]) -> Answer {
 
 /// Takes the requests at `which`; statuses in that order. One that failed makes the call fail.
 fn end_some(
-    mpi: &mut Mpi,
+    mpi: &mut Process,
     array: &mut Array,
     which: &[(usize, RequestId)],
 ) -> (Vec<Status>, Answer) {
     let mut statuses = Vec::with_capacity(which.len());
     let mut answer = Ok(());
     for &(index, id) in which {
-        let comm = mpi.process.requests.get(id).comm;
-        let (status, result) = mpi.process.take(id);
+        let comm = mpi.requests.get(id).comm;
+        let (status, result) = mpi.take(id);
         array.forget(mpi, index);
         statuses.push(status);
         if let (Ok(()), Err(error)) = (&answer, result) {
-            mpi.blame = comm;
+            mpi.side.blame = comm;
             answer = Err(Error::new(constant::ERR_IN_STATUS, error.text));
         }
     }
@@ -106,7 +122,7 @@ fn end_some(
 }
 
 /// Takes all requests of an array that are complete: `waitall` and `testall`.
-fn end_all(mpi: &mut Mpi, mut array: Array, statuses_va: u64) -> Answer {
+fn end_all(mpi: &mut Process, mut array: Array, statuses_va: u64) -> Answer {
     let live = std::mem::take(&mut array.live);
     let (ended, answer) = end_some(mpi, &mut array, &live);
     let mut statuses = vec![Status::EMPTY; array.handles.len()];
@@ -118,15 +134,15 @@ fn end_all(mpi: &mut Mpi, mut array: Array, statuses_va: u64) -> Answer {
     answer
 }
 
-pub(super) fn waitall(mpi: &mut Mpi, args: &[u64]) -> Answer {
+pub(super) fn waitall(mpi: &mut Process, args: &[u64]) -> Answer {
     let array = Array::read(mpi, args[0], args[1])?;
-    mpi.process.wait_all(&array.ids(), Whose::Earlier);
+    mpi.wait_all(&array.ids(), Whose::Earlier);
     end_all(mpi, array, args[2])
 }
 
-pub(super) fn testall(mpi: &mut Mpi, args: &[u64]) -> Answer {
+pub(super) fn testall(mpi: &mut Process, args: &[u64]) -> Answer {
     let array = Array::read(mpi, args[0], args[1])?;
-    mpi.process.progress();
+    mpi.progress();
     let done = array.live.iter().all(|&(_, id)| is_complete(mpi, id));
     mpi.put_int(args[2], "the flag", i32::from(done))?;
     if done {
@@ -137,7 +153,7 @@ pub(super) fn testall(mpi: &mut Mpi, args: &[u64]) -> Answer {
 }
 
 /// Takes the first complete request: `waitany` and `testany`. False if there is none.
-fn end_any(mpi: &mut Mpi, array: &Array, index_va: u64, status_va: u64) -> Result<bool> {
+fn end_any(mpi: &mut Process, array: &Array, index_va: u64, status_va: u64) -> Result<bool> {
     let Some(&(index, id)) = array.live.iter().find(|&&(_, id)| is_complete(mpi, id)) else {
         return Ok(false);
     };
@@ -146,19 +162,19 @@ fn end_any(mpi: &mut Mpi, array: &Array, index_va: u64, status_va: u64) -> Resul
     end_one(mpi, id, handle, handle_va, status_va).map(|()| true)
 }
 
-pub(super) fn waitany(mpi: &mut Mpi, args: &[u64]) -> Answer {
+pub(super) fn waitany(mpi: &mut Process, args: &[u64]) -> Answer {
     let array = Array::read(mpi, args[0], args[1])?;
     if array.live.is_empty() {
         mpi.put_int(args[2], "the index", constant::UNDEFINED)?;
         return mpi.put_status(args[3], &Status::EMPTY);
     }
-    mpi.process.wait_some(&array.ids());
+    mpi.wait_some(&array.ids());
     end_any(mpi, &array, args[2], args[3]).map(|_| ())
 }
 
-pub(super) fn testany(mpi: &mut Mpi, args: &[u64]) -> Answer {
+pub(super) fn testany(mpi: &mut Process, args: &[u64]) -> Answer {
     let array = Array::read(mpi, args[0], args[1])?;
-    mpi.process.progress();
+    mpi.progress();
     if array.live.is_empty() {
         mpi.put_int(args[2], "the index", constant::UNDEFINED)?;
         mpi.put_int(args[3], "the flag", 1)?;
@@ -173,30 +189,30 @@ pub(super) fn testany(mpi: &mut Mpi, args: &[u64]) -> Answer {
 }
 
 /// Takes every complete request: `waitsome` and `testsome`.
-fn take_some(mpi: &mut Mpi, mut array: Array, args: &[u64]) -> Answer {
+fn take_some(mpi: &mut Process, mut array: Array, args: &[u64]) -> Answer {
     let live = std::mem::take(&mut array.live);
     let which: Vec<_> = live.into_iter().filter(|&(_, id)| is_complete(mpi, id)).collect();
     let (statuses, answer) = end_some(mpi, &mut array, &which);
     array.write(mpi)?;
     mpi.put_int(args[2], "the number completed", which.len() as i32)?;
     let indices: Vec<u8> = which.iter().flat_map(|w| (w.0 as i32).to_le_bytes()).collect();
-    mpi.process.write(args[3], &indices)?;
+    mpi.write(args[3], &indices)?;
     mpi.put_statuses(args[4], &statuses)?;
     answer
 }
 
-pub(super) fn waitsome(mpi: &mut Mpi, args: &[u64]) -> Answer {
+pub(super) fn waitsome(mpi: &mut Process, args: &[u64]) -> Answer {
     let array = Array::read(mpi, args[0], args[1])?;
     if array.live.is_empty() {
         return mpi.put_int(args[2], "the number completed", constant::UNDEFINED);
     }
-    mpi.process.wait_some(&array.ids());
+    mpi.wait_some(&array.ids());
     take_some(mpi, array, args)
 }
 
-pub(super) fn testsome(mpi: &mut Mpi, args: &[u64]) -> Answer {
+pub(super) fn testsome(mpi: &mut Process, args: &[u64]) -> Answer {
     let array = Array::read(mpi, args[0], args[1])?;
-    mpi.process.progress();
+    mpi.progress();
     if array.live.is_empty() {
         return mpi.put_int(args[2], "the number completed", constant::UNDEFINED);
     }
@@ -204,38 +220,49 @@ pub(super) fn testsome(mpi: &mut Mpi, args: &[u64]) -> Answer {
 }
 
 /// The request whose address is given; null is not allowed.
-fn named(mpi: &mut Mpi, va: u64) -> Result<(u64, RequestId)> {
+fn named(mpi: &mut Process, va: u64) -> Result<(u64, RequestId)> {
     let handle = mpi.get_word(va, "the request")?;
     let id = mpi
-        .request(handle)?
+        .request_of(handle)?
         .ok_or_else(|| Error::new(constant::ERR_REQUEST, "the request is MPI_REQUEST_NULL"))?;
     Ok((handle, id))
 }
 
-pub(super) fn cancel(mpi: &mut Mpi, args: &[u64]) -> Answer {
+pub(super) fn cancel(mpi: &mut Process, args: &[u64]) -> Answer {
     let (_, id) = named(mpi, args[0])?;
-    mpi.process.withdraw(id);
+    mpi.withdraw(id);
     Ok(())
 }
 
-pub(super) fn test_cancelled(mpi: &mut Mpi, args: &[u64]) -> Answer {
+pub(super) fn test_cancelled(mpi: &mut Process, args: &[u64]) -> Answer {
     let (_, cancelled) = mpi.get_status(args[0])?;
     mpi.put_int(args[1], "the flag", i32::from(cancelled))
 }
 
-pub(super) fn request_free(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let (handle, id) = named(mpi, args[0])?;
-    mpi.requests.remove(handle);
-    mpi.process.abandon(id);
+/// `status, flag`.
+pub(super) fn status_set_cancelled(mpi: &mut Process, args: &[u64]) -> Answer {
+    mpi.set_status_cancelled(args[0], args[1] as i32 != 0)
+}
+
+pub(super) fn request_free(mpi: &mut Process, args: &[u64]) -> Answer {
+    let handle = mpi.get_word(args[0], "the request")?;
+    let active = mpi.request_of(handle)?;
+    if !mpi.side.persistent.remove(handle) && active.is_none() {
+        return Err(Error::new(constant::ERR_REQUEST, "the request is MPI_REQUEST_NULL"));
+    }
+    if let Some(id) = active {
+        mpi.side.handles.remove(handle);
+        mpi.abandon(id);
+    }
     mpi.put_word(args[0], "the request", constant::REQUEST_NULL)
 }
 
-pub(super) fn request_get_status(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    mpi.process.progress();
-    let status = match mpi.request(args[0])? {
+pub(super) fn request_get_status(mpi: &mut Process, args: &[u64]) -> Answer {
+    mpi.progress();
+    let status = match mpi.request_of(args[0])? {
         None => Some(Status::EMPTY),
         Some(id) => {
-            let request = mpi.process.requests.get(id);
+            let request = mpi.requests.get(id);
             request.is_complete().then_some(request.status)
         }
     };

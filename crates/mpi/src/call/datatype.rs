@@ -1,41 +1,42 @@
 //! Datatypes.
 
-use super::arguments::count;
-use super::{Answer, Mpi};
+use super::arguments::{count, int};
+use super::Answer;
 use crate::constant;
 use crate::datatype::Type;
 use crate::error::{Error, Result};
+use crate::process::Process;
 
-pub(super) fn size(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let size = mpi.process.types.any(args[0])?.size;
+pub(super) fn size(mpi: &mut Process, args: &[u64]) -> Answer {
+    let size = mpi.types.any(args[0])?.size;
     mpi.put_int(args[1], "the size", i32::try_from(size).unwrap_or(constant::UNDEFINED))
 }
 
-pub(super) fn size_c(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let size = mpi.process.types.any(args[0])?.size;
+pub(super) fn size_c(mpi: &mut Process, args: &[u64]) -> Answer {
+    let size = mpi.types.any(args[0])?.size;
     mpi.put_word(args[1], "the size", size)
 }
 
-pub(super) fn get_extent(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let datatype = mpi.process.types.any(args[0])?;
+pub(super) fn get_extent(mpi: &mut Process, args: &[u64]) -> Answer {
+    let datatype = mpi.types.any(args[0])?;
     mpi.put_word(args[1], "the lower bound", datatype.lower_bound as u64)?;
     mpi.put_word(args[2], "the extent", datatype.extent as u64)
 }
 
-pub(super) fn get_true_extent(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let (low, high) = mpi.process.types.any(args[0])?.span(1);
+pub(super) fn get_true_extent(mpi: &mut Process, args: &[u64]) -> Answer {
+    let (low, high) = mpi.types.any(args[0])?.span(1);
     mpi.put_word(args[1], "the true lower bound", low as u64)?;
     mpi.put_word(args[2], "the true extent", (high - low) as u64)
 }
 
-pub(super) fn contiguous(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let old = mpi.process.types.any(args[1])?;
+pub(super) fn contiguous(mpi: &mut Process, args: &[u64]) -> Answer {
+    let old = mpi.types.any(args[1])?;
     let new = old.contiguous(count(args[0], "count")?);
     add(mpi, new, args[2])
 }
 
-pub(super) fn vector(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let old = mpi.process.types.any(args[3])?;
+pub(super) fn vector(mpi: &mut Process, args: &[u64]) -> Answer {
+    let old = mpi.types.any(args[3])?;
     let (number, block) = (count(args[0], "count")?, count(args[1], "block length")?);
     let stride = (args[2] as i64).checked_mul(old.extent).ok_or_else(|| {
         Error::new(constant::ERR_ARG, format!("stride {} is too large", args[2] as i64))
@@ -43,24 +44,76 @@ pub(super) fn vector(mpi: &mut Mpi, args: &[u64]) -> Answer {
     add(mpi, old.vector(number, block, stride), args[4])
 }
 
-pub(super) fn hvector(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let old = mpi.process.types.any(args[3])?;
+pub(super) fn hvector(mpi: &mut Process, args: &[u64]) -> Answer {
+    let old = mpi.types.any(args[3])?;
     let (number, block) = (count(args[0], "count")?, count(args[1], "block length")?);
     add(mpi, old.vector(number, block, args[2] as i64), args[4])
 }
 
-fn add(mpi: &mut Mpi, new: Result<Type>, va: u64) -> Answer {
-    let handle = mpi.process.types.add(new?);
+pub(super) fn add(mpi: &mut Process, new: Result<Type>, va: u64) -> Answer {
+    let handle = mpi.types.add(new?);
     mpi.put_word(va, "the new datatype", handle)
 }
 
-pub(super) fn commit(mpi: &mut Mpi, args: &[u64]) -> Answer {
+pub(super) fn commit(mpi: &mut Process, args: &[u64]) -> Answer {
     let handle = mpi.get_word(args[0], "the datatype")?;
-    mpi.process.types.commit(handle)
+    mpi.types.commit(handle)
 }
 
-pub(super) fn free(mpi: &mut Mpi, args: &[u64]) -> Answer {
+pub(super) fn free(mpi: &mut Process, args: &[u64]) -> Answer {
     let handle = mpi.get_word(args[0], "the datatype")?;
-    mpi.process.types.free(handle)?;
+    mpi.types.any(handle)?;
+    mpi.delete_type_attributes(handle)?;
+    mpi.types.free(handle)?;
     mpi.put_word(args[0], "the datatype", constant::DATATYPE_NULL)
+}
+
+/// `oldtype, lb, extent, newtype`.
+pub(super) fn resized(mpi: &mut Process, args: &[u64]) -> Answer {
+    let old = mpi.types.any(args[0])?;
+    add(mpi, Ok(old.with_bounds(args[1] as i64, args[2] as i64)), args[3])
+}
+
+/// `oldtype, newtype`.
+pub(super) fn dup(mpi: &mut Process, args: &[u64]) -> Answer {
+    let old = mpi.types.any(args[0])?;
+    let handle = mpi.types.add(Type { predefined: false, ..(*old).clone() });
+    mpi.copy_type_attributes(args[0], handle)?;
+    mpi.put_word(args[1], "the new datatype", handle)
+}
+
+/// `datatype, name, length`.
+pub(super) fn get_name(mpi: &mut Process, args: &[u64]) -> Answer {
+    let datatype = mpi.types.any(args[0])?;
+    let name = mpi.types.given_name(args[0]);
+    let name = name.unwrap_or(if datatype.predefined { datatype.name } else { "" }).to_string();
+    mpi.put_string(args[1], args[2], &name)
+}
+
+/// `datatype, name`.
+pub(super) fn set_name(mpi: &mut Process, args: &[u64]) -> Answer {
+    mpi.types.any(args[0])?;
+    let name = mpi.get_string(args[1], constant::MAX_OBJECT_NAME, "the name")?;
+    mpi.types.give_name(args[0], name);
+    Ok(())
+}
+
+/// `typeclass, size, datatype`.
+pub(super) fn match_size(mpi: &mut Process, args: &[u64]) -> Answer {
+    let (class, size) = (int(args[0]), int(args[1]));
+    let handle = match (class, size) {
+        (constant::TYPECLASS_REAL, 4) => constant::REAL4,
+        (constant::TYPECLASS_REAL, 8) => constant::REAL8,
+        (constant::TYPECLASS_INTEGER, 1) => constant::INTEGER1,
+        (constant::TYPECLASS_INTEGER, 2) => constant::INTEGER2,
+        (constant::TYPECLASS_INTEGER, 4) => constant::INTEGER4,
+        (constant::TYPECLASS_INTEGER, 8) => constant::INTEGER8,
+        (constant::TYPECLASS_COMPLEX, 8) => constant::COMPLEX8,
+        (constant::TYPECLASS_COMPLEX, 16) => constant::COMPLEX16,
+        _ => {
+            let text = format!("no type of class {class} has {size} bytes");
+            return Err(Error::new(constant::ERR_ARG, text));
+        }
+    };
+    mpi.put_word(args[2], "the datatype", handle)
 }

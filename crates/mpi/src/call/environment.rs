@@ -1,71 +1,87 @@
 //! Beginning and end, versions, error codes.
 
 use super::arguments::int;
-use super::{Answer, Mpi, Phase};
+use super::{Answer, Phase};
 use crate::constant;
 use crate::error::Error;
+use crate::process::Process;
 
-pub(super) fn init(mpi: &mut Mpi, _: &[u64]) -> Answer {
-    if mpi.phase != Phase::Before {
+pub(super) fn init(mpi: &mut Process, _: &[u64]) -> Answer {
+    if mpi.side.phase != Phase::Before {
         return Err(Error::new(constant::ERR_OTHER, "MPI was initialized before"));
     }
-    mpi.phase = Phase::Running;
+    mpi.side.phase = Phase::Running;
     Ok(())
 }
 
-pub(super) fn init_thread(mpi: &mut Mpi, args: &[u64]) -> Answer {
+pub(super) fn init_thread(mpi: &mut Process, args: &[u64]) -> Answer {
     init(mpi, args)?;
     // A call holds the library until it returns, so threads must take turns.
-    mpi.thread_level = int(args[2]).min(constant::THREAD_SERIALIZED);
-    mpi.put_int(args[3], "the level provided", mpi.thread_level)
+    mpi.side.thread_level = int(args[2]).min(constant::THREAD_SERIALIZED);
+    mpi.put_int(args[3], "the level provided", mpi.side.thread_level)
 }
 
-pub(super) fn query_thread(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    mpi.put_int(args[0], "the level provided", mpi.thread_level)
+pub(super) fn query_thread(mpi: &mut Process, args: &[u64]) -> Answer {
+    mpi.put_int(args[0], "the level provided", mpi.side.thread_level)
 }
 
-pub(super) fn initialized(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    mpi.put_int(args[0], "the flag", i32::from(mpi.phase != Phase::Before))
+pub(super) fn initialized(mpi: &mut Process, args: &[u64]) -> Answer {
+    mpi.put_int(args[0], "the flag", i32::from(mpi.side.phase != Phase::Before))
 }
 
-pub(super) fn finalized(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    mpi.put_int(args[0], "the flag", i32::from(mpi.phase == Phase::After))
+pub(super) fn finalized(mpi: &mut Process, args: &[u64]) -> Answer {
+    mpi.put_int(args[0], "the flag", i32::from(mpi.side.phase == Phase::After))
 }
 
-pub(super) fn finalize(mpi: &mut Mpi, _: &[u64]) -> Answer {
-    mpi.process.shut_down()?;
-    mpi.phase = Phase::After;
+pub(super) fn finalize(mpi: &mut Process, _: &[u64]) -> Answer {
+    mpi.delete_comm_attributes(Process::SELF)?;
+    mpi.shut_down()?;
+    mpi.side.phase = Phase::After;
     Ok(())
 }
 
-pub(super) fn get_processor_name(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    let world = mpi.process.world();
+pub(super) fn get_processor_name(mpi: &mut Process, args: &[u64]) -> Answer {
+    let world = mpi.world();
     let name = format!("nid{:05}", world.map[world.rank as usize].nid);
     mpi.put_string(args[0], args[1], &name)
 }
 
-pub(super) fn get_version(mpi: &mut Mpi, args: &[u64]) -> Answer {
+pub(super) fn get_version(mpi: &mut Process, args: &[u64]) -> Answer {
     mpi.put_int(args[0], "the version", constant::VERSION)?;
     mpi.put_int(args[1], "the subversion", constant::SUBVERSION)
 }
 
-pub(super) fn get_library_version(mpi: &mut Mpi, args: &[u64]) -> Answer {
+pub(super) fn get_library_version(mpi: &mut Process, args: &[u64]) -> Answer {
     let (version, subversion) = (constant::VERSION, constant::SUBVERSION);
     mpi.put_string(args[0], args[1], &format!("Sunstar (MPI {version}.{subversion} ABI)"))
 }
 
-/// Every error code is its own class.
-pub(super) fn error_class(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    describe(int(args[0]))?;
-    mpi.put_int(args[1], "the class", int(args[0]))
+pub(super) fn is_thread_main(mpi: &mut Process, args: &[u64]) -> Answer {
+    mpi.put_int(args[0], "the flag", 1)
 }
 
-pub(super) fn error_string(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    mpi.put_string(args[1], args[2], describe(int(args[0]))?)
+/// No level means anything here.
+pub(super) fn pcontrol(_: &mut Process, _: &[u64]) -> Answer {
+    Ok(())
 }
 
-pub(super) fn errhandler_free(mpi: &mut Mpi, args: &[u64]) -> Answer {
-    mpi.put_word(args[0], "the error handler", constant::ERRHANDLER_NULL)
+/// Every error code of the standard is its own class.
+pub(super) fn error_class(mpi: &mut Process, args: &[u64]) -> Answer {
+    let code = int(args[0]);
+    let class = match mpi.side.errhandlers.class(code) {
+        Some(class) => class,
+        None => describe(code).map(|_| code)?,
+    };
+    mpi.put_int(args[1], "the class", class)
+}
+
+pub(super) fn error_string(mpi: &mut Process, args: &[u64]) -> Answer {
+    let code = int(args[0]);
+    let text = match mpi.side.errhandlers.text(code) {
+        Some(text) => text.to_string(),
+        None => describe(code)?.to_string(),
+    };
+    mpi.put_string(args[1], args[2], &text)
 }
 
 /// Name and meaning of an error class, by class from 0.

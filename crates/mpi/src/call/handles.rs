@@ -10,7 +10,7 @@ const WINDOW: usize = 1 << 14;
 
 /// Requests by handle.
 #[derive(Default)]
-pub(super) struct Handles {
+pub(crate) struct Handles {
     first: u64,
     window: VecDeque<Option<RequestId>>,
     old: BTreeMap<u64, RequestId>,

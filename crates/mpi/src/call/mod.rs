@@ -6,23 +6,43 @@
 //! has chosen.
 
 mod arguments;
+mod attribute;
+mod buffered;
 mod collective;
 mod comm;
 mod completion;
 mod datatype;
+mod datatype_arrays;
 mod environment;
+mod errhandler;
+mod group;
 mod handles;
+mod matched;
+mod op;
+mod packing;
+mod persistent;
 mod point_to_point;
+mod table;
+mod topology;
 
 use crate::comm::{CommId, OnError};
 use crate::constant;
 use crate::error::Error;
 use crate::params::Params;
 use crate::process::{Process, Waiting, World};
+use crate::request::RequestId;
+use crate::wait::Whose;
 use abi::mpi::Function;
+pub(crate) use attribute::Attributes;
+use attribute::Keyvals;
+use buffered::Attached;
+use errhandler::Errhandlers;
 use handles::Handles;
 use host::Cpu;
+use matched::Messages;
+use persistent::Persistents;
 use portals::Ni;
+use table::{handler, Handler};
 
 /// What becomes of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +56,8 @@ pub enum Outcome {
     Abort(i32),
     /// The function is not implemented: the run ends with its name.
     Unimplemented,
+    /// The program has ended in a function of its own that the library ran.
+    Ended,
 }
 
 /// How far the program has come.
@@ -46,32 +68,51 @@ enum Phase {
     After,
 }
 
-/// The MPI library of one program's process.
-pub struct Mpi {
-    process: Process,
-    requests: Handles,
+/// What the library keeps for the program's side of it: handles, and how far the program has come.
+pub(crate) struct Side {
+    pub handles: Handles,
+    pub persistent: Persistents,
+    pub messages: Messages,
+    pub errhandlers: Errhandlers,
+    pub keyvals: Keyvals,
+    pub attached: Attached,
     phase: Phase,
     thread_level: i32,
     /// The communicator whose error handler hears of an error in the present call.
-    blame: CommId,
+    pub blame: CommId,
+}
+
+impl Default for Side {
+    fn default() -> Side {
+        Side {
+            handles: Handles::default(),
+            persistent: Persistents::default(),
+            messages: Messages::default(),
+            errhandlers: Errhandlers::default(),
+            keyvals: Keyvals::default(),
+            attached: Attached::default(),
+            phase: Phase::Before,
+            thread_level: constant::THREAD_SINGLE,
+            blame: Process::SELF,
+        }
+    }
+}
+
+/// The MPI library of one program's process.
+pub struct Mpi {
+    process: Process,
 }
 
 /// What a call gives: success, or an error for the error handler.
 type Answer = std::result::Result<(), Error>;
-/// Does one function.
-type Handler = fn(&mut Mpi, &[u64]) -> Answer;
+/// What a call gives that begins an operation.
+type Begun = std::result::Result<RequestId, Error>;
 
 impl Mpi {
     /// To be made in a fibre of the rank's host; from then on messages are accepted. All ranks must
     /// have been made before the first returns from MPI_Init.
     pub fn new(ni: Ni, cpu: Cpu, world: World, params: Params) -> Mpi {
-        Mpi {
-            process: Process::new(ni, cpu, world, params),
-            requests: Handles::default(),
-            phase: Phase::Before,
-            thread_level: constant::THREAD_SINGLE,
-            blame: Process::SELF,
-        }
+        Mpi { process: Process::new(ni, cpu, world, params) }
     }
 
     /// What the rank waits for while a call waits.
@@ -91,107 +132,69 @@ impl Mpi {
 
     /// Does `function` with its raw C arguments.
     pub fn call(&mut self, function: Function, args: &[u64]) -> Outcome {
+        self.process.call(function, args)
+    }
+}
+
+impl Process {
+    /// Does `function` with its raw C arguments, also within a function of the program that the
+    /// library runs.
+    pub fn call(&mut self, function: Function, args: &[u64]) -> Outcome {
         if function == Function::Abort {
             return Outcome::Abort(args[1] as i32);
         }
         let Some(handler) = handler(function) else { return Outcome::Unimplemented };
-        self.blame = Process::SELF;
-        self.process.enter(function.name());
-        let answer = handler(self, args);
-        self.process.leave();
-        match answer {
+        self.side.blame = Process::SELF;
+        self.enter(function.name());
+        let answer = self.obey(handler, args);
+        self.leave();
+        let outcome = match answer {
             Ok(()) => Outcome::Ok(constant::SUCCESS),
+            Err(_) if self.ended => Outcome::Ended,
             Err(error) => self.handle(function, args, error),
+        };
+        if self.ended {
+            Outcome::Ended
+        } else {
+            outcome
+        }
+    }
+
+    fn obey(&mut self, handler: Handler, args: &[u64]) -> Answer {
+        match handler {
+            Handler::Direct(run) => run(self, args),
+            Handler::Blocking(begin) => {
+                let id = begin(self, args)?;
+                self.finish(id, Whose::Own).map(|_| ())
+            }
+            Handler::Starting(begin) => {
+                let id = begin(self, args)?;
+                self.side.handles.insert(args[args.len() - 1], id);
+                Ok(())
+            }
+            Handler::Persistent(begin) => {
+                self.side.persistent.insert(begin, args);
+                Ok(())
+            }
         }
     }
 
     /// Does what the error handler says.
     fn handle(&mut self, function: Function, args: &[u64], error: Error) -> Outcome {
-        let on_error = self.process.on_error(self.blame).unwrap_or(OnError::Fatal);
+        let comm = self.side.blame;
+        let on_error = self.on_error(comm).unwrap_or(OnError::Fatal);
         if on_error == OnError::Fatal {
-            let rank = self.process.world().rank;
+            let rank = self.world().rank;
             return Outcome::Fatal(format!("rank {rank}: {}: {}", function.name(), error.text));
         }
         let class = error.class;
-        if function.makes_request() {
+        if function.is_posted() {
             // The program has the handle already and will wait for it.
-            let request = self.process.failed_request(self.blame, error);
-            self.requests.insert(args[args.len() - 1], request);
+            let request = self.failed_request(comm, error);
+            self.side.handles.insert(args[args.len() - 1], request);
+        } else if let OnError::Call(errhandler) = on_error {
+            self.call_errhandler(errhandler, comm, class);
         }
         Outcome::Ok(class)
     }
-}
-
-/// Who does a function; None: nobody.
-fn handler(function: Function) -> Option<Handler> {
-    use Function::*;
-    Some(match function {
-        Init => environment::init,
-        InitThread => environment::init_thread,
-        QueryThread => environment::query_thread,
-        Initialized => environment::initialized,
-        Finalized => environment::finalized,
-        Finalize => environment::finalize,
-        GetProcessorName => environment::get_processor_name,
-        GetVersion => environment::get_version,
-        GetLibraryVersion => environment::get_library_version,
-        ErrorClass => environment::error_class,
-        ErrorString => environment::error_string,
-        ErrhandlerFree => environment::errhandler_free,
-
-        CommRank => comm::rank,
-        CommSize => comm::size,
-        CommDup => comm::dup,
-        CommSplit => comm::split,
-        CommFree => comm::free,
-        CommCompare => comm::compare,
-        CommSetErrhandler => comm::set_errhandler,
-        CommGetErrhandler => comm::get_errhandler,
-
-        Send | SendC | Rsend | RsendC => point_to_point::send,
-        Ssend | SsendC => point_to_point::ssend,
-        Recv | RecvC => point_to_point::recv,
-        Isend | IsendC | Irsend | IrsendC => point_to_point::isend,
-        Issend | IssendC => point_to_point::issend,
-        Irecv | IrecvC => point_to_point::irecv,
-        Sendrecv | SendrecvC => point_to_point::sendrecv,
-        SendrecvReplace | SendrecvReplaceC => point_to_point::sendrecv_replace,
-        Probe => point_to_point::probe,
-        Iprobe => point_to_point::iprobe,
-        GetCount => point_to_point::get_count,
-        GetCountC => point_to_point::get_count_c,
-
-        Wait => completion::wait,
-        Waitall => completion::waitall,
-        Waitany => completion::waitany,
-        Waitsome => completion::waitsome,
-        Test => completion::test,
-        Testall => completion::testall,
-        Testany => completion::testany,
-        Testsome => completion::testsome,
-        Cancel => completion::cancel,
-        TestCancelled => completion::test_cancelled,
-        RequestFree => completion::request_free,
-        RequestGetStatus => completion::request_get_status,
-
-        Function::Barrier => collective::barrier,
-        Function::Bcast | BcastC => collective::bcast,
-        Function::Reduce | ReduceC => collective::reduce,
-        Function::Allreduce | AllreduceC => collective::allreduce,
-        Gather | GatherC => collective::gather,
-        Scatter | ScatterC => collective::scatter,
-        Allgather | AllgatherC => collective::allgather,
-        Alltoall | AlltoallC => collective::alltoall,
-
-        TypeSize => datatype::size,
-        TypeSizeC | TypeSizeX => datatype::size_c,
-        TypeGetExtent | TypeGetExtentC | TypeGetExtentX => datatype::get_extent,
-        TypeGetTrueExtent | TypeGetTrueExtentC | TypeGetTrueExtentX => datatype::get_true_extent,
-        TypeContiguous | TypeContiguousC => datatype::contiguous,
-        TypeVector | TypeVectorC => datatype::vector,
-        TypeCreateHvector | TypeCreateHvectorC => datatype::hvector,
-        TypeCommit => datatype::commit,
-        TypeFree => datatype::free,
-        _ => return None,
-    })
 }

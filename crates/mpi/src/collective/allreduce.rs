@@ -4,65 +4,101 @@ use super::{Accumulator, Algorithm, Allreduce};
 use crate::comm::CommId;
 use crate::error::Result;
 use crate::items::Items;
-use crate::op::Op;
 use crate::process::Process;
+use crate::reduction::Reduction;
+use crate::request::RequestId;
+use crate::schedule::Plan;
+use std::rc::Rc;
 
-pub(super) static ALGORITHMS: [Algorithm<Allreduce>; 2] = [
+pub(super) static ALGORITHMS: [Algorithm<Allreduce>; 3] = [
     Algorithm {
         name: "recursive_doubling",
         doc: "pairs at distance 1, 2, 4 ... exchange; ranks beyond a power of two hand over first",
         run: recursive_doubling,
     },
     Algorithm { name: "reduce_bcast", doc: "a reduce to rank 0, then a bcast", run: reduce_bcast },
+    Algorithm {
+        name: "ring",
+        doc: "each rank reduces its share of the items around a ring, then shares go round; \
+              recursive_doubling for operations that do not commute",
+        run: ring,
+    },
 ];
 
-fn recursive_doubling(process: &mut Process, acc: &Accumulator, comm: CommId) -> Result<()> {
-    let (rank, size) = (process.comm(comm)?.rank, process.comm(comm)?.size());
-    let (mine, theirs) = ((acc.va, acc.bytes), (acc.received, acc.bytes));
+fn recursive_doubling(plan: &mut Plan<'_>, acc: &Accumulator) {
+    let (rank, size) = (plan.rank, plan.size);
     // The largest power of two takes part; of the first 2 * extra ranks the even ones hand over to
     // the odd.
     let partners = 1 << size.ilog2();
     let extra = size - partners;
     let in_pair = rank < 2 * extra;
     if in_pair && rank % 2 == 0 {
-        process.tell(comm, rank + 1, mine)?;
-        return process.hear(comm, rank + 1, mine);
+        plan.send(rank + 1, plan.own(acc));
+        plan.wait();
+        plan.receive(rank + 1, plan.own(acc));
+        return plan.wait();
     }
     if in_pair {
-        process.hear(comm, rank - 1, theirs)?;
-        process.combine(acc)?;
+        plan.receive(rank - 1, plan.other(acc));
+        plan.wait();
+        plan.take_in(acc, true);
     }
     let place = if in_pair { rank / 2 } else { rank - extra };
     let at = |place: u32| if place < extra { 2 * place + 1 } else { place + extra };
     let mut bit = 1;
     while bit < partners {
         let partner = at(place ^ bit);
-        process.swap(comm, (partner, mine), (partner, theirs))?;
-        process.combine(acc)?;
+        plan.swap((partner, plan.own(acc)), (partner, plan.other(acc)));
+        plan.take_in(acc, partner < rank);
         bit *= 2;
     }
     if in_pair {
-        process.tell(comm, rank - 1, mine)?;
+        plan.send(rank - 1, plan.own(acc));
+        plan.wait();
     }
-    Ok(())
 }
 
-fn reduce_bcast(process: &mut Process, acc: &Accumulator, comm: CommId) -> Result<()> {
-    (process.params.algorithms.reduce.run)(process, acc, 0, comm)?;
-    (process.params.algorithms.bcast.run)(process, (acc.va, acc.bytes), 0, comm)
+fn reduce_bcast(plan: &mut Plan<'_>, acc: &Accumulator) {
+    let algorithms = plan.process.params.algorithms;
+    (algorithms.reduce.run)(plan, acc, 0);
+    let own = plan.own(acc);
+    (algorithms.bcast.run)(plan, &own, 0);
+    plan.wait();
+}
+
+fn ring(plan: &mut Plan<'_>, acc: &Accumulator) {
+    if !acc.reduction.operator.commutes() {
+        return recursive_doubling(plan, acc);
+    }
+    let (rank, size, item) = (plan.rank, plan.size, acc.reduction.size());
+    // First item of a share.
+    let start = |share: u32| acc.count * u64::from(share) / u64::from(size);
+    let count = |share: u32| start(share + 1) - start(share);
+    let (next, previous) = ((rank + 1) % size, (rank + size - 1) % size);
+    for step in 1..size {
+        let (out, into) = ((rank + size + 1 - step) % size, (rank + size - step) % size);
+        let sent = plan.bytes(acc.va + start(out) * item, count(out) * item);
+        let heard = plan.bytes(acc.received, count(into) * item);
+        plan.swap((next, sent), (previous, heard));
+        plan.combine(&acc.reduction, acc.received, acc.va + start(into) * item, count(into));
+    }
+    for step in 1..size {
+        let (out, into) = ((rank + 2 + size - step) % size, (rank + 1 + size - step) % size);
+        let sent = plan.bytes(acc.va + start(out) * item, count(out) * item);
+        let heard = plan.bytes(acc.va + start(into) * item, count(into) * item);
+        plan.swap((next, sent), (previous, heard));
+    }
 }
 
 impl Process {
-    /// Reduces `send` of all ranks into everyone's `recv`.
-    pub(crate) fn allreduce_items(
+    /// Begins to reduce `send` of all ranks into everyone's `recv`.
+    pub(crate) fn begin_allreduce(
         &mut self,
-        send: &Items,
-        recv: &Items,
-        op: Op,
+        (send, recv): (&Items, &Items),
+        reduction: &Rc<Reduction>,
         comm: CommId,
-    ) -> Result<()> {
+    ) -> Result<RequestId> {
         let run = self.params.algorithms.allreduce.run;
-        self.comm(comm)?;
-        self.accumulate(send, Some(recv), op, |process, acc| run(process, acc, comm))
+        self.plan_reduction(comm, (send, Some(recv)), reduction, run)
     }
 }

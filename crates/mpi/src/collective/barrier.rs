@@ -4,6 +4,9 @@ use super::{Algorithm, Barrier};
 use crate::comm::CommId;
 use crate::error::Result;
 use crate::process::Process;
+use crate::request::RequestId;
+use crate::schedule::Plan;
+use crate::wait::Whose;
 
 pub(super) static ALGORITHMS: [Algorithm<Barrier>; 2] = [
     Algorithm {
@@ -14,44 +17,51 @@ pub(super) static ALGORITHMS: [Algorithm<Barrier>; 2] = [
     Algorithm { name: "tree", doc: "up a binomial tree to rank 0 and down again", run: tree },
 ];
 
-const NOTHING: (u64, u64) = (0, 0);
-
-fn dissemination(process: &mut Process, comm: CommId) -> Result<()> {
-    let (rank, size) = (process.comm(comm)?.rank, process.comm(comm)?.size());
+fn dissemination(plan: &mut Plan<'_>) {
+    let (rank, size, nothing) = (plan.rank, plan.size, plan.bytes(0, 0));
     let mut distance = 1;
     while distance < size {
         let (to, from) = ((rank + distance) % size, (rank + size - distance) % size);
-        process.swap(comm, (to, NOTHING), (from, NOTHING))?;
+        plan.swap((to, nothing.clone()), (from, nothing.clone()));
         distance *= 2;
     }
-    Ok(())
 }
 
-fn tree(process: &mut Process, comm: CommId) -> Result<()> {
-    let (rank, size) = (process.comm(comm)?.rank, process.comm(comm)?.size());
+fn tree(plan: &mut Plan<'_>) {
+    let (rank, size, nothing) = (plan.rank, plan.size, plan.bytes(0, 0));
     let mut bit = 1;
     while bit < size && rank & bit == 0 {
         if rank + bit < size {
-            process.hear(comm, rank + bit, NOTHING)?;
+            plan.receive(rank + bit, nothing.clone());
         }
         bit *= 2;
     }
+    plan.wait();
     if rank != 0 {
-        process.tell(comm, rank - bit, NOTHING)?;
-        process.hear(comm, rank - bit, NOTHING)?;
+        plan.send(rank - bit, nothing.clone());
+        plan.receive(rank - bit, nothing.clone());
+        plan.wait();
     }
     while bit > 1 {
         bit /= 2;
         if rank + bit < size {
-            process.tell(comm, rank + bit, NOTHING)?;
+            plan.send(rank + bit, nothing.clone());
         }
     }
-    Ok(())
 }
 
 impl Process {
+    /// Begins a barrier.
+    pub(crate) fn begin_barrier(&mut self, comm: CommId) -> Result<RequestId> {
+        let run = self.params.algorithms.barrier.run;
+        let mut plan = Plan::new(self, comm)?;
+        run(&mut plan);
+        Ok(plan.begin())
+    }
+
     /// Returns when all ranks of `comm` have called it.
     pub(crate) fn all_meet(&mut self, comm: CommId) -> Result<()> {
-        (self.params.algorithms.barrier.run)(self, comm)
+        let id = self.begin_barrier(comm)?;
+        self.finish(id, Whose::Own).map(|_| ())
     }
 }

@@ -5,6 +5,8 @@ use crate::comm::CommId;
 use crate::error::Result;
 use crate::items::Items;
 use crate::process::Process;
+use crate::request::RequestId;
+use crate::schedule::Plan;
 
 pub(super) static ALGORITHMS: [Algorithm<Bcast>; 2] = [
     Algorithm {
@@ -15,8 +17,8 @@ pub(super) static ALGORITHMS: [Algorithm<Bcast>; 2] = [
     Algorithm { name: "linear", doc: "from the root to each rank in turn", run: linear },
 ];
 
-fn binomial(process: &mut Process, data: (u64, u64), root: u32, comm: CommId) -> Result<()> {
-    let (rank, size) = (process.comm(comm)?.rank, process.comm(comm)?.size());
+fn binomial(plan: &mut Plan<'_>, data: &Items, root: u32) {
+    let (rank, size) = (plan.rank, plan.size);
     // Ranks are counted from the root on.
     let relative = (rank + size - root) % size;
     let absolute = |relative: u32| (relative + root) % size;
@@ -25,44 +27,53 @@ fn binomial(process: &mut Process, data: (u64, u64), root: u32, comm: CommId) ->
         bit *= 2;
     }
     if relative != 0 {
-        process.hear(comm, absolute(relative - bit), data)?;
+        plan.receive(absolute(relative - bit), data.clone());
+        plan.wait();
     }
     while bit > 1 {
         bit /= 2;
         if relative + bit < size {
-            process.tell(comm, absolute(relative + bit), data)?;
+            plan.send(absolute(relative + bit), data.clone());
         }
     }
-    Ok(())
 }
 
-fn linear(process: &mut Process, data: (u64, u64), root: u32, comm: CommId) -> Result<()> {
-    let (rank, size) = (process.comm(comm)?.rank, process.comm(comm)?.size());
-    if rank != root {
-        return process.hear(comm, root, data);
+fn linear(plan: &mut Plan<'_>, data: &Items, root: u32) {
+    if plan.rank != root {
+        return plan.receive(root, data.clone());
     }
-    (0..size).filter(|&to| to != root).try_for_each(|to| process.tell(comm, to, data))
+    (0..plan.size).filter(|&to| to != root).for_each(|to| plan.send(to, data.clone()));
 }
 
 impl Process {
-    /// Root's items to all.
-    pub(crate) fn broadcast(&mut self, items: &Items, root: u32, comm: CommId) -> Result<()> {
-        let (bytes, rank) = (items.bytes(), self.comm(comm)?.rank);
-        if bytes == 0 || self.comm(comm)?.size() == 1 {
-            return Ok(());
-        }
+    /// Begins to bring root's items to all.
+    pub(crate) fn begin_bcast(
+        &mut self,
+        items: &Items,
+        root: u32,
+        comm: CommId,
+    ) -> Result<RequestId> {
         let run = self.params.algorithms.bcast.run;
+        let bytes = items.bytes();
+        self.check_items(items)?;
+        let mut plan = Plan::new(self, comm)?;
+        if bytes == 0 || plan.size == 1 {
+            return Ok(plan.begin());
+        }
         if items.is_contiguous() {
-            self.check_items(items)?;
-            return run(self, (items.va, bytes), root, comm);
+            run(&mut plan, items, root);
+            return Ok(plan.begin());
         }
-        let buffer = self.scratch.take(self.cpu.memory(), bytes);
-        let packed = if rank == root { self.gather(items, buffer.va) } else { Ok(()) };
-        let mut result = packed.and_then(|()| run(self, (buffer.va, bytes), root, comm));
-        if result.is_ok() && rank != root {
-            result = self.scatter(buffer.va, &items.datatype, items.va, items.count, bytes);
+        let va = plan.buffer(bytes);
+        let packed = plan.bytes(va, bytes);
+        if plan.rank == root {
+            plan.copy(items.clone(), packed.clone());
         }
-        self.scratch.give(buffer);
-        result
+        run(&mut plan, &packed, root);
+        if plan.rank != root {
+            plan.wait();
+            plan.copy(packed, items.clone());
+        }
+        Ok(plan.begin())
     }
 }

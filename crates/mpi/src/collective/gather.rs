@@ -1,98 +1,89 @@
-//! Collectives that move items without changing them: gather and scatter (the root deals with each
-//! rank), allgather (a ring), alltoall (pairwise exchanges).
-//!
-//! `all` names the whole buffer of a rank that has one: `size` parts of `count` items each.
+//! A part of each rank to one.
 
+use super::{Algorithm, Parts, Rooted};
 use crate::comm::CommId;
 use crate::error::Result;
 use crate::items::Items;
 use crate::process::Process;
+use crate::request::RequestId;
+use crate::schedule::Plan;
 
-/// Part of rank `rank` in a buffer that holds a part for each rank.
-fn part(all: &Items, rank: u32) -> Items {
-    all.part(u64::from(rank) * all.count, all.count)
+pub(super) static ALGORITHMS: [Algorithm<Rooted>; 2] = [
+    Algorithm { name: "linear", doc: "each rank to the root", run: linear },
+    Algorithm {
+        name: "binomial",
+        doc: "up a binomial tree, parts joined on the way; linear for MPI_Gatherv",
+        run: binomial,
+    },
+];
+
+fn linear(plan: &mut Plan<'_>, own: Option<&Items>, all: Option<&Parts>, root: u32) {
+    let (rank, size) = (plan.rank, plan.size);
+    let Some(all) = all.filter(|_| rank == root) else {
+        if let Some(own) = own {
+            plan.send(root, own.clone());
+        }
+        return;
+    };
+    for from in (0..size).filter(|&from| from != rank) {
+        plan.receive_up_to(from, all.of(from));
+    }
+    if let Some(own) = own {
+        plan.copy(own.clone(), all.of(rank));
+    }
+}
+
+fn binomial(plan: &mut Plan<'_>, own: Option<&Items>, all: Option<&Parts>, root: u32) {
+    let (rank, size) = (plan.rank, plan.size);
+    let relative = (rank + size - root) % size;
+    let absolute = |relative: u32| (relative + root) % size;
+    let block = match (own, all) {
+        (_, Some(all)) if rank == root => all.block().unwrap_or(0),
+        (own, _) => own.map_or(0, Items::bytes),
+    };
+    let below = |bit: u32, relative: u32| u64::from(bit.min(size - relative));
+    let mut bit = 1;
+    while bit < size && relative & bit == 0 {
+        bit *= 2;
+    }
+    let held = below(bit, relative) * block;
+    let va = plan.buffer(held);
+    if let Some(own) = own {
+        plan.copy(own.clone(), plan.bytes(va, block));
+    }
+    let mut child = 1;
+    while child < bit && relative + child < size {
+        let bytes = below(child, relative + child) * block;
+        let place = plan.bytes(va + u64::from(child) * block, bytes);
+        plan.receive(absolute(relative + child), place);
+        child *= 2;
+    }
+    plan.wait();
+    if relative != 0 {
+        return plan.send(absolute(relative - bit), plan.bytes(va, held));
+    }
+    let Some(all) = all else { return };
+    for from in 0..size {
+        let first = if own.is_some() { 0 } else { 1 };
+        if from >= first {
+            let packed = plan.bytes(va + u64::from(from) * block, block);
+            plan.copy(packed, all.of(absolute(from)));
+        }
+    }
 }
 
 impl Process {
-    /// Everyone's `own` (None: already in place) into the parts of root's `all`.
-    pub(crate) fn gather_items(
+    /// Begins to bring everyone's `own` (None: already in place) into the parts of root's `all`.
+    pub(crate) fn begin_gather(
         &mut self,
         own: Option<&Items>,
-        all: Option<&Items>,
-        root: u32,
+        all: Option<&Parts>,
+        (root, equal): (u32, bool),
         comm: CommId,
-    ) -> Result<()> {
-        let (rank, size) = (self.comm(comm)?.rank, self.comm(comm)?.size());
-        let Some(all) = all.filter(|_| rank == root) else {
-            let sent = own.map(|items| self.tell_items(comm, root, items)).transpose()?;
-            return self.finish_all(sent.as_slice());
-        };
-        let mut requests = Vec::with_capacity(size as usize);
-        for from in (0..size).filter(|&from| from != rank) {
-            requests.push(self.hear_items(comm, from, &part(all, from))?);
-        }
-        if let Some(own) = own {
-            self.copy_items(own, &part(all, rank))?;
-        }
-        self.finish_all(&requests)
-    }
-
-    /// The parts of root's `all` to everyone's `own` (None: it stays in place).
-    pub(crate) fn scatter_items(
-        &mut self,
-        all: Option<&Items>,
-        own: Option<&Items>,
-        root: u32,
-        comm: CommId,
-    ) -> Result<()> {
-        let (rank, size) = (self.comm(comm)?.rank, self.comm(comm)?.size());
-        let Some(all) = all.filter(|_| rank == root) else {
-            let heard = own.map(|items| self.hear_items(comm, root, items)).transpose()?;
-            return self.finish_all(heard.as_slice());
-        };
-        let mut requests = Vec::with_capacity(size as usize);
-        for to in (0..size).filter(|&to| to != rank) {
-            requests.push(self.tell_items(comm, to, &part(all, to))?);
-        }
-        if let Some(own) = own {
-            self.copy_items(&part(all, rank), own)?;
-        }
-        self.finish_all(&requests)
-    }
-
-    /// Everyone's `own` (None: already in place) into the parts of everyone's `all`. In each step
-    /// of the ring a rank passes on the part that it got last.
-    pub(crate) fn allgather_items(
-        &mut self,
-        own: Option<&Items>,
-        all: &Items,
-        comm: CommId,
-    ) -> Result<()> {
-        let (rank, size) = (self.comm(comm)?.rank, self.comm(comm)?.size());
-        if let Some(own) = own {
-            self.copy_items(own, &part(all, rank))?;
-        }
-        let (next, previous) = ((rank + 1) % size, (rank + size - 1) % size);
-        for step in 1..size {
-            let out = (rank + size + 1 - step) % size;
-            let into = (rank + size - step) % size;
-            let incoming = self.hear_items(comm, previous, &part(all, into))?;
-            let outgoing = self.tell_items(comm, next, &part(all, out))?;
-            self.finish_all(&[incoming, outgoing])?;
-        }
-        Ok(())
-    }
-
-    /// Part `i` of everyone's `out` to rank `i`, into its part of the sender's rank.
-    pub(crate) fn alltoall_items(&mut self, out: &Items, into: &Items, comm: CommId) -> Result<()> {
-        let (rank, size) = (self.comm(comm)?.rank, self.comm(comm)?.size());
-        self.copy_items(&part(out, rank), &part(into, rank))?;
-        for step in 1..size {
-            let (to, from) = ((rank + step) % size, (rank + size - step) % size);
-            let incoming = self.hear_items(comm, from, &part(into, from))?;
-            let outgoing = self.tell_items(comm, to, &part(out, to))?;
-            self.finish_all(&[incoming, outgoing])?;
-        }
-        Ok(())
+    ) -> Result<RequestId> {
+        let run = if equal { self.params.algorithms.gather.run } else { linear };
+        let mut plan = Plan::new(self, comm)?;
+        run(&mut plan, own, all, root);
+        Ok(plan.begin())
     }
 }

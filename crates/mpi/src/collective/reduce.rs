@@ -2,11 +2,13 @@
 
 use super::{Accumulator, Algorithm, Reduce};
 use crate::comm::CommId;
-use crate::constant;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::items::Items;
-use crate::op::Op;
 use crate::process::Process;
+use crate::reduction::Reduction;
+use crate::request::RequestId;
+use crate::schedule::Plan;
+use std::rc::Rc;
 
 pub(super) static ALGORITHMS: [Algorithm<Reduce>; 2] = [
     Algorithm {
@@ -17,104 +19,97 @@ pub(super) static ALGORITHMS: [Algorithm<Reduce>; 2] = [
     Algorithm { name: "linear", doc: "each rank in turn to the root", run: linear },
 ];
 
-fn binomial(process: &mut Process, acc: &Accumulator, root: u32, comm: CommId) -> Result<()> {
-    let (rank, size) = (process.comm(comm)?.rank, process.comm(comm)?.size());
-    let relative = (rank + size - root) % size;
-    let absolute = |relative: u32| (relative + root) % size;
+fn binomial(plan: &mut Plan<'_>, acc: &Accumulator, root: u32) {
+    let (rank, size) = (plan.rank, plan.size);
+    // Ranks are counted from the top of the tree on. If the order of the operands counts, that is
+    // rank 0, from which the result goes on to the root.
+    let top = if acc.reduction.operator.commutes() { root } else { 0 };
+    let relative = (rank + size - top) % size;
+    let absolute = |relative: u32| (relative + top) % size;
     let mut bit = 1;
     while bit < size {
         if relative & bit != 0 {
-            return process.tell(comm, absolute(relative - bit), (acc.va, acc.bytes));
+            plan.send(absolute(relative - bit), plan.own(acc));
+            plan.wait();
+            break;
         }
         if relative + bit < size {
-            process.hear(comm, absolute(relative + bit), (acc.received, acc.bytes))?;
-            process.combine(acc)?;
+            plan.receive(absolute(relative + bit), plan.other(acc));
+            plan.wait();
+            plan.take_in(acc, false);
         }
         bit *= 2;
     }
-    Ok(())
+    if top != root && rank == top {
+        plan.send(root, plan.own(acc));
+        plan.wait();
+    }
+    if top != root && rank == root {
+        plan.receive(top, plan.own(acc));
+        plan.wait();
+    }
 }
 
-fn linear(process: &mut Process, acc: &Accumulator, root: u32, comm: CommId) -> Result<()> {
-    let (rank, size) = (process.comm(comm)?.rank, process.comm(comm)?.size());
-    if rank != root {
-        return process.tell(comm, root, (acc.va, acc.bytes));
+fn linear(plan: &mut Plan<'_>, acc: &Accumulator, root: u32) {
+    if plan.rank != root {
+        plan.send(root, plan.own(acc));
+        return plan.wait();
     }
-    for from in (0..size).filter(|&from| from != root) {
-        process.hear(comm, from, (acc.received, acc.bytes))?;
-        process.combine(acc)?;
+    // Outwards from the root, so that each comes before or behind all that is there already.
+    let size = plan.size;
+    for from in (0..root).rev().chain(root + 1..size) {
+        plan.receive(from, plan.other(acc));
+        plan.wait();
+        plan.take_in(acc, from < root);
     }
-    Ok(())
 }
 
 impl Process {
-    /// Accumulator = received op accumulator.
-    pub(crate) fn combine(&mut self, acc: &Accumulator) -> Result<()> {
-        let mut bounce = std::mem::take(&mut self.bounce);
-        bounce.resize(2 * acc.bytes as usize, 0);
-        let (input, inout) = bounce.split_at_mut(acc.bytes as usize);
-        let read = self.read(acc.received, input).and_then(|()| self.read(acc.va, inout));
-        let combined = read.and_then(|()| {
-            acc.op.apply(acc.basic, input, inout);
-            self.write(acc.va, inout)
-        });
-        self.bounce = bounce;
-        self.charge(self.params.reduce_element * acc.elements);
-        combined
-    }
-
-    /// Runs a reduction over `send`, whose result goes to `recv` (None: this rank gets no result).
-    pub(crate) fn accumulate(
+    /// Plans a reduction over `send`, whose result goes to `recv` (None: this rank gets no result).
+    /// `result` says which bytes of the accumulator hold it.
+    pub(crate) fn plan_reduction(
         &mut self,
-        send: &Items,
-        recv: Option<&Items>,
-        op: Op,
-        run: impl FnOnce(&mut Process, &Accumulator) -> Result<()>,
-    ) -> Result<()> {
-        let basic = legal(op, send)?;
-        let bytes = send.bytes();
-        if bytes == 0 {
-            return Ok(());
-        }
+        comm: CommId,
+        (send, recv): (&Items, Option<&Items>),
+        reduction: &Rc<Reduction>,
+        run: impl FnOnce(&mut Plan<'_>, &Accumulator),
+    ) -> Result<RequestId> {
+        reduction.check()?;
         self.check_items(send)?;
         recv.map_or(Ok(()), |items| self.check_items(items))?;
+        let (bytes, count) = (send.bytes(), send.count);
+        let mut plan = Plan::new(self, comm)?;
+        if bytes == 0 {
+            return Ok(plan.begin());
+        }
         // Where the result is wanted in one run of bytes, it is accumulated in place.
         let in_place = recv.filter(|items| items.is_contiguous());
-        let own = self.scratch.take(self.cpu.memory(), bytes);
-        let received = self.scratch.take(self.cpu.memory(), bytes);
-        let va = in_place.map_or(own.va, |items| items.va);
-        let elements = send.count * send.datatype.elements;
-        let acc = Accumulator { va, bytes, received: received.va, op, basic, elements };
-        let begun = if va == send.va { Ok(()) } else { self.gather(send, va) };
-        let mut result = begun.and_then(|()| run(self, &acc));
-        if let (Ok(()), Some(items), None) = (&result, recv, in_place) {
-            result = self.scatter(own.va, &items.datatype, items.va, items.count, bytes);
+        let va = match in_place {
+            Some(items) => items.va,
+            None => plan.buffer(bytes),
+        };
+        let received = plan.buffer(bytes);
+        let acc = Accumulator { va, bytes, received, reduction: reduction.clone(), count };
+        if va != send.va {
+            plan.copy(send.clone(), plan.own(&acc));
         }
-        self.scratch.give(own);
-        self.scratch.give(received);
-        result
+        run(&mut plan, &acc);
+        if let (Some(items), None) = (recv, in_place) {
+            plan.wait();
+            plan.copy(plan.own(&acc), items.clone());
+        }
+        Ok(plan.begin())
     }
 
-    /// Reduces `send` of all ranks into `recv` of rank `root`.
-    pub(crate) fn reduce_items(
+    /// Begins to reduce `send` of all ranks into `recv` of rank `root`.
+    pub(crate) fn begin_reduce(
         &mut self,
-        send: &Items,
-        recv: Option<&Items>,
-        op: Op,
+        (send, recv): (&Items, Option<&Items>),
+        reduction: &Rc<Reduction>,
         root: u32,
         comm: CommId,
-    ) -> Result<()> {
+    ) -> Result<RequestId> {
         let run = self.params.algorithms.reduce.run;
-        self.accumulate(send, recv, op, |process, acc| run(process, acc, root, comm))
+        self.plan_reduction(comm, (send, recv), reduction, |plan, acc| run(plan, acc, root))
     }
-}
-
-/// What the operation works on; an error if it is not defined on the items.
-fn legal(op: Op, items: &Items) -> Result<crate::datatype::Basic> {
-    let datatype = &items.datatype;
-    let basic = datatype.basic.filter(|&basic| datatype.predefined && op.is_legal(basic));
-    basic.ok_or_else(|| {
-        let text = format!("{} is not defined on {}", op.name(), datatype.name);
-        Error::new(constant::ERR_OP, text)
-    })
 }

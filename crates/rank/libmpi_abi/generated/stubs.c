@@ -788,12 +788,6 @@ RANK_WEAK(int, MPI_Allgatherv_init_c, (const void *sendbuf, MPI_Count sendcount,
     return code;
 }
 
-RANK_WEAK(int, MPI_Alloc_mem, (MPI_Aint size, MPI_Info info, void *baseptr))
-{
-    const uint64_t args[] = {INTEGER(size), POINTER(info), POINTER(baseptr)};
-    return rank_call(FN_MPI_Alloc_mem, 3, args);
-}
-
 RANK_WEAK(int, MPI_Allreduce, (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), POINTER(comm)};
@@ -2048,12 +2042,6 @@ RANK_WEAK(int, MPI_File_write_shared_c, (MPI_File fh, const void *buf, MPI_Count
 {
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype), POINTER(status)};
     return rank_call(FN_MPI_File_write_shared_c, 5, args);
-}
-
-RANK_WEAK(int, MPI_Free_mem, (void *base))
-{
-    const uint64_t args[] = {POINTER(base)};
-    return rank_call(FN_MPI_Free_mem, 1, args);
 }
 
 RANK_WEAK(int, MPI_Gather, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm))

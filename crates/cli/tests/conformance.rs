@@ -1,0 +1,99 @@
+//! The programs of `tests/mpi` print the same here as on MPICH, from the same binary.
+//!
+//! Needs what `make build` makes beside the command, and MPICH from PyPI in `build/mpich`
+//! (`scripts/bootstrap test` puts it there).
+#![allow(clippy::unwrap_used)] // Everything here is a test.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn output(command: &mut Command) -> String {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    assert!(status.success(), "{command:?}: {status}\n{stdout}{stderr}");
+    stdout.into_owned()
+}
+
+/// Builds a program of `tests/mpi`, and runs it on so many ranks on both.
+fn compare(program: &str, ranks: &[u32], settings: &[&str]) {
+    let root = root();
+    let mpich = root.join("build/mpich");
+    let mpiexec = mpich.join("bin/mpiexec");
+    assert!(mpiexec.exists(), "{} is missing: scripts/bootstrap test", mpiexec.display());
+    let folder = tempfile::tempdir().unwrap();
+    let binary = folder.path().join(program);
+    let source = root.join("tests/mpi").join(format!("{program}.c"));
+    output(
+        Command::new(env!("CARGO_BIN_EXE_sunstar"))
+            .arg("cc")
+            .args(["-O1", "-o"])
+            .args([&binary, &source]),
+    );
+    for ranks in ranks {
+        let ranks = ranks.to_string();
+        let theirs = output(
+            Command::new(&mpiexec)
+                .env("LD_LIBRARY_PATH", mpich.join("lib"))
+                .args(["-n", &ranks])
+                .arg(&binary),
+        );
+        let mut ours = Command::new(env!("CARGO_BIN_EXE_sunstar"));
+        ours.args(["run", "-n", &ranks]);
+        for setting in settings {
+            ours.args(["--set", setting]);
+        }
+        let ours = output(ours.arg(&binary));
+        for (line, (theirs, ours)) in theirs.lines().zip(ours.lines()).enumerate() {
+            assert_eq!(ours, theirs, "{program} on {ranks} ranks, line {}", line + 1);
+        }
+        let theirs = theirs.lines().count();
+        assert!(ours.lines().count() >= theirs, "{program} on {ranks} ranks: lines are missing");
+    }
+}
+
+#[test]
+fn datatypes() {
+    compare("datatypes", &[1, 3], &[]);
+}
+
+#[test]
+fn groups_communicators_and_grids() {
+    compare("groups", &[1, 5, 6], &[]);
+}
+
+#[test]
+fn operations_attributes_and_error_handlers() {
+    compare("operations", &[1, 5], &[]);
+}
+
+#[test]
+fn collectives() {
+    compare("collectives", &[1, 4, 5], &[]);
+}
+
+#[test]
+fn collectives_with_other_algorithms() {
+    let settings = [
+        "mpi.barrier=tree",
+        "mpi.bcast=linear",
+        "mpi.reduce=linear",
+        "mpi.allreduce=ring",
+        "mpi.gather=binomial",
+        "mpi.scatter=binomial",
+        "mpi.allgather=bruck",
+        "mpi.alltoall=linear",
+        "mpi.reduce_scatter=reduce",
+        "mpi.scan=linear",
+    ];
+    compare("collectives", &[5], &settings);
+    compare("operations", &[5], &settings);
+}
+
+#[test]
+fn messages() {
+    compare("messages", &[2, 3], &[]);
+}

@@ -1,0 +1,244 @@
+//! Attributes: words that a program attaches to communicators and datatypes.
+
+use super::arguments::{comm_handle, int};
+use super::Answer;
+use crate::callback::Callback;
+use crate::comm::CommId;
+use crate::constant;
+use crate::error::{Error, Result};
+use crate::matching::TAG_UPPER_BOUND;
+use crate::process::Process;
+use std::collections::BTreeMap;
+
+/// First key that programs make.
+const FIRST: i32 = 1024;
+/// Predefined functions: no copy, and a copy of the word.
+const NO_COPY: u64 = constant::COMM_NULL_COPY_FN;
+const PLAIN_COPY: u64 = constant::COMM_DUP_FN;
+/// Predefined function: nothing to be done.
+const NO_DELETE: u64 = 0;
+
+#[derive(Clone, Copy)]
+struct Keyval {
+    copy: u64,
+    delete: u64,
+    extra: u64,
+    freed: bool,
+}
+
+/// Words by key.
+pub(crate) type Attributes = BTreeMap<i32, u64>;
+
+/// The keys of a process, and what is attached to datatypes.
+#[derive(Default)]
+pub(crate) struct Keyvals {
+    table: Vec<Keyval>,
+    types: BTreeMap<u64, Attributes>,
+    /// Addresses of the words behind predefined attributes.
+    predefined: BTreeMap<i32, u64>,
+}
+
+impl Keyvals {
+    fn get(&self, key: i32) -> Result<Keyval> {
+        let index = key.checked_sub(FIRST).and_then(|index| usize::try_from(index).ok());
+        index.and_then(|index| self.table.get(index).copied()).ok_or_else(|| {
+            Error::new(
+                constant::ERR_KEYVAL,
+                format!("{key} is no attribute key, or not to be changed"),
+            )
+        })
+    }
+    fn live(&self, key: i32) -> Result<Keyval> {
+        let keyval = self.get(key)?;
+        if keyval.freed {
+            let text = format!("attribute key {key} was freed");
+            return Err(Error::new(constant::ERR_KEYVAL, text));
+        }
+        Ok(keyval)
+    }
+}
+
+impl Process {
+    /// What `attributes` of the object `old` become in a copy of it.
+    fn copied(&mut self, old: u64, attributes: &Attributes) -> Result<Attributes> {
+        let mut new = Attributes::new();
+        for (&key, &value) in attributes {
+            let keyval = self.side.keyvals.get(key)?;
+            match keyval.copy {
+                NO_COPY => {}
+                PLAIN_COPY => {
+                    new.insert(key, value);
+                }
+                function => {
+                    let args = [old, key as u64, keyval.extra, value, 0, 0];
+                    let callback =
+                        Callback { indirect: 0b11_0000, ..Callback::new(function, &args) };
+                    let returned = self.run_callback(&callback)?;
+                    check(returned.result, "copy", key)?;
+                    if returned.arguments[5] as i32 != 0 {
+                        new.insert(key, returned.arguments[4]);
+                    }
+                }
+            }
+        }
+        Ok(new)
+    }
+
+    /// Tells the program that an attribute goes away.
+    fn deleted(&mut self, object: u64, key: i32, value: u64) -> Result<()> {
+        let keyval = self.side.keyvals.get(key)?;
+        if keyval.delete == NO_DELETE {
+            return Ok(());
+        }
+        let args = [object, key as u64, value, keyval.extra];
+        let returned = self.run_callback(&Callback::new(keyval.delete, &args))?;
+        check(returned.result, "delete", key)
+    }
+
+    /// Attributes of a new copy of a communicator.
+    pub(crate) fn copy_comm_attributes(&mut self, old: CommId, new: CommId) -> Result<()> {
+        let attributes = self.comm(old)?.attributes.clone();
+        let copied = self.copied(comm_handle(old), &attributes)?;
+        self.comms.get_mut(new)?.attributes = copied;
+        Ok(())
+    }
+
+    /// A communicator goes away.
+    pub(crate) fn delete_comm_attributes(&mut self, comm: CommId) -> Result<()> {
+        let attributes = std::mem::take(&mut self.comms.get_mut(comm)?.attributes);
+        for (key, value) in attributes.into_iter().rev() {
+            self.deleted(comm_handle(comm), key, value)?;
+        }
+        Ok(())
+    }
+
+    /// A datatype was copied.
+    pub(crate) fn copy_type_attributes(&mut self, old: u64, new: u64) -> Result<()> {
+        if let Some(attributes) = self.side.keyvals.types.get(&old).cloned() {
+            let copied = self.copied(old, &attributes)?;
+            self.side.keyvals.types.insert(new, copied);
+        }
+        Ok(())
+    }
+
+    /// A datatype goes away.
+    pub(crate) fn delete_type_attributes(&mut self, datatype: u64) -> Result<()> {
+        for (key, value) in self.side.keyvals.types.remove(&datatype).unwrap_or_default() {
+            self.deleted(datatype, key, value)?;
+        }
+        Ok(())
+    }
+
+    /// The address of the word behind a predefined attribute; None if there is no such attribute.
+    fn predefined_attribute(&mut self, key: i32) -> Result<Option<u64>> {
+        let value = match key {
+            constant::TAG_UB => TAG_UPPER_BOUND,
+            constant::HOST => constant::PROC_NULL,
+            constant::IO => constant::ANY_SOURCE,
+            constant::WTIME_IS_GLOBAL => 1,
+            constant::UNIVERSE_SIZE => self.world().size as i32,
+            constant::LASTUSEDCODE => self.side.errhandlers.last(),
+            constant::APPNUM => 0,
+            _ => return Ok(None),
+        };
+        let va = match self.side.keyvals.predefined.get(&key) {
+            Some(&va) => va,
+            None => self.run_callback(&Callback::allocate(8))?.result,
+        };
+        self.side.keyvals.predefined.insert(key, va);
+        self.write(va, &i64::from(value).to_le_bytes())?;
+        Ok(Some(va))
+    }
+}
+
+fn check(result: u64, what: &str, key: i32) -> Result<()> {
+    match result as i32 {
+        constant::SUCCESS => Ok(()),
+        code => {
+            let text = format!("the {what} function of attribute key {key} has failed ({code})");
+            Err(Error::new(code, text))
+        }
+    }
+}
+
+/// `copy, delete, keyval, extra`.
+pub(super) fn create_keyval(mpi: &mut Process, args: &[u64]) -> Answer {
+    let table = &mut mpi.side.keyvals.table;
+    table.push(Keyval { copy: args[0], delete: args[1], extra: args[3], freed: false });
+    let key = FIRST + table.len() as i32 - 1;
+    mpi.put_int(args[2], "the key", key)
+}
+
+/// What is attached under the key stays.
+pub(super) fn free_keyval(mpi: &mut Process, args: &[u64]) -> Answer {
+    let key = mpi.get_int(args[0], "the key")?;
+    mpi.side.keyvals.live(key)?;
+    mpi.side.keyvals.table[(key - FIRST) as usize].freed = true;
+    mpi.put_int(args[0], "the key", constant::KEYVAL_INVALID)
+}
+
+/// `comm, key, value`.
+pub(super) fn comm_set(mpi: &mut Process, args: &[u64]) -> Answer {
+    let (comm, key) = (mpi.comm_of(args[0])?, int(args[1]));
+    mpi.side.keyvals.live(key)?;
+    if let Some(&old) = mpi.comm(comm)?.attributes.get(&key) {
+        mpi.deleted(args[0], key, old)?;
+    }
+    mpi.comms.get_mut(comm)?.attributes.insert(key, args[2]);
+    Ok(())
+}
+
+fn put(mpi: &Process, args: &[u64], value: Option<u64>) -> Answer {
+    mpi.put_int(args[3], "the flag", i32::from(value.is_some()))?;
+    value.map_or(Ok(()), |value| mpi.put_word(args[2], "the attribute", value))
+}
+
+/// `comm, key, value, flag`.
+pub(super) fn comm_get(mpi: &mut Process, args: &[u64]) -> Answer {
+    let (comm, key) = (mpi.comm_of(args[0])?, int(args[1]));
+    if let Some(va) = mpi.predefined_attribute(key)? {
+        return put(mpi, args, Some(va));
+    }
+    mpi.side.keyvals.live(key)?;
+    let value = mpi.comm(comm)?.attributes.get(&key).copied();
+    put(mpi, args, value)
+}
+
+/// `comm, key`.
+pub(super) fn comm_delete(mpi: &mut Process, args: &[u64]) -> Answer {
+    let (comm, key) = (mpi.comm_of(args[0])?, int(args[1]));
+    mpi.side.keyvals.live(key)?;
+    match mpi.comms.get_mut(comm)?.attributes.remove(&key) {
+        Some(old) => mpi.deleted(args[0], key, old),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn type_set(mpi: &mut Process, args: &[u64]) -> Answer {
+    mpi.types.any(args[0])?;
+    let key = int(args[1]);
+    mpi.side.keyvals.live(key)?;
+    let attributes = mpi.side.keyvals.types.entry(args[0]).or_default();
+    match attributes.insert(key, args[2]) {
+        Some(old) => mpi.deleted(args[0], key, old),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn type_get(mpi: &mut Process, args: &[u64]) -> Answer {
+    mpi.types.any(args[0])?;
+    let key = int(args[1]);
+    mpi.side.keyvals.live(key)?;
+    let value = mpi.side.keyvals.types.get(&args[0]).and_then(|a| a.get(&key).copied());
+    put(mpi, args, value)
+}
+
+pub(super) fn type_delete(mpi: &mut Process, args: &[u64]) -> Answer {
+    mpi.types.any(args[0])?;
+    let key = int(args[1]);
+    mpi.side.keyvals.live(key)?;
+    match mpi.side.keyvals.types.get_mut(&args[0]).and_then(|a| a.remove(&key)) {
+        Some(old) => mpi.deleted(args[0], key, old),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,110 @@
+//! Buffered sends. The message is copied into library memory; the buffer that the program attaches
+//! says how much may be on its way at a time, and nothing is stored in it.
+
+use super::arguments::{count, int};
+use super::{Answer, Begun};
+use crate::constant;
+use crate::error::{Error, Result};
+use crate::process::Process;
+use crate::request::{Direction, RequestId, Scattered};
+use crate::transport::{Envelope, Mode};
+use crate::wait::Whose;
+
+/// The attached buffer.
+#[derive(Default)]
+pub(crate) struct Attached {
+    buffer: Option<(u64, u64)>,
+    /// Sends under way, and the bytes that each takes.
+    pending: Vec<(RequestId, u64)>,
+}
+
+impl Process {
+    /// Forgets the buffered sends that are over.
+    fn prune_buffered(&mut self) -> u64 {
+        let pending = std::mem::take(&mut self.side.attached.pending);
+        let (over, open): (Vec<_>, Vec<_>) =
+            pending.into_iter().partition(|&(id, _)| self.requests.get(id).is_complete());
+        for (id, _) in over {
+            self.requests.remove(id);
+        }
+        let used = open.iter().map(|&(_, bytes)| bytes).sum();
+        self.side.attached.pending = open;
+        used
+    }
+
+    fn wait_for_buffered(&mut self) {
+        let ids: Vec<_> = self.side.attached.pending.iter().map(|&(id, _)| id).collect();
+        self.wait_all(&ids, Whose::Earlier);
+        self.prune_buffered();
+    }
+
+    fn room_for(&mut self, bytes: u64) -> Result<u64> {
+        let need = bytes + constant::BSEND_OVERHEAD as u64;
+        let used = self.prune_buffered();
+        let size = match self.side.attached.buffer {
+            Some((constant::BUFFER_AUTOMATIC, _)) => return Ok(need),
+            Some((_, size)) => size,
+            None => 0,
+        };
+        if used + need <= size {
+            return Ok(need);
+        }
+        self.progress();
+        if self.prune_buffered() + need <= size {
+            return Ok(need);
+        }
+        let text =
+            format!("a message of {bytes} bytes does not fit in the attached buffer of {size}");
+        Err(Error::new(constant::ERR_BUFFER, text))
+    }
+}
+
+/// `buf, count, datatype, dest, tag, comm`; it is over for the program at once.
+pub(super) fn begin(mpi: &mut Process, args: &[u64]) -> Begun {
+    let comm = mpi.comm_of(args[5])?;
+    let items = mpi.items(args[0], args[1], args[2])?;
+    let (peer, tag) = (int(args[3]), int(args[4]));
+    if mpi.may_send(peer, tag, comm)? {
+        let need = mpi.room_for(items.bytes())?;
+        let buffer = mpi.scratch.take(mpi.cpu.memory(), items.bytes());
+        if let Err(error) = mpi.gather(&items, buffer.va) {
+            mpi.scratch.give(buffer);
+            return Err(error);
+        }
+        let to = Envelope { comm, collective: false, peer, tag };
+        let scattered = Some(Scattered { buffer, target: None });
+        let id = mpi.start_send(to, (buffer.va, items.bytes()), scattered, Mode::Standard)?;
+        mpi.side.attached.pending.push((id, need));
+    }
+    Ok(mpi.nothing(Direction::Send, comm))
+}
+
+pub(super) fn bsend(mpi: &mut Process, args: &[u64]) -> Answer {
+    let id = begin(mpi, args)?;
+    mpi.finish(id, Whose::Own).map(|_| ())
+}
+
+/// `buffer, size`.
+pub(super) fn attach(mpi: &mut Process, args: &[u64]) -> Answer {
+    if mpi.side.attached.buffer.is_some() {
+        let text = "a buffer is attached already (MPI_Buffer_detach)";
+        return Err(Error::new(constant::ERR_BUFFER, text));
+    }
+    mpi.side.attached.buffer = Some((args[0], count(args[1], "size")?));
+    Ok(())
+}
+
+/// `buffer, size`.
+pub(super) fn detach<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
+    mpi.wait_for_buffered();
+    let Some((va, size)) = mpi.side.attached.buffer.take() else {
+        return Err(Error::new(constant::ERR_BUFFER, "no buffer is attached"));
+    };
+    mpi.put_word(args[0], "the buffer", va)?;
+    mpi.put_numbers::<W>(args[1], "the size", &[size as i64])
+}
+
+pub(super) fn flush(mpi: &mut Process, _: &[u64]) -> Answer {
+    mpi.wait_for_buffered();
+    Ok(())
+}

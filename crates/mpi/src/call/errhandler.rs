@@ -1,0 +1,143 @@
+//! Error handlers, and error classes of the program's own.
+
+use super::arguments::{comm_handle, int};
+use super::Answer;
+use crate::callback::Callback;
+use crate::comm::{CommId, OnError};
+use crate::constant;
+use crate::error::{Error, Result};
+use crate::process::Process;
+
+/// First handle of the error handlers that programs make.
+const FIRST: u64 = 0x5000_0000;
+
+/// What a program has added to errors. Handlers stay where they are: a communicator may use one
+/// that was freed.
+#[derive(Default)]
+pub(crate) struct Errhandlers {
+    functions: Vec<u64>,
+    codes: Vec<Code>,
+}
+
+struct Code {
+    class: i32,
+    text: String,
+}
+
+impl Errhandlers {
+    fn code(&self, code: i32) -> Option<&Code> {
+        let index = code.checked_sub(constant::ERR_LASTCODE)?.checked_sub(1)?;
+        self.codes.get(usize::try_from(index).ok()?)
+    }
+    fn add(&mut self, class: Option<i32>) -> i32 {
+        let code = constant::ERR_LASTCODE + 1 + self.codes.len() as i32;
+        self.codes.push(Code { class: class.unwrap_or(code), text: String::new() });
+        code
+    }
+    /// The class of a code that the program has added.
+    pub fn class(&self, code: i32) -> Option<i32> {
+        self.code(code).map(|code| code.class)
+    }
+    /// Its text.
+    pub fn text(&self, code: i32) -> Option<&str> {
+        self.code(code).map(|code| code.text.as_str())
+    }
+    /// The largest code.
+    pub fn last(&self) -> i32 {
+        constant::ERR_LASTCODE + self.codes.len() as i32
+    }
+}
+
+impl Process {
+    /// Runs an error handler of the program. If the program ends in it, the call notices.
+    pub(crate) fn call_errhandler(&mut self, handle: u64, comm: CommId, code: i32) {
+        let function = self.side.errhandlers.functions[(handle - FIRST) as usize];
+        let callback = Callback::new(function, &[comm_handle(comm), code as u64]);
+        let _ = self.run_callback(&Callback { indirect: 0b11, ..callback });
+    }
+}
+
+fn on_error(mpi: &Process, handle: u64) -> Result<OnError> {
+    let known = FIRST..FIRST + mpi.side.errhandlers.functions.len() as u64;
+    match handle {
+        constant::ERRORS_ARE_FATAL | constant::ERRORS_ABORT => Ok(OnError::Fatal),
+        constant::ERRORS_RETURN => Ok(OnError::Return),
+        _ if known.contains(&handle) => Ok(OnError::Call(handle)),
+        _ => {
+            let text = format!("{handle:#x} is no error handler");
+            Err(Error::new(constant::ERR_ERRHANDLER, text))
+        }
+    }
+}
+
+/// `function, errhandler`.
+pub(super) fn create(mpi: &mut Process, args: &[u64]) -> Answer {
+    let functions = &mut mpi.side.errhandlers.functions;
+    functions.push(args[0]);
+    let handle = FIRST + functions.len() as u64 - 1;
+    mpi.put_word(args[1], "the error handler", handle)
+}
+
+pub(super) fn free(mpi: &mut Process, args: &[u64]) -> Answer {
+    let handle = mpi.get_word(args[0], "the error handler")?;
+    on_error(mpi, handle)?;
+    mpi.put_word(args[0], "the error handler", constant::ERRHANDLER_NULL)
+}
+
+pub(super) fn set(mpi: &mut Process, args: &[u64]) -> Answer {
+    let comm = mpi.comm_of(args[0])?;
+    let on_error = on_error(mpi, args[1])?;
+    mpi.comms.get_mut(comm)?.on_error = on_error;
+    Ok(())
+}
+
+pub(super) fn get(mpi: &mut Process, args: &[u64]) -> Answer {
+    let comm = mpi.comm_of(args[0])?;
+    let handle = match mpi.on_error(comm)? {
+        OnError::Fatal => constant::ERRORS_ARE_FATAL,
+        OnError::Return => constant::ERRORS_RETURN,
+        OnError::Call(handle) => handle,
+    };
+    mpi.put_word(args[1], "the error handler", handle)
+}
+
+/// `comm, errorcode`.
+pub(super) fn call(mpi: &mut Process, args: &[u64]) -> Answer {
+    let comm = mpi.comm_of(args[0])?;
+    let code = int(args[1]);
+    match mpi.on_error(comm)? {
+        OnError::Return => Ok(()),
+        OnError::Call(handle) => {
+            mpi.call_errhandler(handle, comm, code);
+            Ok(())
+        }
+        OnError::Fatal => {
+            Err(Error::new(code, format!("the program reports error {code}, which is fatal here")))
+        }
+    }
+}
+
+pub(super) fn add_error_class(mpi: &mut Process, args: &[u64]) -> Answer {
+    let class = mpi.side.errhandlers.add(None);
+    mpi.put_int(args[0], "the error class", class)
+}
+
+/// `class, code`.
+pub(super) fn add_error_code(mpi: &mut Process, args: &[u64]) -> Answer {
+    let code = mpi.side.errhandlers.add(Some(int(args[0])));
+    mpi.put_int(args[1], "the error code", code)
+}
+
+/// `code, string`.
+pub(super) fn add_error_string(mpi: &mut Process, args: &[u64]) -> Answer {
+    let text = mpi.get_string(args[1], constant::MAX_ERROR_STRING, "the string")?;
+    let index = int(args[0]).wrapping_sub(constant::ERR_LASTCODE + 1);
+    let codes = &mut mpi.side.errhandlers.codes;
+    let code = usize::try_from(index).ok().and_then(|index| codes.get_mut(index));
+    let code = code.ok_or_else(|| {
+        let text = format!("error code {} was not added by the program", int(args[0]));
+        Error::new(constant::ERR_ARG, text)
+    })?;
+    code.text = text;
+    Ok(())
+}

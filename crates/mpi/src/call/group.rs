@@ -1,0 +1,167 @@
+//! Groups.
+
+use super::arguments::count;
+use super::Answer;
+use crate::constant;
+use crate::error::{Error, Result};
+use crate::process::Process;
+use std::rc::Rc;
+
+fn members(mpi: &Process, handle: u64) -> Result<Rc<[u32]>> {
+    mpi.groups.get(handle)
+}
+
+fn add(mpi: &mut Process, members: Vec<u32>, va: u64) -> Answer {
+    let handle = mpi.groups.add(members.into());
+    mpi.put_word(va, "the new group", handle)
+}
+
+pub(super) fn size(mpi: &mut Process, args: &[u64]) -> Answer {
+    let size = members(mpi, args[0])?.len();
+    mpi.put_int(args[1], "the size", size as i32)
+}
+
+pub(super) fn rank(mpi: &mut Process, args: &[u64]) -> Answer {
+    let me = mpi.world().rank;
+    let rank = members(mpi, args[0])?.iter().position(|&member| member == me);
+    mpi.put_int(args[1], "the rank", rank.map_or(constant::UNDEFINED, |rank| rank as i32))
+}
+
+pub(super) fn free(mpi: &mut Process, args: &[u64]) -> Answer {
+    let handle = mpi.get_word(args[0], "the group")?;
+    mpi.groups.remove(handle)?;
+    mpi.put_word(args[0], "the group", constant::GROUP_NULL)
+}
+
+/// The ranks of an array, each at most once.
+fn ranks(mpi: &Process, (number, va): (u64, u64), size: usize) -> Result<Vec<usize>> {
+    let list = mpi.numbers::<4>(va, count(number, "the number of ranks")?, "the ranks")?;
+    distinct(list.into_iter(), size)
+}
+
+fn distinct(list: impl Iterator<Item = i64>, size: usize) -> Result<Vec<usize>> {
+    let wrong = |text: String| Error::new(constant::ERR_RANK, text);
+    let mut seen = vec![false; size];
+    let mut ranks = Vec::new();
+    for rank in list {
+        let known = usize::try_from(rank).ok().filter(|&rank| rank < size);
+        let known =
+            known.ok_or_else(|| wrong(format!("{rank} is no rank of the group (size {size})")))?;
+        if std::mem::replace(&mut seen[known], true) {
+            return Err(wrong(format!("rank {rank} is named twice")));
+        }
+        ranks.push(known);
+    }
+    Ok(ranks)
+}
+
+/// The ranks of triples `first, last, stride`.
+fn ranges(mpi: &Process, (number, va): (u64, u64), size: usize) -> Result<Vec<usize>> {
+    let words = mpi.numbers::<4>(va, 3 * count(number, "the number of ranges")?, "the ranges")?;
+    let mut list = Vec::new();
+    for triple in words.chunks_exact(3) {
+        let (first, last, stride) = (triple[0], triple[1], triple[2]);
+        if stride == 0 {
+            return Err(Error::new(constant::ERR_ARG, "the stride of a range is 0"));
+        }
+        let mut rank = first;
+        while if stride > 0 { rank <= last } else { rank >= last } {
+            list.push(rank);
+            rank += stride;
+            if list.len() > size {
+                break;
+            }
+        }
+    }
+    distinct(list.into_iter(), size)
+}
+
+fn kept(all: &[u32], dropped: &[usize]) -> Vec<u32> {
+    let mut keep = vec![true; all.len()];
+    dropped.iter().for_each(|&rank| keep[rank] = false);
+    all.iter().zip(keep).filter_map(|(&member, keep)| keep.then_some(member)).collect()
+}
+
+/// `group, n, ranks, newgroup`.
+pub(super) fn incl(mpi: &mut Process, args: &[u64]) -> Answer {
+    let all = members(mpi, args[0])?;
+    let chosen = ranks(mpi, (args[1], args[2]), all.len())?;
+    add(mpi, chosen.into_iter().map(|rank| all[rank]).collect(), args[3])
+}
+
+pub(super) fn excl(mpi: &mut Process, args: &[u64]) -> Answer {
+    let all = members(mpi, args[0])?;
+    let dropped = ranks(mpi, (args[1], args[2]), all.len())?;
+    add(mpi, kept(&all, &dropped), args[3])
+}
+
+pub(super) fn range_incl(mpi: &mut Process, args: &[u64]) -> Answer {
+    let all = members(mpi, args[0])?;
+    let chosen = ranges(mpi, (args[1], args[2]), all.len())?;
+    add(mpi, chosen.into_iter().map(|rank| all[rank]).collect(), args[3])
+}
+
+pub(super) fn range_excl(mpi: &mut Process, args: &[u64]) -> Answer {
+    let all = members(mpi, args[0])?;
+    let dropped = ranges(mpi, (args[1], args[2]), all.len())?;
+    add(mpi, kept(&all, &dropped), args[3])
+}
+
+/// `group1, group2, newgroup`.
+fn two(mpi: &mut Process, args: &[u64], f: fn(&[u32], &[u32]) -> Vec<u32>) -> Answer {
+    let (one, other) = (members(mpi, args[0])?, members(mpi, args[1])?);
+    add(mpi, f(&one, &other), args[2])
+}
+
+pub(super) fn union(mpi: &mut Process, args: &[u64]) -> Answer {
+    two(mpi, args, |one, other| {
+        let new = other.iter().filter(|member| !one.contains(member));
+        one.iter().chain(new).copied().collect()
+    })
+}
+
+pub(super) fn intersection(mpi: &mut Process, args: &[u64]) -> Answer {
+    two(mpi, args, |one, other| one.iter().copied().filter(|m| other.contains(m)).collect())
+}
+
+pub(super) fn difference(mpi: &mut Process, args: &[u64]) -> Answer {
+    two(mpi, args, |one, other| one.iter().copied().filter(|m| !other.contains(m)).collect())
+}
+
+pub(super) fn compare(mpi: &mut Process, args: &[u64]) -> Answer {
+    let (one, other) = (members(mpi, args[0])?, members(mpi, args[1])?);
+    let (mut a, mut b) = (one.to_vec(), other.to_vec());
+    a.sort_unstable();
+    b.sort_unstable();
+    let result = match () {
+        () if one == other => constant::IDENT,
+        () if a == b => constant::SIMILAR,
+        () => constant::UNEQUAL,
+    };
+    mpi.put_int(args[2], "the result", result)
+}
+
+/// `group1, n, ranks1, group2, ranks2`.
+pub(super) fn translate_ranks(mpi: &mut Process, args: &[u64]) -> Answer {
+    let (one, other) = (members(mpi, args[0])?, members(mpi, args[3])?);
+    let number = count(args[1], "the number of ranks")?;
+    let mut place = vec![constant::UNDEFINED; mpi.world().size as usize];
+    for (rank, &member) in other.iter().enumerate() {
+        place[member as usize] = rank as i32;
+    }
+    let mut translated = Vec::with_capacity(number as usize);
+    for rank in mpi.numbers::<4>(args[2], number, "the ranks")? {
+        if rank == i64::from(constant::PROC_NULL) {
+            translated.push(constant::PROC_NULL);
+            continue;
+        }
+        let member = usize::try_from(rank).ok().and_then(|rank| one.get(rank));
+        let member = member.ok_or_else(|| {
+            let text = format!("{rank} is no rank of the group (size {})", one.len());
+            Error::new(constant::ERR_RANK, text)
+        })?;
+        translated.push(place[*member as usize]);
+    }
+    let ranks: Vec<i64> = translated.into_iter().map(i64::from).collect();
+    mpi.put_numbers::<4>(args[4], "the ranks", &ranks)
+}

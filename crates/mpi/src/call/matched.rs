@@ -1,0 +1,91 @@
+//! Probes that take a message out of the queue, and the receives of it.
+
+use super::arguments::int;
+use super::{Answer, Begun};
+use crate::comm::CommId;
+use crate::constant;
+use crate::error::{Error, Result};
+use crate::process::Process;
+use crate::request::{Direction, Status};
+use crate::transport::Envelope;
+use crate::unexpected::Message;
+use std::collections::BTreeMap;
+
+/// First handle of messages.
+const FIRST: u64 = 0x6000_0000;
+
+/// Messages that were probed and not received.
+#[derive(Default)]
+pub(crate) struct Messages {
+    next: u64,
+    table: BTreeMap<u64, (CommId, Message)>,
+}
+
+impl Process {
+    /// Takes the message that a probe has found.
+    fn take_message(&mut self, from: Envelope) -> Result<u64> {
+        let pattern = self.pattern(from)?;
+        let index = self.unexpected.find(pattern, 0).expect("a message that was found stays");
+        let message = self.unexpected.take(index);
+        let messages = &mut self.side.messages;
+        let handle = FIRST + messages.next;
+        messages.next += 1;
+        messages.table.insert(handle, (from.comm, message));
+        Ok(handle)
+    }
+}
+
+/// `source, tag, comm, message, status`.
+pub(super) fn mprobe(mpi: &mut Process, args: &[u64]) -> Answer {
+    let comm = mpi.comm_of(args[2])?;
+    let from = mpi.receive_envelope(int(args[0]), int(args[1]), comm)?;
+    let (handle, status) = if from.peer == constant::PROC_NULL {
+        (constant::MESSAGE_NO_PROC, Status::PROC_NULL)
+    } else {
+        let status = mpi.look_until_found(from)?;
+        (mpi.take_message(from)?, status)
+    };
+    mpi.put_word(args[3], "the message", handle)?;
+    mpi.put_status(args[4], &status)
+}
+
+/// `source, tag, comm, flag, message, status`.
+pub(super) fn improbe(mpi: &mut Process, args: &[u64]) -> Answer {
+    let comm = mpi.comm_of(args[2])?;
+    let from = mpi.receive_envelope(int(args[0]), int(args[1]), comm)?;
+    let (handle, status) = if from.peer == constant::PROC_NULL {
+        (constant::MESSAGE_NO_PROC, Some(Status::PROC_NULL))
+    } else {
+        match mpi.look(from)? {
+            Some(status) => (mpi.take_message(from)?, Some(status)),
+            None => (constant::MESSAGE_NULL, None),
+        }
+    };
+    mpi.put_int(args[3], "the flag", i32::from(status.is_some()))?;
+    let Some(status) = status else { return Ok(()) };
+    mpi.put_word(args[4], "the message", handle)?;
+    mpi.put_status(args[5], &status)
+}
+
+/// `buf, count, datatype, message`; the message's handle becomes null.
+pub(super) fn begin(mpi: &mut Process, args: &[u64]) -> Begun {
+    let handle = mpi.get_word(args[3], "the message")?;
+    let items = mpi.items(args[0], args[1], args[2])?;
+    if handle == constant::MESSAGE_NO_PROC {
+        mpi.put_word(args[3], "the message", constant::MESSAGE_NULL)?;
+        return Ok(mpi.nothing(Direction::Receive, Process::SELF));
+    }
+    let (comm, message) = mpi.side.messages.table.remove(&handle).ok_or_else(|| {
+        let text = format!("{handle:#x} is no message, or it was received before");
+        Error::new(constant::ERR_REQUEST, text)
+    })?;
+    mpi.side.blame = comm;
+    mpi.put_word(args[3], "the message", constant::MESSAGE_NULL)?;
+    mpi.receive_matched(comm, message, &items)
+}
+
+/// `buf, count, datatype, message, status`.
+pub(super) fn mrecv(mpi: &mut Process, args: &[u64]) -> Answer {
+    let id = begin(mpi, args)?;
+    super::point_to_point::end_receive(mpi, id, args[4])
+}

@@ -1,0 +1,74 @@
+//! Packing by hand, and the elements of what was received. `W` is the width of a position or a
+//! size: 4 bytes (`int`), 8 in the functions for large counts.
+
+use super::arguments::count;
+use super::Answer;
+use crate::constant;
+use crate::error::{Error, Result};
+use crate::items::Items;
+use crate::process::Process;
+
+/// Where packed data of `bytes` bytes begin in a buffer.
+fn place<const W: usize>(mpi: &Process, va: u64, bytes: u64, room: u64) -> Result<u64> {
+    let position = mpi.counts::<W>(va, 1, "the position")?[0];
+    let room = count(room, "size")?;
+    if position.checked_add(bytes).is_some_and(|end| end <= room) {
+        return Ok(position);
+    }
+    let text = format!("{bytes} packed bytes at {position} do not fit in the buffer of {room}");
+    Err(Error::new(constant::ERR_TRUNCATE, text))
+}
+
+/// `inbuf, incount, datatype, outbuf, outsize, position, comm`.
+pub(super) fn pack<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
+    mpi.comm_of(args[6])?;
+    let items = mpi.items(args[0], args[1], args[2])?;
+    let position = place::<W>(mpi, args[5], items.bytes(), args[4])?;
+    mpi.gather(&items, args[3] + position)?;
+    mpi.put_numbers::<W>(args[5], "the position", &[(position + items.bytes()) as i64])
+}
+
+/// `inbuf, insize, position, outbuf, outcount, datatype, comm`.
+pub(super) fn unpack<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
+    mpi.comm_of(args[6])?;
+    let items = mpi.items(args[3], args[4], args[5])?;
+    let position = place::<W>(mpi, args[2], items.bytes(), args[1])?;
+    let Items { va, count, datatype } = &items;
+    mpi.scatter(args[0] + position, datatype, *va, *count, items.bytes())?;
+    mpi.put_numbers::<W>(args[2], "the position", &[(position + items.bytes()) as i64])
+}
+
+/// `incount, datatype, comm, size`.
+pub(super) fn pack_size<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
+    mpi.comm_of(args[2])?;
+    let bytes = mpi.items(0, args[0], args[1])?.bytes();
+    mpi.put_numbers::<W>(args[3], "the size", &[bytes as i64])
+}
+
+fn elements(mpi: &Process, args: &[u64]) -> Result<Option<u64>> {
+    let (bytes, _) = mpi.get_status(args[0])?;
+    Ok(mpi.types.any(args[1])?.elements_in(bytes))
+}
+
+/// `status, datatype, count`.
+pub(super) fn get_elements(mpi: &mut Process, args: &[u64]) -> Answer {
+    let elements = elements(mpi, args)?.and_then(|elements| i32::try_from(elements).ok());
+    mpi.put_int(args[2], "the count", elements.unwrap_or(constant::UNDEFINED))
+}
+
+pub(super) fn get_elements_c(mpi: &mut Process, args: &[u64]) -> Answer {
+    let elements = elements(mpi, args)?.map_or(i64::from(constant::UNDEFINED), |e| e as i64);
+    mpi.put_word(args[2], "the count", elements as u64)
+}
+
+/// `status, datatype, count`.
+pub(super) fn set_elements(mpi: &mut Process, args: &[u64]) -> Answer {
+    let datatype = mpi.types.any(args[1])?;
+    let elements = count(args[2], "count")?;
+    let per_item: u64 = datatype.atoms.iter().map(|&(_, times)| times).sum();
+    let bytes = match per_item {
+        0 => 0,
+        n => elements / n * datatype.size + datatype.bytes_of(elements % n),
+    };
+    mpi.set_status_bytes(args[0], bytes)
+}

@@ -1,0 +1,281 @@
+//! Who does which function.
+
+use super::{
+    attribute, buffered, collective, comm, completion, datatype, datatype_arrays, environment,
+    errhandler, group, matched, op, packing, persistent, point_to_point, topology, Answer, Begun,
+};
+use crate::process::Process;
+use abi::mpi::Function;
+
+/// Does one function, or begins it.
+pub(crate) type Direct = fn(&mut Process, &[u64]) -> Answer;
+/// Begins an operation.
+pub(crate) type Begin = fn(&mut Process, &[u64]) -> Begun;
+
+/// How a function is done.
+#[derive(Clone, Copy)]
+pub(crate) enum Handler {
+    /// By this.
+    Direct(Direct),
+    /// This begins it, and it is waited for.
+    Blocking(Begin),
+    /// This begins it; the last argument is its request's handle.
+    Starting(Begin),
+    /// This begins it whenever it is started; the last argument is its request's handle.
+    Persistent(Begin),
+}
+
+/// Who does a function; None: nobody.
+pub(crate) fn handler(function: Function) -> Option<Handler> {
+    direct(function)
+        .map(Handler::Direct)
+        .or_else(|| point_to_point_begun(function))
+        .or_else(|| collective_begun(function))
+        .or_else(|| collective_with_arrays_begun(function))
+}
+
+fn direct(function: Function) -> Option<Direct> {
+    environment_and_completion(function)
+        .or_else(|| communicators(function))
+        .or_else(|| datatypes(function))
+}
+
+fn environment_and_completion(function: Function) -> Option<Direct> {
+    use Function::*;
+    Some(match function {
+        Init => environment::init,
+        InitThread => environment::init_thread,
+        QueryThread => environment::query_thread,
+        IsThreadMain => environment::is_thread_main,
+        Initialized => environment::initialized,
+        Finalized => environment::finalized,
+        Finalize => environment::finalize,
+        GetProcessorName => environment::get_processor_name,
+        GetVersion => environment::get_version,
+        GetLibraryVersion => environment::get_library_version,
+        Pcontrol => environment::pcontrol,
+        ErrorClass => environment::error_class,
+        ErrorString => environment::error_string,
+        AddErrorClass => errhandler::add_error_class,
+        AddErrorCode => errhandler::add_error_code,
+        AddErrorString => errhandler::add_error_string,
+        ErrhandlerFree => errhandler::free,
+        CommCreateErrhandler => errhandler::create,
+        CommSetErrhandler => errhandler::set,
+        CommGetErrhandler => errhandler::get,
+        CommCallErrhandler => errhandler::call,
+
+        Send | SendC | Rsend | RsendC => point_to_point::send,
+        Ssend | SsendC => point_to_point::ssend,
+        Bsend | BsendC => buffered::bsend,
+        Recv | RecvC => point_to_point::recv,
+        Sendrecv | SendrecvC => point_to_point::sendrecv,
+        SendrecvReplace | SendrecvReplaceC => point_to_point::sendrecv_replace,
+        Probe => point_to_point::probe,
+        Iprobe => point_to_point::iprobe,
+        Mprobe => matched::mprobe,
+        Improbe => matched::improbe,
+        Mrecv | MrecvC => matched::mrecv,
+        GetCount => point_to_point::get_count,
+        GetCountC => point_to_point::get_count_c,
+        GetElements => packing::get_elements,
+        GetElementsC | GetElementsX => packing::get_elements_c,
+        BufferAttach | BufferAttachC => buffered::attach,
+        BufferDetach => buffered::detach::<4>,
+        BufferDetachC => buffered::detach::<8>,
+        BufferFlush => buffered::flush,
+
+        Wait => completion::wait,
+        Waitall => completion::waitall,
+        Waitany => completion::waitany,
+        Waitsome => completion::waitsome,
+        Test => completion::test,
+        Testall => completion::testall,
+        Testany => completion::testany,
+        Testsome => completion::testsome,
+        Cancel => completion::cancel,
+        TestCancelled => completion::test_cancelled,
+        StatusSetCancelled => completion::status_set_cancelled,
+        RequestFree => completion::request_free,
+        RequestGetStatus => completion::request_get_status,
+        Start => persistent::start,
+        Startall => persistent::startall,
+        _ => return None,
+    })
+}
+
+fn communicators(function: Function) -> Option<Direct> {
+    use Function::*;
+    Some(match function {
+        CommRank => comm::rank,
+        CommSize => comm::size,
+        CommDup => comm::dup,
+        CommDupWithInfo => comm::dup_with_info,
+        CommSplit => comm::split,
+        CommSplitType => comm::split_type,
+        CommCreate => comm::create,
+        CommFree => comm::free,
+        CommCompare => comm::compare,
+        CommGroup => comm::group,
+        CommTestInter => comm::test_inter,
+        CommSetName => comm::set_name,
+        CommGetName => comm::get_name,
+        CommCreateKeyval | KeyvalCreate => attribute::create_keyval,
+        CommFreeKeyval | KeyvalFree | TypeFreeKeyval => attribute::free_keyval,
+        CommSetAttr | AttrPut => attribute::comm_set,
+        CommGetAttr | AttrGet => attribute::comm_get,
+        CommDeleteAttr | AttrDelete => attribute::comm_delete,
+        TypeCreateKeyval => attribute::create_keyval,
+        TypeSetAttr => attribute::type_set,
+        TypeGetAttr => attribute::type_get,
+        TypeDeleteAttr => attribute::type_delete,
+
+        GroupSize => group::size,
+        GroupRank => group::rank,
+        GroupFree => group::free,
+        GroupIncl => group::incl,
+        GroupExcl => group::excl,
+        GroupRangeIncl => group::range_incl,
+        GroupRangeExcl => group::range_excl,
+        GroupUnion => group::union,
+        GroupIntersection => group::intersection,
+        GroupDifference => group::difference,
+        GroupCompare => group::compare,
+        GroupTranslateRanks => group::translate_ranks,
+
+        CartCreate => topology::cart_create,
+        CartRank => topology::cart_rank,
+        CartCoords => topology::cart_coords,
+        CartShift => topology::cart_shift,
+        CartSub => topology::cart_sub,
+        CartGet => topology::cart_get,
+        CartMap => topology::cart_map,
+        CartdimGet => topology::cartdim_get,
+        TopoTest => topology::topo_test,
+        DimsCreate => topology::dims_create,
+
+        OpCreate | OpCreateC => op::create,
+        OpFree => op::free,
+        OpCommutative => op::commutative,
+        ReduceLocal | ReduceLocalC => op::reduce_local,
+        _ => return None,
+    })
+}
+
+fn datatypes(function: Function) -> Option<Direct> {
+    use Function::*;
+    Some(match function {
+        TypeSize => datatype::size,
+        TypeSizeC | TypeSizeX => datatype::size_c,
+        TypeGetExtent | TypeGetExtentC | TypeGetExtentX => datatype::get_extent,
+        TypeGetTrueExtent | TypeGetTrueExtentC | TypeGetTrueExtentX => datatype::get_true_extent,
+        TypeGetName => datatype::get_name,
+        TypeSetName => datatype::set_name,
+        TypeCommit => datatype::commit,
+        TypeFree => datatype::free,
+        TypeDup => datatype::dup,
+        TypeContiguous | TypeContiguousC => datatype::contiguous,
+        TypeVector | TypeVectorC => datatype::vector,
+        TypeCreateHvector | TypeCreateHvectorC => datatype::hvector,
+        TypeCreateResized | TypeCreateResizedC => datatype::resized,
+        TypeMatchSize => datatype::match_size,
+        TypeIndexed => datatype_arrays::indexed::<4>,
+        TypeIndexedC => datatype_arrays::indexed::<8>,
+        TypeCreateHindexed => datatype_arrays::hindexed::<4>,
+        TypeCreateHindexedC => datatype_arrays::hindexed::<8>,
+        TypeCreateIndexedBlock => datatype_arrays::indexed_block::<4>,
+        TypeCreateIndexedBlockC => datatype_arrays::indexed_block::<8>,
+        TypeCreateHindexedBlock | TypeCreateHindexedBlockC => datatype_arrays::hindexed_block,
+        TypeCreateStruct => datatype_arrays::structure::<4>,
+        TypeCreateStructC => datatype_arrays::structure::<8>,
+        TypeCreateSubarray => datatype_arrays::subarray::<4>,
+        TypeCreateSubarrayC => datatype_arrays::subarray::<8>,
+        Pack => packing::pack::<4>,
+        PackC => packing::pack::<8>,
+        Unpack => packing::unpack::<4>,
+        UnpackC => packing::unpack::<8>,
+        PackSize => packing::pack_size::<4>,
+        PackSizeC => packing::pack_size::<8>,
+        StatusSetElements | StatusSetElementsC | StatusSetElementsX => packing::set_elements,
+        _ => return None,
+    })
+}
+
+fn point_to_point_begun(function: Function) -> Option<Handler> {
+    use Function::*;
+    use Handler::{Persistent, Starting};
+    Some(match function {
+        Isend | IsendC | Irsend | IrsendC => Starting(point_to_point::begin_send),
+        Issend | IssendC => Starting(point_to_point::begin_ssend),
+        Ibsend | IbsendC => Starting(buffered::begin),
+        Irecv | IrecvC => Starting(point_to_point::begin_receive),
+        Imrecv | ImrecvC => Starting(matched::begin),
+        SendInit | SendInitC | RsendInit | RsendInitC => Persistent(point_to_point::begin_send),
+        SsendInit | SsendInitC => Persistent(point_to_point::begin_ssend),
+        BsendInit | BsendInitC => Persistent(buffered::begin),
+        RecvInit | RecvInitC => Persistent(point_to_point::begin_receive),
+        CommIdup => Starting(comm::begin_idup),
+        _ => return None,
+    })
+}
+
+/// A collective in its three forms.
+macro_rules! forms {
+    ($function:expr; $($begin:expr => $blocking:pat, $starting:pat, $persistent:pat,)*) => {
+        match $function {
+            $(
+                $blocking => Some(Handler::Blocking($begin)),
+                $starting => Some(Handler::Starting($begin)),
+                $persistent => Some(Handler::Persistent($begin)),
+            )*
+            _ => None,
+        }
+    };
+}
+
+fn collective_begun(function: Function) -> Option<Handler> {
+    use Function as F;
+    forms! { function;
+        collective::barrier => F::Barrier, F::Ibarrier, F::BarrierInit,
+        collective::bcast => F::Bcast | F::BcastC, F::Ibcast | F::IbcastC,
+            F::BcastInit | F::BcastInitC,
+        collective::reduce => F::Reduce | F::ReduceC, F::Ireduce | F::IreduceC,
+            F::ReduceInit | F::ReduceInitC,
+        collective::allreduce => F::Allreduce | F::AllreduceC, F::Iallreduce | F::IallreduceC,
+            F::AllreduceInit | F::AllreduceInitC,
+        collective::gather => F::Gather | F::GatherC, F::Igather | F::IgatherC,
+            F::GatherInit | F::GatherInitC,
+        collective::scatter => F::Scatter | F::ScatterC, F::Iscatter | F::IscatterC,
+            F::ScatterInit | F::ScatterInitC,
+        collective::allgather => F::Allgather | F::AllgatherC, F::Iallgather | F::IallgatherC,
+            F::AllgatherInit | F::AllgatherInitC,
+        collective::alltoall => F::Alltoall | F::AlltoallC, F::Ialltoall | F::IalltoallC,
+            F::AlltoallInit | F::AlltoallInitC,
+        collective::reduce_scatter_block => F::ReduceScatterBlock | F::ReduceScatterBlockC,
+            F::IreduceScatterBlock | F::IreduceScatterBlockC,
+            F::ReduceScatterBlockInit | F::ReduceScatterBlockInitC,
+        collective::scan => F::Scan | F::ScanC, F::Iscan | F::IscanC, F::ScanInit | F::ScanInitC,
+        collective::exscan => F::Exscan | F::ExscanC, F::Iexscan | F::IexscanC,
+            F::ExscanInit | F::ExscanInitC,
+    }
+}
+
+fn collective_with_arrays_begun(function: Function) -> Option<Handler> {
+    use Function as F;
+    forms! { function;
+        collective::gatherv::<4> => F::Gatherv, F::Igatherv, F::GathervInit,
+        collective::gatherv::<8> => F::GathervC, F::IgathervC, F::GathervInitC,
+        collective::scatterv::<4> => F::Scatterv, F::Iscatterv, F::ScattervInit,
+        collective::scatterv::<8> => F::ScattervC, F::IscattervC, F::ScattervInitC,
+        collective::allgatherv::<4> => F::Allgatherv, F::Iallgatherv, F::AllgathervInit,
+        collective::allgatherv::<8> => F::AllgathervC, F::IallgathervC, F::AllgathervInitC,
+        collective::alltoallv::<4> => F::Alltoallv, F::Ialltoallv, F::AlltoallvInit,
+        collective::alltoallv::<8> => F::AlltoallvC, F::IalltoallvC, F::AlltoallvInitC,
+        collective::alltoallw::<4> => F::Alltoallw, F::Ialltoallw, F::AlltoallwInit,
+        collective::alltoallw::<8> => F::AlltoallwC, F::IalltoallwC, F::AlltoallwInitC,
+        collective::reduce_scatter::<4> => F::ReduceScatter, F::IreduceScatter,
+            F::ReduceScatterInit,
+        collective::reduce_scatter::<8> => F::ReduceScatterC, F::IreduceScatterC,
+            F::ReduceScatterInitC,
+    }
+}

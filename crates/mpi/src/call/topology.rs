@@ -1,0 +1,179 @@
+//! Ranks in a grid.
+
+use super::arguments::{comm_handle, count, int};
+use super::Answer;
+use crate::comm::CommId;
+use crate::constant;
+use crate::error::{Error, Result};
+use crate::process::Process;
+use crate::topology::{balance, Cartesian};
+use std::rc::Rc;
+
+fn wrong(class: i32, text: impl Into<String>) -> Error {
+    Error::new(class, text)
+}
+
+/// The grid of a communicator, and this rank in it.
+fn grid(mpi: &mut Process, handle: u64) -> Result<(CommId, Rc<Cartesian>)> {
+    let id = mpi.comm_of(handle)?;
+    let comm = mpi.comm(id)?;
+    let grid = comm.cartesian.clone().ok_or_else(|| {
+        wrong(constant::ERR_TOPOLOGY, format!("{} is not a Cartesian communicator", comm.name))
+    })?;
+    Ok((id, grid))
+}
+
+/// A grid of `ndims, dims, periods`.
+fn shape(mpi: &Process, args: &[u64]) -> Result<Cartesian> {
+    let number = count(args[0], "the number of dimensions")?;
+    let lengths = mpi.numbers::<4>(args[1], number, "the dimensions")?;
+    let rings = mpi.numbers::<4>(args[2], number, "the periods")?;
+    let mut dimensions = Vec::new();
+    for (length, ring) in lengths.into_iter().zip(rings) {
+        let known = u32::try_from(length).ok().filter(|&length| length > 0);
+        let text = || format!("a dimension of {length} ranks is not possible");
+        dimensions.push((known.ok_or_else(|| wrong(constant::ERR_DIMS, text()))?, ring != 0));
+    }
+    Ok(Cartesian { dimensions })
+}
+
+/// `comm, ndims, dims, periods, reorder, newcomm`; ranks stay in their order.
+pub(super) fn cart_create(mpi: &mut Process, args: &[u64]) -> Answer {
+    let comm = mpi.comm_of(args[0])?;
+    let grid = shape(mpi, &args[1..])?;
+    let (rank, members) = (mpi.comm(comm)?.rank, mpi.comm(comm)?.members.clone());
+    let size = grid.size();
+    if size > members.len() as u64 {
+        let text = format!("a grid of {size} ranks needs more than the {} here", members.len());
+        return Err(wrong(constant::ERR_ARG, text));
+    }
+    let inside = u64::from(rank) < size;
+    let new = mpi.make_comm(comm, inside.then(|| (rank, members[..size as usize].into())))?;
+    if let Some(new) = new {
+        mpi.comms.get_mut(new)?.cartesian = Some(Rc::new(grid));
+    }
+    let handle = new.map_or(constant::COMM_NULL, comm_handle);
+    mpi.put_word(args[5], "the new communicator", handle)
+}
+
+/// `comm, coords, rank`.
+pub(super) fn cart_rank(mpi: &mut Process, args: &[u64]) -> Answer {
+    let (_, grid) = grid(mpi, args[0])?;
+    let number = grid.dimensions.len() as u64;
+    let coordinates = mpi.numbers::<4>(args[1], number, "the coordinates")?;
+    let coordinates: Vec<i32> = coordinates.into_iter().map(|at| at as i32).collect();
+    let rank = grid.rank(&coordinates).ok_or_else(|| {
+        wrong(constant::ERR_ARG, format!("the coordinates {coordinates:?} lie outside of the grid"))
+    })?;
+    mpi.put_int(args[2], "the rank", rank as i32)
+}
+
+fn put_ints(mpi: &Process, (va, room): (u64, u64), what: &str, list: &[i32]) -> Answer {
+    let room = count(room, "the number of dimensions")? as usize;
+    if room < list.len() {
+        let text = format!("there is room for {room} of {} dimensions", list.len());
+        return Err(wrong(constant::ERR_ARG, text));
+    }
+    let list: Vec<i64> = list.iter().copied().map(i64::from).collect();
+    mpi.put_numbers::<4>(va, what, &list)
+}
+
+/// `comm, rank, maxdims, coords`.
+pub(super) fn cart_coords(mpi: &mut Process, args: &[u64]) -> Answer {
+    let (comm, grid) = grid(mpi, args[0])?;
+    let members = mpi.comm(comm)?;
+    let rank = int(args[1]);
+    if !members.has(rank) {
+        return Err(members.not_a_rank(constant::ERR_RANK, "rank", rank));
+    }
+    put_ints(mpi, (args[3], args[2]), "the coordinates", &grid.coordinates(rank as u32))
+}
+
+/// `comm, direction, disp, source, dest`.
+pub(super) fn cart_shift(mpi: &mut Process, args: &[u64]) -> Answer {
+    let (comm, grid) = grid(mpi, args[0])?;
+    let (rank, distance) = (mpi.comm(comm)?.rank, int(args[2]));
+    let direction = usize::try_from(int(args[1])).ok().filter(|&d| d < grid.dimensions.len());
+    let direction = direction.ok_or_else(|| {
+        let text = format!("direction {} is none of {}", int(args[1]), grid.dimensions.len());
+        wrong(constant::ERR_ARG, text)
+    })?;
+    let source = grid.neighbour(rank, direction, distance.wrapping_neg());
+    mpi.put_int(args[3], "the source", source)?;
+    mpi.put_int(args[4], "the destination", grid.neighbour(rank, direction, distance))
+}
+
+/// `comm, remain_dims, newcomm`: ranks that differ in the dimensions that remain only.
+pub(super) fn cart_sub(mpi: &mut Process, args: &[u64]) -> Answer {
+    let (comm, grid) = grid(mpi, args[0])?;
+    let rank = mpi.comm(comm)?.rank;
+    let number = grid.dimensions.len() as u64;
+    let remain = mpi.numbers::<4>(args[1], number, "the dimensions")?;
+    let coordinates = grid.coordinates(rank);
+    let part = |stays: bool| -> (Cartesian, i32) {
+        let chosen: Vec<usize> = (0..remain.len()).filter(|&d| (remain[d] != 0) == stays).collect();
+        let dimensions = chosen.iter().map(|&d| grid.dimensions[d]).collect();
+        let at: Vec<i32> = chosen.iter().map(|&d| coordinates[d]).collect();
+        let part = Cartesian { dimensions };
+        let place = part.rank(&at).expect("a part of the grid holds a part of the place");
+        (part, place as i32)
+    };
+    let ((kept, key), (_, color)) = (part(true), part(false));
+    let new = mpi.split(comm, color, key)?.expect("every rank has a color");
+    mpi.comms.get_mut(new)?.cartesian = Some(Rc::new(kept));
+    mpi.put_word(args[2], "the new communicator", comm_handle(new))
+}
+
+/// `comm, maxdims, dims, periods, coords`.
+pub(super) fn cart_get(mpi: &mut Process, args: &[u64]) -> Answer {
+    let (comm, grid) = grid(mpi, args[0])?;
+    let coordinates = grid.coordinates(mpi.comm(comm)?.rank);
+    let lengths: Vec<i32> = grid.dimensions.iter().map(|d| d.0 as i32).collect();
+    let rings: Vec<i32> = grid.dimensions.iter().map(|d| i32::from(d.1)).collect();
+    put_ints(mpi, (args[2], args[1]), "the dimensions", &lengths)?;
+    put_ints(mpi, (args[3], args[1]), "the periods", &rings)?;
+    put_ints(mpi, (args[4], args[1]), "the coordinates", &coordinates)
+}
+
+/// `comm, ndims, dims, periods, newrank`.
+pub(super) fn cart_map(mpi: &mut Process, args: &[u64]) -> Answer {
+    let comm = mpi.comm_of(args[0])?;
+    let size = shape(mpi, &args[1..])?.size();
+    let rank = mpi.comm(comm)?.rank;
+    let inside = u64::from(rank) < size;
+    mpi.put_int(args[4], "the rank", if inside { rank as i32 } else { constant::UNDEFINED })
+}
+
+/// `comm, ndims`.
+pub(super) fn cartdim_get(mpi: &mut Process, args: &[u64]) -> Answer {
+    let (_, grid) = grid(mpi, args[0])?;
+    mpi.put_int(args[1], "the number of dimensions", grid.dimensions.len() as i32)
+}
+
+/// `comm, status`.
+pub(super) fn topo_test(mpi: &mut Process, args: &[u64]) -> Answer {
+    let comm = mpi.comm_of(args[0])?;
+    let is_grid = mpi.comm(comm)?.cartesian.is_some();
+    let kind = if is_grid { constant::CART } else { constant::UNDEFINED };
+    mpi.put_int(args[1], "the topology", kind)
+}
+
+/// `nnodes, ndims, dims`; dimensions that are 0 are chosen.
+pub(super) fn dims_create(mpi: &mut Process, args: &[u64]) -> Answer {
+    let nodes = int(args[0]);
+    let number = count(args[1], "the number of dimensions")?;
+    let mut lengths = mpi.numbers::<4>(args[2], number, "the dimensions")?;
+    let fixed: i64 = lengths.iter().filter(|&&length| length != 0).product();
+    let free = lengths.iter().filter(|&&length| length == 0).count();
+    let left = (nodes > 0 && lengths.iter().all(|&l| l >= 0) && i64::from(nodes) % fixed == 0)
+        .then(|| (i64::from(nodes) / fixed) as u32);
+    let chosen = left.and_then(|left| balance(left, free)).ok_or_else(|| {
+        let text = format!("{nodes} ranks do not fit in a grid of dimensions {lengths:?}");
+        wrong(constant::ERR_DIMS, text)
+    })?;
+    let mut chosen = chosen.into_iter();
+    for length in lengths.iter_mut().filter(|length| **length == 0) {
+        *length = i64::from(chosen.next().expect("a factor for each free dimension"));
+    }
+    mpi.put_numbers::<4>(args[2], "the dimensions", &lengths)
+}

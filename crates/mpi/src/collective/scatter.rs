@@ -1,0 +1,90 @@
+//! A part for each rank from one.
+
+use super::{Algorithm, Parts, Rooted};
+use crate::comm::CommId;
+use crate::error::Result;
+use crate::items::Items;
+use crate::process::Process;
+use crate::request::RequestId;
+use crate::schedule::Plan;
+
+pub(super) static ALGORITHMS: [Algorithm<Rooted>; 2] = [
+    Algorithm { name: "linear", doc: "from the root to each rank", run: linear },
+    Algorithm {
+        name: "binomial",
+        doc: "down a binomial tree, parts split on the way; linear for MPI_Scatterv",
+        run: binomial,
+    },
+];
+
+fn linear(plan: &mut Plan<'_>, own: Option<&Items>, all: Option<&Parts>, root: u32) {
+    let (rank, size) = (plan.rank, plan.size);
+    let Some(all) = all.filter(|_| rank == root) else {
+        if let Some(own) = own {
+            plan.receive_up_to(root, own.clone());
+        }
+        return;
+    };
+    for to in (0..size).filter(|&to| to != rank) {
+        plan.send(to, all.of(to));
+    }
+    if let Some(own) = own {
+        plan.copy(all.of(rank), own.clone());
+    }
+}
+
+fn binomial(plan: &mut Plan<'_>, own: Option<&Items>, all: Option<&Parts>, root: u32) {
+    let (rank, size) = (plan.rank, plan.size);
+    let relative = (rank + size - root) % size;
+    let absolute = |relative: u32| (relative + root) % size;
+    let block = match (own, all) {
+        (_, Some(all)) if rank == root => all.block().unwrap_or(0),
+        (own, _) => own.map_or(0, Items::bytes),
+    };
+    let below = |bit: u32, relative: u32| u64::from(bit.min(size - relative));
+    let mut bit = 1;
+    while bit < size && relative & bit == 0 {
+        bit *= 2;
+    }
+    let held = below(bit, relative) * block;
+    let va = plan.buffer(held);
+    match all.filter(|_| rank == root) {
+        Some(all) => {
+            for to in 0..size {
+                let packed = plan.bytes(va + u64::from(to) * block, block);
+                plan.copy(all.of(absolute(to)), packed);
+            }
+        }
+        None => {
+            plan.receive(absolute(relative - bit), plan.bytes(va, held));
+            plan.wait();
+        }
+    }
+    while bit > 1 {
+        bit /= 2;
+        if relative + bit < size {
+            let bytes = below(bit, relative + bit) * block;
+            let place = plan.bytes(va + u64::from(bit) * block, bytes);
+            plan.send(absolute(relative + bit), place);
+        }
+    }
+    if let Some(own) = own {
+        plan.copy(plan.bytes(va, block), own.clone());
+    }
+}
+
+impl Process {
+    /// Begins to bring the parts of root's `all` to everyone's `own` (None: it stays in place).
+    pub(crate) fn begin_scatter(
+        &mut self,
+        all: Option<&Parts>,
+        own: Option<&Items>,
+        (root, equal): (u32, bool),
+        comm: CommId,
+    ) -> Result<RequestId> {
+        let run = if equal { self.params.algorithms.scatter.run } else { linear };
+        let mut plan = Plan::new(self, comm)?;
+        run(&mut plan, own, all, root);
+        Ok(plan.begin())
+    }
+}

@@ -1,0 +1,218 @@
+//! Reductions as collectives do them: a predefined operation or one of the program's, on packed
+//! items.
+
+use crate::callback::Callback;
+use crate::constant;
+use crate::datatype::{Basic, Type};
+use crate::error::{Error, Result};
+use crate::items::Items;
+use crate::op::Op;
+use crate::process::Process;
+use std::rc::Rc;
+
+/// First handle of the operations that programs make.
+const USER: u64 = 0x3000_0000;
+
+/// An operation of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct UserOp {
+    /// Address of its function.
+    pub function: u64,
+    /// The operands may change places.
+    pub commutes: bool,
+}
+
+/// Any operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operator {
+    Predefined(Op),
+    User(UserOp),
+}
+
+impl Operator {
+    /// The operands may change places.
+    pub fn commutes(self) -> bool {
+        match self {
+            Operator::Predefined(op) => !matches!(op, Op::Replace | Op::NoOp),
+            Operator::User(user) => user.commutes,
+        }
+    }
+}
+
+/// The operations that the program has made.
+#[derive(Default)]
+pub(crate) struct Ops {
+    table: Vec<Option<UserOp>>,
+}
+
+impl Ops {
+    /// Adds one; its handle.
+    pub fn add(&mut self, op: UserOp) -> u64 {
+        let index = self.table.iter().position(Option::is_none).unwrap_or(self.table.len());
+        if index == self.table.len() {
+            self.table.push(None);
+        }
+        self.table[index] = Some(op);
+        USER + index as u64
+    }
+    /// The operation of a handle.
+    pub fn get(&self, handle: u64) -> Result<Operator> {
+        if let Some(op) = Op::from_handle(handle) {
+            return Ok(Operator::Predefined(op));
+        }
+        let index = handle.checked_sub(USER).and_then(|index| usize::try_from(index).ok());
+        let found = index.and_then(|index| self.table.get(index).copied().flatten());
+        found.map(Operator::User).ok_or_else(|| {
+            let text = match handle {
+                constant::OP_NULL => "the operation is MPI_OP_NULL".to_string(),
+                _ => format!("{handle:#x} is no operation, or it was freed"),
+            };
+            Error::new(constant::ERR_OP, text)
+        })
+    }
+    /// Forgets one; operations under way keep it.
+    pub fn remove(&mut self, handle: u64) -> Result<()> {
+        if let Operator::Predefined(op) = self.get(handle)? {
+            let text = format!("the predefined operation {} cannot be freed", op.name());
+            return Err(Error::new(constant::ERR_OP, text));
+        }
+        self.table[(handle - USER) as usize] = None;
+        Ok(())
+    }
+}
+
+/// What is to be done to two packed items of a type.
+#[derive(Clone, Debug)]
+pub(crate) struct Reduction {
+    pub operator: Operator,
+    pub datatype: Rc<Type>,
+    /// Handle of the datatype, which a function of the program gets.
+    pub handle: u64,
+}
+
+impl Reduction {
+    /// Bytes of a packed item.
+    pub fn size(&self) -> u64 {
+        self.datatype.size
+    }
+    /// The meaning of the bytes for a predefined operation; an error if it is not defined on them.
+    fn basic(&self, op: Op) -> Result<Basic> {
+        let datatype = &self.datatype;
+        let basic = datatype.basic.filter(|&basic| datatype.predefined && op.is_legal(basic));
+        basic.ok_or_else(|| {
+            let text = format!("{} is not defined on {}", op.name(), datatype.name);
+            Error::new(constant::ERR_OP, text)
+        })
+    }
+    /// An error if the operation is not defined on the type.
+    pub fn check(&self) -> Result<()> {
+        match self.operator {
+            Operator::Predefined(op) => self.basic(op).map(|_| ()),
+            Operator::User(_) => Ok(()),
+        }
+    }
+}
+
+impl Process {
+    /// `inout = input op inout` on `count` packed items.
+    pub(crate) fn combine(
+        &mut self,
+        reduction: &Reduction,
+        input: u64,
+        inout: u64,
+        count: u64,
+    ) -> Result<()> {
+        let bytes = count * reduction.size();
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.charge(self.params.reduce_element * (count * reduction.datatype.elements));
+        let op = match reduction.operator {
+            Operator::Predefined(op) => op,
+            Operator::User(user) => {
+                return self.combine_by_user(user, reduction, input, inout, count)
+            }
+        };
+        let basic = reduction.basic(op)?;
+        let mut bounce = std::mem::take(&mut self.bounce);
+        bounce.resize(2 * bytes as usize, 0);
+        let (left, right) = bounce.split_at_mut(bytes as usize);
+        let read = self.read(input, left).and_then(|()| self.read(inout, right));
+        let combined = read.and_then(|()| {
+            op.apply(basic, left, right);
+            self.write(inout, right)
+        });
+        self.bounce = bounce;
+        combined
+    }
+
+    /// The program's function finds the items in its own memory, laid out as their type says.
+    fn combine_by_user(
+        &mut self,
+        user: UserOp,
+        reduction: &Reduction,
+        input: u64,
+        inout: u64,
+        count: u64,
+    ) -> Result<()> {
+        let datatype = &reduction.datatype;
+        let (low, high) = datatype.span(count);
+        let [left, right] = self.lend(high.abs_diff(low))?;
+        let place =
+            |va: u64| Items { va: va.wrapping_add_signed(-low), count, datatype: datatype.clone() };
+        let (left, right) = (place(left), place(right));
+        self.lay_out(input, &left)?;
+        self.lay_out(inout, &right)?;
+        let (a, b) = (left.va, right.va);
+        self.run_callback(&Callback::operation(user.function, a, b, count, reduction.handle))?;
+        self.pick_up(&right, inout)
+    }
+
+    /// Two buffers of at least `bytes` bytes in the program's memory.
+    fn lend(&mut self, bytes: u64) -> Result<[u64; 2]> {
+        if self.lent.1 >= bytes {
+            return Ok(self.lent.0);
+        }
+        let size = bytes.next_power_of_two().max(4096);
+        for slot in 0..2 {
+            let old = std::mem::take(&mut self.lent.0[slot]);
+            if old != 0 {
+                self.run_callback(&Callback::release(old))?;
+            }
+            self.lent.1 = 0;
+            let new = self.run_callback(&Callback::allocate(size))?.result;
+            if new == 0 {
+                let text = format!("the program has no {size} bytes left for a reduction");
+                return Err(Error::new(constant::ERR_NO_MEM, text));
+            }
+            self.lent.0[slot] = new;
+        }
+        self.lent.1 = size;
+        Ok(self.lent.0)
+    }
+
+    /// Unpacks items; takes no time, because a library in the program's process would not.
+    fn lay_out(&self, from: u64, to: &Items) -> Result<()> {
+        let mut packed = vec![0; to.bytes() as usize];
+        self.read(from, &mut packed)?;
+        let mut at = 0;
+        for run in to.datatype.runs_of(to.count, to.bytes()) {
+            let end = at + run.length as usize;
+            self.write(to.va.wrapping_add_signed(run.offset), &packed[at..end])?;
+            at = end;
+        }
+        Ok(())
+    }
+
+    /// Packs items, likewise.
+    fn pick_up(&self, from: &Items, to: u64) -> Result<()> {
+        let mut packed = vec![0; from.bytes() as usize];
+        let mut at = 0;
+        for run in from.datatype.runs_of(from.count, from.bytes()) {
+            let end = at + run.length as usize;
+            self.read(from.va.wrapping_add_signed(run.offset), &mut packed[at..end])?;
+            at = end;
+        }
+        self.write(to, &packed)
+    }
+}

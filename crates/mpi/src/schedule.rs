@@ -1,0 +1,215 @@
+//! Collective operations under way: each is a schedule of steps that an algorithm has planned from
+//! the ranks' numbers alone, and that goes on whenever its process is in the library. A blocking
+//! collective is a schedule that is waited for, a persistent one is planned anew at each start.
+
+use crate::comm::CommId;
+use crate::constant::{self, PROC_NULL};
+use crate::error::{Error, Result};
+use crate::items::Items;
+use crate::process::Process;
+use crate::reduction::Reduction;
+use crate::request::{Direction, Request, RequestId};
+use crate::scratch::Buffer;
+use crate::transport::{Envelope, Mode};
+use std::rc::Rc;
+
+/// One step. Sends and receives go on side by side until the next `Wait`; all other steps are done
+/// at once.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    /// Items to a rank.
+    Send { to: u32, items: Items },
+    /// Items from a rank, which must send as many bytes if `exact`.
+    Receive { from: u32, items: Items, exact: bool },
+    /// All that was begun is over.
+    Wait,
+    /// Items to where there is as much room.
+    Copy { from: Items, to: Items },
+    /// `inout = input op inout` on packed items.
+    Combine { reduction: Rc<Reduction>, input: u64, inout: u64, count: u64 },
+}
+
+/// A collective operation under way.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Schedule {
+    steps: Vec<Step>,
+    next: usize,
+    /// Sends and receives begun since the last `Wait`; how many bytes a receive must get.
+    children: Vec<(RequestId, Option<u64>)>,
+    buffers: Vec<Buffer>,
+    error: Option<Error>,
+}
+
+/// A schedule that is being planned.
+pub(crate) struct Plan<'a> {
+    pub process: &'a mut Process,
+    pub comm: CommId,
+    pub rank: u32,
+    pub size: u32,
+    schedule: Schedule,
+}
+
+impl<'a> Plan<'a> {
+    /// Nothing yet, on `comm`.
+    pub fn new(process: &'a mut Process, comm: CommId) -> Result<Plan<'a>> {
+        let (rank, size) = (process.comm(comm)?.rank, process.comm(comm)?.size());
+        let schedule = process.spare_schedules.pop().unwrap_or_default();
+        Ok(Plan { process, comm, rank, size, schedule })
+    }
+    /// Sends items.
+    pub fn send(&mut self, to: u32, items: Items) {
+        self.schedule.steps.push(Step::Send { to, items });
+    }
+    /// Receives items.
+    pub fn receive(&mut self, from: u32, items: Items) {
+        self.schedule.steps.push(Step::Receive { from, items, exact: true });
+    }
+    /// Receives items, or fewer.
+    pub fn receive_up_to(&mut self, from: u32, items: Items) {
+        self.schedule.steps.push(Step::Receive { from, items, exact: false });
+    }
+    /// Sends to one, receives from another, and waits for both.
+    pub fn swap(&mut self, (to, out): (u32, Items), (from, into): (u32, Items)) {
+        self.receive(from, into);
+        self.send(to, out);
+        self.wait();
+    }
+    /// Lets all that was begun end.
+    pub fn wait(&mut self) {
+        self.schedule.steps.push(Step::Wait);
+    }
+    /// Copies items.
+    pub fn copy(&mut self, from: Items, to: Items) {
+        self.schedule.steps.push(Step::Copy { from, to });
+    }
+    /// `inout = input op inout`.
+    pub fn combine(&mut self, reduction: &Rc<Reduction>, input: u64, inout: u64, count: u64) {
+        let reduction = reduction.clone();
+        self.schedule.steps.push(Step::Combine { reduction, input, inout, count });
+    }
+    /// A library buffer that lives as long as the operation.
+    pub fn buffer(&mut self, bytes: u64) -> u64 {
+        let buffer = self.process.scratch.take(self.process.cpu.memory(), bytes);
+        self.schedule.buffers.push(buffer);
+        buffer.va
+    }
+    /// Bytes as items.
+    pub fn bytes(&self, va: u64, count: u64) -> Items {
+        self.process.bytes(va, count)
+    }
+    /// Begins the operation.
+    pub fn begin(self) -> RequestId {
+        let Plan { process, comm, schedule, .. } = self;
+        let tag = process.comms.next_collective(comm);
+        let mut request = Request::new(Direction::Collective, comm, PROC_NULL, tag);
+        request.collective = true;
+        request.schedule = Some(Box::new(schedule));
+        let id = process.requests.insert(request);
+        process.advance(id);
+        id
+    }
+}
+
+impl Process {
+    /// Goes on with the operations that can. False if there was none.
+    pub(crate) fn run_ready(&mut self) -> bool {
+        let mut ran = false;
+        while let Some(id) = self.ready.pop_front() {
+            self.advance(id);
+            ran = true;
+        }
+        ran
+    }
+
+    /// Goes on with an operation as far as it can.
+    fn advance(&mut self, id: RequestId) {
+        let Some(request) = self.requests.find(id) else { return };
+        let (comm, tag) = (request.comm, request.tag);
+        let Some(mut schedule) = request.schedule.take() else { return };
+        while schedule.error.is_none() && schedule.next < schedule.steps.len() {
+            let step = schedule.steps[schedule.next].clone();
+            if matches!(step, Step::Wait) && !self.all_over(id, &mut schedule) {
+                self.requests.get_mut(id).schedule = Some(schedule);
+                return;
+            }
+            schedule.next += 1;
+            if let Err(error) = self.step(id, step, comm, tag, &mut schedule) {
+                schedule.error = Some(error);
+            }
+        }
+        if !self.all_over(id, &mut schedule) {
+            self.requests.get_mut(id).schedule = Some(schedule);
+            return;
+        }
+        self.requests.get_mut(id).error = schedule.error.take();
+        for buffer in schedule.buffers.drain(..) {
+            self.scratch.give(buffer);
+        }
+        schedule.steps.clear();
+        schedule.next = 0;
+        self.spare_schedules.push(*schedule);
+        self.complete(id);
+    }
+
+    fn step(
+        &mut self,
+        id: RequestId,
+        step: Step,
+        comm: CommId,
+        tag: i32,
+        schedule: &mut Schedule,
+    ) -> Result<()> {
+        let envelope = |peer: u32| Envelope { comm, collective: true, peer: peer as i32, tag };
+        let (child, expected) = match step {
+            Step::Wait => return Ok(()),
+            Step::Copy { from, to } => return self.copy_items(&from, &to),
+            Step::Combine { reduction, input, inout, count } => {
+                return self.combine(&reduction, input, inout, count);
+            }
+            Step::Send { to, items } => {
+                (self.send_items(envelope(to), &items, Mode::Standard)?, None)
+            }
+            Step::Receive { from, items, exact } => {
+                let child = self.receive_items(envelope(from), &items)?;
+                (child, exact.then_some(items.bytes()))
+            }
+        };
+        let request = self.requests.get_mut(child);
+        if !request.is_complete() {
+            request.parent = Some(id);
+            self.requests.get_mut(id).open += 1;
+        }
+        schedule.children.push((child, expected));
+        Ok(())
+    }
+
+    /// True if all sends and receives are over; they are gone then.
+    fn all_over(&mut self, id: RequestId, schedule: &mut Schedule) -> bool {
+        if self.requests.get(id).open > 0 {
+            return false;
+        }
+        for (child, expected) in schedule.children.drain(..) {
+            let (status, result) = self.take(child);
+            let result = result.and_then(|()| match expected {
+                Some(bytes) if bytes != status.bytes => {
+                    Err(unequal(status.source, status.bytes, bytes))
+                }
+                _ => Ok(()),
+            });
+            schedule.error = schedule.error.take().or(result.err());
+        }
+        true
+    }
+
+    /// The first message that a collective operation waits for.
+    pub(crate) fn open_child(&self, id: RequestId) -> Option<&Request> {
+        let schedule = self.requests.get(id).schedule.as_ref()?;
+        let mut children = schedule.children.iter().map(|&(child, _)| self.requests.get(child));
+        children.find(|child| !child.is_complete())
+    }
+}
+
+fn unequal(from: i32, got: u64, wanted: u64) -> Error {
+    let text = format!("rank {from} contributes {got} bytes where {wanted} are expected");
+    Error::new(constant::ERR_COUNT, text)
+}

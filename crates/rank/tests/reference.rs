@@ -1,0 +1,49 @@
+//! `docs/reference/mpi.md` says which functions of the standard there are; it is made here from the
+//! code. Write it anew: `UPDATE=1 cargo test -p rank --test reference`.
+#![allow(clippy::unwrap_used)] // Helpers of tests, too.
+
+use abi::mpi::Function;
+use mpi::{Algorithms, Mpi};
+use std::fmt::Write;
+use std::path::Path;
+
+fn is_there(function: Function) -> bool {
+    // What the library does by itself, it does; but it hands MPI_Init and its like on.
+    function.is_local() || Mpi::implements(function)
+}
+
+fn page() -> String {
+    let all = Function::all();
+    let there = all.iter().filter(|function| is_there(**function)).count();
+    let mut out = format!(
+        "# Functions of MPI\n\nAll {} functions of the MPI 5.0 standard ABI, and their `PMPI_` \
+         twins, can be linked. {there} of them work; to call one of the others ends the run with its \
+         name. Made by a test from the code; the names that end in `_c` are those for large counts.\n\n\
+         ## Algorithms\n\n\
+         `--set mpi.COLLECTIVE=NAME` chooses; the first is the default.\n\n\
+         | collective | algorithm | |\n|---|---|---|\n",
+        all.len()
+    );
+    for collective in Algorithms::COLLECTIVES {
+        for (name, doc) in Algorithms::of(collective) {
+            let _ = writeln!(out, "| {collective} | {name} | {doc} |");
+        }
+    }
+    out += "\n## Functions\n\n| function | there |\n|---|---|\n";
+    for function in all {
+        let there = if is_there(*function) { "yes" } else { "no" };
+        let _ = writeln!(out, "| `{}` | {there} |", function.name());
+    }
+    out
+}
+
+#[test]
+fn the_page_of_functions_is_current() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/mpi.md");
+    let page = page();
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let on_disk = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(on_disk == page, "stale: UPDATE=1 cargo test -p rank --test reference");
+}
