@@ -2,7 +2,7 @@
 
 use crate::Kind;
 
-/// Parameters of a unit. `Config::new` gives the RTL's defaults for those that the papers' tables do not list.
+/// Parameters of a unit. `Config::new` gives those of the prototypes, and the RTL's own defaults for the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Config {
     /// Which queue the unit holds.
