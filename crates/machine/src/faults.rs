@@ -4,8 +4,8 @@
 //! link.biterror=1e-9          chance of each bit on a link to arrive wrong
 //! link.drop=0.001             chance of each packet on a link to be lost
 //! link.delay=0.01:500 ns      chance of each packet on a link to be late, and by how much
-//! link.dead=3-4@2 ms          the link between two neighbours carries nothing any more, from this time
-//!                             after the launch; without a time from the beginning
+//! link.dead=3-4@2 ms          the link between two neighbours carries nothing any more, from this
+//!                             time after the launch; without a time from the beginning
 //! ```
 
 use crate::quantity::{Kind, Value};

@@ -246,7 +246,8 @@ impl Node {
     }
 }
 
-/// What the exception is whose vector the firmware has at `offset` (16 bytes each from 0x100, in the order of
+/// What the exception is whose vector the firmware has at `offset` (16 bytes each from 0x100, in
+/// the order of
 /// the IVORs).
 fn exception_name(offset: u32) -> &'static str {
     const NAMES: [&str; 16] = [

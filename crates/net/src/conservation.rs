@@ -176,8 +176,8 @@ fn link(
     ];
     if parts.iter().sum::<u64>() != sender.input_queue {
         return wrong(format!(
-            "credits, flits on the way, taken, kept back, credits on the way, recovering: {parts:?} \
-             do not make {}",
+            "credits, flits on the way, taken, kept back, credits on the way, recovering: \
+             {parts:?} do not make {}",
             sender.input_queue
         ));
     }

@@ -104,7 +104,8 @@ impl Params {
                 "the {name} of {flits} flits holds no whole packet of {PACKET_FLITS} flits"
             ));
         }
-        // What is kept back must leave room for a packet, or sender and receiver wait for each other.
+        // What is kept back must leave room for a packet, or sender and receiver wait for each
+        // other.
         let most = self.input_queue - PACKET_FLITS + 1;
         (self.credit_batch > most).then(|| {
             format!("credits of {} flits at once leave no room for a packet", self.credit_batch)

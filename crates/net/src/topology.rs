@@ -128,7 +128,8 @@ impl Topology {
         self.torus
     }
     /// True if a packet from `source` that stands at `at` and takes `link` crosses the edge of the
-    /// torus with it or has crossed it before, in this dimension. A route goes around less than once,
+    /// torus with it or has crossed it before, in this dimension. A route goes around less than
+    /// once,
     /// so the coordinate itself tells.
     pub fn behind_dateline(&self, source: [u32; 3], at: [u32; 3], link: Link) -> bool {
         let (from, here) = (source[link.dimension], at[link.dimension]);

@@ -129,8 +129,10 @@ impl Rx {
             self.payload(now, &packet, fabric, ports);
         }
     }
-    /// A message that finds every stream in use waits, and all packets behind it, if a stream will be freed
-    /// without them: one whose message has come whole. If every stream still misses packets, they may be
+    /// A message that finds every stream in use waits, and all packets behind it, if a stream will
+    /// be freed
+    /// without them: one whose message has come whole. If every stream still misses packets, they
+    /// may be
     /// behind this one, and waiting could last for ever: that is the CAM overflow.
     fn must_wait(&self) -> bool {
         self.queue.front().is_some_and(Packet::is_first) && self.cam.is_full() && self.whole > 0

@@ -226,7 +226,8 @@ impl SeaStar {
             Event::RxDone => rx.complete(now, ports),
         }
     }
-    /// A packet comes from the network, whole. The error is the packet itself, if the receive engine
+    /// A packet comes from the network, whole. The error is the packet itself, if the receive
+    /// engine
     /// has no room for it; [`Ports::room`] tells of room.
     pub fn packet(
         &mut self,
