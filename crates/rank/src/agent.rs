@@ -197,8 +197,9 @@ impl Program for Runner {
     }
 }
 
-/// Does what the process demands until it ends, in the fibre of the rank's host; says how it ended. The process
-/// has ended then, too. `call` does the MPI calls: usually `|function, args| mpi.call(function, args)`.
+/// Does what the process demands until it ends, in the fibre of the rank's host; says how it ended.
+/// The process has ended then, too. `call` does the MPI calls: usually `|function, args|
+/// mpi.call(function, args)`.
 pub fn agent(
     mut call: impl FnMut(Function, &[u64]) -> Outcome,
     runner: &Runner,

@@ -1,8 +1,8 @@
 //! Programs as ranks: the seam to their processes.
 //!
-//! A program's process holds only the thin library of `libmpi_abi/`. It puts its MPI calls into a ring in shared
-//! memory and hands over when it needs an answer; on this side [`Process`] gives the calls out one by one, and
-//! [`agent`] runs them on the host's simulated timeline.
+//! A program's process holds only the thin library of `libmpi_abi/`. It puts its MPI calls into a
+//! ring in shared memory and hands over when it needs an answer; on this side [`Process`] gives the
+//! calls out one by one, and [`agent`] runs them on the host's simulated timeline.
 
 mod agent;
 mod channel;

@@ -30,7 +30,8 @@ pub struct Process {
     ended: Option<ExitStatus>,
 }
 
-/// What a process demands. All but `Exited` and posted calls must be answered before the next one is asked for.
+/// What a process demands. All but `Exited` and posted calls must be answered before the next one
+/// is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Demand {
     /// An MPI call.
@@ -176,7 +177,8 @@ impl Process {
         Demand::Exited(self.wait())
     }
 
-    /// Answers a call with an MPI error code. `now` is what a clock tells that cannot ask (in a signal handler).
+    /// Answers a call with an MPI error code. `now` is what a clock tells that cannot ask (in a
+    /// signal handler).
     pub fn reply(&mut self, code: i32, now: Time) {
         self.channel.set_time(now.0);
         self.channel.answer(code);
@@ -187,8 +189,9 @@ impl Process {
         self.reply(0, now);
     }
 
-    /// Lets the process run a function before the call that waits gets its answer. Ask for demands then: calls
-    /// that the function makes, which are answered as always, and at last `CallbackReturned`.
+    /// Lets the process run a function before the call that waits gets its answer. Ask for demands
+    /// then: calls that the function makes, which are answered as always, and at last
+    /// `CallbackReturned`.
     pub fn start_callback(&mut self, callback: &Callback, now: Time) {
         let Callback { function, arguments, indirect } = callback;
         self.channel.set_time(now.0);

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 /// Name of the thin library.
 const LIBRARY: &str = "libmpi_abi.so.1";
-/// Descriptor of the channel in every rank. Always the same, because the environment names it and stands in the
-/// program's memory: its length shall not move the program's stack from run to run.
+/// Descriptor of the channel in every rank. Always the same, because the environment names it and
+/// stands in the program's memory: its length shall not move the program's stack from run to run.
 const CHANNEL_FD: RawFd = 3;
 /// The child needs little stack: it only makes system calls.
 const STACK_SIZE: usize = 64 << 10;
@@ -33,8 +33,9 @@ pub fn processor_now() -> usize {
     usize::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
 }
 
-/// Keeps the calling thread on one processor, so that it and the ranks that it starts share it: of those that it
-/// may use, counted round from `first`, number `index`. Does nothing if the system refuses.
+/// Keeps the calling thread on one processor, so that it and the ranks that it starts share it: of
+/// those that it may use, counted round from `first`, number `index`. Does nothing if the system
+/// refuses.
 pub fn keep_thread_on(first: usize, index: usize) {
     // SAFETY: a set of processors is plain data, as large as the system is told.
     unsafe {
@@ -110,8 +111,8 @@ pub(crate) struct Child {
     pub pidfd: OwnedFd,
 }
 
-/// Everything that the child needs, prepared by the parent: between its birth and `execve` the child shares the
-/// parent's memory, so it only reads this and makes system calls.
+/// Everything that the child needs, prepared by the parent: between its birth and `execve` the
+/// child shares the parent's memory, so it only reads this and makes system calls.
 struct Plan {
     program: CString,
     argv: Vec<*const libc::c_char>,
@@ -298,8 +299,9 @@ extern "C" fn child(plan: *mut libc::c_void) -> libc::c_int {
     }
 }
 
-/// Handlers of the simulator are not the program's: default actions again, but what the user ignores (as under
-/// `nohup`) stays ignored. The Rust runtime ignores SIGPIPE, the program shall not.
+/// Handlers of the simulator are not the program's: default actions again, but what the user
+/// ignores (as under `nohup`) stays ignored. The Rust runtime ignores SIGPIPE, the program shall
+/// not.
 ///
 /// # Safety
 /// Only in the child: it changes what signals do to the process.

@@ -16,9 +16,10 @@ fn page() -> String {
     let all = Function::all();
     let there = all.iter().filter(|function| is_there(**function)).count();
     let mut out = format!(
-        "# Functions of MPI\n\nAll {} functions of the MPI 5.0 standard ABI, and their `PMPI_` \
-         twins, can be linked. {there} of them work; to call one of the others ends the run with its \
-         name. Made by a test from the code; the names that end in `_c` are those for large counts.\n\n\
+        "# Functions of MPI\n\n\
+         All {} functions of the MPI 5.0 standard ABI, and their `PMPI_` twins, can be linked. \
+         {there} of them work; to call one of the others ends the run with its name. \
+         Made by a test from the code; the names that end in `_c` are those for large counts.\n\n\
          ## Algorithms\n\n\
          `--set mpi.COLLECTIVE=NAME` chooses; the first is the default.\n\n\
          | collective | algorithm | |\n|---|---|---|\n",

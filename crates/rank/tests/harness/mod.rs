@@ -86,8 +86,8 @@ impl Program {
     }
 }
 
-/// Answers success to everything at a clock that advances by a microsecond a demand, and shows all calls (with
-/// their arguments, and whether posted) to `see`, whose result is the answer.
+/// Answers success to everything at a clock that advances by a microsecond a demand, and shows all
+/// calls (with their arguments, and whether posted) to `see`, whose result is the answer.
 pub fn play(
     process: &mut Process,
     mut see: impl FnMut(&mut Process, Function, &[u64], bool) -> i32,
