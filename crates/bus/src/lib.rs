@@ -32,6 +32,26 @@ impl fmt::Display for BusError {
 }
 impl std::error::Error for BusError {}
 
+/// A transaction of a loop that is repeated without being executed (see [`Bus::repeat`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Real address, naturally aligned.
+    pub addr: u64,
+    /// Bytes: 1, 2 or 4.
+    pub len: u8,
+    /// True for a write.
+    pub write: bool,
+    /// The bytes, in memory order.
+    pub data: [u8; 4],
+}
+
+impl Access {
+    /// The bytes that it moves.
+    pub fn bytes(&self) -> &[u8] {
+        &self.data[..usize::from(self.len)]
+    }
+}
+
 /// What a processor sees of the world outside its core. Data are bytes in memory order; byte order is the
 /// processor's business. Lengths are 1, 2, 4, 8 or 16 (one beat) or 32 (a cache line), naturally aligned.
 pub trait Bus {
@@ -45,4 +65,26 @@ pub trait Bus {
     /// Writes `data` at `addr`, issued at `now`. Returns when the write no longer occupies a write slot of the
     /// processor; the processor itself need not wait for it.
     fn write(&mut self, now: Time, addr: u64, data: &[u8]) -> Result<Time, BusError>;
+
+    /// When the data paths are free again: reads, writes. `None` if this bus cannot repeat transactions: then
+    /// the three methods below are never called.
+    fn free(&self) -> Option<[Time; 2]> {
+        None
+    }
+    /// Fills `buf` with what a read would give now, without any effect. False if a read may have effects
+    /// other than time, occupancy and counters, so that it cannot be repeated.
+    fn peek(&mut self, addr: u64, buf: &mut [u8]) -> bool {
+        let _ = (addr, buf);
+        false
+    }
+    /// True if of several writes at `addr` only the last one, and their number, can be noticed.
+    fn repeatable(&self, addr: u64) -> bool {
+        let _ = addr;
+        false
+    }
+    /// Leaves everything as if `accesses`, which are peeks and repeatable writes, had been done `turns` times
+    /// over, with the data of the last turn; afterwards the data paths are free at `free`.
+    fn repeat(&mut self, turns: u64, accesses: &[Access], free: [Time; 2]) {
+        let _ = (turns, accesses, free);
+    }
 }

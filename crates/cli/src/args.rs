@@ -96,6 +96,9 @@ pub struct RunOptions {
     /// link.dead=NODE-NODE@TIME after the launch; may be repeated
     #[arg(long = "fault", value_name = "FAULT")]
     pub faults: Vec<String>,
+    /// Execute every turn of the firmware's polling loop; the result is the same, later
+    #[arg(long)]
+    pub no_park: bool,
     /// Write the summary to FILE as JSON, for other programs ("-": standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

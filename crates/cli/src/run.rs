@@ -55,6 +55,7 @@ pub fn execute(root: &Root, options: &RunOptions) -> Result<Run, Mistake> {
         threads: usize::from(options.threads),
         seed: options.seed,
         faults: options.faults.clone(),
+        park: !options.no_park,
         firmware: firmware.clone(),
         library: root.library(),
         stop,

@@ -32,7 +32,7 @@ const FILE_LINES_MAX: usize = 500;
 
 /// Files that are longer, and how long they are at most. Lower a number when a file has shrunk; raise one
 /// only with the reason at the top of the file.
-const LONG_FILES: &[(&str, usize)] = &[("crates/ppc440/src/core.rs", 510)];
+const LONG_FILES: &[(&str, usize)] = &[];
 
 /// Tables with a row a line, however wide: the instructions of the processor.
 const WIDE_FILES: &[&str] = &["crates/ppc440/src/instructions.rs"];

@@ -34,6 +34,8 @@ pub struct Options {
     pub seed: u64,
     /// Faults of links, as `sunstar run --fault` takes them.
     pub faults: Vec<String>,
+    /// Skip the turns of polling loops whose every effect is known (changes nothing but the speed).
+    pub park: bool,
     /// Folder with the firmware's images: `seastar.elf`, `seastar.img`, `shim.bin`.
     pub firmware: PathBuf,
     /// Folder with `libmpi_abi.so.1`.
@@ -132,7 +134,8 @@ fn assemble(
     let ranks = Ranks::new(wire_nid, software, journal);
     let schedule =
         Schedule { ras_poll: configuration.ras_poll, launch: Time::ZERO + configuration.launch };
-    let core = ppc440::Core::new(&configuration.ppc440);
+    let mut core = ppc440::Core::new(&configuration.ppc440);
+    core.set_parking(options.park);
     Node::start(core, nic, host, ranks, seam, symbols, schedule)
 }
 

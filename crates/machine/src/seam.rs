@@ -320,6 +320,21 @@ impl bus::Bus for LocalBus<'_> {
         }
         self.nic.plb_write(now, addr, data, self.seam)
     }
+    fn free(&self) -> Option<[Time; 2]> {
+        Some(self.nic.plb_free())
+    }
+    fn peek(&mut self, addr: u64, buf: &mut [u8]) -> bool {
+        self.nic.plb_peek(addr, buf, self.seam)
+    }
+    fn repeatable(&self, addr: u64) -> bool {
+        self.nic.is_sram(addr) && is_own_data(addr)
+    }
+    fn repeat(&mut self, turns: u64, accesses: &[bus::Access], free: [Time; 2]) {
+        let beats = accesses.iter().filter(|a| a.write && a.addr == HEARTBEAT).count() as u64;
+        let beats = u32::try_from(turns.saturating_mul(beats)).unwrap_or(u32::MAX);
+        self.seam.idle_turns = self.seam.idle_turns.saturating_add(beats);
+        self.nic.plb_repeat(turns, accesses, free);
+    }
 }
 
 /// Written once in every turn of the main loop.

@@ -21,6 +21,7 @@ mod fabric;
 mod fifo;
 mod params;
 mod plb;
+mod polling;
 mod registers;
 mod rx;
 mod seastar;

@@ -58,6 +58,15 @@ impl Plb {
             write_free: Time::ZERO,
         }
     }
+    /// When the data paths are free: reads, writes.
+    pub(crate) fn free(&self) -> [Time; 2] {
+        [self.read_free, self.write_free]
+    }
+    /// Books the data paths until then.
+    pub(crate) fn set_free(&mut self, [read, write]: [Time; 2]) {
+        self.read_free = read;
+        self.write_free = write;
+    }
     fn beats(&self, len: usize) -> Duration {
         self.beat * (len as u64).div_ceil(BEAT).max(1)
     }

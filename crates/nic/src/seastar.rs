@@ -53,7 +53,7 @@ const NOTHING: &str = "no device answers";
 /// A SeaStar.
 #[derive(Clone, Debug)]
 pub struct SeaStar {
-    fabric: Fabric,
+    pub(crate) fabric: Fabric,
     control: Control,
     tx: Tx,
     rx: Rx,

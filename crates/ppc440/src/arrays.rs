@@ -6,6 +6,7 @@
 //! decides.
 
 use crate::decode::Op;
+use std::hash::{Hash, Hasher};
 
 pub(crate) const LINE: usize = 32;
 const WAYS: usize = 64;
@@ -14,7 +15,7 @@ const LINES: usize = WAYS * SETS;
 const WORDS: usize = LINE / 4;
 
 /// Which way of each set is replaced next: one byte a set, four to an SPR.
-#[derive(Clone)]
+#[derive(Clone, Hash)]
 pub(crate) struct Victims {
     normal: [u8; SETS],
     /// Transient victim indices: kept, not used (no transient regions yet).
@@ -51,7 +52,7 @@ impl Victims {
 const EMPTY: u32 = u32::MAX;
 
 /// The data cache. A line is named by its real line number (real address / 32).
-#[derive(Clone)]
+#[derive(Clone, Hash)]
 pub(crate) struct DataCache {
     pub data: Box<[u8; LINES * LINE]>,
     pub tags: Box<[u32; LINES]>,
@@ -112,6 +113,13 @@ impl DataCache {
         self.tags.fill(EMPTY);
         self.dirty.fill(0);
     }
+    /// The bytes of the aligned word at `offset` in the array.
+    pub fn word(&self, offset: usize) -> [u8; 4] {
+        self.data[offset..].first_chunk().copied().expect("an aligned word lies in the array")
+    }
+    pub fn set_word(&mut self, offset: usize, word: [u8; 4]) {
+        self.data[offset..offset + 4].copy_from_slice(&word);
+    }
     pub fn line(&self, index: usize) -> &[u8] {
         &self.data[index * LINE..(index + 1) * LINE]
     }
@@ -122,7 +130,7 @@ impl DataCache {
 
 /// An entry of the fetch map: where the line of an effective address is, if the key (generation,
 /// effective line) matches.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Hash)]
 struct Fetched {
     key: u64,
     line: u16,
@@ -144,6 +152,15 @@ pub(crate) struct InstructionCache {
     /// Key (generation, effective line) of what the fetch buffer holds.
     pub buffered: Option<u64>,
     pub victims: Victims,
+    /// Changed whenever a line is filled.
+    pub epoch: u64,
+}
+
+impl Hash for InstructionCache {
+    /// All but the decoded instructions, which follow from the words.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.tags, &self.words, &self.map, self.buffered, &self.victims).hash(state);
+    }
 }
 
 /// The virtual tag of an effective address.
@@ -160,6 +177,7 @@ impl InstructionCache {
             map: Box::new([Fetched { key: 0, line: 0 }; FETCHES]),
             buffered: None,
             victims: Victims::new(),
+            epoch: 0,
         }
     }
     /// The line that the fetch map holds for `key` (generation, effective line).
@@ -187,6 +205,7 @@ impl InstructionCache {
     }
     /// Fills a line, or the buffer, with undecoded words.
     pub fn set_words(&mut self, line: usize, words: [u32; WORDS]) {
+        self.epoch += 1;
         self.words[line * WORDS..(line + 1) * WORDS].copy_from_slice(&words);
         self.ops[line * WORDS..(line + 1) * WORDS].fill(Op::UNDECODED);
     }

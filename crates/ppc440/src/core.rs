@@ -1,15 +1,15 @@
-//! The core: its state, its main loop, and what the bench calls.
+//! The core: its state and its main loop.
 
 use crate::arrays::{DataCache, InstructionCache};
 use crate::decode::{decode, Op};
 use crate::exception::Exception;
 use crate::instructions::execute;
-
+use crate::park::Park;
 use crate::predictor::Predictor;
 use crate::registers::{Registers, MSR_DS, MSR_MASK, MSR_PR, MSR_WE};
 use crate::special::Special;
 use crate::timing::{Pipeline, Place};
-use crate::tlb::{Tlb, TlbEntry};
+use crate::tlb::Tlb;
 use crate::unit::Unit;
 use crate::{Fault, FaultKind, Timing};
 use bus::Bus;
@@ -34,7 +34,7 @@ pub enum Stop {
 }
 
 /// What happened so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Counters {
     /// Instructions completed.
     pub instructions: u64,
@@ -82,7 +82,7 @@ pub(crate) enum Flow {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+pub(crate) enum State {
     Reset,
     Running,
     Stopped,
@@ -105,8 +105,8 @@ pub struct Core {
     /// 0; else 0.
     period: u64,
     synchronise: u64,
-    state: State,
-    fault: Option<Fault>,
+    pub(crate) state: State,
+    pub(crate) fault: Option<Fault>,
     /// Cycle in which the current instruction issues.
     pub(crate) issue: u64,
     /// Target of the branch just executed, and cycles from its issue to the next instruction.
@@ -122,7 +122,8 @@ pub struct Core {
     until: u64,
     limit: u64,
     /// First cycle after the release of reset.
-    started: u64,
+    pub(crate) started: u64,
+    pub(crate) park: Park,
 }
 
 impl Core {
@@ -152,6 +153,7 @@ impl Core {
             until: 0,
             limit: 0,
             started: 0,
+            park: Park::new(false),
         }
     }
     /// Lets the core go. It fetches its first instruction at 0xFFFFFFFC, at the first clock edge at
@@ -190,72 +192,6 @@ impl Core {
         self.blocked = Time::ZERO;
         self.refresh_limit();
     }
-    /// Address of the next instruction.
-    pub fn pc(&self) -> u32 {
-        self.registers.pc
-    }
-    /// Sets the address of the next instruction.
-    pub fn set_pc(&mut self, pc: u32) {
-        self.registers.pc = pc & !3;
-    }
-    /// Forgets a fault and goes on at `pc`, as a debugger would.
-    pub fn resume_at(&mut self, pc: u32) {
-        self.set_pc(pc);
-        self.fault = None;
-        if self.state == State::Stopped {
-            self.state = State::Running;
-        }
-        self.unit.replay_forgotten();
-        self.blocked = Time::ZERO;
-    }
-    /// General register `n` (0 to 31).
-    pub fn gpr(&self, n: usize) -> u32 {
-        assert!(n < 32, "a general register is 0 to 31");
-        self.registers.gpr[n]
-    }
-    /// Sets general register `n` (0 to 31).
-    pub fn set_gpr(&mut self, n: usize, value: u32) {
-        assert!(n < 32, "a general register is 0 to 31");
-        self.registers.gpr[n] = value;
-    }
-    /// The condition register.
-    pub fn cr(&self) -> u32 {
-        self.registers.cr()
-    }
-    /// Sets the condition register.
-    pub fn set_cr(&mut self, value: u32) {
-        self.registers.set_cr(value, 0xff);
-    }
-    /// Machine state register.
-    pub fn msr(&self) -> u32 {
-        self.registers.msr
-    }
-    /// Sets the machine state register.
-    pub fn set_msr(&mut self, value: u32) {
-        self.set_msr_now(value);
-    }
-    /// Special purpose register `number`; `None` if the 440 has none of that number.
-    pub fn spr(&self, number: u32) -> Option<u32> {
-        self.read_special(number, self.pipeline.cycle)
-    }
-    /// Sets special purpose register `number`; `None` if the 440 has none of that number that can
-    /// be written.
-    pub fn set_spr(&mut self, number: u32, value: u32) -> Option<()> {
-        self.write_special(number, value, self.pipeline.cycle)
-    }
-    /// TLB entry `index` (0 to 63).
-    pub fn tlb_entry(&self, index: usize) -> TlbEntry {
-        self.tlb.entry(index)
-    }
-    /// Sets TLB entry `index` (0 to 63).
-    pub fn set_tlb_entry(&mut self, index: usize, entry: TlbEntry) {
-        self.tlb.set_entry(index, entry);
-    }
-    /// What happened so far.
-    pub fn counters(&self) -> Counters {
-        let cycles = self.pipeline.cycle - self.started.min(self.pipeline.cycle);
-        Counters { cycles, ..self.counters }
-    }
     /// Memory was changed from outside (an image was loaded): the instruction cache and all decoded
     /// code are forgotten. The data cache keeps its lines.
     pub fn memory_changed(&mut self) {
@@ -274,7 +210,15 @@ impl Core {
         self.blocked = Time::ZERO;
         self.until = self.cycle_at(until);
         self.refresh_limit();
+        let stop = self.execute_until(bus);
+        // Whatever happens before the next call may disturb a turn.
+        self.forget_record();
+        stop
+    }
+
+    fn execute_until<B: Bus>(&mut self, bus: &mut B) -> Stop {
         loop {
+            self.look_for_head(bus);
             if self.pipeline.cycle >= self.limit && !self.attend() {
                 return Stop::Until;
             }
@@ -287,7 +231,7 @@ impl Core {
                     continue;
                 }
             };
-            if self.pipeline.cycle >= self.limit {
+            if self.pipeline.cycle >= self.limit && !self.park.recording {
                 continue;
             }
             if let Some(stop) = self.run_line(bus, line) {
@@ -388,6 +332,13 @@ impl Core {
     /// The clock has reached the limit: takes a pending interrupt, wakes from the wait state.
     /// Returns false if `run` must return.
     fn attend(&mut self) -> bool {
+        if self.park.recording {
+            if self.pipeline.cycle < self.true_limit() {
+                self.record();
+                return true;
+            }
+            self.forget_record();
+        }
         if self.registers.msr & MSR_WE != 0 {
             let wake = self.wake_cycle();
             if wake >= self.until {
@@ -426,12 +377,18 @@ impl Core {
 
     /// Finds out when the loop must look up next.
     pub(crate) fn refresh_limit(&mut self) {
+        // While a turn is recorded the loop looks up before each instruction.
+        self.limit = if self.park.recording { 0 } else { self.true_limit() };
+    }
+
+    /// Cycle at which something is up: the end of the run, an interrupt, a timer.
+    pub(crate) fn true_limit(&self) -> u64 {
         let waiting = self.registers.msr & MSR_WE != 0;
-        self.limit = if waiting || self.pending_interrupt().is_some() {
+        if waiting || self.pending_interrupt().is_some() {
             0
         } else {
             self.until.min(self.timer_cycle())
-        };
+        }
     }
 
     /// Sets the MSR and what follows from it.

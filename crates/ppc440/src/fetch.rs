@@ -14,11 +14,17 @@ impl Core {
     /// The line of the instruction cache, or the buffer, that holds the next instruction.
     #[inline(always)]
     pub(crate) fn fetch<B: Bus>(&mut self, bus: &mut B) -> Result<usize, Flow> {
-        let key = self.tlb.fetch_generation << 32 | u64::from(self.registers.pc >> 5);
+        let key = self.fetch_key();
         match self.icache.mapped(key) {
             Some(line) => Ok(line),
             None => self.fetch_slow(bus, key),
         }
+    }
+
+    /// Key of the present line in the fetch map.
+    #[inline(always)]
+    pub(crate) fn fetch_key(&self) -> u64 {
+        self.tlb.fetch_generation << 32 | u64::from(self.registers.pc >> 5)
     }
 
     #[cold]

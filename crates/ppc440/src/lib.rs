@@ -17,7 +17,9 @@
 //! | `fetch` | instruction fetch |
 //! | `unit` | the load and store unit: slow path, fills, write-backs, uncached accesses |
 //! | `timing`, `predictor` | when instructions issue; branch prediction |
-//! | `core` | state, main loop, what the bench calls |
+//! | `park`, `turn`, `analysis` | polling loops that are skipped instead of executed, exactly |
+//! | `core` | state, main loop |
+//! | `inspect` | what the bench, debuggers and tests see |
 //!
 //! An instruction is defined in one place, its row, and both decoder and executor are generated
 //! from the rows. Execution is one jump table over the decoded kind, inlined into the loop.
@@ -68,8 +70,10 @@
 //! `tests/qemu.rs` compares random programs with user-mode QEMU as a big-endian 440;
 //! `tests/compiled.rs` runs little-endian C against the same C compiled here; `tests/endian.rs`
 //! has the properties of byte order, which no QEMU models; `tests/timing.rs` is the table of small
-//! loops; `tests/horizon.rs` the contract with the bench. `cargo bench` prints the speed.
+//! loops; `tests/horizon.rs` the contract with the bench; `tests/parking.rs` compares parked loops
+//! with executed ones. `cargo bench` prints the speed.
 
+mod analysis;
 mod arrays;
 mod caches;
 mod core;
@@ -78,16 +82,19 @@ mod exception;
 mod fault;
 mod fetch;
 mod flow;
+mod inspect;
 mod instructions;
 mod integer;
 mod memory;
 mod multiply;
+mod park;
 mod predictor;
 mod registers;
 mod special;
 mod system;
 mod timing;
 mod tlb;
+mod turn;
 mod unit;
 
 pub use crate::core::{Config, Core, Counters, Stop};

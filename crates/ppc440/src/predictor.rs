@@ -5,7 +5,7 @@
 use crate::Timing;
 
 /// The branch history table and the BTAC.
-#[derive(Clone)]
+#[derive(Clone, Hash)]
 pub(crate) struct Predictor {
     /// Two-bit counters; 2 and 3 agree with the static prediction.
     history: Box<[u8]>,
@@ -56,6 +56,11 @@ impl Predictor {
         }
         *slot = pc;
         self.taken
+    }
+    /// What the prediction of a branch at `pc` depends on and may change.
+    pub fn state(&self, pc: u32) -> (u8, u32) {
+        let index = (pc >> 2) as usize & (self.history.len() - 1);
+        (self.history[index], self.btac[(pc >> 2 & self.btac_mask) as usize & 15])
     }
     /// Cycles from the issue of a branch to LR or CTR that was predicted to the next instruction.
     pub fn register(&self) -> u64 {

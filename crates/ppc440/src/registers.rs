@@ -26,7 +26,7 @@ pub(crate) const EQ: u8 = 2;
 
 /// User registers, program counter and MSR. Index 32 of `gpr` always holds 0 and stands for "RA =
 /// 0"; the array is as long as an index can be, so that none needs a check.
-#[derive(Clone)]
+#[derive(Clone, Hash)]
 pub(crate) struct Registers {
     pub gpr: [u32; 256],
     /// The condition register, a field (LT GT EQ SO) an element.

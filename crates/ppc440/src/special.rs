@@ -77,7 +77,7 @@ pub(crate) const CCR1_FFF: u32 = 0x0000_0800;
 const PVR: u32 = 0x5322_1850;
 
 /// System registers. Debug registers are kept but do nothing: there are no debug exceptions.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Hash)]
 pub(crate) struct Special {
     pub srr0: u32,
     pub srr1: u32,

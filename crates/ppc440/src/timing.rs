@@ -154,7 +154,7 @@ pub(crate) struct Place {
 }
 
 /// The state of issue.
-#[derive(Clone)]
+#[derive(Clone, Hash)]
 pub(crate) struct Pipeline {
     /// Earliest cycle in which the next instruction can issue.
     pub cycle: u64,
@@ -243,6 +243,29 @@ impl Pipeline {
     pub fn late_register(&mut self, register: u8, cycle: u64) {
         let ready = &mut self.ready[usize::from(register)];
         *ready = (*ready).max(cycle);
+    }
+    /// What issues next would issue after the same waits as from `other`.
+    pub fn same_phase(&self, other: &Pipeline) -> bool {
+        let wait = |at: u64, cycle: u64| at.saturating_sub(cycle);
+        let tracked = usize::from(reg::SINK);
+        let pairs = self.ready[..tracked].iter().zip(&other.ready[..tracked]);
+        self.used == other.used
+            && wait(self.divided, self.cycle) == wait(other.divided, other.cycle)
+            && pairs
+                .fold(true, |same, (a, b)| same & (wait(*a, self.cycle) == wait(*b, other.cycle)))
+    }
+    /// What happened between `start` and `end` has happened again, to end in `cycle`.
+    pub fn repeat(&mut self, start: &Pipeline, end: &Pipeline, cycle: u64) {
+        let tracked = usize::from(reg::SINK) + 1;
+        let shift = cycle.wrapping_sub(end.cycle);
+        let pairs = start.ready[..tracked].iter().zip(&end.ready[..tracked]);
+        for (ready, (before, after)) in self.ready.iter_mut().zip(pairs) {
+            if before != after {
+                *ready = after.wrapping_add(shift);
+            }
+        }
+        self.cycle = cycle;
+        self.used = end.used;
     }
     /// Nothing issues before `cycle`.
     #[inline(always)]

@@ -9,7 +9,7 @@
 use crate::registers::{MSR_DS, MSR_IS, MSR_PR};
 
 /// One TLB entry as `tlbwe` writes it: the three words, and the TID that comes from MMUCR.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TlbEntry {
     /// Words 0 (page, valid, space, size), 1 (real page) and 2 (attributes and permissions).
     pub words: [u32; 3],
@@ -89,7 +89,7 @@ pub(crate) struct Real {
 }
 
 /// A 1 KB piece of a page in the page map.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Hash)]
 pub(crate) struct Mapped {
     /// Generation and piece number: one comparison tells whether it is this piece and still valid.
     pub key: u64,
@@ -100,7 +100,7 @@ pub(crate) struct Mapped {
 
 const PIECES: usize = 256;
 
-#[derive(Clone)]
+#[derive(Clone, Hash)]
 pub(crate) struct Tlb {
     entries: [TlbEntry; 64],
     /// The top 4 KB are mapped by the shadow entries of reset.

@@ -18,7 +18,7 @@ use bus::{Bus, BusError};
 use des::Time;
 
 /// Uncached transactions that the current instruction has done, in case it must be executed again.
-#[derive(Clone)]
+#[derive(Clone, Hash)]
 pub(crate) struct Replay {
     /// How many; 0 if none.
     pub count: u32,
@@ -29,8 +29,17 @@ pub(crate) struct Replay {
     len: usize,
 }
 
+/// Turns of a loop that have happened again (see `turn`).
+pub(crate) struct Again {
+    pub turns: u64,
+    pub period: u64,
+    /// Cycle in which the last of them ended, and that in which the one they repeat had ended.
+    pub cycle: u64,
+    pub end_cycle: u64,
+}
+
 /// The load and store unit.
-#[derive(Clone)]
+#[derive(Clone, Hash)]
 pub(crate) struct Unit {
     /// Cycle in which the current instruction's next transaction can issue.
     at: u64,
@@ -46,7 +55,7 @@ pub(crate) struct Unit {
     fills: [(u32, u64); 4],
     /// Arrival of the last of them.
     pub filled: u64,
-    /// Writes outstanding: when each slot is free.
+    /// Writes outstanding: when each slot is free, the first one first.
     writes: [u64; 8],
     line_fills: usize,
     write_slots: usize,
@@ -81,8 +90,49 @@ impl Unit {
         self.replay.count = 0;
         self.replay.len = 0;
     }
-    fn free_write(&self) -> usize {
-        (0..self.write_slots).min_by_key(|&slot| self.writes[slot]).unwrap_or(0)
+    /// When a write slot is free.
+    fn free_write(&self) -> u64 {
+        self.writes[0]
+    }
+    /// Occupies the write slot that is free first.
+    fn occupy_write(&mut self, until: u64) {
+        let writes = &mut self.writes[..self.write_slots];
+        let later = writes[1..].iter().take_while(|&&other| other < until).count();
+        writes.copy_within(1..1 + later, 0);
+        writes[later] = until;
+    }
+    /// Nothing is outstanding in `cycle`, so that only new transactions have to be waited for.
+    pub fn is_quiet(&self, cycle: u64) -> bool {
+        self.quiet_at() <= cycle && self.replay.count == 0
+    }
+    /// The ends of the last `count` writes, if there are so many slots.
+    pub fn last_writes(&self, count: usize) -> Option<Vec<u64>> {
+        let first = self.write_slots.checked_sub(count)?;
+        Some(self.writes[first..self.write_slots].to_vec())
+    }
+    /// What happened between `start` and `end` has happened `turns` times over, `period` apart, to
+    /// end in `cycle`; `writes` are the ends of the writes of the turn that ended in `end_cycle`.
+    pub fn repeat(&mut self, again: &Again, start: &Unit, end: &Unit, writes: &[u64]) {
+        let &Again { turns, period, cycle, end_cycle } = again;
+        let shift = cycle.wrapping_sub(end_cycle);
+        for turn in (0..turns.min(self.write_slots as u64)).rev() {
+            for write in writes {
+                self.occupy_write(write.wrapping_add(shift) - turn * period);
+            }
+        }
+        let moved = |mine: &mut u64, before: u64, after: u64| {
+            if after == 0 {
+                *mine = 0;
+            } else if before != after {
+                *mine = after.wrapping_add(shift);
+            }
+        };
+        moved(&mut self.at, start.at, end.at);
+        moved(&mut self.data_at, start.data_at, end.data_at);
+        moved(&mut self.stall, start.stall, end.stall);
+        moved(&mut self.replay.at, start.replay.at, end.replay.at);
+        self.step = end.step;
+        self.taken = end.taken;
     }
     fn free_fill(&self) -> usize {
         (0..self.line_fills).min_by_key(|&slot| self.fills[slot].1).unwrap_or(0)
@@ -292,13 +342,13 @@ impl Core {
             let addr = addr + done as u64;
             let len = aligned_len(addr, data.len() - done);
             if self.unit.step >= self.unit.replay.count {
-                let slot = self.unit.free_write();
-                self.unit.at = self.unit.at.max(self.unit.writes[slot]);
+                self.unit.at = self.unit.at.max(self.unit.free_write());
                 let now = self.instant(bus)?;
                 let chunk = &data[done..done + len];
                 let free = bus.write(now, addr, chunk).map_err(|error| self.bus_fault(error))?;
                 self.counters.uncached_writes += 1;
-                self.unit.writes[slot] = self.cycle_at(free);
+                let free = self.cycle_at(free);
+                self.unit.occupy_write(free);
                 self.unit.replay.count += 1;
                 self.unit.replay.at = self.unit.at;
             }
@@ -359,13 +409,13 @@ impl Core {
             12 => (16, 16),
             _ => (0, LINE),
         };
-        let slot = self.unit.free_write();
-        self.unit.at = self.unit.at.max(self.unit.writes[slot]);
+        self.unit.at = self.unit.at.max(self.unit.free_write());
         let now = self.instant(bus)?;
         let addr = (u64::from(self.dcache.tags[index]) << 5) + first as u64;
         let data = &self.dcache.line(index)[first..first + len];
         let free = bus.write(now, addr, data).map_err(|error| self.bus_fault(error))?;
-        self.unit.writes[slot] = self.cycle_at(free);
+        let free = self.cycle_at(free);
+        self.unit.occupy_write(free);
         self.dcache.dirty[index] = 0;
         self.counters.writebacks += 1;
         Ok(())
@@ -373,7 +423,7 @@ impl Core {
 }
 
 /// The access is a single transaction.
-fn is_single(addr: u32, len: usize) -> bool {
+pub(crate) fn is_single(addr: u32, len: usize) -> bool {
     len <= 4 && len.is_power_of_two() && addr as usize & (len - 1) == 0
 }
 

@@ -93,3 +93,22 @@ fn numbers_of_a_run_fit_together() {
     assert!(value["firmware"]["instructions_per_message"].as_f64().unwrap() > 10.0);
     assert!(value["simulated_ns"].as_f64().unwrap() > total);
 }
+
+/// The parked processor is compared part by part in ppc440's own tests; here it is the whole machine.
+#[test]
+fn parking_changes_nothing_but_the_wall_time() {
+    let folder = tempfile::tempdir().unwrap();
+    for line in
+        ["-n 2 examples/pingpong.c 64", "-n 5 -t 2 examples/allreduce.c", "-n 3 examples/ring.c"]
+    {
+        let [parked, executed] = ["", "--no-park"].map(|option| {
+            let file = folder.path().join("run.json");
+            let ended = run(&format!("{option} --json {} {line}", file.display()));
+            assert_eq!(ended.code, 0, "{ended:#?}");
+            let mut report: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+            report["wall_seconds"].take();
+            report
+        });
+        assert_eq!(parked, executed, "{line}");
+    }
+}

@@ -180,3 +180,26 @@ pub mod asm {
     /// An illegal word: ends a test program.
     pub const END: u32 = 0;
 }
+
+/// Instruction words of assembler source (big-endian numbers, whatever order they are stored in later).
+pub fn assemble(source: &str) -> Vec<u32> {
+    use object::{Object, ObjectSection};
+    need(COMPILER, "gcc-powerpc-linux-gnu");
+    let folder = std::env::temp_dir();
+    let id = std::thread::current().id();
+    let name = format!("sunstar-ppc440-{}-{id:?}", std::process::id());
+    let (text, file) = (folder.join(format!("{name}.s")), folder.join(format!("{name}.o")));
+    std::fs::write(&text, source).unwrap();
+    let mut command = std::process::Command::new(COMPILER);
+    command.args(["-mcpu=440", "-c", "-o"]).arg(&file).arg(&text);
+    assert!(command.status().unwrap().success(), "the test's source does not assemble");
+    let bytes = std::fs::read(&file).unwrap();
+    let object = object::File::parse(&*bytes).unwrap();
+    let section = object.section_by_name(".text").unwrap();
+    let words = section.data().unwrap().chunks_exact(4);
+    let words = words.map(|word| u32::from_be_bytes(word.try_into().unwrap())).collect();
+    for temporary in [text, file] {
+        let _ = std::fs::remove_file(temporary);
+    }
+    words
+}

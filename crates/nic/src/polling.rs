@@ -1,0 +1,41 @@
+//! A polling loop of the embedded processor that is repeated without being executed (`bus::Bus`
+//! says what that means).
+
+use crate::plb::{decode, Target};
+use crate::{Ports, SeaStar};
+use bus::Access;
+use des::Time;
+
+impl SeaStar {
+    /// When the local bus is free for the embedded processor: reads, writes.
+    pub fn plb_free(&self) -> [Time; 2] {
+        self.fabric.plb.free()
+    }
+    /// What a read of the embedded processor would give now, without any effect. False for host
+    /// memory, whose reads use the link. Reading a register has no effect on this chip.
+    pub fn plb_peek(&mut self, addr: u64, buf: &mut [u8], ports: &mut impl Ports) -> bool {
+        matches!(decode(addr), Target::Sram | Target::Register)
+            && self.ras_read(addr, buf, ports).is_ok()
+    }
+    /// True if `addr` is local memory.
+    pub fn is_sram(&self, addr: u64) -> bool {
+        decode(addr) == Target::Sram
+    }
+    /// Leaves the chip as if the embedded processor had done `accesses`, peeks and writes of local
+    /// memory, `turns` times over, the last time with their data.
+    pub fn plb_repeat(&mut self, turns: u64, accesses: &[Access], free: [Time; 2]) {
+        self.fabric.plb.set_free(free);
+        for access in accesses {
+            if !self.is_sram(access.addr) {
+                assert!(!access.write, "only local memory is written over and over");
+                self.fabric.counters.register_accesses += turns;
+                continue;
+            }
+            self.fabric.counters.sram_accesses += turns;
+            if access.write {
+                let written = self.fabric.sram.write(access.addr, access.bytes());
+                written.expect("the processor has written there before");
+            }
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! What becomes of the values in a recorded turn of a polling loop (`turn` says what for).
+
+use crate::arrays::LINE;
+use crate::core::Core;
+use crate::decode::{Op, OE, RC};
+use crate::instructions::Kind;
+use crate::memory::doublewords;
+use crate::park::Record;
+use crate::tlb::page;
+use crate::unit::is_single;
+use bus::Access;
+
+/// How an instruction accesses memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Form {
+    pub write: bool,
+    pub len: u8,
+    pub indexed: bool,
+}
+
+/// The loads and stores that a turn can have.
+pub(crate) fn memory_access(kind: Kind) -> Option<Form> {
+    let (write, len, indexed) = match kind {
+        Kind::Lbz => (false, 1, false),
+        Kind::Lbzx => (false, 1, true),
+        Kind::Lhz | Kind::Lha => (false, 2, false),
+        Kind::Lhzx | Kind::Lhax => (false, 2, true),
+        Kind::Lwz => (false, 4, false),
+        Kind::Lwzx => (false, 4, true),
+        Kind::Stb => (true, 1, false),
+        Kind::Stbx => (true, 1, true),
+        Kind::Sth => (true, 2, false),
+        Kind::Sthx => (true, 2, true),
+        Kind::Stw => (true, 4, false),
+        Kind::Stwx => (true, 4, true),
+        _ => return None,
+    };
+    Some(Form { write, len, indexed })
+}
+
+pub(crate) fn is_branch(kind: Kind) -> bool {
+    matches!(kind, Kind::B | Kind::Bc | Kind::Bclr | Kind::Bcctr)
+}
+
+/// Instructions whose results depend on the registers that they name, and on nothing else.
+fn is_plain(kind: Kind) -> bool {
+    use Kind::*;
+    matches!(
+        kind,
+        Addi | Addis
+            | Add
+            | Subf
+            | Neg
+            | Mullw
+            | Cmpi
+            | Cmpli
+            | Cmp
+            | Cmpl
+            | Andi
+            | Andis
+            | Ori
+            | Oris
+            | Xori
+            | Xoris
+            | And
+            | Andc
+            | Nand
+            | Nor
+            | Or
+            | Orc
+            | Xor
+            | Eqv
+            | Extsb
+            | Extsh
+            | Cntlzw
+            | Rlwimi
+            | Rlwinm
+            | Rlwnm
+            | Slw
+            | Srw
+            | Crand
+            | Crandc
+            | Creqv
+            | Crnand
+            | Crnor
+            | Cror
+            | Crorc
+            | Crxor
+            | Mcrf
+    )
+}
+
+/// Where a load or store went.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Into the data cache, at this offset of its array.
+    Cached { offset: usize, little: bool },
+    /// To the bus.
+    Uncached { real: u64, little: bool },
+}
+
+/// An instruction of a turn, and what stood around it before it was executed.
+#[derive(Clone)]
+pub(crate) struct Step {
+    pub pc: u32,
+    pub line: usize,
+    pub op: Op,
+    pub predicted: (u8, u32),
+    /// Of loads and stores: effective address, the register named RT, where it goes, and the word
+    /// in the cache.
+    pub addr: u32,
+    pub value: u32,
+    pub place: Option<Place>,
+    pub before: [u8; 4],
+}
+
+impl Step {
+    pub fn new(pc: u32, line: usize, op: Op, predicted: (u8, u32)) -> Step {
+        Step { pc, line, op, predicted, addr: 0, value: 0, place: None, before: [0; 4] }
+    }
+}
+
+/// What a value is made of: nothing that changes, or the first value of an item plus a constant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Value {
+    Same,
+    Of(usize, u32),
+}
+
+/// Something that holds another value after a turn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Item {
+    Register(u8),
+    /// A word of the data cache: offset in its array, byte order.
+    Word(usize, bool),
+}
+
+/// A word of the data cache that a turn uses.
+pub(crate) struct Word {
+    pub offset: usize,
+    little: bool,
+    pub before: [u8; 4],
+    value: Value,
+}
+
+/// Everything that the analysis keeps book of.
+pub(crate) struct Analysis {
+    registers: [Value; 33],
+    pub items: Vec<(Item, Value)>,
+    pub words: Vec<Word>,
+    pub accesses: Vec<(Access, bool, Value)>,
+    pub named: u64,
+}
+
+impl Analysis {
+    /// Begins with what is different at the end of the turn.
+    pub fn new(core: &Core, record: &Record) -> Analysis {
+        let mut all = Analysis {
+            registers: [Value::Same; 33],
+            items: Vec::new(),
+            words: Vec::new(),
+            accesses: Vec::new(),
+            named: 0,
+        };
+        for register in 0..32u8 {
+            if record.start.registers.get(register) != core.registers.get(register) {
+                all.registers[usize::from(register)] = all.item(Item::Register(register));
+            }
+        }
+        for step in &record.steps {
+            let Some(Place::Cached { offset, little }) = step.place else { continue };
+            let offset = offset & !3;
+            if all.words.iter().any(|word| word.offset == offset) {
+                continue;
+            }
+            let before = step.before;
+            let value = if before == core.dcache.word(offset) {
+                Value::Same
+            } else {
+                all.item(Item::Word(offset, little))
+            };
+            all.words.push(Word { offset, little, before, value });
+        }
+        all
+    }
+
+    fn item(&mut self, item: Item) -> Value {
+        self.items.push((item, Value::Same));
+        Value::Of(self.items.len() - 1, 0)
+    }
+
+    /// Follows an instruction. `None` if a turn cannot have it.
+    pub fn step(&mut self, step: &Step) -> Option<()> {
+        let op = &step.op;
+        for register in op.source.iter().chain(&op.result) {
+            self.named |= 1 << (register & 63);
+        }
+        if let Some(form) = memory_access(op.kind) {
+            let index = if form.indexed { self.of(op.rb) } else { Value::Same };
+            if self.of(op.ra) != Value::Same || index != Value::Same {
+                return None;
+            }
+            return self.access(step, form);
+        }
+        let changing = op.source.iter().any(|&register| self.of(register) != Value::Same);
+        if !is_plain(op.kind) && !is_branch(op.kind) && op.kind != Kind::Mbar {
+            return None;
+        }
+        if !changing {
+            for &register in &op.result {
+                self.set(register, Value::Same);
+            }
+            return Some(());
+        }
+        if op.flags & (RC | OE) != 0 {
+            return None;
+        }
+        match (op.kind, self.of(op.ra)) {
+            (Kind::Addi, Value::Of(item, plus)) => {
+                self.set(op.rt, Value::Of(item, plus.wrapping_add(op.imm)));
+            }
+            (Kind::Or, _) if op.rt == op.rb => self.set(op.ra, self.of(op.rt)),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn of(&self, register: u8) -> Value {
+        self.registers.get(usize::from(register)).copied().unwrap_or(Value::Same)
+    }
+
+    fn set(&mut self, register: u8, value: Value) {
+        if register < 32 {
+            self.registers[usize::from(register)] = value;
+        }
+    }
+
+    fn access(&mut self, step: &Step, form: Form) -> Option<()> {
+        let op = &step.op;
+        let stored = if form.write { self.of(op.rt) } else { Value::Same };
+        match step.place? {
+            Place::Uncached { real, little } => {
+                let data = if little {
+                    step.value.to_le_bytes()
+                } else {
+                    step.value.rotate_left(32 - 8 * u32::from(form.len)).to_be_bytes()
+                };
+                let access = Access { addr: real, len: form.len, write: form.write, data };
+                if stored != Value::Same && form.len != 4 {
+                    return None;
+                }
+                self.accesses.push((access, little, stored));
+                if !form.write {
+                    self.set(op.rt, Value::Same);
+                }
+            }
+            Place::Cached { offset, little } => {
+                let word = self.words.iter_mut().find(|word| word.offset == offset & !3)?;
+                let whole = form.len == 4 && word.little == little;
+                if form.write {
+                    if !whole && (stored, word.value) != (Value::Same, Value::Same) {
+                        return None;
+                    }
+                    word.value = stored;
+                } else {
+                    let value = word.value;
+                    if !whole && value != Value::Same {
+                        return None;
+                    }
+                    self.set(op.rt, value);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// What has become of the items. `None` if something else has changed, or an item is neither a
+    /// count nor made of one.
+    pub fn finish(&mut self) -> Option<()> {
+        let mut ends = vec![Value::Same; self.items.len()];
+        let registers = (0..32u8).map(|r| (Item::Register(r), self.of(r)));
+        let words =
+            self.words.iter().map(|word| (Item::Word(word.offset, word.little), word.value));
+        for (place, value) in registers.chain(words) {
+            match self.items.iter().position(|(item, _)| *item == place) {
+                Some(index) => ends[index] = value,
+                None if value == Value::Same => {}
+                None => return None,
+            }
+        }
+        // An item that ends with a constant has not settled yet. Every chain of items must end with
+        // one that counts by itself.
+        let ends_in_count = |first: usize| {
+            let mut item = first;
+            for _ in 0..=ends.len() {
+                match ends[item] {
+                    Value::Of(same, _) if same == item => return true,
+                    Value::Of(other, _) => item = other,
+                    Value::Same => return false,
+                }
+            }
+            false
+        };
+        if !(0..ends.len()).all(ends_in_count) {
+            return None;
+        }
+        for (item, end) in self.items.iter_mut().zip(ends) {
+            item.1 = end;
+        }
+        Some(())
+    }
+}
+
+impl Core {
+    /// Where a load or store of that form goes, on the simple paths; `None` if on any other.
+    pub(crate) fn place_of(&self, addr: u32, form: Form) -> Option<Place> {
+        let mapped = self.tlb.mapped(addr);
+        let need = if form.write { page::WRITE } else { page::READ };
+        if mapped.key != self.tlb.key(addr)
+            || mapped.flags & need == 0
+            || !is_single(addr, form.len.into())
+        {
+            return None;
+        }
+        let little = mapped.flags & page::LITTLE != 0;
+        if mapped.flags & page::INHIBITED != 0 {
+            let real = u64::from(mapped.line) << 5 | u64::from(addr & 0x3ff);
+            return Some(Place::Uncached { real, little });
+        }
+        if form.write && mapped.flags & page::THROUGH != 0 {
+            return None;
+        }
+        let index = self.dcache.hinted(mapped.line + (addr >> 5 & 31))?;
+        Some(Place::Cached { offset: index * LINE + addr as usize % 32, little })
+    }
+
+    /// A store there would make nothing dirty that is not.
+    pub(crate) fn is_dirty(&self, place: Place, addr: u32, form: Form) -> bool {
+        match place {
+            Place::Uncached { .. } => true,
+            Place::Cached { offset, .. } => {
+                let bits = doublewords(addr, form.len.into());
+                self.dcache.dirty[offset / LINE] & bits == bits
+            }
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Parking: a polling loop is learnt once and then skipped, exactly.
+//!
+//! A *turn* goes from one arrival at an address, the *head*, to the next one. One turn is executed
+//! instruction by instruction and recorded (`record`); from the record a summary is made
+//! (`turn::Turn`) that holds everything the turn depends on and everything it changes. Whenever
+//! the core arrives at the head and everything that the turn depends on is as it was, the turn
+//! would be executed in the same cycles with the same transactions, and so would the next one:
+//! as many as fit before anything else can happen on the node are booked at once (`Core::skip`).
+//! The last, partial turn is executed. So nobody can see the difference, whenever he looks.
+//!
+//! The head is any address at which the core has been seen often enough; nothing is said about
+//! firmware here.
+
+use crate::analysis::{memory_access, Place, Step};
+use crate::core::Core;
+use crate::decode::Op;
+use crate::turn::Turn;
+use bus::Bus;
+
+/// Lines executed without an arrival at the head before another head is tried: as long as no turn
+/// is known, and after one was.
+const LOST: u32 = 64;
+const LOST_KNOWN: u32 = 4096;
+/// Instructions that a turn has at most.
+const STEPS: usize = 512;
+/// Arrivals at the head for which nothing is learnt after a turn that cannot be repeated; doubled
+/// with each failure in a row up to the second number.
+const PAUSE: u32 = 1;
+const PAUSE_MAX: u32 = 1024;
+
+/// A run without an end is not skipped to its end.
+const FOREVER: u64 = 1 << 60;
+
+/// What parking knows.
+#[derive(Clone)]
+pub(crate) struct Park {
+    pub enabled: bool,
+    /// Where turns begin; 1, no address, if it is not known.
+    pub head: u32,
+    /// Lines to execute without an arrival before another head is tried.
+    pub lines: u32,
+    /// A turn is being recorded.
+    pub recording: bool,
+    record: Option<Box<Record>>,
+    turn: Option<Box<Turn>>,
+    /// Arrivals until the next attempt to learn, and how long the pause after the next failure is.
+    pause: u32,
+    pause_next: u32,
+    /// Turns that were not executed.
+    pub skipped: u64,
+}
+
+impl Park {
+    pub fn new(enabled: bool) -> Park {
+        Park {
+            enabled,
+            head: 1,
+            lines: LOST,
+            recording: false,
+            record: None,
+            turn: None,
+            pause: 0,
+            pause_next: 0,
+            skipped: 0,
+        }
+    }
+}
+
+/// A turn that is being recorded.
+#[derive(Clone)]
+pub(crate) struct Record {
+    /// The core as it was at the head, without its arrays.
+    pub start: Start,
+    pub steps: Vec<Step>,
+}
+
+/// What a turn may change of the core, as it was at the head.
+#[derive(Clone)]
+pub(crate) struct Start {
+    pub registers: crate::registers::Registers,
+    pub pipeline: crate::timing::Pipeline,
+    pub unit: crate::unit::Unit,
+    pub counters: crate::Counters,
+    pub free: [des::Time; 2],
+}
+
+impl Core {
+    /// Switches parking on or off. It changes nothing but the speed of the simulation, and works
+    /// only on a bus that can repeat transactions.
+    pub fn set_parking(&mut self, enabled: bool) {
+        self.park = Park::new(enabled);
+    }
+    /// Turns of polling loops that were not executed, because what they do was known.
+    pub fn parked_turns(&self) -> u64 {
+        self.park.skipped
+    }
+
+    /// The core enters a line. Finds a head, and calls `arrive` there.
+    #[inline(always)]
+    pub(crate) fn look_for_head<B: Bus>(&mut self, bus: &mut B) {
+        if self.registers.pc == self.park.head {
+            self.arrive(bus);
+        } else {
+            self.park.lines = self.park.lines.wrapping_sub(1);
+            if self.park.lines == 0 {
+                self.lose_head();
+            }
+        }
+    }
+
+    #[cold]
+    fn lose_head(&mut self) {
+        self.park.lines = LOST;
+        // Without parking there is no head, and never an arrival.
+        if self.park.enabled && !self.park.recording {
+            self.park.head = self.registers.pc;
+        }
+    }
+
+    /// At the head: skips turns if that is possible, or learns.
+    #[inline(never)]
+    fn arrive<B: Bus>(&mut self, bus: &mut B) {
+        self.park.lines = if self.park.turn.is_some() { LOST_KNOWN } else { LOST };
+        if self.unit.replay.count != 0 {
+            return self.forget_record();
+        }
+        if self.park.recording {
+            self.finish_record(bus);
+        }
+        // Nothing issues in the cycle of the horizon, or of the limit.
+        let end = self.true_limit().min(self.cycle_at(bus.horizon()));
+        let room = end.saturating_sub(self.pipeline.cycle + 1);
+        if room == 0 || end > FOREVER {
+            return;
+        }
+        if let Some(turn) = self.park.turn.take() {
+            if room < turn.period() {
+                self.park.turn = Some(turn);
+                return;
+            }
+            if turn.repeats(self, bus) {
+                let turns = room / turn.period();
+                turn.repeat(self, bus, turns);
+                self.park.skipped += turns;
+                self.park.turn = Some(turn);
+                self.park.pause_next = PAUSE;
+                return;
+            }
+            // A turn that is recorded must fit; some more make it worth while.
+            let worth = room >= 4 * turn.period();
+            self.park.turn = Some(turn);
+            if !worth {
+                return;
+            }
+        }
+        self.learn(bus);
+    }
+
+    fn learn<B: Bus>(&mut self, bus: &mut B) {
+        if self.park.pause > 0 {
+            self.park.pause -= 1;
+            return;
+        }
+        let Some(free) = bus.free() else {
+            self.park.enabled = false;
+            self.park.head = 1;
+            return;
+        };
+        let start = Start {
+            registers: self.registers.clone(),
+            pipeline: self.pipeline.clone(),
+            unit: self.unit.clone(),
+            counters: self.counters,
+            free,
+        };
+        let steps = Vec::with_capacity(64);
+        self.park.record = Some(Box::new(Record { start, steps }));
+        self.park.recording = true;
+        self.refresh_limit();
+    }
+
+    /// Before each instruction while a turn is recorded.
+    #[cold]
+    pub(crate) fn record(&mut self) {
+        let step = self.next_step();
+        match (&mut self.park.record, step) {
+            (Some(record), Some(step)) if record.steps.len() < STEPS => record.steps.push(step),
+            _ => self.failed(),
+        }
+    }
+
+    /// The next instruction with everything that it depends on; `None` if it is none that a turn
+    /// can have.
+    fn next_step(&mut self) -> Option<Step> {
+        let pc = self.registers.pc;
+        let line = self.icache.mapped(self.fetch_key())?;
+        let op: Op = self.icache.ops[line * 8 + (pc >> 2 & 7) as usize];
+        let mut step = Step::new(pc, line, op, self.predictor.state(pc));
+        if let Some(form) = memory_access(op.kind) {
+            let index = if form.indexed { self.registers.get(op.rb) } else { op.imm };
+            step.addr = self.registers.get(op.ra).wrapping_add(index);
+            step.value = self.registers.get(op.rt);
+            step.place = Some(self.place_of(step.addr, form)?);
+            if let Some(Place::Cached { offset, .. }) = step.place {
+                step.before = self.dcache.word(offset & !3);
+            }
+        }
+        Some(step)
+    }
+
+    fn finish_record<B: Bus>(&mut self, bus: &mut B) {
+        let Some(record) = self.park.record.take() else { return };
+        self.park.recording = false;
+        self.refresh_limit();
+        match Turn::new(self, bus, &record) {
+            Some(turn) => self.park.turn = Some(Box::new(turn)),
+            None => self.failed(),
+        }
+    }
+
+    fn failed(&mut self) {
+        self.forget_record();
+        self.park.pause = self.park.pause_next;
+        self.park.pause_next = (self.park.pause_next.max(PAUSE) * 2).min(PAUSE_MAX);
+    }
+
+    /// A turn that something may have disturbed is none.
+    pub(crate) fn forget_record(&mut self) {
+        if self.park.recording {
+            self.park.recording = false;
+            self.park.record = None;
+            self.refresh_limit();
+        }
+    }
+}

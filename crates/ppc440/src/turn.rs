@@ -1,0 +1,285 @@
+//! A turn of a polling loop: what it depends on, and what it changes (see `park`).
+//!
+//! # Why a turn can be repeated without being executed
+//!
+//! What an instruction does and when depends on registers, on words in the cache, on what the bus
+//! answers, on the predictor and on what is still outstanding. A turn is summarised only if all of
+//! these are the same at its end as at its start (times: as seen from the head), but for a few
+//! *items*, registers and words in the cache, that hold something else. What becomes of their
+//! values is followed through the turn: they may be moved, stored, and have constants added;
+//! anything else that is done with them, and above all a decision or an address made of them,
+//! makes the turn unfit. So the next turn is the same turn, with items that have moved on. An item
+//! that ends as its own first value plus a constant counts: after n turns it has n times the
+//! constant added. Any other item follows another one a turn behind, and each written word is made
+//! of an item plus a constant.
+
+use crate::analysis::{is_branch, memory_access, Analysis, Form, Item, Place, Value, Word};
+use crate::core::{Core, Counters};
+use crate::park::Record;
+use crate::timing::Pipeline;
+use crate::unit::{Again, Unit};
+use bus::{Access, Bus};
+use des::Time;
+
+/// A repeatable turn.
+#[derive(Clone)]
+pub(crate) struct Turn {
+    head: u32,
+    period: u64,
+    /// The core's state at its end.
+    pipeline: Pipeline,
+    unit: Unit,
+    start: Box<(Pipeline, Unit)>,
+    free: [Time; 2],
+    free_start: [Time; 2],
+    registers: crate::registers::Registers,
+    /// Distance of the last issue from the end.
+    issue: u64,
+    next: u32,
+    bubble: u64,
+    /// What it counts.
+    counts: Counters,
+    epoch: u64,
+    /// Effective lines and where they are in the instruction cache.
+    lines: Vec<(u32, usize)>,
+    branches: Vec<(u32, (u8, u32))>,
+    /// Loads and stores: address and form; where they go.
+    places: Vec<(u32, Form, Place)>,
+    /// Words in the cache that stay the same.
+    words: Vec<(usize, [u8; 4])>,
+    /// General registers that it names and that stay the same, a bit each.
+    named: u32,
+    items: Vec<(Item, Value)>,
+    accesses: Vec<(Access, bool, Value)>,
+    writes: Vec<u64>,
+}
+
+impl Turn {
+    /// The turn that was recorded and ends now; `None` if it is not repeatable.
+    pub fn new<B: Bus>(core: &Core, bus: &mut B, record: &Record) -> Option<Turn> {
+        let start = &record.start;
+        let free = bus.free()?;
+        let counts = difference(&core.counters, &start.counters);
+        let rare = [counts.icache_misses, counts.dcache_misses, counts.writebacks];
+        let (was, is) = (start.pipeline.cycle, core.pipeline.cycle);
+        if is == was
+            || rare != [0; 3]
+            || counts.exceptions != 0
+            || !same_but_general(&start.registers, &core.registers)
+            || !start.pipeline.same_phase(&core.pipeline)
+            || !(start.unit.is_quiet(was) && core.unit.is_quiet(is))
+            || wait(start.free, core.edge(was)) != wait(free, core.edge(is))
+            || record.steps.iter().any(|step| step.predicted != core.predictor.state(step.pc))
+        {
+            return None;
+        }
+        let mut all = Analysis::new(core, record);
+        record.steps.iter().try_for_each(|step| all.step(step))?;
+        all.finish()?;
+        settle_accesses(bus, &mut all.accesses)?;
+        let count = all.accesses.iter().filter(|(access, _, _)| access.write).count();
+        let same = |word: &&Word| word.before == core.dcache.word(word.offset);
+        let mut turn = Turn {
+            head: core.registers.pc,
+            period: is - was,
+            pipeline: core.pipeline.clone(),
+            unit: core.unit.clone(),
+            start: Box::new((start.pipeline.clone(), start.unit.clone())),
+            free,
+            free_start: start.free,
+            registers: core.registers.clone(),
+            issue: is.wrapping_sub(core.issue),
+            next: core.next,
+            bubble: core.bubble,
+            counts,
+            epoch: core.icache.epoch,
+            lines: record.steps.iter().map(|step| (step.pc >> 5, step.line)).collect(),
+            branches: Vec::new(),
+            places: Vec::new(),
+            words: all.words.iter().filter(same).map(|word| (word.offset, word.before)).collect(),
+            named: all.named as u32,
+            items: all.items,
+            accesses: all.accesses,
+            writes: core.unit.last_writes(count)?,
+        };
+        turn.lines.dedup();
+        for (item, _) in &turn.items {
+            if let Item::Register(register) = item {
+                turn.named &= !(1 << register);
+            }
+        }
+        for step in &record.steps {
+            if is_branch(step.op.kind) {
+                turn.branches.push((step.pc, step.predicted));
+            }
+            if let (Some(form), Some(place)) = (memory_access(step.op.kind), step.place) {
+                turn.places.push((step.addr, form, place));
+            }
+        }
+        Some(turn)
+    }
+
+    /// Core cycles.
+    pub fn period(&self) -> u64 {
+        self.period
+    }
+
+    /// True if the core, which has arrived at an address, would now execute this very turn.
+    pub fn repeats<B: Bus>(&self, core: &mut Core, bus: &mut B) -> bool {
+        let cycle = core.pipeline.cycle;
+        let Some(free) = bus.free() else { return false };
+        let registers = (0..32u8).filter(|register| self.named >> register & 1 != 0);
+        core.registers.pc == self.head
+            && core.icache.epoch == self.epoch
+            && core.pipeline.same_phase(&self.pipeline)
+            && core.unit.is_quiet(cycle)
+            && wait(free, core.edge(cycle)) == wait(self.free, core.edge(self.pipeline.cycle))
+            && same_but_general(&core.registers, &self.registers)
+            && registers.into_iter().all(|r| core.registers.get(r) == self.registers.get(r))
+            && self.lines.iter().all(|&(line, place)| {
+                core.icache.mapped(core.tlb.fetch_generation << 32 | u64::from(line)) == Some(place)
+            })
+            && self.branches.iter().all(|&(pc, state)| core.predictor.state(pc) == state)
+            && self.places.iter().all(|&(addr, form, place)| {
+                core.place_of(addr, form) == Some(place)
+                    && (!form.write || core.is_dirty(place, addr, form))
+            })
+            && self.words.iter().all(|&(offset, bytes)| core.dcache.word(offset) == bytes)
+            && self.accesses.iter().all(|(access, _, _)| access.write || answers(bus, access))
+    }
+
+    /// What `item` holds after `turns`, when all held `firsts` before.
+    fn count(&self, item: usize, turns: u64, firsts: &[u32]) -> u32 {
+        let (mut item, mut turns, mut plus) = (item, turns, 0u32);
+        while turns > 0 {
+            match self.items[item].1 {
+                Value::Of(same, step) if same == item => {
+                    plus = plus.wrapping_add(step.wrapping_mul(turns as u32));
+                    break;
+                }
+                Value::Of(other, step) => {
+                    plus = plus.wrapping_add(step);
+                    item = other;
+                }
+                Value::Same => unreachable!("every chain of items ends in a count"),
+            }
+            turns -= 1;
+        }
+        firsts[item].wrapping_add(plus)
+    }
+
+    /// Leaves core and bus as if the turn had been executed `turns` times, at least once.
+    pub fn repeat<B: Bus>(&self, core: &mut Core, bus: &mut B, turns: u64) {
+        let end_cycle = self.pipeline.cycle;
+        let cycle = core.pipeline.cycle + turns * self.period;
+        let firsts: Vec<u32> = self.items.iter().map(|(item, _)| read(core, *item)).collect();
+        // The value of what is made of an item, `before` turns after now.
+        let value = |value: Value, before: u64| match value {
+            Value::Same => None,
+            Value::Of(item, plus) => Some(self.count(item, before, &firsts).wrapping_add(plus)),
+        };
+        for (item, end) in &self.items {
+            if let Some(value) = value(*end, turns - 1) {
+                write(core, *item, value);
+            }
+        }
+        let last = |&(mut access, little, of): &(Access, bool, Value)| {
+            if let Some(value) = value(of, turns - 1) {
+                access.data = if little { value.to_le_bytes() } else { value.to_be_bytes() };
+            }
+            access
+        };
+        let accesses: Vec<Access> = self.accesses.iter().map(last).collect();
+        let mut free = bus.free().expect("a bus that could repeat still can");
+        let (now, end) = (core.edge(cycle), core.edge(end_cycle));
+        for path in 0..2 {
+            if self.free[path] != self.free_start[path] {
+                free[path] = Time(now.0 + self.free[path].0 - end.0);
+            }
+        }
+        bus.repeat(turns, &accesses, free);
+        let again = Again { turns, period: self.period, cycle, end_cycle };
+        core.unit.repeat(&again, &self.start.1, &self.unit, &self.writes);
+        core.pipeline.repeat(&self.start.0, &self.pipeline, cycle);
+        core.issue = cycle.wrapping_sub(self.issue);
+        core.next = self.next;
+        core.bubble = self.bubble;
+        let (c, n) = (&mut core.counters, &self.counts);
+        c.instructions += turns * n.instructions;
+        c.uncached_reads += turns * n.uncached_reads;
+        c.uncached_writes += turns * n.uncached_writes;
+        c.branches += turns * n.branches;
+        c.mispredicts += turns * n.mispredicts;
+    }
+}
+
+/// How long the bus is busy at `now`.
+fn wait(free: [Time; 2], now: Time) -> [u64; 2] {
+    free.map(|free| free.0.saturating_sub(now.0))
+}
+
+/// A read would give what it gave in the turn.
+fn answers<B: Bus>(bus: &mut B, access: &Access) -> bool {
+    let mut bytes = [0; 4];
+    let len = usize::from(access.len);
+    bus.peek(access.addr, &mut bytes[..len]) && bytes[..len] == *access.bytes()
+}
+
+/// Fills in what the reads returned; `None` if an access is not repeatable, or reads what another
+/// writes.
+fn settle_accesses<B: Bus>(bus: &mut B, accesses: &mut [(Access, bool, Value)]) -> Option<()> {
+    for index in 0..accesses.len() {
+        let Access { addr, len, write, .. } = accesses[index].0;
+        if write {
+            if !bus.repeatable(addr) {
+                return None;
+            }
+            continue;
+        }
+        let mut others = accesses.iter();
+        if others.any(|(other, _, _)| other.write && other.addr >> 2 == addr >> 2) {
+            return None;
+        }
+        if !bus.peek(addr, &mut accesses[index].0.data[..usize::from(len)]) {
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// Equal but for the general registers.
+fn same_but_general(a: &crate::registers::Registers, b: &crate::registers::Registers) -> bool {
+    (a.pc, a.msr, a.cr, a.lr, a.ctr, a.xer(), a.reserved)
+        == (b.pc, b.msr, b.cr, b.lr, b.ctr, b.xer(), b.reserved)
+}
+
+fn read(core: &Core, item: Item) -> u32 {
+    match item {
+        Item::Register(register) => core.registers.get(register),
+        Item::Word(offset, true) => u32::from_le_bytes(core.dcache.word(offset)),
+        Item::Word(offset, false) => u32::from_be_bytes(core.dcache.word(offset)),
+    }
+}
+
+fn write(core: &mut Core, item: Item, value: u32) {
+    match item {
+        Item::Register(register) => core.registers.set(register, value),
+        Item::Word(offset, true) => core.dcache.set_word(offset, value.to_le_bytes()),
+        Item::Word(offset, false) => core.dcache.set_word(offset, value.to_be_bytes()),
+    }
+}
+
+fn difference(end: &Counters, start: &Counters) -> Counters {
+    Counters {
+        instructions: end.instructions - start.instructions,
+        cycles: 0,
+        icache_misses: end.icache_misses - start.icache_misses,
+        dcache_misses: end.dcache_misses - start.dcache_misses,
+        writebacks: end.writebacks - start.writebacks,
+        uncached_reads: end.uncached_reads - start.uncached_reads,
+        uncached_writes: end.uncached_writes - start.uncached_writes,
+        branches: end.branches - start.branches,
+        mispredicts: end.mispredicts - start.mispredicts,
+        exceptions: end.exceptions - start.exceptions,
+    }
+}

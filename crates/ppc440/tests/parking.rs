@@ -1,0 +1,248 @@
+//! Parking is exact: a core that skips the turns of its polling loop and one that executes them are
+//! equal in everything, whenever somebody looks and whenever the loop is left.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use bus::{Access, Bus, BusError};
+use des::{Duration, Time};
+use ppc440::{Core, Stop, TlbEntry, TLB_E, TLB_I};
+use support::{Flat, ALL};
+
+/// A flat memory whose data path for reads and that for writes are busy for a while with each
+/// transaction, and that can repeat transactions.
+#[derive(Clone)]
+struct Polled {
+    memory: bus::Memory,
+    horizon: Time,
+    free: [Time; 2],
+    transactions: u64,
+    repeated: u64,
+}
+
+const ACCESS: Duration = Duration::from_ns(25);
+const BUSY: Duration = Duration::from_ns(5);
+/// Only the heartbeat may be written over and over.
+const HEARTBEAT: u64 = 0x8010;
+const MAILBOX: u64 = 0x8020;
+
+impl Bus for Polled {
+    fn horizon(&self) -> Time {
+        self.horizon
+    }
+    fn read(&mut self, now: Time, addr: u64, buf: &mut [u8]) -> Result<Time, BusError> {
+        assert!(now < self.horizon);
+        self.memory.read(addr, buf)?;
+        self.transactions += 1;
+        let first = (now + ACCESS).max(self.free[0]) + BUSY;
+        self.free[0] = first;
+        Ok(first)
+    }
+    fn write(&mut self, now: Time, addr: u64, data: &[u8]) -> Result<Time, BusError> {
+        assert!(now < self.horizon);
+        self.memory.write(addr, data)?;
+        self.transactions += 1;
+        self.free[1] = now.max(self.free[1]) + BUSY;
+        Ok(self.free[1] + ACCESS)
+    }
+    fn free(&self) -> Option<[Time; 2]> {
+        Some(self.free)
+    }
+    fn peek(&mut self, addr: u64, buf: &mut [u8]) -> bool {
+        self.memory.read(addr, buf).is_ok()
+    }
+    fn repeatable(&self, addr: u64) -> bool {
+        addr == HEARTBEAT
+    }
+    fn repeat(&mut self, turns: u64, accesses: &[Access], free: [Time; 2]) {
+        self.free = free;
+        self.transactions += turns * accesses.len() as u64;
+        self.repeated += turns;
+        for access in accesses.iter().filter(|access| access.write) {
+            self.memory.write(access.addr, access.bytes()).unwrap();
+        }
+    }
+}
+
+/// A polling loop as the firmware's: heartbeat in the cache and outside of it, polled words, a call
+/// when one of them has changed, which takes a while, answers, and goes on with other values.
+const LOOP: &str = "
+        lis 20,0
+        ori 21,20,0x8000
+        ori 20,20,0x4000
+        li 23,0
+        li 24,0
+        li 30,0
+        .balign 32
+        nop
+        nop
+        nop
+turn:   lwz 9,16(20)
+        addi 9,9,1
+        stw 9,16(21)
+        stw 9,16(20)
+        lwz 3,0x20(21)
+        lwz 14,0x24(21)
+        lbz 4,64(20)
+        cmpw 23,3
+        beq 1f
+        bl take
+1:      cmpwi 4,0
+        bne 2f
+        mr 5,9
+        stw 5,20(20)
+        cmpw 24,14
+        beq turn
+2:      mr 24,14
+        b turn
+take:   mr 23,3
+        li 6,7
+        mtctr 6
+3:      addi 30,30,3
+        mullw 31,30,6
+        stw 31,24(20)
+        bdnz 3b
+        stw 31,0x40(21)
+        blr
+";
+
+fn start(parking: bool, attributes: u32) -> (Core, Polled) {
+    let words = support::assemble(LOOP);
+    let mut flat = Flat::new(0, 0x10000);
+    if attributes & TLB_E != 0 {
+        flat.words_le(0, &words);
+    } else {
+        flat.words_be(0, &words);
+    }
+    let memory = flat.memory;
+    let mut core = support::core(0);
+    core.set_tlb_entry(0, TlbEntry::new(0, 0, 2, attributes | ALL));
+    core.set_tlb_entry(1, TlbEntry::new(0x4000, 0x4000, 2, attributes | ALL));
+    core.set_tlb_entry(2, TlbEntry::new(0x8000, 0x8000, 2, attributes | TLB_I | ALL));
+    core.set_parking(parking);
+    let bus =
+        Polled { memory, horizon: Time::ZERO, free: [Time::ZERO; 2], transactions: 0, repeated: 0 };
+    (core, bus)
+}
+
+/// Both are at `at`; something outside may have happened.
+fn advance(core: &mut Core, bus: &mut Polled, at: Time) {
+    bus.horizon = at;
+    assert_eq!(core.run(bus, at), Stop::Until);
+}
+
+fn assert_equal(at: Time, parked: &(Core, Polled), other: &(Core, Polled)) {
+    assert_eq!(parked.0.counters(), other.0.counters(), "counters at {at}");
+    assert_eq!(parked.0.pc(), other.0.pc(), "pc at {at}");
+    for register in 0..32 {
+        assert_eq!(parked.0.gpr(register), other.0.gpr(register), "r{register} at {at}");
+    }
+    assert_eq!(parked.1.free, other.1.free, "occupancy at {at}");
+    assert_eq!(parked.1.transactions, other.1.transactions, "transactions at {at}");
+    assert_eq!(
+        parked.1.memory.slice(0, 0x10000),
+        other.1.memory.slice(0, 0x10000),
+        "memory at {at}"
+    );
+    assert_eq!(parked.0.digest(), other.0.digest(), "state at {at}");
+    let now = (parked.0.now(), other.0.now());
+    assert_eq!(now.0, now.1, "next issue at {at}");
+}
+
+#[test]
+fn wake_ups_at_every_phase_of_the_loop() {
+    for attributes in [0, TLB_E] {
+        let (mut parked, mut other) = (start(true, attributes), start(false, attributes));
+        let mut at = Time::ZERO;
+        // Odd steps drift through all phases of a turn, in steps finer than a cycle.
+        for wake in 0..2_000u32 {
+            at += Duration(3_017_000 + 777 * u64::from(wake));
+            for (core, bus) in [&mut parked, &mut other] {
+                advance(core, bus, at);
+            }
+            assert_equal(at, &parked, &other);
+            let address = MAILBOX + u64::from(wake % 3 == 0) * 4;
+            for (_, bus) in [&mut parked, &mut other] {
+                bus.memory.write(address, &wake.to_be_bytes()).unwrap();
+                // The write came over the bus.
+                bus.free[1] = bus.free[1].max(at + BUSY);
+            }
+        }
+        let executed = other.0.counters().instructions;
+        assert!(parked.1.repeated * 10 > executed / 4, "parking has skipped {}", parked.1.repeated);
+        assert_eq!(parked.1.repeated, parked.0.parked_turns());
+    }
+}
+
+#[test]
+fn looks_at_every_cycle_change_nothing() {
+    let (mut parked, mut other) = (start(true, TLB_E), start(false, TLB_E));
+    let mut at = Time::ZERO + Duration::from_us(20);
+    for (core, bus) in [&mut parked, &mut other] {
+        advance(core, bus, at);
+    }
+    assert!(parked.1.repeated > 50);
+    for step in 0..600u64 {
+        at += Duration(2_000 * (1 + step % 7) + 130_000 * (step % 11) + step);
+        for (core, bus) in [&mut parked, &mut other] {
+            advance(core, bus, at);
+        }
+        assert_equal(at, &parked, &other);
+    }
+}
+
+#[test]
+fn a_long_time_costs_nothing() {
+    let (mut core, mut bus) = start(true, TLB_E);
+    let end = Time::ZERO + Duration::from_us(10_000_000);
+    advance(&mut core, &mut bus, end);
+    let turns = core.parked_turns();
+    assert!(turns > 10_000_000, "{turns} turns in ten seconds");
+    let beats = bus.memory.read_u32(HEARTBEAT).unwrap();
+    assert!((beats.wrapping_sub(turns as u32)) < 100, "the heartbeat counts on, modulo 2^32");
+}
+
+#[test]
+fn code_that_has_changed_is_not_skipped() {
+    let (mut parked, mut other) = (start(true, TLB_E), start(false, TLB_E));
+    let later = Time::ZERO + Duration::from_us(50);
+    for (core, bus) in [&mut parked, &mut other] {
+        advance(core, bus, Time::ZERO + Duration::from_us(20));
+        // addi 9,9,1 becomes addi 9,9,3.
+        let words = bus.memory.slice_mut(0, 0x200).unwrap();
+        let place = words.windows(4).position(|word| word == 0x3929_0001u32.to_le_bytes()).unwrap();
+        words[place..place + 4].copy_from_slice(&0x3929_0003u32.to_le_bytes());
+        core.memory_changed();
+        advance(core, bus, later);
+    }
+    assert_equal(later, &parked, &other);
+}
+
+#[test]
+fn external_interrupts_and_timers_end_the_skipping() {
+    let (mut parked, mut other) = (start(true, TLB_E), start(false, TLB_E));
+    let mut at = Time::ZERO;
+    for (core, _) in [&mut parked, &mut other] {
+        core.set_spr(ppc440::spr::IVOR0 + 10, 0x400).unwrap();
+        core.set_spr(ppc440::spr::DEC, 12_345).unwrap();
+        core.set_spr(ppc440::spr::DECAR, 12_345).unwrap();
+        core.set_spr(ppc440::spr::TCR, 0x0440_0000).unwrap();
+        core.set_msr(ppc440::MSR_EE);
+    }
+    // The decrementer's handler: rfi after it has cleared the status.
+    let handler = support::assemble("lis 26,0x0800\n mtspr 336,26\n addi 27,27,1\n rfi\n");
+    for (_, bus) in [&mut parked, &mut other] {
+        for (index, word) in handler.iter().enumerate() {
+            bus.memory.write(0x400 + 4 * index as u64, &word.to_le_bytes()).unwrap();
+        }
+    }
+    for _ in 0..300 {
+        at += Duration(7_003_001);
+        for (core, bus) in [&mut parked, &mut other] {
+            advance(core, bus, at);
+        }
+        assert_equal(at, &parked, &other);
+    }
+    assert!(parked.0.gpr(27) > 50, "the decrementer has interrupted {} times", parked.0.gpr(27));
+    assert!(parked.1.repeated > 1_000);
+}
