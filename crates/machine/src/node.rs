@@ -43,6 +43,9 @@ struct Snapshot {
     host: host::Times,
 }
 
+/// How long the idle loop is observed before the launch: hundreds of turns, long after the boot.
+const IDLE_OBSERVED: Duration = Duration::from_us(100);
+
 /// The cost of one turn of the firmware's idle loop, measured before the launch.
 #[derive(Clone, Copy, Debug, Default)]
 struct IdleLoop {
@@ -88,6 +91,8 @@ impl Node {
     ) -> Node {
         core.release_reset(Time::ZERO);
         seam.queue.schedule(Time::ZERO + schedule.ras_poll, Event::PollReady);
+        let idling = schedule.launch.since(Time::ZERO + IDLE_OBSERVED);
+        seam.queue.schedule(Time::ZERO + idling, Event::Observe);
         seam.queue.schedule(schedule.launch, Event::Launch);
         Node {
             core,
@@ -141,6 +146,7 @@ impl Node {
             Event::MmioReply { value } => host.mmio_reply(now, value, seam),
             Event::Interrupt => host.interrupt(now, seam),
             Event::PollReady => self.poll_ready(now),
+            Event::Observe => self.idle.first = self.snapshot(now),
             Event::Launch => self.launch(now),
         }
         self.collect_failures(now);
@@ -156,7 +162,6 @@ impl Node {
         if u32::from_le_bytes(word) == READY_VALUE {
             self.ranks.boot(&mut self.host, self.schedule.launch);
             self.host.start(now, &mut self.seam);
-            self.idle.first = self.snapshot(now);
         } else {
             self.seam.queue.schedule(now + self.schedule.ras_poll, Event::PollReady);
         }
@@ -281,7 +286,8 @@ fn exception_has_address(offset: u32) -> bool {
 /// the router does for others, nor the host's own steps, which reach the firmware through other events.
 fn reaches_firmware(event: &Event) -> bool {
     match event {
-        Event::Host(_) | Event::PollReady | Event::Launch | Event::Link(_) => false,
+        Event::Host(_) | Event::Link(_) => false,
+        Event::PollReady | Event::Observe | Event::Launch => false,
         Event::Net(event) => matches!(event, net::Event::Eject | net::Event::InjectionFree),
         _ => true,
     }
@@ -301,7 +307,7 @@ fn kind(event: &Event) -> u64 {
         Event::MmioRead { addr } => 7 | u64::from(*addr) << 8,
         Event::MmioReply { value } => 8 | u64::from(*value) << 8,
         Event::Interrupt => 9,
-        Event::PollReady => 10,
+        Event::PollReady | Event::Observe => 10,
         Event::Launch => 11,
     }
 }

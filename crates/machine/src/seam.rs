@@ -38,6 +38,8 @@ pub(crate) enum Event {
     Interrupt,
     /// The RAS system looks whether the firmware is ready.
     PollReady,
+    /// The report's look at the firmware while it idles, shortly before the launch.
+    Observe,
     /// The launcher starts the program.
     Launch,
 }

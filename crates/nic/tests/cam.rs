@@ -1,5 +1,8 @@
 //! The CAM: many messages in flight at once.
 
+// Clippy takes only functions with #[test] for tests.
+#![allow(clippy::unwrap_used)]
+
 mod bench;
 
 use abi::packet::{flag, PAYLOAD_BYTES};
