@@ -1,9 +1,11 @@
 # Reads what the firmware's tests and `cargo test --quiet` print, each followed by a line "ended N". Passes on
 # what a reader wants to see, and ends with the total over all test programs.
 /^ended [0-9]+$/ { if ($2 != 0) bad = 1; next }
-/^test result:/ {
-    passed += $4; failed += $6; skipped += $8
-    if ($6 > 0) print
+# What a rank prints at the end of a test may stand before it on the line.
+match($0, /test result: /) {
+    split(substr($0, RSTART), words, " ")
+    passed += words[4]; failed += words[6]; skipped += words[8]
+    if (words[6] > 0) print
     next
 }
 /^[0-9]+ passed, [0-9]+ failed$/ { passed += $1; failed += $3; next }
