@@ -131,7 +131,7 @@ impl Node {
             }
             Event::Net(net::Event::InjectionFree) => nic.injection_free(now, seam),
             Event::Net(event) => seam.net_event(now, event),
-            Event::Link(message) => seam.from_neighbour(now, message),
+            Event::Link(message) => seam.take_from_neighbour(now, message),
             Event::MmioWrite { addr, len, data } => {
                 nic.mmio_write(now, addr, &data[..usize::from(len)], seam);
             }

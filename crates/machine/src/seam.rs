@@ -167,7 +167,7 @@ impl Seam {
         self.with_router(|router, seam| router.handle(now, event, seam));
     }
 
-    pub fn from_neighbour(&mut self, now: Time, message: net::Message) {
+    pub fn take_from_neighbour(&mut self, now: Time, message: net::Message) {
         self.with_router(|router, seam| router.receive(now, message, seam));
     }
 }

@@ -213,7 +213,7 @@ impl Router {
 
     /// Where a packet that stands here goes: the output, and the channel behind it.
     fn route(&self, number: usize, packet: &Packet) -> (usize, usize) {
-        let class = number % CHANNELS & !1;
+        let class = (number % CHANNELS) & !1;
         let dest = self.topology.coordinates(u32::from(packet.dest));
         let Some(link) = self.topology.next_link(self.at, dest) else { return (PORT, class) };
         if !self.topology.is_torus() {

@@ -192,9 +192,9 @@ impl Turn {
         let accesses: Vec<Access> = self.accesses.iter().map(last).collect();
         let mut free = bus.free().expect("a bus that could repeat still can");
         let (now, end) = (core.edge(cycle), core.edge(end_cycle));
-        for path in 0..2 {
+        for (path, free) in free.iter_mut().enumerate() {
             if self.free[path] != self.free_start[path] {
-                free[path] = Time(now.0 + self.free[path].0 - end.0);
+                *free = Time(now.0 + self.free[path].0 - end.0);
             }
         }
         bus.repeat(turns, &accesses, free);
