@@ -23,6 +23,10 @@
 #define POINTER(value) ((uint64_t)(uintptr_t)(value))
 #define INTEGER(value) ((uint64_t)(int64_t)(value))
 
+/* Arguments of a blocking send, and bytes of payload that fit behind them in a record. */
+#define RANK_SEND_ARGUMENTS 6u
+#define RANK_CARRIED (sizeof((struct rank_record){0}.arguments) - RANK_SEND_ARGUMENTS * sizeof(uint64_t))
+
 struct rank_facts {
     const char *name;
     uint8_t any_time; /* may be called before MPI_Init and after MPI_Finalize */
@@ -44,6 +48,9 @@ int rank_call(enum rank_function function, unsigned count, const uint64_t *argum
 int rank_call_any_time(enum rank_function function, unsigned count, const uint64_t *arguments);
 /* Posts a call and does not wait. */
 int rank_post(enum rank_function function, unsigned count, const uint64_t *arguments);
+/* Posts a call whose first argument becomes the address of a copy of the payload, which fits into RANK_CARRIED
+ * bytes. False if the caller must wait for an answer because errors may be returned; nothing is done then. */
+bool rank_post_carrying(enum rank_function function, unsigned count, const uint64_t *arguments, size_t bytes);
 /* A request handle that was never used before. */
 uint64_t rank_new_request(void);
 /* Asks for the simulated time, in picoseconds. The channel must be there. */
@@ -52,5 +59,10 @@ uint64_t rank_clock(struct rank_channel *channel);
 void rank_sleep(struct rank_channel *channel, uint64_t picoseconds);
 /* Ends the process for a reason that the simulator, or where there is none the library itself, tells. */
 __attribute__((noreturn, format(printf, 1, 2))) void rank_fail(const char *format, ...);
+
+/* --- send.c --- */
+
+/* A blocking send (buffer, count, datatype, ...): posted if its payload can be carried. */
+int rank_send(enum rank_function function, unsigned count, const uint64_t *arguments);
 
 #endif

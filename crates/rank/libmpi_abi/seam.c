@@ -23,6 +23,7 @@ static uint64_t next_request = FIRST_REQUEST;
 
 /* One thread at a time is in the library; callbacks and signal handlers of that thread may enter again. */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static bool errors_return; /* the program has set an error handler, so that a call's result may be looked at */
 static bool busy; /* a record is being written or an answer awaited: only a signal handler can see it set */
 
 void rank_fail(const char *format, ...)
@@ -105,19 +106,25 @@ static void hand_over(struct rank_channel *c)
         syscall(SYS_futex, &c->turn, FUTEX_WAIT, RANK_TURN_SIMULATOR, NULL, NULL, 0);
 }
 
-static void put(struct rank_channel *c, uint16_t kind, unsigned function, unsigned count,
-                const uint64_t *arguments)
+/* The record that is put next. */
+static struct rank_record *next_record(struct rank_channel *c)
 {
     const uint32_t head = c->head;
     if (head - __atomic_load_n(&c->tail, __ATOMIC_ACQUIRE) == RANK_RECORD_COUNT)
         hand_over(c); /* full: the simulator empties it and gives the turn back */
     struct rank_record *ring = (struct rank_record *)((char *)c + RANK_RECORDS);
-    struct rank_record *record = &ring[head % RANK_RECORD_COUNT];
+    return &ring[head % RANK_RECORD_COUNT];
+}
+
+static void put(struct rank_channel *c, uint16_t kind, unsigned function, unsigned count,
+                const uint64_t *arguments)
+{
+    struct rank_record *record = next_record(c);
     record->function = (uint16_t)function;
     record->kind = kind;
     if (count > 0)
         memcpy(record->arguments, arguments, count * sizeof *arguments);
-    __atomic_store_n(&c->head, head + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&c->head, c->head + 1, __ATOMIC_RELEASE);
 }
 
 /* Results come back in a register whatever their type, and surplus arguments do no harm. Called as a function
@@ -203,6 +210,8 @@ int rank_call_any_time(enum rank_function function, unsigned count, const uint64
 int rank_call(enum rank_function function, unsigned count, const uint64_t *arguments)
 {
     struct rank_channel *c = enter(function, rank_facts[function].any_time);
+    if (function == FN_MPI_Comm_set_errhandler)
+        errors_return = true;
     put(c, RANK_RECORD_KIND_CALL, function, count, arguments);
     const int code = await_answer(c);
     leave();
@@ -215,6 +224,24 @@ int rank_post(enum rank_function function, unsigned count, const uint64_t *argum
     put(c, RANK_RECORD_KIND_POSTED, function, count, arguments);
     leave();
     return MPI_SUCCESS;
+}
+
+bool rank_post_carrying(enum rank_function function, unsigned count, const uint64_t *arguments, size_t bytes)
+{
+    struct rank_channel *c = enter(function, false);
+    const bool posted = !errors_return;
+    if (posted) {
+        /* The simulator has done with a record's payload before it takes the next record, and the process runs
+         * on only when all are taken. */
+        uint64_t passed[sizeof((struct rank_record){0}.arguments) / sizeof(uint64_t)];
+        struct rank_record *record = next_record(c);
+        memcpy(passed, arguments, count * sizeof *arguments);
+        memcpy(&passed[count], (const void *)(uintptr_t)arguments[0], bytes);
+        passed[0] = POINTER(&record->arguments[count]);
+        put(c, RANK_RECORD_KIND_POSTED, function, count + (unsigned)((bytes + 7) / 8), passed);
+    }
+    leave();
+    return posted;
 }
 
 uint64_t rank_clock(struct rank_channel *c)

@@ -32,6 +32,8 @@ pub struct Function {
     pub arguments: Vec<Argument>,
     /// The library may post it without waiting for an answer.
     pub posted: bool,
+    /// A blocking send whose payload, if it is short, travels in the record, so that it can be posted.
+    pub carried: bool,
     /// Written by hand in the library.
     pub local: bool,
     /// May be called before `MPI_Init` and after `MPI_Finalize`.
@@ -89,6 +91,7 @@ pub struct Integers {
 #[serde(deny_unknown_fields)]
 struct FunctionsFile {
     posted: Vec<String>,
+    carried: Vec<String>,
     local: Vec<String>,
     any_time: Vec<String>,
     returns: Table,
@@ -104,8 +107,8 @@ impl Mpi {
         let folder = folder.join("mpi");
         let constants: Constants = read(&folder.join("constants.toml"))?;
         let file: FunctionsFile = read(&folder.join("functions.toml"))?;
-        let listed = file.posted.iter().chain(&file.local).chain(&file.any_time);
-        for name in listed.chain(file.returns.keys()) {
+        let listed = [&file.posted, &file.carried, &file.local, &file.any_time];
+        for name in listed.into_iter().flatten().chain(file.returns.keys()) {
             if !file.functions.contains_key(name) {
                 let why = format!("{name} has no signature");
                 return Err(LayoutError::Unsound("functions.toml".into(), why));
@@ -174,6 +177,7 @@ fn function(file: &FunctionsFile, constants: &Constants, name: &str, list: &str)
         parameters: list.into(),
         arguments,
         posted: holds(&file.posted),
+        carried: holds(&file.carried),
         local: holds(&file.local),
         any_time: holds(&file.any_time),
         makes_request: last == "MPI_Request *request" && !CHANGE_A_REQUEST.contains(&name),

@@ -63,6 +63,7 @@ fn stub(out: &mut String, f: &Function) {
     };
     let call = format!("(FN_{name}, {count}, {packed})");
     let _ = match (f.posted, f.makes_request) {
+        _ if f.carried => writeln!(out, "    return rank_send{call};"),
         (true, _) => writeln!(out, "    *request = (MPI_Request)handle;\n    return rank_post{call};"),
         (_, true) => writeln!(
             out,

@@ -3669,7 +3669,7 @@ RANK_WEAK(int, MPI_Scatterv_init_c, (const void *sendbuf, const MPI_Count sendco
 RANK_WEAK(int, MPI_Send, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm)};
-    return rank_call(FN_MPI_Send, 6, args);
+    return rank_send(FN_MPI_Send, 6, args);
 }
 
 RANK_WEAK(int, MPI_Send_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm))
