@@ -48,9 +48,11 @@ int rank_call(enum rank_function function, unsigned count, const uint64_t *argum
 int rank_call_any_time(enum rank_function function, unsigned count, const uint64_t *arguments);
 /* Posts a call and does not wait. */
 int rank_post(enum rank_function function, unsigned count, const uint64_t *arguments);
-/* Posts a call whose first argument becomes the address of a copy of the payload, which fits into RANK_CARRIED
- * bytes. False if the caller must wait for an answer because errors may be returned; nothing is done then. */
-bool rank_post_carrying(enum rank_function function, unsigned count, const uint64_t *arguments, size_t bytes);
+/* Posts a call whose first argument becomes the address of a copy of the payload, which fits into
+ * RANK_CARRIED bytes. False if the caller must wait for an answer because errors may be returned;
+ * nothing is done then. */
+bool rank_post_carrying(enum rank_function function, unsigned count, const uint64_t *arguments,
+                        size_t bytes);
 /* A request handle that was never used before. */
 uint64_t rank_new_request(void);
 /* Asks for the simulated time, in picoseconds. The channel must be there. */

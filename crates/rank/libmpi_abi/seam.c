@@ -23,7 +23,7 @@ static uint64_t next_request = FIRST_REQUEST;
 
 /* One thread at a time is in the library; callbacks and signal handlers of that thread may enter again. */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static bool errors_return; /* the program has set an error handler, so that a call's result may be looked at */
+static bool errors_return; /* the program has set an error handler: it may look at a result */
 static bool busy; /* a record is being written or an answer awaited: only a signal handler can see it set */
 
 void rank_fail(const char *format, ...)
@@ -226,13 +226,14 @@ int rank_post(enum rank_function function, unsigned count, const uint64_t *argum
     return MPI_SUCCESS;
 }
 
-bool rank_post_carrying(enum rank_function function, unsigned count, const uint64_t *arguments, size_t bytes)
+bool rank_post_carrying(enum rank_function function, unsigned count, const uint64_t *arguments,
+                        size_t bytes)
 {
     struct rank_channel *c = enter(function, false);
     const bool posted = !errors_return;
     if (posted) {
-        /* The simulator has done with a record's payload before it takes the next record, and the process runs
-         * on only when all are taken. */
+        /* The simulator has done with a record's payload before it takes the next record, and the
+         * process runs on only when all are taken. */
         uint64_t passed[sizeof((struct rank_record){0}.arguments) / sizeof(uint64_t)];
         struct rank_record *record = next_record(c);
         memcpy(passed, arguments, count * sizeof *arguments);

@@ -1,6 +1,6 @@
-/* Blocking sends of short messages. MPI may buffer them, so the program need not wait for the simulator: the payload
- * travels in the call's record, and the program goes on until it needs an answer. In simulated time the call still
- * takes as long as it takes. */
+/* Blocking sends of short messages. MPI may buffer them, so the program need not wait for the
+ * simulator: the payload travels in the call's record, and the program goes on until it needs an
+ * answer. In simulated time the call still takes as long as it takes. */
 #include "rank.h"
 
 /* Handles of types of a fixed size tell it: bits 3 to 5 are its logarithm (MPI 5.0, chapter on the ABI). */

@@ -5,6 +5,7 @@ mod harness;
 
 use abi::mpi::{self, Function};
 use harness::{play, Program};
+use host::AddressSpace;
 use rank::ExitStatus;
 
 const CLEAN: ExitStatus =
