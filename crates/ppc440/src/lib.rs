@@ -67,7 +67,8 @@
 //!
 //! # Tests
 //!
-//! `tests/qemu.rs` compares random programs with user-mode QEMU as a big-endian 440;
+//! `tests/oracles` compares random programs with QEMU: its 440 in user mode, big-endian, and its
+//! 7400 in little-endian mode;
 //! `tests/compiled.rs` runs little-endian C against the same C compiled here; `tests/endian.rs`
 //! has the properties of byte order, which no QEMU models; `tests/timing.rs` is the table of small
 //! loops; `tests/horizon.rs` the contract with the bench; `tests/parking.rs` compares parked loops

@@ -175,6 +175,7 @@ pub mod asm {
     pub const NOP: u32 = 24 << 26;
     pub const ISYNC: u32 = 19 << 26 | 150 << 1;
     pub const MSYNC: u32 = 31 << 26 | 598 << 1;
+    pub const MBAR: u32 = 31 << 26 | 854 << 1;
     pub const SC: u32 = 17 << 26 | 2;
     pub const RFI: u32 = 19 << 26 | 50 << 1;
     /// An illegal word: ends a test program.

@@ -3,6 +3,16 @@
 use crate::support::asm::*;
 use des::Random;
 
+/// What the cases will run on beside our core; it decides what can be in them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Oracle {
+    /// QEMU's 440 in user mode, big-endian.
+    User440,
+    /// QEMU's 7400, little-endian. It has none of the 440's own instructions, and multiples and
+    /// strings are alignment exceptions there in little-endian mode.
+    Little7400,
+}
+
 /// Words of input: r0 to r29, CR, XER, LR, CTR.
 pub const INPUT_WORDS: u32 = 34;
 const MEMORY: u32 = 256;
@@ -18,6 +28,8 @@ const UPDATED: u32 = 29;
 
 pub struct Case {
     pub code: Vec<u32>,
+    /// The random instructions that are executed for certain: not those that a branch may skip.
+    pub executed: Vec<u32>,
     random_from: usize,
     random_to: usize,
 }
@@ -82,7 +94,8 @@ const UNARY: [u32; 5] = [104, 200, 202, 232, 234];
 const MULTIPLY: [(u32, u32); 8] =
     [(31, 75), (31, 11), (4, 168), (4, 136), (4, 40), (4, 8), (4, 424), (4, 392)];
 /// RA, RS, RB with Rc.
-const LOGIC: [u32; 13] = [28, 60, 476, 124, 444, 412, 316, 284, 24, 536, 792, 824, 78];
+const LOGIC: [u32; 13] = [28, 60, 476, 124, 444, 412, 316, 284, 24, 536, 792, 824, DLMZB];
+const DLMZB: u32 = 78;
 /// RA, RS with Rc.
 const EXTEND: [u32; 3] = [954, 922, 26];
 const IMMEDIATE: [u32; 13] = [7, 8, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 14];
@@ -108,8 +121,10 @@ const INDEXED_UPDATE: [(u32, u32); 7] =
     [(119, 1), (311, 2), (375, 2), (55, 4), (247, 1), (439, 2), (183, 4)];
 
 struct Generator<'a> {
+    oracle: Oracle,
     random: &'a mut Random,
     code: Vec<u32>,
+    executed: Vec<u32>,
     start: u32,
     block: u32,
 }
@@ -128,6 +143,14 @@ impl Generator<'_> {
     fn low(&mut self) -> u32 {
         self.below(28)
     }
+    fn pick_where<T: Copy>(&mut self, from: &[T], fits: impl Fn(&T, Oracle) -> bool) -> T {
+        loop {
+            let picked = self.pick(from);
+            if fits(&picked, self.oracle) {
+                return picked;
+            }
+        }
+    }
     fn flag(&mut self) -> u32 {
         self.below(2)
     }
@@ -143,6 +166,7 @@ impl Generator<'_> {
     }
     fn push(&mut self, word: u32) {
         self.code.push(word);
+        self.executed.push(word);
     }
     fn constant(&mut self, register: u32, value: u32) {
         self.push(lis(register, value >> 16));
@@ -151,9 +175,9 @@ impl Generator<'_> {
 
     fn instruction(&mut self) {
         let (rt, ra, rb) = (self.reg(), self.reg(), self.reg());
-        match self.below(20) {
+        match self.below(21) {
             0..=3 => {
-                let (op, xo) = self.pick(&ARITHMETIC);
+                let (op, xo) = self.pick_where(&ARITHMETIC, |&(op, _), oracle| has(oracle, op));
                 let form = self.flag() << 10 | self.flag();
                 self.push(x(op, rt, ra, rb, xo) | form);
             }
@@ -164,16 +188,17 @@ impl Generator<'_> {
             }
             5 => {
                 let record = self.flag();
-                let word = if self.below(4) == 0 {
+                let word = if has(self.oracle, 4) && self.below(4) == 0 {
                     x(4, rt, ra, rb, self.pick(&ACCUMULATE)) | 1 << 10
                 } else {
-                    let (op, xo) = self.pick(&MULTIPLY);
+                    let (op, xo) = self.pick_where(&MULTIPLY, |&(op, _), oracle| has(oracle, op));
                     x(op, rt, ra, rb, xo)
                 };
                 self.push(word | record);
             }
             6 | 7 => {
-                let xo = self.pick(&LOGIC);
+                let xo =
+                    self.pick_where(&LOGIC, |&xo, oracle| xo != DLMZB || oracle == Oracle::User440);
                 let record = self.flag();
                 self.push(x(31, rt, ra, rb, xo) | record);
             }
@@ -195,6 +220,7 @@ impl Generator<'_> {
             13 => self.compare(ra, rb),
             14 | 15 => self.condition(rt),
             16 => self.branch(),
+            17 => self.trap(ra),
             _ => self.memory(),
         }
     }
@@ -261,12 +287,28 @@ impl Generator<'_> {
         }
         for _ in 0..over / 4 - 1 {
             let (rt, ra, imm) = (self.reg(), self.reg(), self.imm());
-            self.push(d(14, rt, ra, imm));
+            self.code.push(d(14, rt, ra, imm));
         }
+    }
+
+    /// A trap that is not taken: there is nobody to handle it.
+    fn trap(&mut self, ra: u32) {
+        let to = self.below(32);
+        if self.flag() == 0 {
+            return self.push(x(31, to & !4, ra, ra, 4));
+        }
+        let (value, imm) = (self.imm(), self.imm());
+        self.push(li(INDEX, value));
+        let (low, unsigned) = (value.cmp(&imm), (value as u32).cmp(&(imm as u32)));
+        let mut holds = if low.is_eq() { 4 } else { 0 };
+        holds |= if low.is_lt() { 16 } else { 0 } | if low.is_gt() { 8 } else { 0 };
+        holds |= if unsigned.is_lt() { 2 } else { 0 } | if unsigned.is_gt() { 1 } else { 0 };
+        self.push(d(3, to & !holds, INDEX, imm));
     }
 
     fn memory(&mut self) {
         let rt = self.low();
+        let little = self.oracle == Oracle::Little7400;
         match self.below(12) {
             0..=2 => {
                 let (op, size) = self.pick(&DISPLACED);
@@ -301,8 +343,8 @@ impl Generator<'_> {
                 self.push(addi(UPDATED, MEMORY_BASE, 0));
                 self.push(x(31, rt, UPDATED, INDEX, xo));
             }
-            8 => self.multiple(),
-            9 | 10 => self.string(),
+            8 if !little => self.multiple(),
+            9 | 10 if !little => self.string(),
             _ => self.special_memory(rt),
         }
     }
@@ -339,7 +381,7 @@ impl Generator<'_> {
     fn special_memory(&mut self, rt: u32) {
         let offset = self.offset(4) & !3;
         self.push(li(INDEX, offset));
-        match self.below(5) {
+        match self.below(6) {
             0 => {
                 self.push(x(31, rt, MEMORY_BASE, INDEX, 20));
                 let value = self.low();
@@ -347,13 +389,23 @@ impl Generator<'_> {
             }
             1 => self.push(x(31, rt, MEMORY_BASE, INDEX, 150) | 1),
             2 => self.push(x(31, 0, MEMORY_BASE, INDEX, 1014)),
+            3 => {
+                let word = self.pick(&[MSYNC, MBAR, ISYNC]);
+                self.push(word);
+            }
             _ => {
-                let xo = self.pick(&[86, 54, 278, 246, 598]);
-                let (ra, rb) = if xo == 598 { (0, 0) } else { (MEMORY_BASE, INDEX) };
-                self.push(x(31, 0, ra, rb, xo));
+                // dcbf, dcbst, dcbt, dcbtst, icbi, dcba; icbt as Book E encodes it.
+                let all = [86, 54, 278, 246, 982, 758, 22];
+                let xo = self.pick_where(&all, |&xo, oracle| xo != 22 || oracle == Oracle::User440);
+                self.push(x(31, 0, MEMORY_BASE, INDEX, xo));
             }
         }
     }
+}
+
+/// Whether the oracle has the instructions of this primary opcode.
+fn has(oracle: Oracle, op: u32) -> bool {
+    op != 4 || oracle == Oracle::User440
 }
 
 /// rlwinm that leaves the bits of `register` that XER implements (mask from bit 25 round to bit 2).
@@ -364,8 +416,9 @@ fn keep_xer(register: u32) -> u32 {
 impl Case {
     /// A case of about `length` random instructions that will stand at `start`, with its data at
     /// `block`.
-    pub fn new(random: &mut Random, block: u32, start: u32, length: usize) -> Case {
-        let mut g = Generator { random, code: Vec::new(), start, block };
+    pub fn new(oracle: Oracle, random: &mut Random, block: u32, start: u32, length: usize) -> Case {
+        let (code, executed) = (Vec::new(), Vec::new());
+        let mut g = Generator { oracle, random, code, executed, start, block };
         g.constant(BLOCK_BASE, block);
         for (index, number) in [(31, 1), (32, 8), (33, 9)] {
             g.push(lwz(0, 4 * index, BLOCK_BASE));
@@ -381,10 +434,12 @@ impl Case {
         }
         g.push(addi(MEMORY_BASE, BLOCK_BASE, 160));
         let random_from = g.code.len();
+        g.executed.clear();
         while g.code.len() < random_from + length {
             g.instruction();
         }
         let random_to = g.code.len();
+        let executed = std::mem::take(&mut g.executed);
         let out = 160 + MEMORY as i32;
         for register in 0..30 {
             g.push(stw(register, out + 4 * register as i32, BLOCK_BASE));
@@ -395,7 +450,7 @@ impl Case {
             g.push(mfspr(0, number));
             g.push(stw(0, out + 4 * index, BLOCK_BASE));
         }
-        Case { code: g.code, random_from, random_to }
+        Case { code: g.code, executed, random_from, random_to }
     }
     /// The random instructions as words, for a failure message.
     pub fn listing(&self) -> String {

@@ -1,0 +1,21 @@
+//! The core against its oracles (DESIGN.md): programs that both execute must leave the same
+//! registers and memory behind.
+//!
+//! | module | oracle | what |
+//! |---|---|---|
+//! | `user` | QEMU's 440 in user mode | user-level instructions, big-endian |
+//! | `little` | QEMU's 7400 with MSR[LE] on its g3beige board | the common subset, little-endian |
+//!
+//! A program is a series of cases. Each case sets all registers from its block of the data,
+//! executes some random instructions, and stores all registers into the block. The whole data
+//! region is compared at the end. The instructions are encoded here, independently of the core's
+//! own table.
+#![allow(clippy::unwrap_used)]
+
+mod image;
+mod little;
+mod random;
+#[path = "../support/mod.rs"]
+mod support;
+mod system;
+mod user;
