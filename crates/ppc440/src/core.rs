@@ -1,11 +1,13 @@
 //! The core: its state and its main loop.
 
 use crate::arrays::{DataCache, InstructionCache};
+use crate::clock::whole_period;
 use crate::decode::{decode, Op};
 use crate::exception::Exception;
 use crate::instructions::execute;
 use crate::park::Park;
 use crate::predictor::Predictor;
+use crate::probe::{Account, Cause, Off, Probe};
 use crate::registers::{Registers, MSR_DS, MSR_MASK, MSR_PR, MSR_WE};
 use crate::special::Special;
 use crate::timing::{Pipeline, Place};
@@ -100,10 +102,10 @@ pub struct Core {
     pub(crate) pipeline: Pipeline,
     pub(crate) predictor: Predictor,
     pub(crate) counters: Counters,
-    clock: Clock,
+    pub(crate) clock: Clock,
     /// The clock's period, if that is a whole number of picoseconds and the first edge is at time
     /// 0; else 0.
-    period: u64,
+    pub(crate) period: u64,
     synchronise: u64,
     pub(crate) state: State,
     pub(crate) fault: Option<Fault>,
@@ -124,6 +126,7 @@ pub struct Core {
     /// First cycle after the release of reset.
     pub(crate) started: u64,
     pub(crate) park: Park,
+    pub(crate) account: Account,
 }
 
 impl Core {
@@ -154,6 +157,7 @@ impl Core {
             limit: 0,
             started: 0,
             park: Park::new(false),
+            account: Account::new(),
         }
     }
     /// Lets the core go. It fetches its first instruction at 0xFFFFFFFC, at the first clock edge at
@@ -201,6 +205,17 @@ impl Core {
     /// Executes until `now() >= until`, the bus's horizon, or a fault. A call that could not go on
     /// because of the horizon leaves the core as it was before that instruction.
     pub fn run<B: Bus>(&mut self, bus: &mut B, until: Time) -> Stop {
+        self.run_observed(bus, until, &mut Off)
+    }
+
+    /// The same, and tells `probe` of everything that happens. A probe that is not told from the
+    /// release of reset on, or not in every run, misses what happened without it.
+    pub fn run_observed<B: Bus, P: Probe>(
+        &mut self,
+        bus: &mut B,
+        until: Time,
+        probe: &mut P,
+    ) -> Stop {
         match self.state {
             State::Reset => return Stop::Until,
             State::Stopped => return Stop::Fault,
@@ -210,31 +225,41 @@ impl Core {
         self.blocked = Time::ZERO;
         self.until = self.cycle_at(until);
         self.refresh_limit();
-        let stop = self.execute_until(bus);
+        if P::ON {
+            self.resume_account();
+        }
+        let stop = self.execute_until(bus, probe);
         // Whatever happens before the next call may disturb a turn.
         self.forget_record();
         stop
     }
 
-    fn execute_until<B: Bus>(&mut self, bus: &mut B) -> Stop {
+    fn execute_until<B: Bus, P: Probe>(&mut self, bus: &mut B, probe: &mut P) -> Stop {
         loop {
-            self.look_for_head(bus);
-            if self.pipeline.cycle >= self.limit && !self.attend() {
+            self.look_for_head(bus, probe);
+            if self.pipeline.cycle >= self.limit && !self.attend(probe) {
                 return Stop::Until;
             }
+            let pc = self.registers.pc;
             let line = match self.fetch(bus) {
                 Ok(line) => line,
                 Err(Flow::Retry) => return Stop::Until,
                 Err(Flow::Fault) => return Stop::Fault,
                 Err(_) => {
                     self.pipeline.stall(self.pipeline.cycle + self.synchronise);
+                    if P::ON {
+                        self.tell_exception(probe, pc);
+                    }
                     continue;
                 }
             };
+            if P::ON {
+                self.tell_fetch(probe);
+            }
             if self.pipeline.cycle >= self.limit && !self.park.recording {
                 continue;
             }
-            if let Some(stop) = self.run_line(bus, line) {
+            if let Some(stop) = self.run_line(bus, line, probe) {
                 return stop;
             }
         }
@@ -243,10 +268,16 @@ impl Core {
     /// Executes instructions of a line of the instruction cache until control leaves it or
     /// something is up.
     #[inline(always)]
-    fn run_line<B: Bus>(&mut self, bus: &mut B, line: usize) -> Option<Stop> {
+    fn run_line<B: Bus, P: Probe>(
+        &mut self,
+        bus: &mut B,
+        line: usize,
+        probe: &mut P,
+    ) -> Option<Stop> {
         let first = line * 8;
         loop {
-            let index = first + (self.registers.pc >> 2 & 7) as usize;
+            let pc = self.registers.pc;
+            let index = first + (pc >> 2 & 7) as usize;
             let op = self.icache.ops[index];
             let place = self.pipeline.place(&op);
             self.issue = place.cycle;
@@ -254,22 +285,28 @@ impl Core {
             // The two common cases by comparison: a jump table would be one more unpredictable
             // jump.
             if flow == Flow::Next {
-                self.complete(&op, place);
+                self.complete(pc, &op, place, probe);
                 self.registers.pc = self.registers.pc.wrapping_add(4);
                 if self.registers.pc & 31 == 0 {
                     return None;
                 }
             } else if flow == Flow::Branch {
-                self.complete(&op, place);
+                self.complete(pc, &op, place, probe);
                 self.pipeline.stall(place.cycle + self.bubble);
+                if P::ON {
+                    self.tell_branch(probe, pc, &op);
+                }
                 let away = (self.registers.pc ^ self.next) & !31 != 0;
                 self.registers.pc = self.next;
                 if away {
                     return None;
                 }
             } else if flow == Flow::Late {
-                self.complete(&op, place);
+                self.complete(pc, &op, place, probe);
                 self.settle_late(&op);
+                if P::ON {
+                    self.tell_late(probe, pc, &op);
+                }
                 self.registers.pc = self.registers.pc.wrapping_add(4);
                 if self.registers.pc & 31 == 0 {
                     return None;
@@ -279,7 +316,7 @@ impl Core {
                 self.icache.ops[index] = self.pipeline.prepare(op);
                 continue;
             } else {
-                return self.leave(&op, place, flow);
+                return self.leave(pc, &op, place, flow, probe);
             }
             if self.pipeline.cycle >= self.limit {
                 return None;
@@ -288,7 +325,10 @@ impl Core {
     }
 
     #[inline(always)]
-    fn complete(&mut self, op: &Op, place: Place) {
+    fn complete<P: Probe>(&mut self, pc: u32, op: &Op, place: Place, probe: &mut P) {
+        if P::ON {
+            self.tell_issue(probe, pc, op, place);
+        }
         self.pipeline.issue(op, place);
         self.counters.instructions += 1;
     }
@@ -305,20 +345,31 @@ impl Core {
     }
 
     /// The flows that end a line.
-    fn leave(&mut self, op: &Op, place: Place, flow: Flow) -> Option<Stop> {
+    fn leave<P: Probe>(
+        &mut self,
+        pc: u32,
+        op: &Op,
+        place: Place,
+        flow: Flow,
+        probe: &mut P,
+    ) -> Option<Stop> {
         match flow {
             Flow::Refetch => {
-                self.complete(op, place);
+                self.complete(pc, op, place, probe);
                 self.registers.pc = self.registers.pc.wrapping_add(4);
             }
             Flow::Synchronise => {
-                self.complete(op, place);
+                self.complete(pc, op, place, probe);
                 self.pipeline.stall(place.cycle + self.synchronise);
                 self.icache.buffered = None;
             }
             Flow::Exception => {
                 self.pipeline.stall(place.cycle + self.synchronise);
                 self.unit.replay_forgotten();
+                if P::ON {
+                    self.tell_exception(probe, pc);
+                }
+                return None;
             }
             Flow::Retry => return Some(Stop::Until),
             Flow::Fault => return Some(Stop::Fault),
@@ -326,12 +377,16 @@ impl Core {
                 unreachable!("handled in the line's loop")
             }
         }
+        if P::ON {
+            self.tell_leave(probe, pc, op);
+        }
         None
     }
 
     /// The clock has reached the limit: takes a pending interrupt, wakes from the wait state.
     /// Returns false if `run` must return.
-    fn attend(&mut self) -> bool {
+    fn attend<P: Probe>(&mut self, probe: &mut P) -> bool {
+        let pc = self.registers.pc;
         if self.park.recording {
             if self.pipeline.cycle < self.true_limit() {
                 self.record();
@@ -345,6 +400,9 @@ impl Core {
                 return false;
             }
             self.pipeline.stall(wake);
+            if P::ON {
+                self.tell_stall(probe, pc, Cause::Sleep);
+            }
         }
         if self.pipeline.cycle >= self.until {
             return false;
@@ -358,6 +416,9 @@ impl Core {
                 }
                 self.raise(exception);
                 self.pipeline.stall(self.pipeline.cycle + self.synchronise);
+                if P::ON {
+                    self.tell_exception(probe, pc);
+                }
             }
             self.refresh_limit();
         } else {
@@ -406,24 +467,6 @@ impl Core {
         self.registers.msr & MSR_DS != 0
     }
 
-    /// Time of a cycle.
-    #[inline(always)]
-    pub(crate) fn edge(&self, cycle: u64) -> Time {
-        // The multiplication saves two divisions a bus transaction.
-        match self.period {
-            0 => self.clock.edge(cycle),
-            period => Time(cycle * period),
-        }
-    }
-    /// First cycle at or after a time.
-    #[inline(always)]
-    pub(crate) fn cycle_at(&self, time: Time) -> u64 {
-        match self.period {
-            0 => self.clock.edge_at_or_after(time),
-            period => time.0.div_ceil(period),
-        }
-    }
-
     /// A program exception in user mode.
     pub(crate) fn privileged(&mut self) -> Result<(), Flow> {
         if self.user() {
@@ -442,17 +485,5 @@ impl Core {
 
     pub(crate) fn illegal(&mut self, op: Op) -> Flow {
         self.stop(FaultKind::Illegal { word: op.imm }, None)
-    }
-}
-
-/// The period of a clock whose edges are its multiples; 0 if they are not.
-fn whole_period(clock: Clock) -> u64 {
-    let period = clock.edge(1).0;
-    // Exact in the long run as well, not only for the first edge.
-    let exact = clock.edge(0) == Time::ZERO && clock.edge(clock.hz()).0 == period * clock.hz();
-    if exact {
-        period
-    } else {
-        0
     }
 }

@@ -17,8 +17,9 @@
 //! | `fetch` | instruction fetch |
 //! | `unit` | the load and store unit: slow path, fills, write-backs, uncached accesses |
 //! | `timing`, `predictor` | when instructions issue; branch prediction |
+//! | `probe` | what an observer is told: where every cycle went; nothing if there is none |
 //! | `park`, `turn`, `analysis` | polling loops that are skipped instead of executed, exactly |
-//! | `core` | state, main loop |
+//! | `core`, `clock` | state, main loop; cycles and time |
 //! | `inspect` | what the bench, debuggers and tests see |
 //!
 //! An instruction is defined in one place, its row, and both decoder and executor are generated
@@ -77,6 +78,7 @@
 mod analysis;
 mod arrays;
 mod caches;
+mod clock;
 mod core;
 mod decode;
 mod exception;
@@ -90,6 +92,7 @@ mod memory;
 mod multiply;
 mod park;
 mod predictor;
+mod probe;
 mod registers;
 mod special;
 mod system;
@@ -101,6 +104,7 @@ mod unit;
 pub use crate::core::{Config, Core, Counters, Stop};
 pub use decode::mnemonic;
 pub use fault::{Fault, FaultKind};
+pub use probe::{Cause, Jump, Observation, Off, Probe};
 pub use registers::{MSR_CE, MSR_DE, MSR_DS, MSR_EE, MSR_IS, MSR_ME, MSR_PR, MSR_WE};
 pub use special::spr;
 pub use timing::Timing;

@@ -14,6 +14,7 @@
 use crate::analysis::{memory_access, Place, Step};
 use crate::core::Core;
 use crate::decode::Op;
+use crate::probe::{Observation, Probe};
 use crate::turn::Turn;
 use bus::Bus;
 
@@ -64,6 +65,14 @@ impl Park {
             skipped: 0,
         }
     }
+
+    /// A probe was told this: it belongs to the turn that is being recorded.
+    #[inline(always)]
+    pub fn tell(&mut self, what: Observation) {
+        if let Some(Record { told: Some(told), .. }) = self.record.as_deref_mut() {
+            told.push(what);
+        }
+    }
 }
 
 /// A turn that is being recorded.
@@ -72,6 +81,8 @@ pub(crate) struct Record {
     /// The core as it was at the head, without its arrays.
     pub start: Start,
     pub steps: Vec<Step>,
+    /// What a probe was told, if there is one.
+    pub told: Option<Vec<Observation>>,
 }
 
 /// What a turn may change of the core, as it was at the head.
@@ -97,9 +108,9 @@ impl Core {
 
     /// The core enters a line. Finds a head, and calls `arrive` there.
     #[inline(always)]
-    pub(crate) fn look_for_head<B: Bus>(&mut self, bus: &mut B) {
+    pub(crate) fn look_for_head<B: Bus, P: Probe>(&mut self, bus: &mut B, probe: &mut P) {
         if self.registers.pc == self.park.head {
-            self.arrive(bus);
+            self.arrive(bus, probe);
         } else {
             self.park.lines = self.park.lines.wrapping_sub(1);
             if self.park.lines == 0 {
@@ -119,7 +130,7 @@ impl Core {
 
     /// At the head: skips turns if that is possible, or learns.
     #[inline(never)]
-    fn arrive<B: Bus>(&mut self, bus: &mut B) {
+    fn arrive<B: Bus, P: Probe>(&mut self, bus: &mut B, probe: &mut P) {
         self.park.lines = if self.park.turn.is_some() { LOST_KNOWN } else { LOST };
         if self.unit.replay.count != 0 {
             return self.forget_record();
@@ -133,7 +144,9 @@ impl Core {
         if room == 0 || end > FOREVER {
             return;
         }
-        if let Some(turn) = self.park.turn.take() {
+        // A turn that was learnt without a probe cannot be told to one.
+        let turn = self.park.turn.take().filter(|turn| !P::ON || turn.told().is_some());
+        if let Some(turn) = turn {
             if room < turn.period() {
                 self.park.turn = Some(turn);
                 return;
@@ -142,6 +155,9 @@ impl Core {
                 let turns = room / turn.period();
                 turn.repeat(self, bus, turns);
                 self.park.skipped += turns;
+                if let (true, Some(told)) = (P::ON, turn.told()) {
+                    self.tell_again(probe, told, turns);
+                }
                 self.park.turn = Some(turn);
                 self.park.pause_next = PAUSE;
                 return;
@@ -153,10 +169,10 @@ impl Core {
                 return;
             }
         }
-        self.learn(bus);
+        self.learn(bus, P::ON);
     }
 
-    fn learn<B: Bus>(&mut self, bus: &mut B) {
+    fn learn<B: Bus>(&mut self, bus: &mut B, observed: bool) {
         if self.park.pause > 0 {
             self.park.pause -= 1;
             return;
@@ -174,7 +190,8 @@ impl Core {
             free,
         };
         let steps = Vec::with_capacity(64);
-        self.park.record = Some(Box::new(Record { start, steps }));
+        let told = observed.then(Vec::new);
+        self.park.record = Some(Box::new(Record { start, steps, told }));
         self.park.recording = true;
         self.refresh_limit();
     }

@@ -213,6 +213,14 @@ impl Pipeline {
     fn ready(&self, register: u8) -> u64 {
         self.ready[usize::from(register)]
     }
+    /// When a register is ready.
+    pub fn ready_at(&self, register: u8) -> u64 {
+        self.ready(register)
+    }
+    /// Something issues in the present cycle.
+    pub fn is_taken(&self) -> bool {
+        self.used != 0
+    }
     #[cold]
     fn all_ready(&self, cycle: u64) -> u64 {
         self.ready[..usize::from(reg::SINK)].iter().fold(cycle, |latest, &ready| latest.max(ready))

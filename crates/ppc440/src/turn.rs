@@ -16,6 +16,7 @@
 use crate::analysis::{is_branch, memory_access, Analysis, Form, Item, Place, Value, Word};
 use crate::core::{Core, Counters};
 use crate::park::Record;
+use crate::probe::Observation;
 use crate::timing::Pipeline;
 use crate::unit::{Again, Unit};
 use bus::{Access, Bus};
@@ -52,6 +53,8 @@ pub(crate) struct Turn {
     items: Vec<(Item, Value)>,
     accesses: Vec<(Access, bool, Value)>,
     writes: Vec<u64>,
+    /// What a probe was told of it.
+    told: Option<Vec<Observation>>,
 }
 
 impl Turn {
@@ -101,6 +104,7 @@ impl Turn {
             items: all.items,
             accesses: all.accesses,
             writes: core.unit.last_writes(count)?,
+            told: record.told.clone(),
         };
         turn.lines.dedup();
         for (item, _) in &turn.items {
@@ -122,6 +126,11 @@ impl Turn {
     /// Core cycles.
     pub fn period(&self) -> u64 {
         self.period
+    }
+
+    /// What a probe was told of it, if there was one.
+    pub fn told(&self) -> Option<&[Observation]> {
+        self.told.as_deref()
     }
 
     /// True if the core, which has arrived at an address, would now execute this very turn.

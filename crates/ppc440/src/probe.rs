@@ -1,0 +1,302 @@
+//! What an observer can be told while the core runs: where every cycle and every miss went.
+//!
+//! Each cycle is spent on behalf of one instruction, the one that could not complete earlier, and
+//! for one [`Cause`]. A cycle in which something issues is an issue cycle; it is told with the next
+//! instruction that issues later, or with the one that issued if that one stalls. All others are
+//! stalls. So the sum over all that was told is always the number of cycles since the release of
+//! reset, and issue cycles are cycles in which the core did something.
+//!
+//! With [`Off`] nothing of this exists in the compiled loop. A probe changes nothing: turns of a
+//! polling loop that are not executed are told as often as they would have been.
+
+use crate::core::{Core, Counters};
+use crate::decode::{Op, LK};
+use crate::instructions::Kind;
+use crate::timing::{reg, Place};
+
+/// What cycles were spent on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Cause {
+    /// Something issued.
+    Issue,
+    /// A result was waited for: of arithmetic, of a load that hit, of a move to or from a special
+    /// register; or the divider.
+    Operand,
+    /// A line of the data cache was waited for, or the place where it goes.
+    Load,
+    /// A read around the data cache was waited for.
+    Read,
+    /// A write on the bus waited for a slot.
+    Write,
+    /// Instructions were waited for: a line of the instruction cache, or of an inhibited page.
+    Fetch,
+    /// A taken branch, predicted right, made a bubble.
+    Branch,
+    /// A branch was predicted wrongly.
+    Mispredict,
+    /// The context was synchronised, an exception was entered, or msync waited.
+    Synchronise,
+    /// The core slept until an interrupt (`MSR[WE]`).
+    Sleep,
+}
+
+impl Cause {
+    /// All, in order.
+    pub const ALL: [Cause; 10] = [
+        Cause::Issue,
+        Cause::Operand,
+        Cause::Load,
+        Cause::Read,
+        Cause::Write,
+        Cause::Fetch,
+        Cause::Branch,
+        Cause::Mispredict,
+        Cause::Synchronise,
+        Cause::Sleep,
+    ];
+}
+
+/// How control goes to another function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Jump {
+    /// A taken branch that sets the link register to the next instruction.
+    Call,
+    /// A taken branch to the link register that does not set it.
+    Return,
+    /// To the handler of an exception, before the instruction or (system call) after it.
+    Exception,
+    /// Return from an exception.
+    Resume,
+}
+
+/// Something that happened. Each names the address of its instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Observation {
+    /// Cycles passed.
+    Spent {
+        /// Address of the instruction that they passed for.
+        pc: u32,
+        /// What for.
+        cause: Cause,
+        /// How many; at least one.
+        cycles: u64,
+    },
+    /// An instruction completed.
+    Completed {
+        /// Its address.
+        pc: u32,
+    },
+    /// Lines of a cache were filled, or fetched from an inhibited page.
+    Missed {
+        /// Address of the instruction that needed them.
+        pc: u32,
+        /// Lines of instructions.
+        instructions: u64,
+        /// Lines of data.
+        data: u64,
+    },
+    /// Control went elsewhere.
+    Jumped {
+        /// Address of the branch, or of the interrupted instruction.
+        pc: u32,
+        /// Where control goes on.
+        target: u32,
+        /// How.
+        jump: Jump,
+    },
+}
+
+/// Somebody who is told what happens, in its order.
+pub trait Probe {
+    /// False if it need not be told anything.
+    const ON: bool;
+    /// This happened.
+    fn observe(&mut self, what: Observation);
+    /// All this happened `times` times over: turns of a polling loop.
+    fn repeat(&mut self, turn: &[Observation], times: u64);
+}
+
+/// No observer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Off;
+
+impl Probe for Off {
+    const ON: bool = false;
+    fn observe(&mut self, _what: Observation) {}
+    fn repeat(&mut self, _turn: &[Observation], _times: u64) {}
+}
+
+/// What has been told. Only kept while there is a probe, and no part of the core's state.
+#[derive(Clone)]
+pub(crate) struct Account {
+    /// Everything before this cycle has been told.
+    cycle: u64,
+    /// Something issued in it.
+    issued: bool,
+    counters: Counters,
+    /// What an instruction would wait for that needs this register before it is ready.
+    late: [Cause; reg::SINK as usize + 1],
+    /// What the instruction just executed waited for, if it waited.
+    why: Cause,
+}
+
+impl Account {
+    pub fn new() -> Account {
+        Account {
+            cycle: 0,
+            issued: false,
+            counters: Counters::default(),
+            late: [Cause::Operand; reg::SINK as usize + 1],
+            why: Cause::Issue,
+        }
+    }
+}
+
+impl Core {
+    /// What passed without a probe is not told.
+    pub(crate) fn resume_account(&mut self) {
+        if self.account.cycle != self.pipeline.cycle {
+            self.open_account();
+        }
+    }
+
+    fn open_account(&mut self) {
+        self.account.cycle = self.pipeline.cycle;
+        self.account.issued = self.pipeline.is_taken();
+        self.account.counters = self.counters;
+    }
+
+    fn tell<P: Probe>(&mut self, probe: &mut P, what: Observation) {
+        self.park.tell(what);
+        probe.observe(what);
+    }
+
+    /// The cycles up to `until` that have not been told were spent on `cause`.
+    fn tell_cycles<P: Probe>(&mut self, probe: &mut P, pc: u32, until: u64, cause: Cause) {
+        let account = &mut self.account;
+        let cycles = until - account.cycle;
+        if cycles == 0 {
+            return;
+        }
+        account.cycle = until;
+        let issue = u64::from(std::mem::take(&mut account.issued));
+        if issue != 0 {
+            self.tell(probe, Observation::Spent { pc, cause: Cause::Issue, cycles: issue });
+        }
+        if cycles != issue {
+            self.tell(probe, Observation::Spent { pc, cause, cycles: cycles - issue });
+        }
+    }
+
+    /// The instruction at `pc` has made the core stand still until now.
+    pub(crate) fn tell_stall<P: Probe>(&mut self, probe: &mut P, pc: u32, cause: Cause) {
+        self.tell_cycles(probe, pc, self.pipeline.cycle, cause);
+    }
+
+    /// Whether a line that is executed next had to be fetched.
+    #[inline(always)]
+    pub(crate) fn tell_fetch<P: Probe>(&mut self, probe: &mut P) {
+        let pc = self.registers.pc;
+        self.tell_stall(probe, pc, Cause::Fetch);
+        self.tell_misses(probe, pc);
+    }
+
+    fn tell_misses<P: Probe>(&mut self, probe: &mut P, pc: u32) {
+        let (now, told) = (self.counters, &mut self.account.counters);
+        let instructions = now.icache_misses - told.icache_misses;
+        let data = now.dcache_misses - told.dcache_misses;
+        told.icache_misses = now.icache_misses;
+        told.dcache_misses = now.dcache_misses;
+        if instructions | data != 0 {
+            self.tell(probe, Observation::Missed { pc, instructions, data });
+        }
+    }
+
+    /// The instruction at `pc` has been executed and is about to issue at its place.
+    pub(crate) fn tell_issue<P: Probe>(&mut self, probe: &mut P, pc: u32, op: &Op, place: Place) {
+        let (now, told) = (self.counters, self.account.counters);
+        self.account.why = if now.mispredicts != told.mispredicts {
+            Cause::Mispredict
+        } else if now.uncached_reads != told.uncached_reads {
+            Cause::Read
+        } else if now.dcache_misses != told.dcache_misses {
+            Cause::Load
+        } else if now.uncached_writes + now.writebacks != told.uncached_writes + told.writebacks {
+            Cause::Write
+        } else if op.kind == Kind::Msync {
+            Cause::Synchronise
+        } else {
+            // A multiple, or a misaligned access: one piece after the other goes to the cache.
+            Cause::Issue
+        };
+        self.tell_misses(probe, pc);
+        let latest = op.source.into_iter().max_by_key(|&source| self.pipeline.ready_at(source));
+        let late = latest.map_or(Cause::Operand, |source| self.account.late[usize::from(source)]);
+        self.tell_cycles(probe, pc, place.cycle, late);
+        self.account.counters = now;
+        self.account.issued = true;
+        for result in op.result {
+            self.account.late[usize::from(result)] = Cause::Operand;
+        }
+        self.tell(probe, Observation::Completed { pc });
+    }
+
+    /// The instruction at `pc` has used the slow path of the load and store unit.
+    pub(crate) fn tell_late<P: Probe>(&mut self, probe: &mut P, pc: u32, op: &Op) {
+        let there = self.unit.data_at;
+        if there != 0 {
+            let hit = self.issue.max(self.unit.stall) + u64::from(op.latency[0]);
+            let late = match self.account.why {
+                _ if there <= hit => Cause::Operand,
+                Cause::Read => Cause::Read,
+                _ => Cause::Load,
+            };
+            for register in 0..reg::SINK {
+                if self.pipeline.ready_at(register) == there {
+                    self.account.late[usize::from(register)] = late;
+                }
+            }
+        }
+        self.tell_stall(probe, pc, self.account.why);
+    }
+
+    /// The branch at `pc` has been executed.
+    pub(crate) fn tell_branch<P: Probe>(&mut self, probe: &mut P, pc: u32, op: &Op) {
+        let wrong = self.account.why == Cause::Mispredict;
+        self.tell_stall(probe, pc, if wrong { Cause::Mispredict } else { Cause::Branch });
+        let target = self.next;
+        let jump = match (op.flags & LK != 0, op.kind) {
+            _ if target == pc.wrapping_add(4) => return,
+            (true, _) => Jump::Call,
+            (false, Kind::Bclr) => Jump::Return,
+            (false, _) => return,
+        };
+        self.tell(probe, Observation::Jumped { pc, target, jump });
+    }
+
+    /// The instruction at `pc` has ended the line that was executed.
+    pub(crate) fn tell_leave<P: Probe>(&mut self, probe: &mut P, pc: u32, op: &Op) {
+        self.tell_stall(probe, pc, Cause::Synchronise);
+        let jump = match op.kind {
+            Kind::Sc => Jump::Exception,
+            Kind::Rfi | Kind::Rfci | Kind::Rfmci => Jump::Resume,
+            _ => return,
+        };
+        self.tell(probe, Observation::Jumped { pc, target: self.registers.pc, jump });
+    }
+
+    /// An exception was taken instead of the instruction at `pc`, or before it.
+    pub(crate) fn tell_exception<P: Probe>(&mut self, probe: &mut P, pc: u32) {
+        self.tell_stall(probe, pc, Cause::Synchronise);
+        self.tell_misses(probe, pc);
+        let target = self.registers.pc;
+        self.tell(probe, Observation::Jumped { pc, target, jump: Jump::Exception });
+    }
+
+    /// Turns were skipped: `turn`, `times` over.
+    pub(crate) fn tell_again<P: Probe>(&mut self, probe: &mut P, turn: &[Observation], times: u64) {
+        probe.repeat(turn, times);
+        self.open_account();
+    }
+}
