@@ -1049,8 +1049,8 @@ impl LowerPending {
 pub mod upper_pending {
     /// portals_header. TX: written by the host, read by the TX DMA engine. RX: written by the firmware.
     pub const HEADER: usize = 0;
-    /// Unused.
-    pub const RESERVED: usize = 64;
+    /// Atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer.
+    pub const DATA: usize = 64;
 }
 
 /// All that the host needs to know of one message; the firmware writes it and never reads it.
@@ -1060,14 +1060,14 @@ pub mod upper_pending {
 pub struct UpperPending {
     /// portals_header. TX: written by the host, read by the TX DMA engine. RX: written by the firmware.
     pub header: [u8; 64],
-    /// Unused.
-    pub reserved: [u8; 64],
+    /// Atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer.
+    pub data: [u8; 64],
 }
 impl Default for UpperPending {
     fn default() -> Self {
         UpperPending {
             header: [0; 64],
-            reserved: [0; 64],
+            data: [0; 64],
         }
     }
 }
@@ -1082,7 +1082,7 @@ impl UpperPending {
         let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
         Some(UpperPending {
             header: std::array::from_fn(|i| bytes[0..64][i]),
-            reserved: std::array::from_fn(|i| bytes[64..128][i]),
+            data: std::array::from_fn(|i| bytes[64..128][i]),
         })
     }
     /// Writes the fields; bytes between them stay as they are.
@@ -1092,7 +1092,7 @@ impl UpperPending {
     pub fn emit(&self, bytes: &mut [u8]) {
         assert!(bytes.len() >= Self::SIZE, "UpperPending needs 128 bytes");
         bytes[0..64].copy_from_slice(&self.header);
-        bytes[64..128].copy_from_slice(&self.reserved);
+        bytes[64..128].copy_from_slice(&self.data);
     }
 }
 
@@ -1379,12 +1379,16 @@ pub mod portals_op {
     pub const PUT: u8 = 1;
     /// PtlGet request.
     pub const GET: u8 = 2;
-    /// Data of a get.
+    /// Data of a get or atomic operation.
     pub const REPLY: u8 = 3;
     /// Acknowledgement of a put.
     pub const ACK: u8 = 4;
-    /// PtlGetPut request (swap).
+    /// PtlGetPut request (swap): the payload is the operand.
     pub const GETPUT: u8 = 5;
+    /// PtlCGetPut request (compare and swap): the payload is the operand.
+    pub const CGETPUT: u8 = 6;
+    /// PtlGetAdd request: the payload is the operand.
+    pub const GETADD: u8 = 7;
 }
 
 /// Flags of a header.
@@ -1415,15 +1419,15 @@ pub mod portals_header {
     pub const TARGET_NID: usize = 8;
     /// Receiver's process id.
     pub const TARGET_PID: usize = 10;
-    /// put, reply: payload bytes; get: bytes wanted; ack: manipulated length.
+    /// put, reply, atomic operation: payload bytes; get: bytes wanted; ack: manipulated length.
     pub const LENGTH: usize = 12;
-    /// put, get: match bits.
+    /// All requests: match bits; echoed by ack and reply.
     pub const MATCH_BITS: usize = 16;
-    /// put: out-of-band user data.
+    /// put, swap: out-of-band user data; compare and swap: its condition; get, reply: offset in the initiator's memory descriptor.
     pub const HDR_DATA: usize = 24;
-    /// put, get: offset at the target. ack, reply: offset that was used.
+    /// Requests: offset at the target. ack, reply: offset that was used.
     pub const REMOTE_OFFSET: usize = 32;
-    /// Initiator's memory descriptor (with generation); echoed by ack and reply.
+    /// Initiator's memory descriptor (with generation), of an atomic operation that for the reply; echoed by ack and reply.
     pub const MD_HANDLE: usize = 40;
     /// Initiator's user id.
     pub const UID: usize = 44;
@@ -1454,15 +1458,15 @@ pub struct PortalsHeader {
     pub target_nid: u16,
     /// Receiver's process id.
     pub target_pid: u16,
-    /// put, reply: payload bytes; get: bytes wanted; ack: manipulated length.
+    /// put, reply, atomic operation: payload bytes; get: bytes wanted; ack: manipulated length.
     pub length: u32,
-    /// put, get: match bits.
+    /// All requests: match bits; echoed by ack and reply.
     pub match_bits: u64,
-    /// put: out-of-band user data.
+    /// put, swap: out-of-band user data; compare and swap: its condition; get, reply: offset in the initiator's memory descriptor.
     pub hdr_data: u64,
-    /// put, get: offset at the target. ack, reply: offset that was used.
+    /// Requests: offset at the target. ack, reply: offset that was used.
     pub remote_offset: u64,
-    /// Initiator's memory descriptor (with generation); echoed by ack and reply.
+    /// Initiator's memory descriptor (with generation), of an atomic operation that for the reply; echoed by ack and reply.
     pub md_handle: u32,
     /// Initiator's user id.
     pub uid: u32,

@@ -148,7 +148,20 @@ impl Memory {
         va: u64,
         len: u64,
     ) -> Result<Vec<Extent>, BusError> {
-        self.table.translate(space, va, len)
+        let mut extents = Vec::new();
+        self.table.translate(space, va, len, &mut extents)?;
+        Ok(extents)
+    }
+
+    /// As [`Memory::translate`], behind what `extents` already holds: nothing is allocated once it has grown.
+    pub fn translate_into(
+        &mut self,
+        space: SpaceId,
+        va: u64,
+        len: u64,
+        extents: &mut Vec<Extent>,
+    ) -> Result<(), BusError> {
+        self.table.translate(space, va, len, extents)
     }
 
     /// Fills `buf` from physical address `phys`: what a device reads.

@@ -54,16 +54,16 @@ impl PageTable {
         Ok(((index + FIRST_FRAME) as u64) << SEGMENT_BITS | va & (SEGMENT_SIZE - 1))
     }
 
-    /// The extents of `len` bytes at `va`; adjoining extents are joined. None for no bytes.
+    /// Appends the extents of `len` bytes at `va`; adjoining extents are joined. None for no bytes.
     pub(crate) fn translate(
         &mut self,
         space: SpaceId,
         va: u64,
         len: u64,
-    ) -> Result<Vec<Extent>, BusError> {
+        extents: &mut Vec<Extent>,
+    ) -> Result<(), BusError> {
         let error = |why| BusError { addr: va, len: len as usize, write: false, why };
         let end = va.checked_add(len).ok_or(error("the buffer wraps around the address space"))?;
-        let mut extents: Vec<Extent> = Vec::with_capacity(usize::from(len > 0));
         let mut at = va;
         while at < end {
             let piece = (SEGMENT_SIZE - (at & (SEGMENT_SIZE - 1))).min(end - at);
@@ -74,7 +74,7 @@ impl PageTable {
             }
             at += piece;
         }
-        Ok(extents)
+        Ok(())
     }
 
     /// The space and address behind a physical address; `None` for the kernel's frame and for frames that

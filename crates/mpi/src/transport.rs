@@ -406,7 +406,7 @@ impl Process {
 
     pub(crate) fn dispatch(&mut self, event: &Event) {
         self.charge(self.params.event);
-        let owner = Owner::unpack(event.md_user_ptr);
+        let owner = Owner::unpack(event.md.user_ptr);
         if event.fail != NiFail::Ok {
             self.failed(owner);
         }

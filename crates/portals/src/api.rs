@@ -2,13 +2,17 @@
 //! the process's own memory, are read without it.
 
 use crate::library::{
-    AccessEntry, AckRequest, Criteria, EqHandle, Error, Event, Interface, Limits, Md, MdHandle,
-    MeHandle, Next, Position, ProcessId, Region, StatusRegister, Unlink,
+    option, AccessEntry, AckRequest, Atomic, Buffer, Criteria, EqHandle, Error, Event, Identity,
+    Interface, IoVec, Limits, Md, MdHandle, MeHandle, Next, Position, ProcessId, Region,
+    StatusRegister, Unlink,
 };
 use crate::nal::{Call, Kernel, Mark, Seat};
 use des::{Duration, Time};
 use host::{Cpu, SpaceId};
 use std::rc::Rc;
+
+/// Bytes of a region in a process's list: address and length.
+const IOVEC_SIZE: usize = 16;
 
 /// An event from one of several queues (PtlEQPoll).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +91,16 @@ impl Ni {
         self.enter(|| u32::from(process.nid != self.id.nid))
     }
 
+    /// User and job of the process (PtlGetUid, PtlGetJid).
+    pub fn identity(&self) -> Identity {
+        self.with(|interface| interface.identity())
+    }
+
+    /// True if `raw` is the handle of one of the interface's objects (PtlNIHandle).
+    pub fn owns(&self, raw: u32) -> bool {
+        self.with(|interface| interface.owns(raw))
+    }
+
     fn with<R>(&self, f: impl FnOnce(&mut Interface) -> R) -> R {
         self.kernel.with(self.seat, f).expect("an open interface is there")
     }
@@ -111,28 +125,54 @@ impl Ni {
     /// The same for a memory descriptor, whose buffer must be the process's.
     fn buffer<R>(
         &self,
-        md: &Md,
-        f: impl FnOnce(&mut Interface) -> Result<R, Error>,
+        md: Md,
+        f: impl FnOnce(&mut Interface, Buffer) -> Result<R, Error>,
     ) -> Result<R, Error> {
         self.enter(|| {
-            self.cpu.spend(self.kernel.config.costs.translate);
-            self.check(md)?;
+            let regions = self.regions(&md)?;
+            if md.options & option::IOVEC == 0 {
+                self.check(md.start, md.length)?;
+            }
+            for region in &regions {
+                self.check(region.start, region.length)?;
+            }
             self.cpu.spend(self.kernel.config.costs.object);
-            self.with(f)
+            self.with(|interface| f(interface, Buffer { md, regions: &regions }))
         })
     }
 
-    fn check(&self, md: &Md) -> Result<(), Error> {
-        let Some(last) = md.length.checked_sub(1) else { return Ok(()) };
-        let last = md.start.checked_add(last).ok_or(Error::Segv)?;
+    /// The list that `md` points to, if it has one; a copy, so that the process may reuse it after the call.
+    fn regions(&self, md: &Md) -> Result<Vec<IoVec>, Error> {
+        if md.options & option::IOVEC == 0 {
+            return Ok(Vec::new());
+        }
+        if md.length > u64::from(self.limits().max_md_iovecs) {
+            return Err(Error::MdIllegal);
+        }
+        let mut list = vec![0; md.length as usize * IOVEC_SIZE];
+        self.cpu.spend(self.cpu.copy_cost(list.len() as u64));
+        let read = self.cpu.memory().borrow_mut().read(self.space, md.start, &mut list);
+        read.map_err(|_| Error::Segv)?;
+        let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+        let region = |entry: &[u8]| IoVec { start: word(&entry[..8]), length: word(&entry[8..]) };
+        Ok(list.chunks_exact(IOVEC_SIZE).map(region).collect())
+    }
+
+    fn check(&self, start: u64, length: u64) -> Result<(), Error> {
+        self.cpu.spend(self.kernel.config.costs.translate);
+        let Some(last) = length.checked_sub(1) else { return Ok(()) };
+        let last = start.checked_add(last).ok_or(Error::Segv)?;
         let mut memory = self.cpu.memory().borrow_mut();
         let mut probe = |va| memory.read(self.space, va, &mut [0]).map_err(|_| Error::Segv);
-        probe(md.start)?;
+        probe(start)?;
         // The ends stand for the middle: memory between them that is missing shows when it is used.
-        if last / 4096 != md.start / 4096 {
+        if last / 4096 != start / 4096 {
             probe(last)?;
         }
-        memory.translate(self.space, md.start, md.length).map(|_| ()).map_err(|_| Error::Segv)
+        let mut extents = self.kernel.no_extents();
+        let translated = memory.translate_into(self.space, start, length, &mut extents);
+        self.kernel.keep_extents(extents);
+        translated.map_err(|_| Error::Segv)
     }
 
     /// PtlACEntry.
@@ -178,12 +218,12 @@ impl Ni {
 
     /// PtlMDAttach.
     pub fn md_attach(&self, me: MeHandle, md: Md, unlink: Unlink) -> Result<MdHandle, Error> {
-        self.buffer(&md, |interface| interface.md_attach(me, md, unlink))
+        self.buffer(md, |interface, md| interface.md_attach(me, md, unlink))
     }
 
     /// PtlMDBind.
     pub fn md_bind(&self, md: Md, unlink: Unlink) -> Result<MdHandle, Error> {
-        self.buffer(&md, |interface| interface.md_bind(md, unlink))
+        self.buffer(md, |interface, md| interface.md_bind(md, unlink))
     }
 
     /// PtlMDUnlink.
@@ -200,7 +240,9 @@ impl Ni {
         test: Option<EqHandle>,
     ) -> Result<Md, Error> {
         match new {
-            Some(buffer) => self.buffer(&buffer, |interface| interface.md_update(md, new, test)),
+            Some(new) => {
+                self.buffer(new, |interface, new| interface.md_update(md, Some(new), test))
+            }
             None => self.object(|interface| interface.md_update(md, None, test)),
         }
     }
@@ -217,7 +259,7 @@ impl Ni {
         unlink_md: Unlink,
         test: EqHandle,
     ) -> Result<(MeHandle, MdHandle), Error> {
-        self.buffer(&md, |interface| {
+        self.buffer(md, |interface, md| {
             interface.me_md_post(base, criteria, unlink_me, position, md, unlink_md, test)
         })
     }
@@ -323,6 +365,21 @@ impl Ni {
         let call = self.call(md, region, AckRequest::NoAck, target, 0);
         self.cpu.spend(self.kernel.config.costs.api_call);
         self.cpu.kernel(|| self.kernel.get(&self.cpu, self.seat, &call))
+    }
+
+    /// PtlGetPut, PtlCGetPut and PtlGetAdd: all of `put` is the operand, and what the target had goes to the
+    /// beginning of `get`. `hdr_data` is the condition of `Atomic::CompareSwap`.
+    pub fn atomic(
+        &self,
+        atomic: Atomic,
+        get: MdHandle,
+        put: MdHandle,
+        target: Target,
+        hdr_data: u64,
+    ) -> Result<(), Error> {
+        let call = self.call(put, None, AckRequest::NoAck, target, hdr_data);
+        self.cpu.spend(self.kernel.config.costs.api_call);
+        self.cpu.kernel(|| self.kernel.atomic(&self.cpu, self.seat, &call, atomic, get))
     }
 
     fn call(

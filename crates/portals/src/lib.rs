@@ -7,8 +7,8 @@ mod nal;
 
 pub use api::{Ni, Polled, Target};
 pub use library::{
-    option, AccessEntry, AckRequest, Criteria, EqHandle, Error, Event, EventKind, Limits, Md,
-    MdHandle, MeHandle, Next, NiFail, Position, ProcessId, Region, StatusRegister, Unlink, JID_ANY,
-    NID_ANY, PID_ANY, PT_INDEX_ANY, THRESH_INF, UID_ANY,
+    option, AccessEntry, AckRequest, Atomic, Criteria, EqHandle, Error, Event, EventKind, IoVec,
+    Limits, Md, MdHandle, MeHandle, Next, NiFail, Position, ProcessId, Region, StatusRegister,
+    Unlink, JID_ANY, NID_ANY, PID_ANY, PT_INDEX_ANY, THRESH_INF, UID_ANY,
 };
 pub use nal::{Config, Costs, Counters, Kernel, Mark, Observer, Unobserved};

@@ -7,11 +7,12 @@ mod clause;
 
 use clause::{Case, Entry, Outcome, Step, Table};
 use portals::library::{
-    Grant, Identity, Interface, Issue, Operation, Request, RequestKind, Response, Work,
+    Atomic, Buffer, Grant, Identity, Interface, IoVec, Issue, Operation, Request, RequestKind,
+    Response, Work,
 };
 use portals::{
     AccessEntry, Criteria, EqHandle, Error, Event, Limits, MdHandle, MeHandle, Next, NiFail,
-    Position, ProcessId, Region, StatusRegister, Unlink, JID_ANY,
+    Position, ProcessId, Region, StatusRegister, Unlink,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -52,6 +53,19 @@ fn unlink(yes: bool) -> Unlink {
     }
 }
 
+fn regions(buffer: &clause::Buffer) -> Vec<IoVec> {
+    buffer.regions.iter().map(|&[start, length]| IoVec { start, length }).collect()
+}
+
+fn atomic(kind: &str) -> Atomic {
+    match kind {
+        "swap" => Atomic::Swap,
+        "cswap" => Atomic::CompareSwap,
+        "add" => Atomic::Add,
+        other => panic!("operation {other}"),
+    }
+}
+
 fn criteria(entry: &Entry) -> Criteria {
     let match_id = ProcessId { nid: entry.nid, pid: entry.pid };
     Criteria { match_id, match_bits: entry.bits, ignore_bits: entry.ignore }
@@ -76,6 +90,9 @@ impl Runner {
         limits.max_mes = case.max_mes.unwrap_or(limits.max_mes);
         limits.max_mds = case.max_mds.unwrap_or(limits.max_mds);
         limits.max_me_list = case.max_me_list.unwrap_or(limits.max_me_list);
+        limits.max_eqs = case.max_eqs.unwrap_or(limits.max_eqs);
+        limits.max_md_iovecs = case.max_md_iovecs.unwrap_or(limits.max_md_iovecs);
+        limits.max_getput_md = case.max_getput_md.unwrap_or(limits.max_getput_md);
         Runner {
             interface: Interface::new(Identity { id, uid: 0, jid: 0 }, limits),
             eqs: BTreeMap::new(),
@@ -112,9 +129,9 @@ impl Runner {
             | Step::MdBind { .. }
             | Step::MdUnlink { .. }
             | Step::MdUpdate { .. } => self.descriptor(step),
-            Step::AcEntry { index, nid, pid, uid, pt, error } => {
+            Step::AcEntry { index, nid, pid, uid, jid, pt, error } => {
                 let match_id = ProcessId { nid: *nid, pid: *pid };
-                let entry = AccessEntry { match_id, uid: *uid, jid: JID_ANY, pt_index: *pt };
+                let entry = AccessEntry { match_id, uid: *uid, jid: *jid, pt_index: *pt };
                 judge(self.interface.ac_entry(*index, entry), error);
             }
             Step::Status { register: name, value } => {
@@ -126,9 +143,10 @@ impl Runner {
 
     fn queue(&mut self, step: &Step) {
         match step {
-            Step::EqAlloc { eq, count } => {
-                let handle = self.interface.eq_alloc(*count).unwrap();
-                self.eqs.insert(eq.clone(), handle);
+            Step::EqAlloc { eq, count, error } => {
+                if let Some(handle) = judge(self.interface.eq_alloc(*count), error) {
+                    self.eqs.insert(eq.clone(), handle);
+                }
             }
             Step::EqFree { eq, error } => {
                 judge(self.interface.eq_free(self.eqs[eq]), error);
@@ -197,12 +215,13 @@ impl Runner {
                 judge(self.interface.me_unlink(self.mes[me]), error);
             }
             Step::MeMdPost { me, md, base, position: at, test, entry, buffer, error } => {
+                let regions = regions(buffer);
                 let made = self.interface.me_md_post(
                     self.mes[base],
                     criteria(entry),
                     unlink(entry.unlink),
                     position(at),
-                    self.md(buffer),
+                    Buffer { md: self.md(buffer), regions: &regions },
                     Unlink::Retain,
                     self.eqs[test],
                 );
@@ -217,13 +236,15 @@ impl Runner {
     fn descriptor(&mut self, step: &Step) {
         match step {
             Step::MdAttach { md, me, buffer, error } => {
-                let user = self.md(buffer);
+                let (md_of, regions) = (self.md(buffer), regions(buffer));
+                let user = Buffer { md: md_of, regions: &regions };
                 let op = unlink(buffer.unlink);
                 let made = self.interface.md_attach(self.mes[me], user, op);
                 self.keep_md(md, judge(made, error));
             }
             Step::MdBind { md, buffer, error } => {
-                let user = self.md(buffer);
+                let (md_of, regions) = (self.md(buffer), regions(buffer));
+                let user = Buffer { md: md_of, regions: &regions };
                 let made = self.interface.md_bind(user, unlink(buffer.unlink));
                 self.keep_md(md, judge(made, error));
             }
@@ -231,7 +252,8 @@ impl Runner {
                 judge(self.interface.md_unlink(self.mds[md]), error);
             }
             Step::MdUpdate { md, test, old_length, read_only, buffer, error } => {
-                let new = (!read_only).then(|| self.md(buffer));
+                let (md_of, regions) = (self.md(buffer), regions(buffer));
+                let new = (!read_only).then_some(Buffer { md: md_of, regions: &regions });
                 let test = test.as_ref().map(|eq| self.eqs[eq]);
                 let old = judge(self.interface.md_update(self.mds[md], new, test), error);
                 if let (Some(old), Some(length)) = (old, old_length) {
@@ -269,9 +291,18 @@ impl Runner {
                 let started = self.interface.start_get(self.mds[md], region, &issue);
                 self.keep_operation(op, judge(started, error));
             }
+            Step::Atomic { kind, get, put, op, error } => {
+                let (get, put) = (self.mds[get], self.mds[put]);
+                let started = self.interface.start_atomic(atomic(kind), get, put, &issue);
+                self.keep_operation(op, judge(started, error).map(|(grant, _)| grant));
+            }
             Step::Arrive { kind, request: r, op, outcome } => {
                 let delivery = self.interface.deliver(&Request {
-                    kind: if kind == "get" { RequestKind::Get } else { RequestKind::Put },
+                    kind: match kind.as_str() {
+                        "put" => RequestKind::Put,
+                        "get" => RequestKind::Get,
+                        kind => RequestKind::Atomic(atomic(kind)),
+                    },
                     initiator: ProcessId { nid: r.nid, pid: r.pid },
                     uid: r.uid,
                     pt_index: r.pt,
@@ -283,12 +314,12 @@ impl Runner {
                     ack: r.ack,
                     message: abi::MessageId::default(),
                 });
-                self.compare_grant(delivery.grant, outcome);
+                self.compare_grant(delivery.grant.as_ref(), outcome);
                 self.keep_operation(op, delivery.grant);
             }
             Step::Reply { md, length, at, op, outcome } => {
                 let delivery = self.interface.reply(&self.response(md, *length, 0, *at));
-                self.compare_grant(delivery.grant, outcome);
+                self.compare_grant(delivery.grant.as_ref(), outcome);
                 self.keep_operation(op, delivery.grant);
             }
             Step::Ack { md, length, offset } => {
@@ -316,7 +347,7 @@ impl Runner {
         }
     }
 
-    fn compare_grant(&self, grant: Option<Grant>, outcome: &Outcome) {
+    fn compare_grant(&self, grant: Option<&Grant>, outcome: &Outcome) {
         let Some(md) = &outcome.into else {
             assert!(grant.is_none(), "taken: {grant:?}");
             return;
@@ -325,7 +356,12 @@ impl Runner {
         assert_eq!(grant.operation.event().md_handle, self.mds[md], "taken by another descriptor");
         assert_eq!(grant.offset, outcome.at.unwrap_or(grant.offset), "offset");
         assert_eq!(grant.mlength, outcome.moved.unwrap_or(grant.mlength), "moved");
-        assert_eq!(grant.start, outcome.start.unwrap_or(grant.start), "start");
+        let pieces = grant.place.pieces().map(|piece| [piece.start, piece.length]);
+        let pieces: Vec<_> = pieces.collect();
+        if let Some(start) = outcome.start {
+            assert_eq!(pieces, [[start, grant.mlength]]);
+        }
+        assert_eq!(&pieces, outcome.pieces.as_ref().unwrap_or(&pieces), "pieces");
         assert_eq!(grant.ack, outcome.acked, "acked");
     }
 

@@ -43,7 +43,7 @@ fn put_sizes(config: Config, behaviour: Behaviour) {
             assert_eq!(p.ni.md_unlink(md), Err(Error::MdInUse));
             wait(&p, eq, EventKind::SendStart);
             let end = wait(&p, eq, EventKind::SendEnd);
-            assert_eq!((end.mlength, end.md_user_ptr, end.md_handle), (size as u64, 99, md));
+            assert_eq!((end.mlength, end.md.user_ptr, end.md_handle), (size as u64, 99, md));
             let ack = wait(&p, eq, EventKind::Ack);
             assert_eq!((ack.mlength, ack.offset, ack.initiator), (size as u64, 100, id(1, PID)));
             p.ni.md_unlink(md).unwrap();
@@ -119,10 +119,10 @@ fn the_oldest_matching_entry_takes_a_message_and_wildcards_take_the_rest() {
         while taken.len() < 5 {
             let event = p.ni.eq_wait(eq).unwrap().event;
             if event.kind == EventKind::PutEnd {
-                let base = DATA + 0x10000 * (event.md_user_ptr - 1) + event.offset;
+                let base = DATA + 0x10000 * (event.md.user_ptr - 1) + event.offset;
                 let size = event.mlength as usize;
                 assert_eq!(p.read(base, size), pattern(event.hdr_data as usize, size));
-                taken.insert(event.hdr_data, event.md_user_ptr);
+                taken.insert(event.hdr_data, event.md.user_ptr);
             }
         }
         // Bits 2, 2, 2, 9, 2 in this order.

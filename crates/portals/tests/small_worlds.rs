@@ -6,8 +6,8 @@
 mod naive;
 
 use abi::MessageId;
-use naive::{Descriptor, Entry, Portal};
-use portals::library::{Identity, Interface, Operation, RequestKind};
+use naive::{Descriptor, Entry, Kind, Portal};
+use portals::library::{Atomic, Buffer, Identity, Interface, IoVec, Operation, RequestKind};
 use portals::{
     option, Criteria, EqHandle, Error, EventKind, Limits, Md, MdHandle, MeHandle, NiFail, Position,
     ProcessId, StatusRegister, Unlink, NID_ANY, PID_ANY, THRESH_INF,
@@ -16,6 +16,27 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 const BASE: u64 = 1 << 32;
+/// Bytes between the regions of a descriptor that has several.
+const GAP: u64 = 1000;
+
+/// A descriptor's bytes cut into three regions, the middle one empty if there are few.
+fn regions(base: u64, bytes: u64) -> [IoVec; 3] {
+    let first = bytes / 2;
+    let second = (bytes - first).saturating_sub(3);
+    let third = bytes - first - second;
+    [
+        IoVec { start: base, length: first },
+        IoVec { start: base + first + GAP, length: second },
+        IoVec { start: base + first + second + 2 * GAP, length: third },
+    ]
+}
+
+/// The address of a descriptor's byte.
+fn address(base: u64, bytes: u64, scattered: bool, at: u64) -> u64 {
+    let [first, second, _] = regions(base, bytes);
+    let gaps = u64::from(at >= first.length) + u64::from(at >= first.length + second.length);
+    base + at + if scattered { gaps * GAP } else { 0 }
+}
 
 fn unlink(yes: bool) -> Unlink {
     if yes {
@@ -31,7 +52,7 @@ struct World {
     eq: EqHandle,
     handles: BTreeMap<usize, (MeHandle, Option<MdHandle>)>,
     spec: Portal,
-    running: Vec<(usize, bool, Operation)>,
+    running: Vec<(usize, Kind, Operation)>,
     visits: u64,
     seen: usize,
 }
@@ -74,15 +95,19 @@ impl World {
         };
         let me = me.unwrap();
         let md = entry.md.as_ref().map(|md| {
+            let base = BASE * entry.name as u64;
+            let listed = if md.options & option::IOVEC == 0 { 0 } else { 3 };
+            let regions = &regions(base, md.length)[..listed];
             let user = Md {
-                start: BASE * entry.name as u64,
-                length: md.length,
+                start: base,
+                length: if listed == 0 { md.length } else { 3 },
                 threshold: md.threshold.map_or(THRESH_INF, |left| left as i32),
                 max_size: md.max_size,
                 options: md.options,
                 user_ptr: entry.name as u64,
                 eq: md.eventful.then_some(self.eq),
             };
+            let user = Buffer { md: user, regions };
             interface.md_attach(me, user, unlink(md.unlink)).unwrap()
         });
         self.handles.insert(entry.name, (me, md));
@@ -90,7 +115,12 @@ impl World {
     }
 
     fn arrive(&mut self, request: &naive::Request) {
-        let kind = if request.get { RequestKind::Get } else { RequestKind::Put };
+        let kind = match request.kind {
+            Kind::Put => RequestKind::Put,
+            Kind::Get => RequestKind::Get,
+            Kind::Swap => RequestKind::Atomic(Atomic::Swap),
+            Kind::Add => RequestKind::Atomic(Atomic::Add),
+        };
         let delivery = self.interface.deliver(&portals::library::Request {
             kind,
             initiator: ProcessId { nid: request.from.0, pid: request.from.1 },
@@ -106,16 +136,25 @@ impl World {
         });
         self.visits += u64::from(delivery.work.entries);
         let expected = self.spec.arrive(request);
-        let found = delivery.grant.map(|grant| naive::Grant {
-            entry: grant.operation.event().md_user_ptr as usize,
+        let found = delivery.grant.as_ref().map(|grant| naive::Grant {
+            entry: grant.operation.event().md.user_ptr as usize,
             offset: grant.offset,
             mlength: grant.mlength,
         });
         assert_eq!(found, expected);
         if let Some(grant) = delivery.grant {
-            let entry = grant.operation.event().md_user_ptr as usize;
-            assert_eq!(grant.start, BASE * entry as u64 + grant.offset);
-            self.running.push((entry, request.get, grant.operation));
+            let entry = grant.operation.event().md.user_ptr as usize;
+            let pieces = grant.place.pieces();
+            let found: Vec<u64> =
+                pieces.flat_map(|piece| piece.start..piece.start + piece.length).collect();
+            // An entry that was found is in the list.
+            let md = self.spec.list.iter().find(|listed| listed.name == entry);
+            let md = md.and_then(|listed| listed.md.as_ref()).unwrap();
+            let scattered = md.options & option::IOVEC != 0;
+            let bytes = grant.offset..grant.offset + grant.mlength;
+            let address = |at| address(BASE * entry as u64, md.length, scattered, at);
+            assert_eq!(found, bytes.map(address).collect::<Vec<_>>());
+            self.running.push((entry, request.kind, grant.operation));
         }
         self.compare();
     }
@@ -124,9 +163,9 @@ impl World {
         if self.running.is_empty() {
             return;
         }
-        let (entry, get, operation) = self.running.remove(which % self.running.len());
+        let (entry, kind, operation) = self.running.remove(which % self.running.len());
         self.interface.complete(&operation, NiFail::Ok);
-        self.spec.complete(entry, get);
+        self.spec.complete(entry, kind);
         self.compare();
     }
 
@@ -144,8 +183,9 @@ impl World {
     fn compare(&mut self) {
         while let Some((kind, entry)) = self.spec.events.get(self.seen) {
             let event = self.interface.eq_get(self.eq).unwrap().event;
-            assert_eq!((event.kind, event.md_user_ptr), (*kind, *entry as u64));
-            let start = matches!(kind, EventKind::PutStart | EventKind::GetStart);
+            assert_eq!((event.kind, event.md.user_ptr), (*kind, *entry as u64));
+            let starts = [EventKind::PutStart, EventKind::GetStart, EventKind::GetPutStart];
+            let start = starts.contains(kind);
             assert!(!start || event.link == event.sequence);
             self.seen += 1;
         }
@@ -194,7 +234,7 @@ fn every_list_of_up_to_four_entries_gives_messages_to_whom_the_specification_doe
     let requests: Vec<naive::Request> = [(0, 1), (1, 1), (0, 2), (1, 2)]
         .into_iter()
         .map(|(bits, nid)| naive::Request {
-            get: false,
+            kind: Kind::Put,
             from: (nid, 5),
             bits,
             length: 4,
@@ -269,8 +309,9 @@ fn entry() -> impl Strategy<Value = Entry> {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let request = (any::<bool>(), (1..3u32, 1..3u32), 0..4u64, 0..16u64, 0..16u64).prop_map(
-        |(get, from, bits, length, offset)| naive::Request { get, from, bits, length, offset },
+    let kind = prop::sample::select(vec![Kind::Put, Kind::Get, Kind::Swap, Kind::Add]);
+    let request = (kind, (1..3u32, 1..3u32), 0..4u64, 0..16u64, 0..16u64).prop_map(
+        |(kind, from, bits, length, offset)| naive::Request { kind, from, bits, length, offset },
     );
     prop_oneof![
         3 => (entry(), 0..8usize).prop_map(|(entry, at)| Step::Insert(entry, at)),

@@ -229,9 +229,11 @@
 /* Portals operation in a header. Source: Portals 3.3; values assumed. */
 #define SS_PORTALS_OP_PUT SS_U(1) /* PtlPut request. */
 #define SS_PORTALS_OP_GET SS_U(2) /* PtlGet request. */
-#define SS_PORTALS_OP_REPLY SS_U(3) /* Data of a get. */
+#define SS_PORTALS_OP_REPLY SS_U(3) /* Data of a get or atomic operation. */
 #define SS_PORTALS_OP_ACK SS_U(4) /* Acknowledgement of a put. */
-#define SS_PORTALS_OP_GETPUT SS_U(5) /* PtlGetPut request (swap). */
+#define SS_PORTALS_OP_GETPUT SS_U(5) /* PtlGetPut request (swap): the payload is the operand. */
+#define SS_PORTALS_OP_CGETPUT SS_U(6) /* PtlCGetPut request (compare and swap): the payload is the operand. */
+#define SS_PORTALS_OP_GETADD SS_U(7) /* PtlGetAdd request: the payload is the operand. */
 
 /* Flags of a header. Source: assumed. */
 #define SS_HEADER_FLAG_INLINE SS_U(1) /* The whole payload (possibly none) is inline: no payload packets follow. */
@@ -483,11 +485,11 @@ _Static_assert(offsetof(struct ss_lower_pending, extra) == 28, "lower_pending.ex
 /* All that the host needs to know of one message; the firmware writes it and never reads it. Source: size: Kitten driver; rule: pedretti2005 s4.2. */
 struct ss_upper_pending {
     uint8_t header[64]; /* portals_header. TX: written by the host, read by the TX DMA engine. RX: written by the firmware. */
-    uint8_t reserved[64]; /* Unused. */
+    uint8_t data[64]; /* Atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. */
 } __attribute__((aligned(1)));
 _Static_assert(sizeof(struct ss_upper_pending) == 128, "upper_pending size");
 _Static_assert(offsetof(struct ss_upper_pending, header) == 0, "upper_pending.header");
-_Static_assert(offsetof(struct ss_upper_pending, reserved) == 64, "upper_pending.reserved");
+_Static_assert(offsetof(struct ss_upper_pending, data) == 64, "upper_pending.data");
 
 /* The Portals wire header: first packet of every message. 52 bytes of header leave 12 for inline payload. Source: one 64-byte packet, 12 inline bytes: pedretti2005 s5.2; contents: Portals 3.3 wire information; offsets assumed. */
 struct ss_portals_header {
@@ -499,11 +501,11 @@ struct ss_portals_header {
     uint16_t source_pid; /* Sender's process id. */
     uint16_t target_nid; /* Receiver's node id. */
     uint16_t target_pid; /* Receiver's process id. */
-    uint32_t length; /* put, reply: payload bytes; get: bytes wanted; ack: manipulated length. */
-    uint64_t match_bits; /* put, get: match bits. */
-    uint64_t hdr_data; /* put: out-of-band user data. */
-    uint64_t remote_offset; /* put, get: offset at the target. ack, reply: offset that was used. */
-    uint32_t md_handle; /* Initiator's memory descriptor (with generation); echoed by ack and reply. */
+    uint32_t length; /* put, reply, atomic operation: payload bytes; get: bytes wanted; ack: manipulated length. */
+    uint64_t match_bits; /* All requests: match bits; echoed by ack and reply. */
+    uint64_t hdr_data; /* put, swap: out-of-band user data; compare and swap: its condition; get, reply: offset in the initiator's memory descriptor. */
+    uint64_t remote_offset; /* Requests: offset at the target. ack, reply: offset that was used. */
+    uint32_t md_handle; /* Initiator's memory descriptor (with generation), of an atomic operation that for the reply; echoed by ack and reply. */
     uint32_t uid; /* Initiator's user id. */
     uint32_t serial; /* Message serial of the sending node: with source_nid it identifies a message for tracing. */
     uint8_t inline_data[12]; /* Inline payload. */

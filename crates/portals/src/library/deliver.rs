@@ -5,9 +5,10 @@ use super::error::Error;
 use super::handle::{EqHandle, MdHandle};
 use super::md::{Accepted, MemoryDescriptor};
 use super::me::NONE;
+use super::place::Place;
 use super::table::Interface;
 use super::types::{
-    option, Event, EventKind, NiFail, Request, RequestKind, Response, Unlink, Work,
+    option, Event, EventKind, Md, NiFail, Request, RequestKind, Response, Unlink, Work,
 };
 use abi::MessageId;
 
@@ -30,13 +31,13 @@ impl Operation {
 }
 
 /// Memory that an operation reads or fills.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Grant {
     /// The operation, for `Interface::complete`.
     pub operation: Operation,
-    /// First byte, an address of the process.
-    pub start: u64,
-    /// Offset of that byte in the memory descriptor.
+    /// The bytes.
+    pub place: Place,
+    /// Offset of the first one in the memory descriptor.
     pub offset: u64,
     /// Bytes.
     pub mlength: u64,
@@ -45,7 +46,7 @@ pub struct Grant {
 }
 
 /// What became of something that arrived.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Delivery {
     /// Where it goes; None if it was dropped.
     pub grant: Option<Grant>,
@@ -84,6 +85,7 @@ struct Kinds(EventKind, EventKind);
 const PUT: Kinds = Kinds(EventKind::PutStart, EventKind::PutEnd);
 const GET: Kinds = Kinds(EventKind::GetStart, EventKind::GetEnd);
 const REPLY: Kinds = Kinds(EventKind::ReplyStart, EventKind::ReplyEnd);
+const GETPUT: Kinds = Kinds(EventKind::GetPutStart, EventKind::GetPutEnd);
 const SEND: Kinds = Kinds(EventKind::SendStart, EventKind::SendEnd);
 
 impl Interface {
@@ -94,7 +96,7 @@ impl Interface {
         region: Option<Region>,
         issue: &Issue,
     ) -> Result<(Grant, Work), Error> {
-        let (region, start) = self.issue_region(md, region)?;
+        let (region, place) = self.issue_region(md, region)?;
         let descriptor = self.md_mut(md);
         descriptor.count();
         descriptor.pending += 1;
@@ -104,7 +106,7 @@ impl Interface {
         let mut work = Work::default();
         let operation = self.begin(md, SEND, event, &mut work);
         let (offset, mlength) = (region.offset, region.length);
-        Ok((Grant { operation, start, offset, mlength, ack: false }, work))
+        Ok((Grant { operation, place, offset, mlength, ack: false }, work))
     }
 
     /// Begins a get into a region (None: all) of `md`. It posts nothing and does not count; `complete` it
@@ -115,29 +117,29 @@ impl Interface {
         region: Option<Region>,
         issue: &Issue,
     ) -> Result<Grant, Error> {
-        let (region, start) = self.issue_region(md, region)?;
+        let (region, place) = self.issue_region(md, region)?;
         self.md_mut(md).pending += 1;
         self.status.sent += 1;
         let event = self.issue_event(md, region.length, issue);
         let operation = Operation { md, eq: None, end: false, event };
         let (offset, mlength) = (region.offset, region.length);
-        Ok(Grant { operation, start, offset, mlength, ack: false })
+        Ok(Grant { operation, place, offset, mlength, ack: false })
     }
 
-    fn issue_region(&self, md: MdHandle, region: Option<Region>) -> Result<(Region, u64), Error> {
+    fn issue_region(&self, md: MdHandle, region: Option<Region>) -> Result<(Region, Place), Error> {
         let descriptor = self.mds.get(md.raw()).filter(|md| md.active()).ok_or(Error::MdInvalid)?;
-        let length = descriptor.user.length;
+        let length = descriptor.bytes;
         let region = region.unwrap_or(Region { offset: 0, length });
         let left = length.checked_sub(region.offset).ok_or(Error::MdIllegal)?;
         // The wire header has 32 bits for the length.
         if region.length > left || region.length > u64::from(u32::MAX) {
             return Err(Error::MdIllegal);
         }
-        Ok((region, descriptor.user.start + region.offset))
+        Ok((region, descriptor.place(region.offset, region.length)))
     }
 
     fn issue_event(&mut self, md: MdHandle, length: u64, issue: &Issue) -> Event {
-        let user_ptr = self.md_mut(md).user.user_ptr;
+        let user = self.md_mut(md).user;
         Event {
             kind: EventKind::SendEnd,
             initiator: self.identity.id,
@@ -149,7 +151,7 @@ impl Interface {
             mlength: length,
             offset: issue.remote_offset,
             md_handle: md,
-            md_user_ptr: user_ptr,
+            md: user,
             hdr_data: issue.hdr_data,
             link: 0,
             sequence: 0,
@@ -162,14 +164,23 @@ impl Interface {
     /// portal's match list in order. The first entry that matches and whose descriptor accepts gets it.
     pub fn deliver(&mut self, request: &Request) -> Delivery {
         let mut work = Work::default();
-        let found = if self.admits(request) { self.search(request, &mut work) } else { None };
+        let legal = match request.kind {
+            RequestKind::Atomic(atomic) => atomic.takes(request.rlength, self.limits.max_getput_md),
+            _ => true,
+        };
+        let admitted = legal && self.admits(request);
+        let found = if admitted { self.search(request, &mut work) } else { None };
         let Some((md, accepted)) = found else {
             self.dropped(request.rlength);
             return Delivery { grant: None, work };
         };
         let descriptor = self.md_mut(md);
         descriptor.consume(accepted);
-        let kinds = if request.kind == RequestKind::Put { PUT } else { GET };
+        let kinds = match request.kind {
+            RequestKind::Put => PUT,
+            RequestKind::Get => GET,
+            RequestKind::Atomic(_) => GETPUT,
+        };
         let event = Event {
             kind: kinds.1,
             initiator: request.initiator,
@@ -181,7 +192,7 @@ impl Interface {
             mlength: accepted.mlength,
             offset: accepted.offset,
             md_handle: md,
-            md_user_ptr: descriptor.user.user_ptr,
+            md: descriptor.user,
             hdr_data: request.hdr_data,
             link: 0,
             sequence: 0,
@@ -189,25 +200,23 @@ impl Interface {
             message: request.message,
         };
         let ack = request.ack && !descriptor.has(option::ACK_DISABLE);
-        let start = descriptor.user.start + accepted.offset;
+        let place = descriptor.place(accepted.offset, accepted.mlength);
         self.count_delivery(request.kind, accepted.mlength);
         let event = Event { jid: self.identity.jid, ..event };
         let operation = self.begin(md, kinds, event, &mut work);
         let grant =
-            Grant { operation, start, offset: accepted.offset, mlength: accepted.mlength, ack };
+            Grant { operation, place, offset: accepted.offset, mlength: accepted.mlength, ack };
         Delivery { grant: Some(grant), work }
     }
 
     fn count_delivery(&mut self, kind: RequestKind, bytes: u64) {
-        match kind {
-            RequestKind::Put => {
-                self.status.received += 1;
-                self.status.received_bytes += bytes;
-            }
-            RequestKind::Get => {
-                self.status.sent += 1;
-                self.status.sent_bytes += bytes;
-            }
+        if kind != RequestKind::Get {
+            self.status.received += 1;
+            self.status.received_bytes += bytes;
+        }
+        if kind != RequestKind::Put {
+            self.status.sent += 1;
+            self.status.sent_bytes += bytes;
         }
     }
 
@@ -257,10 +266,10 @@ impl Interface {
         descriptor.count();
         descriptor.pending += 1;
         let (eq, eventful) = (descriptor.user.eq, descriptor.eventful());
-        let user_ptr = descriptor.user.user_ptr;
+        let user = descriptor.user;
         self.status.received += 1;
         self.promise_unlink(response.md);
-        let event = self.response_event(EventKind::Ack, response, response.mlength, user_ptr);
+        let event = self.response_event(EventKind::Ack, response, response.mlength, user);
         let event = Event { offset: response.offset, ..event };
         if eventful {
             self.post(eq, event, &mut work);
@@ -269,8 +278,8 @@ impl Interface {
         work
     }
 
-    /// The reply to a get has arrived, with `response.mlength` bytes. Descriptors accept and truncate every
-    /// reply; it is dropped only if the descriptor is gone or inactive.
+    /// The reply to a get or atomic operation has arrived, with `response.mlength` bytes. Descriptors accept and
+    /// truncate every reply; it is dropped only if the descriptor is gone or inactive.
     pub fn reply(&mut self, response: &Response) -> Delivery {
         let mut work = Work::default();
         let Some(descriptor) = self.mds.get_mut(response.md.raw()).filter(|md| md.active()) else {
@@ -279,26 +288,20 @@ impl Interface {
         };
         descriptor.count();
         descriptor.pending += 1;
-        let left = descriptor.user.length.saturating_sub(response.local_offset);
+        let left = descriptor.bytes.saturating_sub(response.local_offset);
         let mlength = response.mlength.min(left);
-        let offset = response.local_offset.min(descriptor.user.length);
-        let start = descriptor.user.start + offset;
-        let user_ptr = descriptor.user.user_ptr;
+        let offset = response.local_offset.min(descriptor.bytes);
+        let place = descriptor.place(offset, mlength);
+        let user = descriptor.user;
         self.status.received += 1;
         self.status.received_bytes += mlength;
-        let event = self.response_event(EventKind::ReplyEnd, response, mlength, user_ptr);
+        let event = self.response_event(EventKind::ReplyEnd, response, mlength, user);
         let event = Event { offset, ..event };
         let operation = self.begin(response.md, REPLY, event, &mut work);
-        Delivery { grant: Some(Grant { operation, start, offset, mlength, ack: false }), work }
+        Delivery { grant: Some(Grant { operation, place, offset, mlength, ack: false }), work }
     }
 
-    fn response_event(
-        &self,
-        kind: EventKind,
-        response: &Response,
-        mlength: u64,
-        md_user_ptr: u64,
-    ) -> Event {
+    fn response_event(&self, kind: EventKind, response: &Response, mlength: u64, md: Md) -> Event {
         Event {
             kind,
             initiator: response.from,
@@ -310,7 +313,7 @@ impl Interface {
             mlength,
             offset: 0,
             md_handle: response.md,
-            md_user_ptr,
+            md,
             hdr_data: 0,
             link: 0,
             sequence: 0,

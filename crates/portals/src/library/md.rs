@@ -2,11 +2,17 @@
 
 use super::error::Error;
 use super::handle::MeHandle;
+use super::place::{Buffer, IoVec, Place};
 use super::types::{option, Md, RequestKind, Unlink, THRESH_INF};
+use std::rc::Rc;
 
 /// One memory descriptor and what has happened to it.
 pub(crate) struct MemoryDescriptor {
     pub(crate) user: Md,
+    /// Bytes in all.
+    pub(crate) bytes: u64,
+    /// Its regions, with `option::IOVEC`.
+    regions: Option<Rc<[IoVec]>>,
     pub(crate) unlink: Unlink,
     /// The match entry that it hangs on; None if it is free floating.
     pub(crate) me: Option<MeHandle>,
@@ -28,9 +34,11 @@ pub(crate) struct Accepted {
 }
 
 impl MemoryDescriptor {
-    pub(crate) fn new(user: Md, unlink: Unlink, me: Option<MeHandle>) -> Self {
+    pub(crate) fn new(buffer: Buffer, unlink: Unlink, me: Option<MeHandle>) -> Self {
         let mut md = MemoryDescriptor {
-            user,
+            user: buffer.md,
+            bytes: 0,
+            regions: None,
             unlink,
             me,
             local_offset: 0,
@@ -38,13 +46,17 @@ impl MemoryDescriptor {
             pending: 0,
             unlink_promised: false,
         };
-        md.set(user);
+        md.set(buffer);
         md
     }
 
     /// Puts another description in place of the present one (PtlMDUpdate).
-    pub(crate) fn set(&mut self, user: Md) {
-        self.user = user;
+    pub(crate) fn set(&mut self, buffer: Buffer) {
+        self.user = buffer.md;
+        let listed = self.has(option::IOVEC);
+        self.regions = listed.then(|| buffer.regions.into());
+        let sum = || buffer.regions.iter().map(|region| region.length).sum();
+        self.bytes = if listed { sum() } else { buffer.md.length };
         if self.has(option::MANAGE_REMOTE) {
             self.user.options &= !option::MAX_SIZE;
         }
@@ -52,12 +64,23 @@ impl MemoryDescriptor {
         self.full = false;
     }
 
-    /// Checks what needs no knowledge of the process's memory.
-    pub(crate) fn check(user: &Md) -> Result<(), Error> {
-        let legal = user.options & !option::ALL == 0
-            && user.threshold >= THRESH_INF
-            && user.start.checked_add(user.length).is_some();
-        if legal {
+    /// Checks what needs no knowledge of the process's memory; a list may have up to `regions_max` regions.
+    pub(crate) fn check(buffer: &Buffer, regions_max: u32) -> Result<(), Error> {
+        let Buffer { md: user, regions } = buffer;
+        let sum = || {
+            let mut lengths = regions.iter().map(|region| region.length);
+            lengths.try_fold(0u64, |sum, length| sum.checked_add(length))
+        };
+        let region = |start: u64, length| start.checked_add(length).is_some();
+        let sound = if user.options & option::IOVEC != 0 {
+            user.length <= u64::from(regions_max)
+                && regions.len() as u64 == user.length
+                && regions.iter().all(|listed| region(listed.start, listed.length))
+                && sum().is_some()
+        } else {
+            region(user.start, user.length)
+        };
+        if sound && user.options & !option::ALL == 0 && user.threshold >= THRESH_INF {
             Ok(())
         } else {
             Err(Error::MdIllegal)
@@ -66,6 +89,14 @@ impl MemoryDescriptor {
 
     pub(crate) fn has(&self, bits: u32) -> bool {
         self.user.options & bits == bits
+    }
+
+    /// `length` bytes from `offset` on.
+    pub(crate) fn place(&self, offset: u64, length: u64) -> Place {
+        match &self.regions {
+            Some(regions) => Place::scattered(regions.clone(), offset, length),
+            None => Place::contiguous(self.user.start + offset, length),
+        }
     }
 
     /// Takes part in operations.
@@ -96,16 +127,18 @@ impl MemoryDescriptor {
         let enabled = match kind {
             RequestKind::Put => self.has(option::OP_PUT),
             RequestKind::Get => self.has(option::OP_GET),
+            RequestKind::Atomic(_) => self.has(option::OP_PUT | option::OP_GET),
         };
+        let whole = matches!(kind, RequestKind::Atomic(atomic) if atomic.is_numeric());
         if !enabled || !self.active() {
             return None;
         }
         let remote = self.has(option::MANAGE_REMOTE);
         let offset = if remote { request_offset } else { self.local_offset };
-        let left = self.user.length.checked_sub(offset)?;
+        let left = self.bytes.checked_sub(offset)?;
         if rlength <= left {
             Some(Accepted { offset, mlength: rlength })
-        } else if self.has(option::TRUNCATE) {
+        } else if self.has(option::TRUNCATE) && !whole {
             Some(Accepted { offset, mlength: left })
         } else {
             None
@@ -118,7 +151,7 @@ impl MemoryDescriptor {
         self.pending += 1;
         // The local offset moves also when the initiator manages offsets: PtlMDUpdate may end that.
         self.local_offset = self.local_offset.saturating_add(accepted.mlength);
-        let left = self.user.length.saturating_sub(self.local_offset);
+        let left = self.bytes.saturating_sub(self.local_offset);
         if self.has(option::MAX_SIZE) && left < self.user.max_size {
             self.full = true;
         }

@@ -1,23 +1,25 @@
 //! The Portals 3.3 library: match lists, memory descriptors and event queues of a process as a pure state
 //! machine. It knows no time, no host and no network interface; it says what it did, so that its caller can
 //! charge for it.
-//!
-//! Not offered: PtlGetPut (`Limits::max_getput_md` is 0) and lists of regions (`max_md_iovecs` is 0).
 
+mod atomic;
 mod deliver;
 mod eq;
 mod error;
 mod handle;
 mod md;
 mod me;
+mod place;
 mod table;
 mod types;
 
+pub use atomic::Atomic;
 pub use deliver::{Delivery, Grant, Issue, Operation, Region};
 pub use eq::Next;
 pub use error::Error;
 pub use handle::{EqHandle, MdHandle, MeHandle};
 pub use me::Criteria;
+pub use place::{Buffer, IoVec, Pieces, Place};
 pub use table::{AccessEntry, Identity, Interface};
 pub use types::{
     option, AckRequest, Event, EventKind, Limits, Md, NiFail, Position, ProcessId, Request,

@@ -6,6 +6,7 @@ use super::error::Error;
 use super::handle::{EqHandle, MdHandle, MeHandle, Slab};
 use super::md::MemoryDescriptor;
 use super::me::{Criteria, MatchEntry, MatchList};
+use super::place::Buffer;
 use super::types::{
     Limits, Md, Position, ProcessId, StatusRegister, Unlink, JID_ANY, PT_INDEX_ANY, UID_ANY,
 };
@@ -194,31 +195,45 @@ impl Interface {
     // Memory descriptors.
 
     /// Attaches a memory descriptor to a match entry that has none (PtlMDAttach).
-    pub fn md_attach(&mut self, me: MeHandle, md: Md, unlink: Unlink) -> Result<MdHandle, Error> {
+    pub fn md_attach<'a>(
+        &mut self,
+        me: MeHandle,
+        md: impl Into<Buffer<'a>>,
+        unlink: Unlink,
+    ) -> Result<MdHandle, Error> {
         match self.mes.get(me.raw()) {
             None => return Err(Error::MeInvalid),
             Some(entry) if entry.md.is_some() => return Err(Error::MeInUse),
             Some(_) => {}
         }
-        let handle = self.md_new(md, unlink, Some(me))?;
+        let handle = self.md_new(md.into(), unlink, Some(me))?;
         self.mes.at_mut(me.index()).md = Some(handle);
         Ok(handle)
     }
 
     /// Makes a memory descriptor that hangs on no match entry (PtlMDBind).
-    pub fn md_bind(&mut self, md: Md, unlink: Unlink) -> Result<MdHandle, Error> {
-        self.md_new(md, unlink, None)
+    pub fn md_bind<'a>(
+        &mut self,
+        md: impl Into<Buffer<'a>>,
+        unlink: Unlink,
+    ) -> Result<MdHandle, Error> {
+        self.md_new(md.into(), unlink, None)
     }
 
-    fn md_new(&mut self, md: Md, unlink: Unlink, me: Option<MeHandle>) -> Result<MdHandle, Error> {
+    fn md_new(
+        &mut self,
+        md: Buffer,
+        unlink: Unlink,
+        me: Option<MeHandle>,
+    ) -> Result<MdHandle, Error> {
         self.md_check(&md)?;
         let raw = self.mds.insert(MemoryDescriptor::new(md, unlink, me)).ok_or(Error::NoSpace)?;
         Ok(MdHandle::from_raw(raw))
     }
 
-    fn md_check(&self, md: &Md) -> Result<(), Error> {
-        MemoryDescriptor::check(md)?;
-        match md.eq {
+    fn md_check(&self, buffer: &Buffer) -> Result<(), Error> {
+        MemoryDescriptor::check(buffer, self.limits.max_md_iovecs)?;
+        match buffer.md.eq {
             Some(eq) if self.eqs.get(eq.raw()).is_none() => Err(Error::EqInvalid),
             _ => Ok(()),
         }
@@ -248,7 +263,7 @@ impl Interface {
     pub fn md_update(
         &mut self,
         md: MdHandle,
-        new: Option<Md>,
+        new: Option<Buffer>,
         test: Option<EqHandle>,
     ) -> Result<Md, Error> {
         let present = self.mds.get(md.raw()).ok_or(Error::MdInvalid)?;
@@ -277,7 +292,7 @@ impl Interface {
         criteria: Criteria,
         unlink_me: Unlink,
         position: Position,
-        md: Md,
+        md: Buffer,
         unlink_md: Unlink,
         test: EqHandle,
     ) -> Result<(MeHandle, MdHandle), Error> {
@@ -296,6 +311,12 @@ impl Interface {
                 Err(error)
             }
         }
+    }
+
+    /// True if `raw` is the handle of a match entry, memory descriptor or event queue that exists
+    /// (PtlNIHandle).
+    pub fn owns(&self, raw: u32) -> bool {
+        self.mes.get(raw).is_some() || self.mds.get(raw).is_some() || self.eqs.get(raw).is_some()
     }
 
     // Event queues.

@@ -1,5 +1,6 @@
 //! The values that Portals 3.3 passes around: identifiers, memory descriptors, events, requests.
 
+use super::atomic::Atomic;
 use super::handle::{EqHandle, MdHandle};
 use abi::MessageId;
 
@@ -48,7 +49,7 @@ pub mod option {
     pub const TRUNCATE: u32 = 0x8;
     /// No acknowledgement is ever sent.
     pub const ACK_DISABLE: u32 = 0x10;
-    /// The buffer is a list of regions. Not offered: `max_md_iovecs` is 0.
+    /// `start` points to a list of regions (`ptl_md_iovec_t`), and `length` counts them.
     pub const IOVEC: u32 = 0x20;
     /// Inactive once less than `max_size` bytes are left.
     pub const MAX_SIZE: u32 = 0x40;
@@ -57,15 +58,15 @@ pub mod option {
     /// No END events.
     pub const EVENT_END_DISABLE: u32 = 0x100;
     /// Every bit with a meaning here.
-    pub const ALL: u32 = 0x1df;
+    pub const ALL: u32 = 0x1ff;
 }
 
 /// A memory descriptor as a process describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Md {
-    /// First byte, an address of the process.
+    /// First byte, an address of the process; with `option::IOVEC` that of a list of regions.
     pub start: u64,
-    /// Bytes.
+    /// Bytes; with `option::IOVEC` regions.
     pub length: u64,
     /// Operations until it becomes inactive; `THRESH_INF` for no limit.
     pub threshold: i32,
@@ -124,9 +125,9 @@ pub enum EventKind {
     PutStart,
     /// Its data are in memory.
     PutEnd,
-    /// A swap was matched.
+    /// An atomic operation was matched.
     GetPutStart,
-    /// A swap is complete.
+    /// Its reply has left.
     GetPutEnd,
     /// The reply to a get has begun to arrive.
     ReplyStart,
@@ -193,8 +194,8 @@ pub struct Event {
     pub offset: u64,
     /// The memory descriptor. Stale once an UNLINK event for it was posted.
     pub md_handle: MdHandle,
-    /// Its `user_ptr` when the operation began.
-    pub md_user_ptr: u64,
+    /// What it was when the operation had been counted: threshold as it then was.
+    pub md: Md,
     /// The initiator's out-of-band word.
     pub hdr_data: u64,
     /// Sequence number of the START event of the same operation; 0 if there was none.
@@ -214,6 +215,8 @@ pub enum RequestKind {
     Put,
     /// PtlGet.
     Get,
+    /// PtlGetPut and its like.
+    Atomic(Atomic),
 }
 
 /// A request as it arrives at its target: what the wire header says, without its encoding.
@@ -235,7 +238,7 @@ pub struct Request {
     pub rlength: u64,
     /// Offset for memory descriptors that are managed remotely.
     pub offset: u64,
-    /// Out-of-band word of a put.
+    /// Out-of-band word of a put or swap; condition of a compare-and-swap.
     pub hdr_data: u64,
     /// The initiator of a put wants an acknowledgement.
     pub ack: bool,
@@ -243,7 +246,7 @@ pub struct Request {
     pub message: MessageId,
 }
 
-/// The answer to a put (ACK) or a get (REPLY), as it arrives at the initiator.
+/// The answer to a put (ACK), or to a get or atomic operation (REPLY), as it arrives at the initiator.
 #[derive(Clone, Copy, Debug)]
 pub struct Response {
     /// The former target.
@@ -279,11 +282,11 @@ pub struct Limits {
     pub max_ac_index: u32,
     /// Greatest portal index.
     pub max_pt_index: u32,
-    /// Regions of a memory descriptor; 0: `option::IOVEC` is not offered.
+    /// Regions of a memory descriptor.
     pub max_md_iovecs: u32,
     /// Match entries in one list.
     pub max_me_list: u32,
-    /// Bytes of a PtlGetPut; 0: it is not offered.
+    /// Bytes of a PtlGetPut.
     pub max_getput_md: u32,
 }
 
@@ -295,9 +298,9 @@ impl Default for Limits {
             max_eqs: 64,
             max_ac_index: 7,
             max_pt_index: 63,
-            max_md_iovecs: 0,
+            max_md_iovecs: 16,
             max_me_list: 1 << 16,
-            max_getput_md: 0,
+            max_getput_md: 64,
         }
     }
 }

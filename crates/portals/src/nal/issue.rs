@@ -2,11 +2,11 @@
 
 use super::kernel::{Kernel, Seat};
 use super::observe::Mark;
-use super::transmit::{Ending, Transmit};
+use super::transmit::{Ending, Source, Transmit};
 use super::wire::{self, Destination};
 use crate::library::{
-    AckRequest, Error, Grant, Issue, MdHandle, NiFail, ProcessId, Region, Request, RequestKind,
-    Response,
+    AckRequest, Error, Grant, IoVec, Issue, MdHandle, NiFail, Place, ProcessId, Region, Request,
+    RequestKind, Response,
 };
 use abi::seastar::{header_flag, portals_op};
 use abi::MessageId;
@@ -32,7 +32,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    fn destination(&self) -> Result<Destination, Error> {
+    pub(crate) fn destination(&self) -> Result<Destination, Error> {
         let id = |id: u32| u16::try_from(id).map_err(|_| Error::ProcessInvalid);
         Ok(Destination {
             nid: id(self.target.nid)?,
@@ -42,7 +42,7 @@ impl Call {
         })
     }
 
-    fn issue(&self, message: MessageId) -> Issue {
+    pub(crate) fn issue(&self, message: MessageId) -> Issue {
         Issue {
             pt_index: self.pt_index,
             match_bits: self.match_bits,
@@ -52,7 +52,12 @@ impl Call {
         }
     }
 
-    fn request(&self, kind: RequestKind, initiator: ProcessId, grant: &Grant) -> Request {
+    pub(crate) fn request(
+        &self,
+        kind: RequestKind,
+        initiator: ProcessId,
+        grant: &Grant,
+    ) -> Request {
         Request {
             kind,
             initiator,
@@ -68,7 +73,7 @@ impl Call {
         }
     }
 
-    fn response(&self, from: ProcessId, grant: &Grant, message: MessageId) -> Response {
+    pub(crate) fn response(&self, from: ProcessId, grant: &Grant, message: MessageId) -> Response {
         Response {
             from,
             uid: 0,
@@ -85,7 +90,7 @@ impl Call {
 
 impl Kernel {
     /// Begins a message's observation.
-    fn begin(&self, cpu: &Cpu, entered: Time) -> MessageId {
+    pub(crate) fn begin(&self, cpu: &Cpu, entered: Time) -> MessageId {
         let id = self.next_message();
         self.observer.mark(entered, id, Mark::CallEntered);
         self.mark(cpu, id, Mark::KernelEntered);
@@ -114,7 +119,7 @@ impl Kernel {
         if call.ack == AckRequest::Ack {
             header.flags |= header_flag::ACK_REQUESTED;
         }
-        self.transmit(cpu, Transmit { header, start: grant.start, ending });
+        self.transmit(cpu, Transmit { header, source: Source::Place(grant.place), ending });
         Ok(())
     }
 
@@ -140,7 +145,7 @@ impl Kernel {
         let mut header =
             wire::issue(portals_op::GET, me.pid as u16, to, &issue, call.md, grant.mlength);
         header.flags |= header_flag::INLINE;
-        self.transmit(cpu, Transmit { header, start: 0, ending });
+        self.transmit(cpu, Transmit { header, source: Source::Nothing, ending });
         Ok(())
     }
 
@@ -151,7 +156,7 @@ impl Kernel {
         let taker = self.local_deliver(cpu, call.target, &request);
         let mut fail = NiFail::Ok;
         if let Some((target, taken)) = &taker {
-            fail = self.copy(cpu, (seat, grant.start), (*target, taken.start), taken.mlength);
+            fail = self.copy(cpu, (seat, &grant.place), (*target, &taken.place));
         }
         self.end(cpu, Some(Ending { seat, operation: grant.operation }), id, fail);
         let Some((target, taken)) = taker else { return };
@@ -174,13 +179,13 @@ impl Kernel {
         self.charge_events(cpu, seat, reply.work, id);
         let mut fail = NiFail::Ok;
         if let Some(place) = reply.grant {
-            fail = self.copy(cpu, (target, taken.start), (seat, place.start), place.mlength);
+            fail = self.copy(cpu, (target, &taken.place), (seat, &place.place));
             self.end(cpu, Some(Ending { seat, operation: place.operation }), id, fail);
         }
         self.end(cpu, Some(Ending { seat: target, operation: taken.operation }), id, fail);
     }
 
-    fn local_deliver(
+    pub(crate) fn local_deliver(
         &self,
         cpu: &Cpu,
         target: ProcessId,
@@ -202,19 +207,31 @@ impl Kernel {
         delivery.grant.map(|grant| (seat, grant))
     }
 
-    fn copy(&self, cpu: &Cpu, from: (Seat, u64), to: (Seat, u64), bytes: u64) -> NiFail {
-        cpu.spend(cpu.copy_cost(bytes));
+    /// Copies as many bytes as the second place has; the first has no fewer.
+    fn copy(&self, cpu: &Cpu, from: (Seat, &Place), to: (Seat, &Place)) -> NiFail {
+        cpu.spend(cpu.copy_cost(to.1.len()));
         let (source, target) = (self.space(from.0), self.space(to.0));
-        let mut piece = vec![0; bytes.min(COPY_PIECE) as usize];
-        let mut done = 0;
-        while done < bytes {
-            let part = &mut piece[..(bytes - done).min(COPY_PIECE) as usize];
-            let mut memory = cpu.memory().borrow_mut();
-            let read = memory.read(source, from.1 + done, part);
-            if read.and_then(|()| memory.write(target, to.1 + done, part)).is_err() {
-                return NiFail::Fail;
+        let mut memory = cpu.memory().borrow_mut();
+        let mut buffer = vec![0; to.1.len().min(COPY_PIECE) as usize];
+        let mut pieces = from.1.pieces();
+        let mut here = IoVec::default();
+        for mut there in to.1.pieces() {
+            while there.length > 0 {
+                if here.length == 0 {
+                    let Some(next) = pieces.next() else { return NiFail::Fail };
+                    here = next;
+                }
+                let bytes = here.length.min(there.length).min(COPY_PIECE);
+                let part = &mut buffer[..bytes as usize];
+                let read = memory.read(source, here.start, part);
+                if read.and_then(|()| memory.write(target, there.start, part)).is_err() {
+                    return NiFail::Fail;
+                }
+                for side in [&mut here, &mut there] {
+                    side.start += bytes;
+                    side.length -= bytes;
+                }
             }
-            done += part.len() as u64;
         }
         NiFail::Ok
     }

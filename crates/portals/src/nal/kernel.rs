@@ -1,5 +1,6 @@
 //! The kernel's Portals on one node: its processes, its pendings, and how they are set up.
 
+use super::atomic::DATA_MAX;
 use super::costs::Config;
 use super::dma_list::DmaLists;
 use super::mailbox::Mailbox;
@@ -7,7 +8,7 @@ use super::observe::{Mark, Observer};
 use super::receive::Receive;
 use super::region::{Region, EVENT_SLOTS};
 use super::transmit::{Flight, Transmit};
-use crate::library::{Error, Identity, Interface, ProcessId, Work, PID_ANY};
+use crate::library::{Error, Identity, Interface, IoVec, Place, ProcessId, Work, PID_ANY};
 use abi::seastar::{
     command_op, InitEqcbCommand, InitProcessCommand, MarkAliveCommand, GENERIC_PENDINGS,
     GENERIC_PROCESS, READY_FLAG, READY_VALUE,
@@ -60,6 +61,8 @@ pub struct Counters {
     pub list_entries: u64,
     /// Messages between processes of this node, copied by the kernel.
     pub local: u64,
+    /// Atomic operations performed on memory of this node's processes.
+    pub atomics: u64,
 }
 
 /// The kernel's Portals on one node.
@@ -81,6 +84,8 @@ pub struct Kernel {
     pub(crate) receives: RefCell<Vec<Option<Receive>>>,
     /// Receive commands that wait for a DMA list.
     pub(crate) deferred: RefCell<VecDeque<(u16, Vec<Extent>)>>,
+    /// Room for the extents of a buffer, used again and again.
+    spare_extents: Cell<Vec<Extent>>,
     pub(crate) slot: Cell<u32>,
     serial: Cell<u32>,
     pub(crate) counters: Cell<Counters>,
@@ -92,6 +97,8 @@ impl Kernel {
     pub fn boot(cpu: &Cpu, nid: u16, config: &Config, observer: Rc<dyn Observer>) -> Rc<Kernel> {
         let tx = config.tx_pendings;
         assert!(u32::from(tx) < GENERIC_PENDINGS && tx > 0, "both pools of pendings have some");
+        let swap = config.limits.max_getput_md as usize;
+        assert!(swap <= DATA_MAX, "an atomic operation's bytes fit in an upper pending");
         let kernel = Rc::new(Kernel {
             nid,
             config: *config,
@@ -105,6 +112,7 @@ impl Kernel {
             waiting: RefCell::default(),
             receives: RefCell::new(vec![None; GENERIC_PENDINGS as usize]),
             deferred: RefCell::default(),
+            spare_extents: Cell::default(),
             slot: Cell::new(0),
             serial: Cell::new(0),
             counters: Cell::default(),
@@ -213,6 +221,32 @@ impl Kernel {
 
     pub(crate) fn space(&self, seat: Seat) -> SpaceId {
         self.processes.borrow()[seat.0].space
+    }
+
+    /// Where a process's bytes stand physically; None if they cannot be translated. To be given back with
+    /// `keep_extents`, so that the next buffer needs no new memory.
+    pub(crate) fn extents(&self, cpu: &Cpu, seat: Seat, place: &Place) -> Option<Vec<Extent>> {
+        let mut extents = self.no_extents();
+        let space = self.space(seat);
+        let mut memory = cpu.memory().borrow_mut();
+        for IoVec { start, length } in place.pieces() {
+            if memory.translate_into(space, start, length, &mut extents).is_err() {
+                self.keep_extents(extents);
+                return None;
+            }
+        }
+        Some(extents)
+    }
+
+    /// Room for extents, empty.
+    pub(crate) fn no_extents(&self) -> Vec<Extent> {
+        let mut extents = self.spare_extents.take();
+        extents.clear();
+        extents
+    }
+
+    pub(crate) fn keep_extents(&self, extents: Vec<Extent>) {
+        self.spare_extents.set(extents);
     }
 
     // Time and observation.

@@ -4,6 +4,7 @@
 //! The kernel runs with interrupts masked and nothing else of its core runs meanwhile, so a kernel section is
 //! atomic even where it lets time pass.
 
+mod atomic;
 mod costs;
 mod dma_list;
 mod issue;

@@ -1,11 +1,12 @@
 //! Receiving: the interrupt handler drains the firmware's events, matches, and says where payloads go
 //! (pedretti2005 s4.3.2).
 
+use super::atomic::{Data, DATA_MAX};
 use super::dma_list::{self, DmaList};
 use super::kernel::{Kernel, Seat};
 use super::observe::Mark;
 use super::region::EVENT_SLOTS;
-use super::transmit::{payload_length, Ending, Transmit};
+use super::transmit::{payload_length, Ending, Source, Transmit};
 use super::wire;
 use crate::library::{Delivery, Grant, NiFail};
 use abi::seastar::{
@@ -22,7 +23,7 @@ const RX_BYTES: usize = 24;
 const RELEASE_BYTES: usize = 4;
 
 /// A message whose payload the firmware is depositing.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Receive {
     header: PortalsHeader,
     /// Who gets it; None if it is dropped or done with.
@@ -30,7 +31,7 @@ pub(crate) struct Receive {
     list: Option<DmaList>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Taker {
     seat: Seat,
     grant: Grant,
@@ -108,8 +109,8 @@ impl Kernel {
     fn arrived_whole(&self, cpu: &Cpu, run: Run, pending: u16) {
         let header = self.header(cpu, run, pending);
         let taker = self.take(cpu, &header);
-        let fail = self.store_inline(cpu, &header, taker);
-        self.finish(cpu, &header, taker, fail);
+        let fail = self.store_inline(cpu, &header, taker.as_ref());
+        self.finish(cpu, &header, pending, taker, fail);
         self.release(cpu, pending);
     }
 
@@ -117,22 +118,20 @@ impl Kernel {
     fn announced(&self, cpu: &Cpu, run: Run, pending: u16) {
         let header = self.header(cpu, run, pending);
         let mut taker = self.take(cpu, &header);
-        let mut extents = Vec::new();
+        let mut extents = None;
         if header.flags & header_flag::INLINE != 0 {
             // Firmware without the very-small-message path announces these too.
-            let fail = self.store_inline(cpu, &header, taker);
+            let fail = self.store_inline(cpu, &header, taker.as_ref());
             if fail != NiFail::Ok {
-                self.finish(cpu, &header, taker.take(), fail);
+                self.finish(cpu, &header, pending, taker.take(), fail);
             }
-        } else if let Some(Taker { seat, grant }) = taker {
-            cpu.spend(self.config.costs.translate);
-            let space = self.space(seat);
-            let place = cpu.memory().borrow_mut().translate(space, grant.start, grant.mlength);
-            match place {
-                Ok(place) => extents = place,
-                Err(_) => self.finish(cpu, &header, taker.take(), NiFail::Fail),
+        } else if let Some(Taker { seat, grant }) = &taker {
+            extents = self.deposit_at(cpu, *seat, &header, pending, grant);
+            if extents.is_none() {
+                self.finish(cpu, &header, pending, taker.take(), NiFail::Fail);
             }
         }
+        let extents = extents.unwrap_or_else(|| self.no_extents());
         let slot = usize::from(pending);
         let receive = Receive { header, taker, list: None };
         let previous = self.receives.borrow_mut()[slot].replace(receive);
@@ -145,7 +144,29 @@ impl Kernel {
         if !self.try_receive(cpu, pending, &extents) {
             self.count(|counters| counters.receives_deferred += 1);
             self.deferred.borrow_mut().push_back((pending, extents));
+        } else {
+            self.keep_extents(extents);
         }
+    }
+
+    /// Where the payload of a message goes; None if the process does not have the memory.
+    fn deposit_at(
+        &self,
+        cpu: &Cpu,
+        seat: Seat,
+        header: &PortalsHeader,
+        pending: u16,
+        grant: &Grant,
+    ) -> Option<Vec<Extent>> {
+        if wire::atomic(header).is_none() {
+            cpu.spend(self.config.costs.translate);
+            return self.extents(cpu, seat, &grant.place);
+        }
+        let mut extents = self.no_extents();
+        if grant.mlength > 0 {
+            extents.push(Extent { phys: self.region.data(pending), len: grant.mlength });
+        }
+        Some(extents)
     }
 
     /// Writes the receive command. False if there is no DMA list for it.
@@ -174,7 +195,8 @@ impl Kernel {
         command.emit(&mut bytes);
         cpu.spend(self.config.costs.command_build);
         self.mailbox.command(cpu, &bytes[..RX_BYTES]);
-        let id = self.receives.borrow()[usize::from(pending)].map(|r| MessageId::from(&r.header));
+        let receives = self.receives.borrow();
+        let id = receives[usize::from(pending)].as_ref().map(|r| MessageId::from(&r.header));
         self.mark(cpu, id.unwrap_or_default(), Mark::ReceiveWritten);
         true
     }
@@ -201,7 +223,7 @@ impl Kernel {
             ));
         };
         self.drained(cpu, run, MessageId::from(&receive.header), Mark::ReceivedDrained);
-        self.finish(cpu, &receive.header, receive.taker, fail);
+        self.finish(cpu, &receive.header, pending, receive.taker, fail);
         if let Some(list) = receive.list {
             self.free_list(cpu, list);
         }
@@ -277,31 +299,53 @@ impl Kernel {
     fn answer(&self, cpu: &Cpu, seat: Seat, header: &PortalsHeader, grant: Grant) {
         let header = wire::reply(header, &grant, self.next_message());
         let ending = Some(Ending { seat, operation: grant.operation });
-        self.transmit(cpu, Transmit { header, start: grant.start, ending });
+        self.transmit(cpu, Transmit { header, source: Source::Place(grant.place), ending });
     }
 
-    /// Copies an inline payload to its taker.
-    fn store_inline(&self, cpu: &Cpu, header: &PortalsHeader, taker: Option<Taker>) -> NiFail {
+    /// Copies an inline payload to its taker; an atomic operation's operand stays where it is.
+    fn store_inline(&self, cpu: &Cpu, header: &PortalsHeader, taker: Option<&Taker>) -> NiFail {
         let Some(Taker { seat, grant }) = taker else { return NiFail::Ok };
-        let sent = payload_length(header).min(INLINE_MAX) as usize;
-        let bytes = sent.min(grant.mlength as usize);
-        let data = &header.inline_data[..bytes];
-        let stored = cpu.memory().borrow_mut().write(self.space(seat), grant.start, data);
-        cpu.spend(cpu.copy_cost(bytes as u64));
-        match stored {
-            Ok(()) => NiFail::Ok,
-            Err(_) => NiFail::Fail,
+        if wire::atomic(header).is_some() {
+            return NiFail::Ok;
         }
+        let sent = payload_length(header).min(INLINE_MAX);
+        let place = grant.place.first(sent.into());
+        self.store(cpu, *seat, &place, &header.inline_data)
     }
 
-    /// A put or reply is complete: acknowledgement first, then END.
-    fn finish(&self, cpu: &Cpu, header: &PortalsHeader, taker: Option<Taker>, fail: NiFail) {
+    /// All bytes of a put, reply or atomic operation are there. A put: acknowledgement first, then END.
+    fn finish(
+        &self,
+        cpu: &Cpu,
+        header: &PortalsHeader,
+        pending: u16,
+        taker: Option<Taker>,
+        fail: NiFail,
+    ) {
         let Some(Taker { seat, grant }) = taker else { return };
+        if let Some(atomic) = wire::atomic(header) {
+            let operand = match fail {
+                NiFail::Ok => Ok(self.operand(header, pending, &grant)),
+                fail => Err(fail),
+            };
+            return self.answer_atomic(cpu, seat, header, atomic, grant, operand);
+        }
         if grant.ack && fail == NiFail::Ok {
             let header = wire::ack(header, &grant, self.next_message());
-            self.transmit(cpu, Transmit { header, start: 0, ending: None });
+            self.transmit(cpu, Transmit { header, source: Source::Nothing, ending: None });
         }
         let ending = Some(Ending { seat, operation: grant.operation });
         self.end(cpu, ending, MessageId::from(header), fail);
+    }
+
+    /// The operand of an atomic operation: in its header, or in its pending.
+    fn operand(&self, header: &PortalsHeader, pending: u16, grant: &Grant) -> Data {
+        let mut data = [0; DATA_MAX];
+        if header.flags & header_flag::INLINE != 0 {
+            data[..header.inline_data.len()].copy_from_slice(&header.inline_data);
+        } else {
+            self.region.read_data(pending, &mut data[..grant.mlength as usize]);
+        }
+        data
     }
 }

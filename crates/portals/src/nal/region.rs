@@ -2,7 +2,8 @@
 //! embedded processor through a host window.
 
 use abi::seastar::{
-    PortalsHeader, UpperPending, GENERIC_PENDINGS, HTB_MAP, HTB_VALID, WINDOW_COUNT, WINDOW_SIZE,
+    upper_pending, PortalsHeader, UpperPending, GENERIC_PENDINGS, HTB_MAP, HTB_VALID, WINDOW_COUNT,
+    WINDOW_SIZE,
 };
 use host::{Cpu, SharedMemory};
 
@@ -83,6 +84,19 @@ impl Region {
         let mut bytes = [0; PortalsHeader::SIZE];
         self.memory.borrow_mut().read_phys(self.header(pending), &mut bytes).expect(OWN);
         PortalsHeader::parse(&bytes).expect("the buffer has a header's size")
+    }
+
+    /// Physical address of a pending's operand or answer of an atomic operation.
+    pub(crate) fn data(&self, pending: u16) -> u64 {
+        self.header(pending) + upper_pending::DATA as u64
+    }
+    /// Stores an answer that is to be sent.
+    pub(crate) fn write_data(&self, pending: u16, data: &[u8]) {
+        self.memory.borrow_mut().write_phys(self.data(pending), data).expect(OWN);
+    }
+    /// The operand that has been deposited there.
+    pub(crate) fn read_data(&self, pending: u16, data: &mut [u8]) {
+        self.memory.borrow_mut().read_phys(self.data(pending), data).expect(OWN);
     }
 
     fn header(&self, pending: u16) -> u64 {

@@ -1,9 +1,10 @@
 //! Sending: a header in an upper pending, the payload where it stands, a TX command (pedretti2005 s4.3.1).
 
+use super::atomic::Data;
 use super::dma_list::{self, DmaList};
 use super::kernel::{Kernel, Seat};
 use super::observe::Mark;
-use crate::library::{NiFail, Operation};
+use crate::library::{NiFail, Operation, Place};
 use abi::seastar::{
     command_op, header_flag, PortalsHeader, TxCommand, GENERIC_PROCESS, INLINE_MAX,
 };
@@ -21,13 +22,24 @@ pub(crate) struct Ending {
 }
 
 /// A message to be sent.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Transmit {
     pub(crate) header: PortalsHeader,
-    /// First payload byte in the memory of the process `ending.seat`.
-    pub(crate) start: u64,
+    /// Its payload.
+    pub(crate) source: Source,
     /// What ends when the message has left; None for an acknowledgement.
     pub(crate) ending: Option<Ending>,
+}
+
+/// Where a payload comes from.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    /// There is none.
+    Nothing,
+    /// The memory of the process `ending.seat`.
+    Place(Place),
+    /// The kernel: the answer of an atomic operation.
+    Data(Data),
 }
 
 /// A message in the hands of the firmware.
@@ -52,12 +64,9 @@ impl Kernel {
     /// Sends what waits, as far as there are pendings and DMA lists.
     fn transmit_waiting(&self, cpu: &Cpu) {
         loop {
-            let next = self.waiting.borrow().front().copied();
-            match next {
-                Some(message) if self.try_transmit(cpu, &message) => {
-                    self.waiting.borrow_mut().pop_front();
-                }
-                _ => return,
+            let Some(message) = self.waiting.borrow_mut().pop_front() else { return };
+            if !self.try_transmit(cpu, &message) {
+                return self.waiting.borrow_mut().push_front(message);
             }
         }
     }
@@ -66,7 +75,7 @@ impl Kernel {
     fn try_transmit(&self, cpu: &Cpu, message: &Transmit) -> bool {
         let Some(pending) = self.free.borrow_mut().pop() else { return false };
         let id = MessageId::from(&message.header);
-        let Some(payload) = self.payload(cpu, message) else {
+        let Some(payload) = self.payload(cpu, message, pending) else {
             // The buffer has gone since it was checked.
             self.free.borrow_mut().push(pending);
             self.end(cpu, message.ending, id, NiFail::Fail);
@@ -76,6 +85,7 @@ impl Kernel {
             Payload::Extents(extents) if extents.len() > 1 => {
                 let Some(list) = self.lists.alloc(extents.len()) else {
                     self.free.borrow_mut().push(pending);
+                    payload.keep(self);
                     return false;
                 };
                 dma_list::write(cpu, list, extents);
@@ -84,40 +94,53 @@ impl Kernel {
             _ => None,
         };
         let mut header = message.header;
-        if let Payload::Inline(data) = payload {
+        if let Payload::Inline(data) = &payload {
             header.flags |= header_flag::INLINE;
-            header.inline_data = data;
+            header.inline_data = *data;
         }
         cpu.spend(self.config.costs.header_build);
         self.region.write_header(pending, &header);
         self.flights.borrow_mut()[usize::from(pending)] =
             Some(Flight { id, list, ending: message.ending });
         self.write_tx(cpu, pending, &header, &payload, list);
+        payload.keep(self);
         self.count(|counters| counters.transmits += 1);
         self.mark(cpu, id, Mark::CommandWritten);
         true
     }
 
     /// How the payload travels; None if the process does not have it.
-    fn payload(&self, cpu: &Cpu, message: &Transmit) -> Option<Payload> {
+    fn payload(&self, cpu: &Cpu, message: &Transmit, pending: u16) -> Option<Payload> {
         let bytes = payload_length(&message.header);
         let inline = message.header.flags & header_flag::INLINE != 0
             || (self.config.inline_messages && bytes <= INLINE_MAX);
-        let Some(ending) = message.ending.filter(|_| bytes > 0) else {
-            let none = if inline { Payload::Inline([0; 12]) } else { Payload::Extents(vec![]) };
-            return Some(none);
-        };
-        let space = self.space(ending.seat);
-        if inline {
-            let mut data = [0; INLINE_MAX as usize];
-            let part = &mut data[..bytes as usize];
-            cpu.memory().borrow_mut().read(space, message.start, part).ok()?;
-            cpu.spend(cpu.copy_cost(u64::from(bytes)));
-            return Some(Payload::Inline(data));
+        let seat = message.ending.map(|ending| ending.seat);
+        let mut data = [0; INLINE_MAX as usize];
+        match (&message.source, seat) {
+            (Source::Place(place), Some(seat)) if bytes > 0 => {
+                if !inline {
+                    cpu.spend(self.config.costs.translate);
+                    return self.extents(cpu, seat, place).map(Payload::Extents);
+                }
+                if self.fetch(cpu, seat, place, &mut data) != NiFail::Ok {
+                    return None;
+                }
+            }
+            (Source::Data(answer), _) if bytes > 0 => {
+                cpu.spend(cpu.copy_cost(u64::from(bytes)));
+                if !inline {
+                    self.region.write_data(pending, &answer[..bytes as usize]);
+                    let extent = Extent { phys: self.region.data(pending), len: bytes.into() };
+                    let mut extents = self.no_extents();
+                    extents.push(extent);
+                    return Some(Payload::Extents(extents));
+                }
+                data[..bytes as usize].copy_from_slice(&answer[..bytes as usize]);
+            }
+            _ if !inline => return Some(Payload::Extents(self.no_extents())),
+            _ => {}
         }
-        cpu.spend(self.config.costs.translate);
-        let mut memory = cpu.memory().borrow_mut();
-        memory.translate(space, message.start, u64::from(bytes)).ok().map(Payload::Extents)
+        Some(Payload::Inline(data))
     }
 
     fn write_tx(
@@ -190,11 +213,19 @@ enum Payload {
     Extents(Vec<Extent>),
 }
 
+impl Payload {
+    fn keep(self, kernel: &Kernel) {
+        if let Payload::Extents(extents) = self {
+            kernel.keep_extents(extents);
+        }
+    }
+}
+
 /// Payload bytes of a message.
 pub(crate) fn payload_length(header: &PortalsHeader) -> u32 {
     use abi::seastar::portals_op;
     match header.op {
-        portals_op::PUT | portals_op::REPLY => header.length,
-        _ => 0,
+        portals_op::GET | portals_op::ACK => 0,
+        _ => header.length,
     }
 }

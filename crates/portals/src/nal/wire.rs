@@ -1,6 +1,6 @@
 //! Wire headers: from and to what the library speaks of.
 
-use crate::library::{Grant, Issue, MdHandle, ProcessId, Request, RequestKind, Response};
+use crate::library::{Atomic, Grant, Issue, MdHandle, ProcessId, Request, RequestKind, Response};
 use abi::seastar::{header_flag, portals_op, PortalsHeader};
 use abi::MessageId;
 
@@ -17,12 +17,31 @@ fn process(nid: u16, pid: u16) -> ProcessId {
     ProcessId { nid: u32::from(nid), pid: u32::from(pid) }
 }
 
-/// What a put or get asks for; None if the header is neither.
+/// The atomic operation that a header asks for; None if it asks for none.
+pub(crate) fn atomic(header: &PortalsHeader) -> Option<Atomic> {
+    match header.op {
+        portals_op::GETPUT => Some(Atomic::Swap),
+        portals_op::CGETPUT => Some(Atomic::CompareSwap),
+        portals_op::GETADD => Some(Atomic::Add),
+        _ => None,
+    }
+}
+
+/// The header's name of an atomic operation.
+pub(crate) fn atomic_op(atomic: Atomic) -> u8 {
+    match atomic {
+        Atomic::Swap => portals_op::GETPUT,
+        Atomic::CompareSwap => portals_op::CGETPUT,
+        Atomic::Add => portals_op::GETADD,
+    }
+}
+
+/// What a request asks for; None if the header is none.
 pub(crate) fn request(header: &PortalsHeader) -> Option<Request> {
     let kind = match header.op {
         portals_op::PUT => RequestKind::Put,
         portals_op::GET => RequestKind::Get,
-        _ => return None,
+        _ => RequestKind::Atomic(atomic(header)?),
     };
     Some(Request {
         kind,
@@ -34,7 +53,7 @@ pub(crate) fn request(header: &PortalsHeader) -> Option<Request> {
         rlength: u64::from(header.length),
         offset: header.remote_offset,
         // A get's word carries the initiator's local offset, which is none of the target's business.
-        hdr_data: if kind == RequestKind::Put { header.hdr_data } else { 0 },
+        hdr_data: if kind == RequestKind::Get { 0 } else { header.hdr_data },
         ack: kind == RequestKind::Put && header.flags & header_flag::ACK_REQUESTED != 0,
         message: MessageId::from(header),
     })
@@ -55,7 +74,7 @@ pub(crate) fn response(header: &PortalsHeader) -> Response {
     }
 }
 
-/// The header of a put or get of `length` bytes by `source_pid`.
+/// The header of a request of `length` bytes by `source_pid`.
 pub(crate) fn issue(
     op: u8,
     source_pid: u16,
@@ -104,7 +123,7 @@ pub(crate) fn ack(put: &PortalsHeader, grant: &Grant, message: MessageId) -> Por
     PortalsHeader { flags, ..back(portals_op::ACK, put, grant, message) }
 }
 
-/// The reply to a get. Match bits and the initiator's local offset go back with it.
+/// The reply to a get or atomic operation. Match bits and the initiator's local offset go back with it.
 pub(crate) fn reply(get: &PortalsHeader, grant: &Grant, message: MessageId) -> PortalsHeader {
     back(portals_op::REPLY, get, grant, message)
 }

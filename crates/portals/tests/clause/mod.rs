@@ -19,10 +19,13 @@ pub const WORDS: &[&str] = &[
     "eq",
     "error",
     "fail",
+    "from",
+    "get",
     "hdr_data",
     "ignore",
     "index",
     "into",
+    "jid",
     "kind",
     "kinds",
     "length",
@@ -39,10 +42,13 @@ pub const WORDS: &[&str] = &[
     "op",
     "options",
     "pid",
+    "pieces",
     "position",
     "pt",
+    "put",
     "read_only",
     "region",
+    "regions",
     "register",
     "rlength",
     "sequence",
@@ -71,6 +77,9 @@ pub struct Case {
     pub max_mes: Option<u32>,
     pub max_mds: Option<u32>,
     pub max_me_list: Option<u32>,
+    pub max_eqs: Option<u32>,
+    pub max_md_iovecs: Option<u32>,
+    pub max_getput_md: Option<u32>,
     pub steps: Vec<Step>,
 }
 
@@ -121,6 +130,9 @@ pub struct Buffer {
     pub max_size: u64,
     #[serde(default)]
     pub options: Vec<String>,
+    /// Regions of a descriptor with option iovec: addresses and lengths. Its `length` counts them.
+    #[serde(default)]
+    pub regions: Vec<[u64; 2]>,
     pub eq: Option<String>,
     #[serde(default)]
     pub unlink: bool,
@@ -158,6 +170,8 @@ pub struct Outcome {
     pub at: Option<u64>,
     pub moved: Option<u64>,
     pub start: Option<u64>,
+    /// Address and length of each contiguous piece.
+    pub pieces: Option<Vec<[u64; 2]>>,
     #[serde(default)]
     pub acked: bool,
 }
@@ -192,6 +206,7 @@ pub enum Step {
     EqAlloc {
         eq: String,
         count: u32,
+        error: Option<String>,
     },
     EqFree {
         eq: String,
@@ -272,6 +287,8 @@ pub enum Step {
     AcEntry {
         index: u32,
         #[serde(default = "any")]
+        jid: u32,
+        #[serde(default = "any")]
         nid: u32,
         #[serde(default = "any")]
         pid: u32,
@@ -299,7 +316,15 @@ pub enum Step {
         op: Option<String>,
         error: Option<String>,
     },
-    /// A put or get of another process arrives.
+    /// This process swaps, or compares and swaps, or adds.
+    Atomic {
+        kind: String,
+        get: String,
+        put: String,
+        op: Option<String>,
+        error: Option<String>,
+    },
+    /// A request of another process arrives.
     Arrive {
         kind: String,
         op: Option<String>,

@@ -55,10 +55,36 @@ impl Descriptor {
     }
 }
 
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Put,
+    Get,
+    Swap,
+    Add,
+}
+
+impl Kind {
+    fn options(self) -> u32 {
+        match self {
+            Kind::Put => option::OP_PUT,
+            Kind::Get => option::OP_GET,
+            Kind::Swap | Kind::Add => option::OP_PUT | option::OP_GET,
+        }
+    }
+    pub fn events(self) -> [EventKind; 2] {
+        match self {
+            Kind::Put => [EventKind::PutStart, EventKind::PutEnd],
+            Kind::Get => [EventKind::GetStart, EventKind::GetEnd],
+            Kind::Swap | Kind::Add => [EventKind::GetPutStart, EventKind::GetPutEnd],
+        }
+    }
+}
+
 /// A request from node `from.0`, process `from.1`.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    pub get: bool,
+    pub kind: Kind,
     pub from: (u32, u32),
     pub bits: u64,
     pub length: u64,
@@ -86,6 +112,10 @@ pub struct Portal {
 
 impl Portal {
     pub fn arrive(&mut self, request: &Request) -> Option<Grant> {
+        if request.kind == Kind::Add && ![4, 8].contains(&request.length) {
+            self.drops += 1;
+            return None;
+        }
         for entry in &mut self.list {
             self.visits += 1;
             let (nid, pid) = entry.from;
@@ -96,13 +126,15 @@ impl Portal {
                     ignored || entry.bits >> bit & 1 == request.bits >> bit & 1
                 });
             let Some(md) = entry.md.as_mut().filter(|md| wanted && md.active()) else { continue };
-            if !md.has(if request.get { option::OP_GET } else { option::OP_PUT }) {
+            let options = request.kind.options();
+            if md.options & options != options {
                 continue;
             }
             let remote = md.has(option::MANAGE_REMOTE);
             let offset = if remote { request.offset } else { md.offset };
             let fits = offset + request.length <= md.length;
-            let truncates = md.has(option::TRUNCATE) && offset <= md.length;
+            let truncates =
+                md.has(option::TRUNCATE) && offset <= md.length && request.kind != Kind::Add;
             if !fits && !truncates {
                 continue;
             }
@@ -114,8 +146,7 @@ impl Portal {
             }
             md.pending += 1;
             if md.posts(option::EVENT_START_DISABLE) {
-                let kind = if request.get { EventKind::GetStart } else { EventKind::PutStart };
-                self.events.push((kind, entry.name));
+                self.events.push((request.kind.events()[0], entry.name));
             }
             return Some(Grant { entry: entry.name, offset, mlength });
         }
@@ -123,15 +154,14 @@ impl Portal {
         None
     }
 
-    /// A put (or get) that entry `name` took has ended.
-    pub fn complete(&mut self, name: usize, get: bool) {
+    /// A request that entry `name` took has ended.
+    pub fn complete(&mut self, name: usize, kind: Kind) {
         let at = self.list.iter().position(|entry| entry.name == name).unwrap();
         let entry = &mut self.list[at];
         let md = entry.md.as_mut().unwrap();
         md.pending -= 1;
         if md.posts(option::EVENT_END_DISABLE) {
-            let kind = if get { EventKind::GetEnd } else { EventKind::PutEnd };
-            self.events.push((kind, name));
+            self.events.push((kind.events()[1], name));
         }
         if md.unlink && !md.active() && md.pending == 0 {
             if md.posts(option::EVENT_START_DISABLE) || md.posts(option::EVENT_END_DISABLE) {

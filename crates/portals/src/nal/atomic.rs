@@ -1,0 +1,170 @@
+//! Atomic operations. In generic mode the target's kernel performs them on the process's memory
+//! (brightwell2007): a kernel section is atomic, so they are to one another. The operand arrives like a put's
+//! payload, but in kernel memory (the second half of the upper pending), and so leaves the answer.
+
+use super::issue::Call;
+use super::kernel::{Kernel, Seat};
+use super::transmit::{Ending, Source, Transmit};
+use super::wire;
+use crate::library::{Atomic, Error, Grant, MdHandle, NiFail, Place, ProcessId, RequestKind};
+use abi::seastar::{PortalsHeader, UpperPending};
+use abi::MessageId;
+use host::Cpu;
+
+/// Bytes that an atomic operation has at most: the second half of an upper pending.
+pub(crate) const DATA_MAX: usize = UpperPending::SIZE - PortalsHeader::SIZE;
+
+/// Operand or answer of an atomic operation.
+pub(crate) type Data = [u8; DATA_MAX];
+
+impl Kernel {
+    /// PtlGetPut, PtlCGetPut and PtlGetAdd, in the kernel: `call` names the operand's descriptor, `get` that of
+    /// the answer.
+    pub(crate) fn atomic(
+        &self,
+        cpu: &Cpu,
+        seat: Seat,
+        call: &Call,
+        atomic: Atomic,
+        get: MdHandle,
+    ) -> Result<(), Error> {
+        let to = call.destination()?;
+        let id = self.begin(cpu, call.entered);
+        cpu.spend(self.config.costs.api_check);
+        let issue = call.issue(id);
+        let started = self.with(seat, |interface| {
+            let (grant, work) = interface.start_atomic(atomic, get, call.md, &issue)?;
+            Ok((grant, work, interface.identity().id))
+        });
+        let (grant, work, me) = started.expect("the caller has an interface")?;
+        self.charge_events(cpu, seat, work, id);
+        if to.nid == self.nid {
+            self.local_atomic(cpu, seat, me, &Call { md: get, ..*call }, atomic, grant);
+            return Ok(());
+        }
+        let op = wire::atomic_op(atomic);
+        let header = wire::issue(op, me.pid as u16, to, &issue, get, grant.mlength);
+        let ending = Some(Ending { seat, operation: grant.operation });
+        self.transmit(cpu, Transmit { header, source: Source::Place(grant.place), ending });
+        Ok(())
+    }
+
+    /// One on a process of this node; `call` names the answer's descriptor.
+    fn local_atomic(
+        &self,
+        cpu: &Cpu,
+        seat: Seat,
+        me: ProcessId,
+        call: &Call,
+        atomic: Atomic,
+        grant: Grant,
+    ) {
+        let id = grant.operation.event().message;
+        let request = call.request(RequestKind::Atomic(atomic), me, &grant);
+        let taker = self.local_deliver(cpu, call.target, &request);
+        let mut operand = [0; DATA_MAX];
+        let sent = self.fetch(cpu, seat, &grant.place, &mut operand);
+        self.end(cpu, Some(Ending { seat, operation: grant.operation }), id, sent);
+        let Some((target, taken)) = taker else { return };
+        let ending = Some(Ending { seat: target, operation: taken.operation });
+        let data = match sent {
+            NiFail::Ok => self.perform(cpu, target, atomic, call.hdr_data, &taken.place, &operand),
+            NiFail::Fail => Err(NiFail::Fail),
+        };
+        let Ok(data) = data else { return self.end(cpu, ending, id, NiFail::Fail) };
+        let response = call.response(call.target, &taken, id);
+        let reply = self.with(seat, |interface| interface.reply(&response));
+        let reply = reply.expect("the caller has an interface");
+        self.charge_events(cpu, seat, reply.work, id);
+        if let Some(place) = reply.grant {
+            let fail = self.store(cpu, seat, &place.place, &data);
+            self.end(cpu, Some(Ending { seat, operation: place.operation }), id, fail);
+        }
+        self.end(cpu, ending, id, NiFail::Ok);
+    }
+
+    /// The operand of a request is there: performs the operation and sends the reply. It ends when that has
+    /// left.
+    pub(crate) fn answer_atomic(
+        &self,
+        cpu: &Cpu,
+        seat: Seat,
+        header: &PortalsHeader,
+        atomic: Atomic,
+        grant: Grant,
+        operand: Result<Data, NiFail>,
+    ) {
+        let answer = operand.and_then(|operand| {
+            self.perform(cpu, seat, atomic, header.hdr_data, &grant.place, &operand)
+        });
+        let id = MessageId::from(header);
+        let reply = wire::reply(header, &grant, self.next_message());
+        let ending = Some(Ending { seat, operation: grant.operation });
+        match answer {
+            Ok(data) => {
+                // The answer goes to the descriptor's beginning.
+                let header = PortalsHeader { hdr_data: 0, ..reply };
+                self.transmit(cpu, Transmit { header, source: Source::Data(data), ending });
+            }
+            Err(fail) => self.end(cpu, ending, id, fail),
+        }
+    }
+
+    /// What the process had at `place`, after the operation was performed on it.
+    fn perform(
+        &self,
+        cpu: &Cpu,
+        seat: Seat,
+        atomic: Atomic,
+        condition: u64,
+        place: &Place,
+        operand: &Data,
+    ) -> Result<Data, NiFail> {
+        self.count(|counters| counters.atomics += 1);
+        let mut found = [0; DATA_MAX];
+        if self.fetch(cpu, seat, place, &mut found) != NiFail::Ok {
+            return Err(NiFail::Fail);
+        }
+        let length = place.len() as usize;
+        let mut memory = found;
+        if atomic.perform(&mut memory[..length], &operand[..length], condition) {
+            match self.store(cpu, seat, place, &memory) {
+                NiFail::Ok => {}
+                fail => return Err(fail),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Reads a process's bytes into the beginning of `data`, which is long enough.
+    pub(crate) fn fetch(&self, cpu: &Cpu, seat: Seat, place: &Place, data: &mut [u8]) -> NiFail {
+        cpu.spend(cpu.copy_cost(place.len()));
+        let space = self.space(seat);
+        let mut memory = cpu.memory().borrow_mut();
+        let mut rest = data;
+        for piece in place.pieces() {
+            let (part, after) = rest.split_at_mut(piece.length as usize);
+            if memory.read(space, piece.start, part).is_err() {
+                return NiFail::Fail;
+            }
+            rest = after;
+        }
+        NiFail::Ok
+    }
+
+    /// Writes the beginning of `data` to a process's bytes.
+    pub(crate) fn store(&self, cpu: &Cpu, seat: Seat, place: &Place, data: &[u8]) -> NiFail {
+        cpu.spend(cpu.copy_cost(place.len()));
+        let space = self.space(seat);
+        let mut memory = cpu.memory().borrow_mut();
+        let mut rest = data;
+        for piece in place.pieces() {
+            let (part, after) = rest.split_at(piece.length as usize);
+            if memory.write(space, piece.start, part).is_err() {
+                return NiFail::Fail;
+            }
+            rest = after;
+        }
+        NiFail::Ok
+    }
+}
