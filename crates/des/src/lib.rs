@@ -1,9 +1,11 @@
 //! Discrete-event kernel: simulated time, event queues, logical processes and the windows in which they run.
 //! Knows nothing of what is simulated.
 
+mod barrier;
 mod hash;
 mod queue;
 mod random;
+mod share;
 mod time;
 mod window;
 

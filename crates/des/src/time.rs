@@ -45,7 +45,12 @@ impl Duration {
     }
     /// Time that `bytes` take at `bytes_per_second`, rounded up to a picosecond.
     pub fn of_transfer(bytes: u64, bytes_per_second: u64) -> Duration {
-        let ps = (u128::from(bytes) * 1_000_000_000_000).div_ceil(u128::from(bytes_per_second));
+        const PS_PER_SECOND: u64 = 1_000_000_000_000;
+        if let Some(product) = bytes.checked_mul(PS_PER_SECOND) {
+            return Duration(product.div_ceil(bytes_per_second));
+        }
+        let product = u128::from(bytes) * u128::from(PS_PER_SECOND);
+        let ps = product.div_ceil(u128::from(bytes_per_second));
         Duration(u64::try_from(ps).expect("a transfer takes less than 200 days"))
     }
 }
@@ -171,6 +176,7 @@ mod tests {
     fn transfers_round_up() {
         assert_eq!(Duration::of_transfer(1, 3_200_000_000), Duration(313));
         assert_eq!(Duration::of_transfer(64, 3_200_000_000), Duration::from_ns(20));
+        assert_eq!(Duration::of_transfer(1 << 40, 1 << 30), Duration(1_024_000_000_000_000));
     }
 
     #[test]

@@ -5,9 +5,11 @@
 //! threads, and every queue orders its events by (time, source, sequence), so results do not depend on
 //! threads. A logical process is built, runs and ends on one worker thread; only messages cross.
 
+use crate::barrier::{lock, Barrier, PoisonOnPanic};
+use crate::share::Share;
 use crate::{Duration, Time};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Condvar, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Mutex;
 
 /// A part of the simulated machine with its own time.
 pub trait LogicalProcess {
@@ -58,10 +60,16 @@ pub struct Envelope<M> {
 
 /// Where a logical process puts what it sends within a window.
 pub struct Outbox<M> {
-    source: u32,
-    sequence: u64,
-    horizon: Time,
-    sent: Vec<Envelope<M>>,
+    pub(crate) source: u32,
+    pub(crate) sequence: u64,
+    pub(crate) horizon: Time,
+    pub(crate) sent: Vec<Envelope<M>>,
+}
+
+impl<M> Default for Outbox<M> {
+    fn default() -> Outbox<M> {
+        Outbox { source: 0, sequence: 0, horizon: Time::ZERO, sent: Vec::new() }
+    }
 }
 
 impl<M> Outbox<M> {
@@ -108,12 +116,12 @@ impl Stop {
 
 /// What a worker tells the others at the end of a window.
 #[derive(Clone, Copy)]
-struct Summary {
-    next: Time,
-    busy: bool,
-    failed: bool,
-    done: bool,
-    stopped: bool,
+pub(crate) struct Summary {
+    pub(crate) next: Time,
+    pub(crate) busy: bool,
+    pub(crate) failed: bool,
+    pub(crate) done: bool,
+    pub(crate) stopped: bool,
 }
 
 /// Who does the work.
@@ -178,69 +186,22 @@ where
     F: FnOnce() -> L,
 {
     let _poison = PoisonOnPanic(&shared.barrier);
-    let first = share.first().map_or(0, |s| s.0);
-    let mut processes: Vec<(L, Outbox<L::Message>)> = share
-        .into_iter()
-        .map(|(source, build)| {
-            (build(), Outbox { source, sequence: 0, horizon: Time::ZERO, sent: Vec::new() })
-        })
-        .collect();
-    let mut summary = summarise(&processes, Time::NEVER, false, stop);
+    let mut share = Share::new(share, shared);
     let mut inbox = Vec::new();
     let mut horizon = Time::ZERO;
     for round in 0usize.. {
-        let all = shared.exchange(round, id, summary);
+        let all = shared.exchange(round, id, share.summary(stop));
         if let Some(ending) = ending_of(&all) {
-            let reports =
-                processes.into_iter().map(|(process, _)| process.finish(horizon)).collect();
-            return (reports, ending, horizon);
+            let processes = share.processes.into_iter();
+            return (processes.map(|p| p.finish(horizon)).collect(), ending, horizon);
         }
         horizon = all.next + lookahead;
         shared.take_inbox(round, id, &mut inbox);
-        for envelope in inbox.drain(..) {
-            processes[(envelope.target - first) as usize].0.receive(envelope);
-        }
-        let mut next_message = Time::NEVER;
-        let mut sent_any = false;
-        for (process, outbox) in &mut processes {
-            if process.next_event() < horizon {
-                outbox.horizon = horizon;
-                process.advance_to(horizon, outbox);
-            }
-            for envelope in outbox.sent.drain(..) {
-                next_message = next_message.min(envelope.at);
-                sent_any = true;
-                shared.post(round + 1, envelope);
-            }
-        }
-        summary = summarise(&processes, next_message, sent_any, stop);
+        inbox.drain(..).for_each(|envelope| share.deliver(envelope));
+        share.advance(horizon);
+        share.post(round + 1);
     }
     unreachable!("the rounds never end by themselves")
-}
-
-fn summarise<L: LogicalProcess>(
-    processes: &[(L, Outbox<L::Message>)],
-    next_message: Time,
-    sent_any: bool,
-    stop: &Stop,
-) -> Summary {
-    let mut summary = Summary {
-        next: next_message,
-        busy: sent_any,
-        failed: false,
-        done: true,
-        stopped: stop.requested(),
-    };
-    for (process, _) in processes {
-        summary.next = summary.next.min(process.next_event());
-        match process.standing() {
-            Standing::Busy => (summary.busy, summary.done) = (true, false),
-            Standing::Quiet => summary.done = false,
-            Standing::Done => {}
-            Standing::Failed => (summary.failed, summary.done) = (true, false),
-        }
-    }
-    summary
 }
 
 fn ending_of(all: &Summary) -> Option<Ending> {
@@ -259,11 +220,11 @@ fn ending_of(all: &Summary) -> Option<Ending> {
 
 /// What the workers share. Everything that is written in one round and read in the next stands twice, so that
 /// one barrier a window is enough.
-struct Shared<M> {
-    inboxes: [Vec<Mutex<Vec<Envelope<M>>>>; 2],
+pub(crate) struct Shared<M> {
+    pub(crate) inboxes: [Vec<Mutex<Vec<Envelope<M>>>>; 2],
     summaries: [Vec<Mutex<Option<Summary>>>; 2],
     barrier: Barrier,
-    first_of: Vec<u32>,
+    pub(crate) first_of: Vec<u32>,
 }
 
 impl<M> Shared<M> {
@@ -278,12 +239,8 @@ impl<M> Shared<M> {
             first_of: (0..threads).map(|t| (t * processes / threads) as u32).collect(),
         }
     }
-    fn worker_of(&self, process: u32) -> usize {
+    pub(crate) fn worker_of(&self, process: u32) -> usize {
         self.first_of.partition_point(|first| *first <= process) - 1
-    }
-    fn post(&self, round: usize, envelope: Envelope<M>) {
-        let worker = self.worker_of(envelope.target);
-        lock(&self.inboxes[round % 2][worker]).push(envelope);
     }
     fn take_inbox(&self, round: usize, worker: usize, into: &mut Vec<Envelope<M>>) {
         std::mem::swap(&mut *lock(&self.inboxes[round % 2][worker]), into);
@@ -305,73 +262,6 @@ impl<M> Shared<M> {
             all.stopped |= other.stopped;
         }
         all
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-/// A barrier that spins for a while (windows are short), then sleeps (the cores may be shared).
-struct Barrier {
-    parties: u32,
-    arrived: AtomicU32,
-    generation: AtomicU32,
-    poisoned: AtomicBool,
-    sleepers: Mutex<()>,
-    wake: Condvar,
-}
-
-/// Turns that a waiting worker spins before it sleeps: some microseconds, an assumed balance.
-const SPINS: u32 = 2_000;
-
-impl Barrier {
-    fn new(parties: usize) -> Barrier {
-        Barrier {
-            parties: parties as u32,
-            arrived: AtomicU32::new(0),
-            generation: AtomicU32::new(0),
-            poisoned: AtomicBool::new(false),
-            sleepers: Mutex::new(()),
-            wake: Condvar::new(),
-        }
-    }
-    fn wait(&self) {
-        let generation = self.generation.load(Ordering::Acquire);
-        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
-            self.arrived.store(0, Ordering::Relaxed);
-            let _guard = lock(&self.sleepers);
-            self.generation.store(generation.wrapping_add(1), Ordering::Release);
-            self.wake.notify_all();
-            return;
-        }
-        for _ in 0..SPINS {
-            if self.passed(generation) {
-                return;
-            }
-            std::hint::spin_loop();
-        }
-        let mut guard = lock(&self.sleepers);
-        while !self.passed(generation) {
-            guard = self.wake.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner);
-        }
-    }
-    fn passed(&self, generation: u32) -> bool {
-        assert!(!self.poisoned.load(Ordering::Acquire), "another worker panicked");
-        self.generation.load(Ordering::Acquire) != generation
-    }
-}
-
-/// Frees the other workers if this one panics; without it they would wait for ever.
-struct PoisonOnPanic<'a>(&'a Barrier);
-
-impl Drop for PoisonOnPanic<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.poisoned.store(true, Ordering::Release);
-            let _guard = lock(&self.0.sleepers);
-            self.0.wake.notify_all();
-        }
     }
 }
 

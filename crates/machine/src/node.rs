@@ -117,9 +117,11 @@ impl Node {
 
     fn dispatch(&mut self, now: Time, event: Event) {
         self.seam.hash.event(now, kind(&event));
-        if reaches_firmware(&event) {
+        let visible = is_visible(&self.nic, &event);
+        if visible == Visible::Firmware {
             self.seam.stimulated();
         }
+        let may_fail = is_for_host(&event);
         let Node { nic, host, seam, .. } = self;
         match event {
             Event::Nic(event) => nic.handle(now, event, seam),
@@ -149,7 +151,9 @@ impl Node {
             Event::Observe => self.idle.first = self.snapshot(now),
             Event::Launch => self.launch(now),
         }
-        self.collect_failures(now);
+        if may_fail {
+            self.collect_failures(now);
+        }
     }
 
     /// The loader waits for the firmware, then the kernel boots.
@@ -188,6 +192,13 @@ impl Node {
         if let Some((code, sentence)) = self.ranks.failure() {
             self.seam.fail(now, code, sentence);
         }
+    }
+
+    /// True if the processor, with an idle firmware, need not have come to the next event or the horizon.
+    fn may_lag(&self, horizon: Time) -> bool {
+        let next = self.seam.queue.peek().filter(|(at, _)| *at < horizon);
+        self.seam.firmware_idles()
+            && next.is_none_or(|(_, event)| is_visible(&self.nic, event) == Visible::Nobody)
     }
 
     fn run_processor(&mut self, horizon: Time) {
@@ -282,15 +293,37 @@ fn exception_has_address(offset: u32) -> bool {
     matches!(offset, 0x120 | 0x150 | 0x1d0)
 }
 
-/// True if the firmware may see something of an event, now or by what follows from it on the node: not what
-/// the router does for others, nor the host's own steps, which reach the firmware through other events.
-fn reaches_firmware(event: &Event) -> bool {
+/// Who looks at the state of the processor, or at what it looks at, in an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Visible {
+    /// The firmware may see something of it, so it must have come to this time before.
+    Firmware,
+    /// The processor is looked at.
+    Bench,
+    /// Neither: what follows from it for the firmware comes by other events.
+    Nobody,
+}
+
+fn is_visible(nic: &nic::SeaStar, event: &Event) -> Visible {
     match event {
-        Event::Host(_) | Event::Link(_) => false,
-        Event::PollReady | Event::Observe | Event::Launch => false,
-        Event::Net(event) => matches!(event, net::Event::Eject | net::Event::InjectionFree),
-        _ => true,
+        Event::Nic(event) if nic.is_visible(event) => Visible::Firmware,
+        Event::MmioWrite { .. } | Event::MmioRead { .. } => Visible::Firmware,
+        Event::PollReady | Event::Observe | Event::Launch => Visible::Bench,
+        Event::Nic(_) | Event::Host(_) | Event::Net(_) | Event::Link(_) => Visible::Nobody,
+        Event::MmioReply { .. } | Event::Interrupt => Visible::Nobody,
     }
+}
+
+/// True for events in which software of the host runs, which may fail.
+fn is_for_host(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Host(_)
+            | Event::MmioReply { .. }
+            | Event::Interrupt
+            | Event::PollReady
+            | Event::Launch
+    )
 }
 
 /// A number for each kind of event, for the trace hash.
@@ -328,17 +361,18 @@ impl LogicalProcess for Node {
     }
 
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<net::Message>) {
+        std::mem::swap(outbox, &mut self.seam.outbox);
         while self.seam.failure.is_none() {
-            self.run_processor(horizon);
+            if !self.may_lag(horizon) {
+                self.run_processor(horizon);
+            }
             match self.seam.queue.pop_before(horizon) {
                 Some((now, event)) => self.dispatch(now, event),
                 None => break,
             }
         }
         self.horizon = horizon;
-        for outgoing in self.seam.outgoing.drain(..) {
-            outbox.send(outgoing.target, outgoing.at, outgoing.message);
-        }
+        std::mem::swap(outbox, &mut self.seam.outbox);
     }
 
     fn receive(&mut self, e: Envelope<net::Message>) {
@@ -358,9 +392,8 @@ impl LogicalProcess for Node {
     }
 
     fn finish(mut self, now: Time) -> Remains {
-        if self.seam.failure.is_none() {
-            self.run_processor(now);
-        }
+        // An idle firmware may not have come to the event that failed.
+        self.run_processor(self.seam.failure.as_ref().map_or(now, |failure| failure.at));
         let end = self.snapshot(now);
         let mut sram = vec![0; SRAM_SIZE as usize];
         let read = self.nic.ras_read(SRAM_BASE.into(), &mut sram, &mut self.seam);

@@ -11,7 +11,7 @@ use crate::report::{Exit, Firmware, Machine, Report};
 use crate::seam::{Failure, Journal, Seam};
 use crate::symbols::Symbols;
 use abi::seastar::{SHIM_BASE, TEXT_BASE};
-use des::{Ending, EventQueue, Stop, Time, TraceHash, Workers};
+use des::{Ending, EventQueue, Outbox, Stop, Time, TraceHash, Workers};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -109,7 +109,7 @@ fn assemble(
         link: configuration.link.clone(),
         memory: host.memory().clone(),
         router: net::Router::new(&configuration.net, &configuration.topology, nid),
-        outgoing: Vec::new(),
+        outbox: Outbox::default(),
         journal: journal.clone(),
         hash: TraceHash::default(),
         ht_overhead: [ht.ht_write_bytes, ht.ht_request_bytes, ht.ht_response_bytes],

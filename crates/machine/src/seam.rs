@@ -7,7 +7,7 @@ use abi::seastar::{
 };
 use abi::MessageId;
 use bus::{BusError, Direction, HyperTransport};
-use des::{EventQueue, Time, TraceHash};
+use des::{EventQueue, Outbox, Time, TraceHash};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -96,13 +96,6 @@ impl Journal {
     }
 }
 
-/// A packet or credits for another node, and when they arrive there.
-pub(crate) struct Outgoing {
-    pub at: Time,
-    pub target: u32,
-    pub message: net::Message,
-}
-
 /// The parts of a node that the others reach through their ports.
 pub(crate) struct Seam {
     pub nid: u32,
@@ -110,7 +103,8 @@ pub(crate) struct Seam {
     pub link: HyperTransport,
     pub memory: host::SharedMemory,
     pub router: net::Router,
-    pub outgoing: Vec<Outgoing>,
+    /// While the node advances: where what it sends goes.
+    pub outbox: Outbox<net::Message>,
     pub journal: Rc<Journal>,
     pub hash: TraceHash,
     /// Bytes of HyperTransport packets beside their data: posted write, read request, read response.
@@ -157,7 +151,7 @@ impl Seam {
         let mut seam = NetSeam {
             nid: self.nid,
             queue: &mut self.queue,
-            outgoing: &mut self.outgoing,
+            outbox: &mut self.outbox,
             failure: &mut self.failure,
         };
         f(&mut self.router, &mut seam)
@@ -277,7 +271,7 @@ impl host::Ports for Seam {
 struct NetSeam<'a> {
     nid: u32,
     queue: &'a mut EventQueue<Event>,
-    outgoing: &'a mut Vec<Outgoing>,
+    outbox: &'a mut Outbox<net::Message>,
     failure: &'a mut Option<Failure>,
 }
 
@@ -286,7 +280,7 @@ impl net::Ports for NetSeam<'_> {
         self.queue.schedule(at, Event::Net(event));
     }
     fn send(&mut self, at: Time, neighbour: u32, message: net::Message) {
-        self.outgoing.push(Outgoing { at, target: neighbour, message });
+        self.outbox.send(neighbour, at, message);
     }
     fn unreachable(&mut self, now: Time, packet: &Packet) {
         let sentence = format!(

@@ -111,6 +111,10 @@ impl Rx {
             ports.room(now, packets);
         }
     }
+    /// True if the oldest packet begins a message: its header goes to local memory.
+    pub(crate) fn begins_message(&self) -> bool {
+        self.queue.front().is_some_and(Packet::is_first)
+    }
     /// The oldest packet has been demultiplexed.
     pub(crate) fn demultiplexed(&mut self, now: Time, fabric: &mut Fabric, ports: &mut impl Ports) {
         if self.must_wait() {

@@ -226,6 +226,17 @@ impl SeaStar {
             Event::RxDone => rx.complete(now, ports),
         }
     }
+    /// True if the processor can see what an event does when it is carried out: a register that it
+    /// polls, local memory, or the local bus itself changes.
+    pub fn is_visible(&self, event: &Event) -> bool {
+        match event {
+            Event::TxTake | Event::TxDone | Event::RxTake | Event::RxDone => true,
+            Event::RxAnnounce { .. } | Event::RxOverflow { .. } => true,
+            Event::TxData => self.tx.ends_command(),
+            Event::RxPacket => self.rx.begins_message(),
+            Event::HostWrite | Event::TxAnswer | Event::TxPort | Event::RxDeposit => false,
+        }
+    }
     /// A packet comes from the network, whole. The error is the packet itself, if the receive
     /// engine
     /// has no room for it; [`Ports::room`] tells of room.

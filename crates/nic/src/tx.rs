@@ -156,6 +156,10 @@ impl Tx {
         self.pump(now, fabric, ports);
         self.fetch(now, fabric, ports);
     }
+    /// True if a command ends with the oldest data: the head register moves.
+    pub(crate) fn ends_command(&self) -> bool {
+        self.coming.front().is_some_and(|piece| piece.ends > 0)
+    }
     /// The port to the network is free.
     pub(crate) fn port(&mut self, now: Time, fabric: &mut Fabric, ports: &mut impl Ports) {
         self.port_event = false;

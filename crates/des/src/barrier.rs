@@ -1,0 +1,71 @@
+//! Where the workers of a run wait for one another.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Condvar, Mutex};
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// A barrier that spins for a while (windows are short), then sleeps (the cores may be shared).
+pub(crate) struct Barrier {
+    parties: u32,
+    arrived: AtomicU32,
+    generation: AtomicU32,
+    poisoned: AtomicBool,
+    sleepers: Mutex<()>,
+    wake: Condvar,
+}
+
+/// Turns that a waiting worker spins before it sleeps: some microseconds, an assumed balance.
+const SPINS: u32 = 2_000;
+
+impl Barrier {
+    pub(crate) fn new(parties: usize) -> Barrier {
+        Barrier {
+            parties: parties as u32,
+            arrived: AtomicU32::new(0),
+            generation: AtomicU32::new(0),
+            poisoned: AtomicBool::new(false),
+            sleepers: Mutex::new(()),
+            wake: Condvar::new(),
+        }
+    }
+    pub(crate) fn wait(&self) {
+        let generation = self.generation.load(Ordering::Acquire);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
+            self.arrived.store(0, Ordering::Relaxed);
+            let _guard = lock(&self.sleepers);
+            self.generation.store(generation.wrapping_add(1), Ordering::Release);
+            self.wake.notify_all();
+            return;
+        }
+        for _ in 0..SPINS {
+            if self.passed(generation) {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        let mut guard = lock(&self.sleepers);
+        while !self.passed(generation) {
+            guard = self.wake.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+    }
+    fn passed(&self, generation: u32) -> bool {
+        assert!(!self.poisoned.load(Ordering::Acquire), "another worker panicked");
+        self.generation.load(Ordering::Acquire) != generation
+    }
+}
+
+/// Frees the other workers if this one panics; without it they would wait for ever.
+pub(crate) struct PoisonOnPanic<'a>(pub(crate) &'a Barrier);
+
+impl Drop for PoisonOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.poisoned.store(true, Ordering::Release);
+            let _guard = lock(&self.0.sleepers);
+            self.0.wake.notify_all();
+        }
+    }
+}

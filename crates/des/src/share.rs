@@ -1,0 +1,125 @@
+//! The logical processes of one worker.
+
+use crate::barrier::lock;
+use crate::window::{Shared, Summary};
+use crate::{Envelope, LogicalProcess, Outbox, Standing, Stop, Time};
+
+/// A worker's processes, and what it has to know of each in every window.
+pub(crate) struct Share<'a, L: LogicalProcess> {
+    shared: &'a Shared<L::Message>,
+    first: u32,
+    pub(crate) processes: Vec<L>,
+    /// [`LogicalProcess::next_event`] of each.
+    next: Vec<Time>,
+    standings: Vec<Standing>,
+    /// Processes that stand so.
+    busy: usize,
+    quiet: usize,
+    failed: usize,
+    /// Messages sent so far, by process.
+    sent: Vec<u64>,
+    outbox: Outbox<L::Message>,
+    /// What was sent to other workers in this window, by worker.
+    abroad: Vec<Vec<Envelope<L::Message>>>,
+    /// When the first of them arrives.
+    next_abroad: Time,
+}
+
+impl<'a, L: LogicalProcess> Share<'a, L> {
+    pub(crate) fn new<F: FnOnce() -> L>(
+        builders: Vec<(u32, F)>,
+        shared: &'a Shared<L::Message>,
+    ) -> Share<'a, L> {
+        let first = builders.first().map_or(0, |builder| builder.0);
+        let processes: Vec<L> = builders.into_iter().map(|(_, build)| build()).collect();
+        let standings: Vec<_> = processes.iter().map(L::standing).collect();
+        let count = |standing| standings.iter().filter(|s| **s == standing).count();
+        Share {
+            shared,
+            first,
+            next: processes.iter().map(L::next_event).collect(),
+            busy: count(Standing::Busy),
+            quiet: count(Standing::Quiet),
+            failed: count(Standing::Failed),
+            sent: vec![0; processes.len()],
+            outbox: Outbox::default(),
+            abroad: (0..shared.first_of.len()).map(|_| Vec::new()).collect(),
+            next_abroad: Time::NEVER,
+            standings,
+            processes,
+        }
+    }
+    /// What the others have to know.
+    pub(crate) fn summary(&self, stop: &Stop) -> Summary {
+        Summary {
+            next: self.next.iter().fold(self.next_abroad, |least, next| least.min(*next)),
+            busy: self.busy > 0 || self.next_abroad < Time::NEVER,
+            failed: self.failed > 0,
+            done: self.busy + self.quiet + self.failed == 0,
+            stopped: stop.requested(),
+        }
+    }
+    fn stands(&mut self, index: usize, standing: Standing) {
+        let before = std::mem::replace(&mut self.standings[index], standing);
+        if before == standing {
+            return;
+        }
+        for (which, count) in [
+            (Standing::Busy, &mut self.busy),
+            (Standing::Quiet, &mut self.quiet),
+            (Standing::Failed, &mut self.failed),
+        ] {
+            *count += usize::from(standing == which);
+            *count -= usize::from(before == which);
+        }
+    }
+    /// Gives a message to its process, one of these, which may yet have to advance to before it.
+    pub(crate) fn deliver(&mut self, envelope: Envelope<L::Message>) {
+        let index = (envelope.target - self.first) as usize;
+        self.next[index] = self.next[index].min(envelope.at);
+        let process = &mut self.processes[index];
+        process.receive(envelope);
+        let standing = process.standing();
+        self.stands(index, standing);
+    }
+    /// Advances those that have something to do; what they send here is delivered.
+    pub(crate) fn advance(&mut self, horizon: Time) {
+        self.outbox.horizon = horizon;
+        self.next_abroad = Time::NEVER;
+        for index in 0..self.processes.len() {
+            if self.next[index] >= horizon {
+                continue;
+            }
+            self.outbox.source = self.first + index as u32;
+            self.outbox.sequence = self.sent[index];
+            let process = &mut self.processes[index];
+            process.advance_to(horizon, &mut self.outbox);
+            self.next[index] = process.next_event();
+            let standing = process.standing();
+            self.stands(index, standing);
+            self.sent[index] = self.outbox.sequence;
+            self.dispatch();
+        }
+    }
+    fn dispatch(&mut self) {
+        let mut sent = std::mem::take(&mut self.outbox.sent);
+        let here = self.first..self.first + self.processes.len() as u32;
+        for envelope in sent.drain(..) {
+            if here.contains(&envelope.target) {
+                self.deliver(envelope);
+            } else {
+                self.next_abroad = self.next_abroad.min(envelope.at);
+                self.abroad[self.shared.worker_of(envelope.target)].push(envelope);
+            }
+        }
+        self.outbox.sent = sent;
+    }
+    /// Gives the other workers what was sent to them, to be taken in round `round`.
+    pub(crate) fn post(&mut self, round: usize) {
+        for (worker, envelopes) in self.abroad.iter_mut().enumerate() {
+            if !envelopes.is_empty() {
+                lock(&self.shared.inboxes[round % 2][worker]).append(envelopes);
+            }
+        }
+    }
+}
