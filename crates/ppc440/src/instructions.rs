@@ -299,5 +299,5 @@ instructions! {
     Tlbre   "tlbre"   x(31, 946),    TlbWord Alone System sup_core sys::tlb_read;
     Tlbwe   "tlbwe"   x(31, 978),    TlbWord Alone System sup_core sys::tlb_write;
     Tlbsx   "tlbsx"   x_rc(31, 914), Search  Alone System sup_core sys::tlb_search;
-    Tlbsync "tlbsync" x(31, 566),    Bare    I     System core     sys::nothing;
+    Tlbsync "tlbsync" x(31, 566),    Bare    I     System sup_core sys::nothing;
 }

@@ -153,6 +153,7 @@ fn traps_and_privileged_instructions_are_program_exceptions() {
         x(31, 0, 0, 4, 470),                     // dcbi
         x(31, 0, 0, 0, 966),                     // iccci
         x(31, 3, 4, 0, 978),                     // tlbwe
+        x(31, 0, 0, 0, 566),                     // tlbsync
         x(31, 0, 0, 16, 163),                    // wrteei
         31 << 26 | 3 << 21 | 5 << 16 | 323 << 1, // mfdcr
     ] {
