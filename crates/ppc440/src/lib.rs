@@ -68,8 +68,8 @@
 //!
 //! # Tests
 //!
-//! `tests/oracles` compares random programs with QEMU: its 440 in user mode, big-endian, and its
-//! 7400 in little-endian mode;
+//! `tests/oracles` compares random programs with QEMU: its 440 in user mode and, for system
+//! instructions and exceptions, on a board, both big-endian; its 7400 in little-endian mode.
 //! `tests/compiled.rs` runs little-endian C against the same C compiled here; `tests/endian.rs`
 //! has the properties of byte order, which no QEMU models; `tests/timing.rs` is the table of small
 //! loops; `tests/horizon.rs` the contract with the bench; `tests/parking.rs` compares parked loops

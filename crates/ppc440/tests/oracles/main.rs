@@ -4,6 +4,7 @@
 //! | module | oracle | what |
 //! |---|---|---|
 //! | `user` | QEMU's 440 in user mode | user-level instructions, big-endian |
+//! | `bamboo` | QEMU's 440 on its bamboo board | system instructions, exceptions, translation |
 //! | `little` | QEMU's 7400 with MSR[LE] on its g3beige board | the common subset, little-endian |
 //!
 //! A program is a series of cases. Each case sets all registers from its block of the data,
@@ -12,8 +13,10 @@
 //! own table.
 #![allow(clippy::unwrap_used)]
 
+mod bamboo;
 mod image;
 mod little;
+mod privileged;
 mod random;
 #[path = "../support/mod.rs"]
 mod support;
