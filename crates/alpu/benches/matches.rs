@@ -10,6 +10,10 @@ const BATCH: usize = 14;
 
 const CELLS: u64 = 256;
 
+/// Runs that are measured, and batches in each: long enough for all that the model does now and then.
+const RUNS: usize = 600;
+const BATCHES: usize = 100;
+
 fn main() {
     let posted = Config::new(Kind::Posted, CELLS as usize, 16);
     let unexpected = Config::new(Kind::Unexpected, CELLS as usize, 16);
@@ -25,8 +29,8 @@ fn report(name: &str, config: Config, clocked: bool) {
     let mut load = Load { unit: Alpu::new(config), clocked, cycles: 0 };
     load.insert(&script.inserts(CELLS as usize));
     let mut runs = Vec::new();
-    for _ in 0..4000 {
-        let batches: Vec<Batch> = (0..12).map(|_| script.batch()).collect();
+    for _ in 0..RUNS {
+        let batches: Vec<Batch> = (0..BATCHES).map(|_| script.batch()).collect();
         let (cycles, start) = (load.cycles, Instant::now());
         let sum = batches.iter().fold(0, |sum: u64, batch| sum + load.batch(batch));
         let seconds = start.elapsed().as_secs_f64();
@@ -57,25 +61,35 @@ struct Batch {
 struct Script {
     spec: Spec,
     random: Random,
-    wild: bool,
+    kind: Kind,
     tag: u64,
 }
 
 impl Script {
     fn new(config: &Config) -> Script {
-        let wild = config.kind == Kind::Posted;
-        Script { spec: Spec::new(config.kind, config.cells), random: Random::new(7), wild, tag: 0 }
+        let (kind, spec) = (config.kind, Spec::new(config.kind, config.cells));
+        Script { spec, random: Random::new(7), kind, tag: 0 }
     }
 
-    /// Context, source and tag as MPI has them; every eighth receive takes any source.
+    /// Every eighth receive takes any source: of a posted unit they are the entries, of the other the
+    /// requests.
+    fn mask(&mut self, kind: Kind) -> u64 {
+        let any = self.kind == kind && self.random.below(8) == 0;
+        if any {
+            0x7fff << 16
+        } else {
+            0
+        }
+    }
+
+    /// Context, source and tag as MPI has them.
     fn inserts(&mut self, count: usize) -> Vec<Command> {
         let mut inserts = vec![];
         self.spec.command(Command::StartInsert);
         for _ in 0..count {
             self.tag = (self.tag + 1) & 0xffff;
             let bits = self.random.below(1 << 31) | self.random.below(4) << 31;
-            let any = self.wild && self.random.below(8) == 0;
-            let mask = if any { 0x7fff << 16 } else { 0 };
+            let mask = self.mask(Kind::Posted);
             let insert = Command::Insert(Entry { bits, mask, tag: self.tag });
             self.spec.command(insert);
             inserts.push(insert);
@@ -89,7 +103,7 @@ impl Script {
         for _ in 0..BATCH {
             let entries = self.spec.entries();
             let chosen = entries[self.random.below(entries.len() as u64) as usize];
-            let header = Request { bits: chosen.bits, mask: 0 };
+            let header = Request { bits: chosen.bits, mask: self.mask(Kind::Unexpected) };
             let Some(Response::MatchSuccess { tag }) = self.spec.request(header) else {
                 panic!("the header was made from an entry");
             };
@@ -109,6 +123,7 @@ struct Load {
 
 impl Load {
     /// One cycle; the tag of a match that was taken in it.
+    #[inline(always)]
     fn clock(&mut self, header: Option<Request>, command: Option<Command>) -> Option<u64> {
         self.cycles += 1;
         let inputs = Inputs { reset: false, header, command, result_ready: true };

@@ -16,8 +16,8 @@ impl<T: Copy> Fifo<T> {
 
     /// The oldest word.
     #[inline]
-    pub fn head(&self) -> Option<T> {
-        (self.len > 0).then(|| self.ring[self.head & (self.ring.len() - 1)])
+    pub fn head(&self) -> Option<&T> {
+        (self.len > 0).then(|| &self.ring[self.head])
     }
 
     /// Words in it.

@@ -73,6 +73,8 @@ pub struct Alpu {
     fresh: bool,
     store: Store,
     width: u64,
+    /// Bits of a mask that an entry stores.
+    mask_width: u64,
 }
 
 impl Alpu {
@@ -93,8 +95,9 @@ impl Alpu {
             free: config.cells,
             shift: false,
             fresh: false,
-            store: Store::new(config.cells),
+            store: Store::new(config.cells, config.match_width),
             width: config.match_bits(),
+            mask_width: if config.kind == Kind::Posted { config.match_bits() } else { 0 },
         }
     }
 
@@ -109,7 +112,7 @@ impl Alpu {
         Outputs {
             header_ready: !self.headers.is_full(),
             command_ready: !self.commands.is_full(),
-            result: self.results.head(),
+            result: self.results.head().copied(),
         }
     }
 
@@ -275,17 +278,16 @@ impl Alpu {
             }
             // The processor was told how much is free; waiting would stop all matching for ever.
             Some(Command::Insert(_)) if self.free == 0 => self.commands.pop(),
-            Some(Command::Insert(mut entry)) => {
+            Some(Command::Insert(entry)) => {
                 if !self.shift || self.fresh {
                     return false;
                 }
+                let mut entry = *entry;
                 self.commands.pop();
                 entry.bits &= self.width;
                 entry.tag &= self.config.tag_bits();
-                if self.config.kind == Kind::Unexpected {
-                    entry.mask = 0;
-                }
-                self.store.push(entry, self.width);
+                entry.mask &= self.mask_width;
+                self.store.push(entry);
                 self.free -= 1;
                 return true;
             }
@@ -312,8 +314,10 @@ impl Alpu {
     fn finish(&mut self) {
         let header = self.headers.head().expect("a match runs only with a header at the head");
         let found = match self.config.kind {
-            Kind::Posted => self.store.find(header.bits),
-            Kind::Unexpected => self.store.find_masked(header.bits, self.width & !header.mask),
+            Kind::Posted => self.store.find(header.bits & self.width),
+            Kind::Unexpected => {
+                self.store.find_masked(header.bits & self.width, header.mask & self.width)
+            }
         };
         if let Some(slot) = found {
             let tag = self.store.remove(slot);
