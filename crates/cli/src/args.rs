@@ -34,6 +34,11 @@ pub enum Command {
     /// One line a trace point: time stamp, user value, raw record, function and offset, time to the next
     /// point. The firmware is built with trace points, which cost it about 10 ns each.
     Trace(TraceOptions),
+    /// Run a program and tell where the firmware's cycles went, by function and line of its source
+    ///
+    /// Cycles in which instructions issue are told from stalls, and stalls by their cause; polling that finds
+    /// nothing is told apart. --flame draws the call paths.
+    Profile(ProfileOptions),
     /// Show the firmware's image: size, sections, and what it takes of the SRAM
     Fw(FirmwareOptions),
     /// Measure programs on several machines or builds of the firmware, side by side
@@ -133,6 +138,44 @@ pub struct TraceOptions {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub run: RunOptions,
+}
+
+/// What to profile.
+#[derive(Args, Clone, Debug)]
+pub struct ProfileOptions {
+    /// Node whose firmware is looked at, or all
+    #[arg(long, value_name = "NID|all", default_value = "all")]
+    pub node: Nodes,
+    /// Lines of the source that are listed, the most expensive first
+    #[arg(long, value_name = "N", default_value_t = 15)]
+    pub lines: usize,
+    /// Draw a flame graph of the call paths into FILE, which a browser opens
+    #[arg(long, value_name = "FILE.svg")]
+    pub flame: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub run: RunOptions,
+}
+
+/// Which nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nodes(Option<u32>);
+
+impl Nodes {
+    /// The node; `None` if it is all of them.
+    pub fn number(self) -> Option<u32> {
+        self.0
+    }
+}
+
+impl std::str::FromStr for Nodes {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Nodes, String> {
+        match text {
+            "all" => Ok(Nodes(None)),
+            _ => text.parse().map(|nid| Nodes(Some(nid))).map_err(|_| "a number, or all".into()),
+        }
+    }
 }
 
 /// What to measure.

@@ -8,6 +8,7 @@ mod interrupt;
 mod machines;
 mod manual;
 mod mistake;
+mod profile;
 mod program;
 mod root;
 mod run;
@@ -46,6 +47,7 @@ fn obey(command: Command) -> Result<u8, Mistake> {
     match command {
         Command::Run(options) => run::run(&root, &options),
         Command::Trace(options) => trace::trace(&root, &options),
+        Command::Profile(options) => profile::profile(&root, &options),
         Command::Fw(options) => firmware::show(&root, &options),
         Command::Bench(command) => bench::bench(&root, &command),
         Command::Machines { name } => machines::machines(&root, name.as_deref()),

@@ -8,7 +8,7 @@ use crate::{firmware, interrupt, machines, program, summary, terminal};
 use machine::parameters::Parameters;
 use machine::report::Report;
 use machine::{Options, Outcome};
-use serde_json::{json, Value};
+use serde_json::{json, Map, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -34,6 +34,11 @@ pub fn run(root: &Root, options: &RunOptions) -> Result<u8, Mistake> {
 
 /// Compiles the program if it is source, assembles the machine, and runs it.
 pub fn execute(root: &Root, options: &RunOptions) -> Result<Run, Mistake> {
+    execute_observed(root, options, false)
+}
+
+/// The same, and asks for a profile if there is to be one.
+pub fn execute_observed(root: &Root, options: &RunOptions, profile: bool) -> Result<Run, Mistake> {
     // A run may take long: what is wrong with the command is found out before it.
     let parameters = machines::chosen(root, &options.machine)?;
     if let Some(file) = &options.json {
@@ -56,6 +61,7 @@ pub fn execute(root: &Root, options: &RunOptions) -> Result<Run, Mistake> {
         seed: options.seed,
         faults: options.faults.clone(),
         park: !options.no_park,
+        profile,
         firmware: firmware.clone(),
         library: root.library(),
         stop,
@@ -67,16 +73,27 @@ pub fn execute(root: &Root, options: &RunOptions) -> Result<Run, Mistake> {
 /// Writes the JSON that was asked for, says what went wrong, and gives the exit status.
 pub fn finish(options: &RunOptions, report: &Report) -> Result<u8, Mistake> {
     if let Some(file) = &options.json {
-        write_json(file, options, report)?;
+        let mut all = stamp(options);
+        let report = serde_json::to_value(report).expect("a report has only strings as keys");
+        if let Value::Object(report) = report {
+            all.extend(report);
+        }
+        write(file, &format!("{:#}\n", Value::Object(all)))?;
     }
+    Ok(exit_status(report))
+}
+
+/// Says what went wrong, and gives the exit status.
+pub fn exit_status(report: &Report) -> u8 {
     for sentence in &report.exit.sentences {
         eprintln!("sunstar: {sentence}");
     }
     let code = interrupt::exit_status().unwrap_or(report.exit.code);
-    Ok(u8::try_from(code).unwrap_or(1))
+    u8::try_from(code).unwrap_or(1)
 }
 
-fn check_writable(file: &Path) -> Result<(), Mistake> {
+/// Finds out now whether a file can be written later.
+pub fn check_writable(file: &Path) -> Result<(), Mistake> {
     if file.as_os_str() == "-" {
         return Ok(());
     }
@@ -84,22 +101,25 @@ fn check_writable(file: &Path) -> Result<(), Mistake> {
     opened.map(drop).map_err(|why| Mistake::with_file("write", file, why))
 }
 
-/// The report behind what it takes to run this again. The keys are those of docs/reference/run-json.md.
-fn write_json(file: &Path, options: &RunOptions, report: &Report) -> Result<(), Mistake> {
+/// What JSON begins with: what it takes to run this again (docs/reference/run-json.md).
+pub fn stamp(options: &RunOptions) -> Map<String, Value> {
+    let arguments = options.arguments().iter().map(|a| a.to_string_lossy()).collect::<Vec<_>>();
     let stamp = json!({
         "sunstar": env!("CARGO_PKG_VERSION"),
         "program": options.program().to_string_lossy(),
-        "arguments": options.arguments().iter().map(|a| a.to_string_lossy()).collect::<Vec<_>>(),
+        "arguments": arguments,
         "threads": options.threads,
     });
-    let report = serde_json::to_value(report).expect("a report has only strings as keys");
-    let (Value::Object(mut all), Value::Object(rest)) = (stamp, report) else {
-        unreachable!("both are objects");
-    };
-    all.extend(rest);
-    let text = format!("{:#}\n", Value::Object(all));
+    match stamp {
+        Value::Object(stamp) => stamp,
+        _ => unreachable!("it is an object"),
+    }
+}
+
+/// Writes a file, or to standard output if it is named `-`.
+pub fn write(file: &Path, text: &str) -> Result<(), Mistake> {
     if file.as_os_str() == "-" {
-        terminal::print(&text);
+        terminal::print(text);
         return Ok(());
     }
     std::fs::write(file, text).map_err(|why| Mistake::with_file("write", file, why))

@@ -3,6 +3,7 @@
 //! ```text
 //! parameters ─► configure ─► run ─► node (one a logical process) ─► report, journey
 //!                             │       └─ seam: what host, NIC, processor and router ask of one another
+//!                             │       └─ recorder: the profiler's sums, which become a profile
 //!                             └─ firmware_image, symbols, tracedump: the firmware and its ELF
 //! ```
 
@@ -14,8 +15,10 @@ pub mod journey;
 mod node;
 pub mod parameters;
 pub mod probe;
+pub mod profile;
 mod programs;
 pub mod quantity;
+mod recorder;
 pub mod report;
 mod run;
 mod seam;

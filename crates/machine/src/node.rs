@@ -1,7 +1,9 @@
 //! A node: host, NIC with its processor, router, and the event queue that orders them.
 
 use crate::journey::Mark;
+use crate::profile::Profile;
 use crate::programs::Ranks;
+use crate::recorder::Recorder;
 use crate::report::NodeReport;
 use crate::seam::{Event, Failure, LocalBus, Seam};
 use crate::symbols::Symbols;
@@ -23,6 +25,7 @@ pub(crate) struct Node {
     horizon: Time,
     at_launch: Snapshot,
     idle: IdleLoop,
+    recorder: Option<Box<Recorder>>,
 }
 
 /// When the machine's keepers do something.
@@ -66,6 +69,7 @@ pub(crate) struct Remains {
     pub end: Time,
     pub sram: Vec<u8>,
     pub work: Work,
+    pub profile: Option<Profile>,
 }
 
 /// What a node's firmware did since the launch.
@@ -105,7 +109,13 @@ impl Node {
             horizon: Time::ZERO,
             at_launch: Snapshot::default(),
             idle: IdleLoop::default(),
+            recorder: None,
         }
+    }
+
+    /// Lets a profiler observe the firmware, from reset on.
+    pub fn set_recorder(&mut self, recorder: Option<Recorder>) {
+        self.recorder = recorder.map(Box::new);
     }
 
     /// Lets the links that leave this node fail as asked.
@@ -148,7 +158,7 @@ impl Node {
             Event::MmioReply { value } => host.mmio_reply(now, value, seam),
             Event::Interrupt => host.interrupt(now, seam),
             Event::PollReady => self.poll_ready(now),
-            Event::Observe => self.idle.first = self.snapshot(now),
+            Event::Observe => self.observe(now),
             Event::Launch => self.launch(now),
         }
         if may_fail {
@@ -182,6 +192,17 @@ impl Node {
             return self.seam.fail(now, 1, sentence);
         }
         self.at_launch = self.snapshot(now);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.count();
+        }
+    }
+
+    /// The firmware idles, and will until the launch.
+    fn observe(&mut self, now: Time) {
+        self.idle.first = self.snapshot(now);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.learn();
+        }
     }
 
     fn collect_failures(&mut self, now: Time) {
@@ -207,7 +228,11 @@ impl Node {
             return;
         }
         let mut bus = LocalBus { nic: &mut self.nic, seam: &mut self.seam, horizon };
-        if self.core.run(&mut bus, limit) == ppc440::Stop::Fault {
+        let stop = match self.recorder.as_deref_mut() {
+            None => self.core.run(&mut bus, limit),
+            Some(recorder) => self.core.run_observed(&mut bus, limit, recorder),
+        };
+        if stop == ppc440::Stop::Fault {
             let fault = self.core.fault().expect("the core stopped with a fault");
             let place = self.symbols.describe(fault.pc);
             let sentence = format!("node {}: firmware fault in {place}: {fault}", self.seam.nid);
@@ -410,6 +435,7 @@ impl LogicalProcess for Node {
             report: self.report(&end),
             sram,
             work,
+            profile: self.recorder.take().map(|recorder| recorder.finish(self.seam.nid)),
         }
     }
 }

@@ -6,7 +6,9 @@ use crate::firmware_image::FirmwareImage;
 use crate::journey;
 use crate::node::{Node, Remains, Schedule};
 use crate::parameters::Parameters;
+use crate::profile::Profile;
 use crate::programs::{Ranks, Software};
+use crate::recorder::{Code, Recorder};
 use crate::report::{Exit, Firmware, Machine, Report};
 use crate::seam::{Failure, Journal, Seam};
 use crate::symbols::Symbols;
@@ -36,6 +38,8 @@ pub struct Options {
     pub faults: Vec<String>,
     /// Skip the turns of polling loops whose every effect is known (changes nothing but the speed).
     pub park: bool,
+    /// Observe where the firmware's cycles go (changes nothing but the speed).
+    pub profile: bool,
     /// Folder with the firmware's images: `seastar.elf`, `seastar.img`, `shim.bin`.
     pub firmware: PathBuf,
     /// Folder with `libmpi_abi.so.1`.
@@ -50,6 +54,8 @@ pub struct Outcome {
     pub report: Report,
     /// The SRAM of every node as the RAS system sees it at the end.
     pub sram: Vec<Vec<u8>>,
+    /// Where the firmware's cycles went, by node; empty unless it was asked for.
+    pub profiles: Vec<Profile>,
 }
 
 /// A mistake of the user that keeps a run from starting, as one sentence.
@@ -65,15 +71,17 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     let faults = faults::parse(&options.faults, options.seed, topology, launch).map_err(Mistake)?;
     let image = FirmwareImage::load(&options.firmware).map_err(|e| Mistake(e.to_string()))?;
     let symbols = Arc::new(Symbols::load(&image.elf).map_err(|e| Mistake(e.to_string()))?);
+    let code = options.profile.then(|| Arc::new(Code::new(&symbols)));
     let started = std::time::Instant::now();
     let (remains, ending, _) = {
         let builders = (0..configuration.topology.nodes())
             .map(|nid| {
                 let (configuration, image, symbols) = (&configuration, &image, symbols.clone());
-                let faults = &faults;
+                let (faults, code) = (&faults, code.clone());
                 move || {
                     let mut node = assemble(nid, configuration, image, symbols, options);
                     node.set_faults(faults);
+                    node.set_recorder(code.map(Recorder::new));
                     node
                 }
             })
@@ -166,6 +174,7 @@ fn report(
     let mut firmware = Firmware { options: image.options.clone(), ..Firmware::default() };
     let (mut busy_instructions, mut busy_cycles) = (0.0, 0.0);
     let (mut marks, mut nodes, mut sram) = (Vec::new(), Vec::new(), Vec::new());
+    let mut profiles = Vec::new();
     for node in remains {
         hash.word(node.hash);
         firmware.messages += node.work.messages;
@@ -176,6 +185,7 @@ fn report(
         marks.extend(node.marks);
         nodes.push(node.report);
         sram.push(node.sram);
+        profiles.extend(node.profile);
     }
     let messages = firmware.messages.max(1) as f64;
     firmware.instructions_per_message = busy_instructions / messages;
@@ -199,7 +209,7 @@ fn report(
         firmware,
         nodes,
     };
-    Outcome { report, sram }
+    Outcome { report, sram, profiles }
 }
 
 /// Exit status and sentences. A failure of the machine or of a rank comes first; then a deadlock; then the

@@ -6,6 +6,7 @@ use object::{Endianness, Object, ObjectSection, ObjectSymbol, SectionFlags, Symb
 use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
+use std::rc::Rc;
 
 /// The ELF cannot be used: one sentence without the final period.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -134,6 +135,16 @@ impl Symbols {
 
     /// Source file and line of `pc`. Reads the debug information anew each time: for reports.
     pub fn line(&self, pc: u32) -> Option<(String, u32)> {
+        let frame = self.lines().frames(pc).into_iter().next()?;
+        (frame.line > 0).then_some((frame.file, frame.line))
+    }
+
+    /// The debug information, read once, for many addresses.
+    pub fn lines(&self) -> Lines {
+        Lines { context: self.context() }
+    }
+
+    fn context(&self) -> Option<addr2line::Context<Bytes>> {
         let file = ElfFile32::<Endianness>::parse(self.elf.as_slice()).ok()?;
         let endian = match file.is_little_endian() {
             true => gimli::RunTimeEndian::Little,
@@ -142,14 +153,10 @@ impl Symbols {
         let section = |id: gimli::SectionId| {
             let section = file.section_by_name(id.name());
             let data = section.and_then(|section| section.uncompressed_data().ok());
-            Ok::<_, gimli::Error>(data.unwrap_or(Cow::Borrowed(&[])))
+            let data = Rc::from(data.unwrap_or(Cow::Borrowed(&[])).as_ref());
+            Ok::<_, gimli::Error>(Bytes::new(data, endian))
         };
-        let dwarf = gimli::DwarfSections::load(section).ok()?;
-        let dwarf = dwarf.borrow(|data| gimli::EndianSlice::new(data, endian));
-        let context = addr2line::Context::from_dwarf(dwarf).ok()?;
-        let location = context.find_location(u64::from(pc)).ok()??;
-        let file = location.file?.trim_start_matches("./");
-        Some((file.to_string(), location.line?))
+        addr2line::Context::from_dwarf(gimli::Dwarf::load(section).ok()?).ok()
     }
 
     /// Function, offset, file and line of `pc`.
@@ -179,6 +186,48 @@ impl Symbols {
         let bytes = data.get(start..start + size as usize)?;
         let text = bytes.split(|byte| *byte == 0).next()?;
         Some(String::from_utf8_lossy(text).into_owned())
+    }
+}
+
+type Bytes = gimli::EndianRcSlice<gimli::RunTimeEndian>;
+
+/// What the debug information tells of addresses.
+pub struct Lines {
+    /// None if there is no debug information.
+    context: Option<addr2line::Context<Bytes>>,
+}
+
+/// A function that an address belongs to, and where in the source it is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// The function of the source.
+    pub function: String,
+    /// The file as it was given to the compiler; empty if it is not known.
+    pub file: String,
+    /// Number of the line; 0 if it is not known.
+    pub line: u32,
+}
+
+impl Lines {
+    /// The functions around `pc`, the innermost first: those that the compiler has inlined, then the one that
+    /// they are inlined into. Empty if nothing is known.
+    pub fn frames(&self, pc: u32) -> Vec<Frame> {
+        let Some(context) = &self.context else { return Vec::new() };
+        let Ok(mut found) = context.find_frames(u64::from(pc)).skip_all_loads() else {
+            return Vec::new();
+        };
+        let mut frames = Vec::new();
+        while let Ok(Some(frame)) = found.next() {
+            let function = frame.function.and_then(|name| Some(name.raw_name().ok()?.into_owned()));
+            let place = frame.location.and_then(|at| Some((at.file?.to_string(), at.line?)));
+            let (file, line) = place.unwrap_or_default();
+            frames.push(Frame {
+                function: function.unwrap_or_default(),
+                file: file.trim_start_matches("./").to_string(),
+                line,
+            });
+        }
+        frames
     }
 }
 

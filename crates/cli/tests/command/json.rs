@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Paths of all values: `nodes[].counters.tx.messages`.
-fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
+pub fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(members) => {
             for (key, member) in members {
@@ -23,9 +23,10 @@ fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Paths in the first column of the page's tables; `*` at the end of one stands for any key.
-fn documented() -> Vec<String> {
-    let page = std::fs::read_to_string(root().join("docs/reference/run-json.md")).unwrap();
+/// Paths in the first column of the tables of a page in docs/reference; `*` at the end of one stands for any
+/// key.
+fn documented(page: &str) -> Vec<String> {
+    let page = std::fs::read_to_string(root().join("docs/reference").join(page)).unwrap();
     let cell = |line: &str| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned());
     page.lines().filter_map(cell).collect()
 }
@@ -35,6 +36,18 @@ fn matches(documented: &str, path: &str) -> bool {
         Some(start) => path.len() > start.len() && path.starts_with(start),
         None => documented == path,
     }
+}
+
+/// The page documents all of these paths and no others.
+#[track_caller]
+pub fn assert_documented(page: &str, found: &BTreeSet<String>) {
+    let documented = documented(page);
+    let missing: Vec<&String> =
+        found.iter().filter(|path| !documented.iter().any(|d| matches(d, path))).collect();
+    assert!(missing.is_empty(), "not in docs/reference/{page}: {missing:#?}");
+    let stale: Vec<&String> =
+        documented.iter().filter(|d| !found.iter().any(|path| matches(d, path))).collect();
+    assert!(stale.is_empty(), "documented in {page}, but in no output: {stale:#?}");
 }
 
 #[test]
@@ -53,13 +66,7 @@ fn every_key_is_documented_and_every_documented_key_is_there() {
         assert_eq!(value["exit"]["code"], code);
         paths(&value, "", &mut found);
     }
-    let documented = documented();
-    let missing: Vec<&String> =
-        found.iter().filter(|path| !documented.iter().any(|d| matches(d, path))).collect();
-    assert!(missing.is_empty(), "not in docs/reference/run-json.md: {missing:#?}");
-    let stale: Vec<&String> =
-        documented.iter().filter(|d| !found.iter().any(|path| matches(d, path))).collect();
-    assert!(stale.is_empty(), "documented, but in no output: {stale:#?}");
+    assert_documented("run-json.md", &found);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod json;
 mod ladder;
 mod mistakes;
 mod network;
+mod profile;
 mod programs;
 mod runner;
 mod wrong;

@@ -1,0 +1,143 @@
+//! `sunstar profile`: where the firmware's cycles went, by function, by line, and as a flame graph.
+
+mod flame;
+mod table;
+
+use crate::args::ProfileOptions;
+use crate::mistake::Mistake;
+use crate::root::Root;
+use crate::terminal::Terminal;
+use crate::{run, terminal};
+use machine::profile::{Cause, Cost, Profile, Summary};
+use machine::report::Report;
+use machine::symbols::Symbols;
+use serde_json::{json, Map, Value};
+
+/// Runs the program and prints the profile after the program's own output.
+pub fn profile(root: &Root, options: &ProfileOptions) -> Result<u8, Mistake> {
+    if let Some(file) = &options.flame {
+        run::check_writable(file)?;
+    }
+    let run = run::execute_observed(root, &options.run, true)?;
+    let chosen = chosen(&run.outcome.profiles, options)?;
+    let symbols =
+        Symbols::load(&run.firmware.join("seastar.elf")).map_err(|why| Mistake(why.to_string()))?;
+    let summary = Summary::of(&chosen, &symbols);
+    let nodes: Vec<u32> = chosen.iter().map(|profile| profile.nid).collect();
+    if !options.run.quiet {
+        let sources = root.path().join("firmware/seastar");
+        let terminal = Terminal::of_stdout();
+        let text = table::table(&summary, &nodes, options.lines, &sources, &terminal);
+        terminal::print(&text);
+    }
+    if let Some(file) = &options.flame {
+        let image = flame::svg(&summary, &title(options, &nodes))?;
+        run::write(file, &image)?;
+    }
+    let report = &run.outcome.report;
+    if let Some(file) = &options.run.json {
+        run::write(file, &json_of(options, report, &nodes, &summary))?;
+    }
+    Ok(run::exit_status(report))
+}
+
+/// The profiles of the nodes that were asked for.
+fn chosen<'a>(
+    profiles: &'a [Profile],
+    options: &ProfileOptions,
+) -> Result<Vec<&'a Profile>, Mistake> {
+    let Some(node) = options.node.number() else { return Ok(profiles.iter().collect()) };
+    let found = profiles.iter().find(|profile| profile.nid == node);
+    found.map(|profile| vec![profile]).ok_or_else(|| {
+        let last = profiles.len().saturating_sub(1);
+        Mistake(format!("--node {node}: this run has nodes 0 to {last}"))
+    })
+}
+
+fn title(options: &ProfileOptions, nodes: &[u32]) -> String {
+    let program = options.run.program().display();
+    match nodes {
+        [node] => format!("{program}: firmware of node {node}"),
+        _ => format!("{program}: firmware of {} nodes", nodes.len()),
+    }
+}
+
+/// Name of a cause in tables and JSON.
+fn name(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Issue => "issue",
+        Cause::Operand => "operand",
+        Cause::Load => "load",
+        Cause::Read => "read",
+        Cause::Write => "write",
+        Cause::Fetch => "fetch",
+        Cause::Branch => "branch",
+        Cause::Mispredict => "mispredict",
+        Cause::Synchronise => "synchronise",
+        Cause::Sleep => "sleep",
+    }
+}
+
+/// The profile behind what it takes to run this again. The keys are those of docs/reference/profile-json.md.
+fn json_of(options: &ProfileOptions, report: &Report, nodes: &[u32], summary: &Summary) -> String {
+    let functions: Vec<Value> = summary
+        .functions
+        .iter()
+        .map(|function| {
+            let mut keys = Map::new();
+            keys.insert("function".into(), json!(function.name));
+            keys.insert("with_callees".into(), json!(function.with_callees));
+            keys.extend(costs(&function.own));
+            Value::Object(keys)
+        })
+        .collect();
+    let lines: Vec<Value> = summary
+        .lines
+        .iter()
+        .map(|line| {
+            let mut keys = Map::new();
+            keys.insert("file".into(), json!(line.file));
+            keys.insert("line".into(), json!(line.line));
+            keys.insert("function".into(), json!(line.function));
+            keys.extend(costs(&line.cost));
+            Value::Object(keys)
+        })
+        .collect();
+    let stacks: Vec<Value> = summary
+        .stacks
+        .iter()
+        .map(|(functions, cycles)| json!({ "functions": functions, "cycles": cycles }))
+        .collect();
+    let mut all = run::stamp(&options.run);
+    let rest = json!({
+        "machine": report.machine,
+        "ranks": report.ranks,
+        "seed": report.seed,
+        "exit": report.exit,
+        "trace_hash": report.trace_hash,
+        "firmware": report.firmware.options,
+        "nodes": nodes,
+        "work_turns": summary.work_turns,
+        "idle_turns": summary.idle_turns,
+        "work": costs(&summary.work),
+        "idle": costs(&summary.idle),
+        "functions": functions,
+        "lines": lines,
+        "stacks": stacks,
+    });
+    if let Value::Object(rest) = rest {
+        all.extend(rest);
+    }
+    format!("{:#}\n", Value::Object(all))
+}
+
+fn costs(cost: &Cost) -> Map<String, Value> {
+    let by_cause = Cause::ALL.iter().map(|&cause| (name(cause).to_string(), json!(cost.of(cause))));
+    let mut keys = Map::new();
+    keys.insert("cycles".into(), json!(cost.total()));
+    keys.insert("instructions".into(), json!(cost.instructions));
+    keys.insert("cycles_by_cause".into(), Value::Object(by_cause.collect()));
+    keys.insert("icache_misses".into(), json!(cost.icache_misses));
+    keys.insert("dcache_misses".into(), json!(cost.dcache_misses));
+    keys
+}

@@ -1,0 +1,393 @@
+//! The profiler's part of a node: it is told what the processor does (`ppc440::Probe`) and sums it
+//! up, by call path and instruction, apart for the firmware's work and for its idle polling.
+//!
+//! # What is idle
+//!
+//! Nothing is assumed about the firmware but that it polls in an endless loop and has nothing to do
+//! in the time before the launch. In that time the loop is learnt: it begins at the lowest address
+//! that the outermost function executes, and each set of instructions that one turn executes then
+//! is an idle turn. After the launch a turn is idle if it executes just such a set, and work
+//! otherwise: one that finds anything takes a branch that idle turns do not take. A turn's cycles
+//! go where the turn goes as a whole, so the polling around a piece of work counts as work.
+//!
+//! # Call paths
+//!
+//! A stack of return addresses is kept beside the processor's. Control that arrives in another
+//! function without a call (a jump to a function that returns for this one) replaces it on the
+//! path. A return to an address that is not on the stack ends at a new outermost function.
+
+use crate::profile::{Cost, Path, Profile};
+use crate::symbols::Symbols;
+use ppc440::{Jump, Observation, Probe};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Which function each instruction of the firmware belongs to.
+pub(crate) struct Code {
+    base: u32,
+    /// Index in `functions`, by instruction.
+    function: Vec<u16>,
+    functions: Vec<Function>,
+}
+
+struct Function {
+    name: String,
+    start: u32,
+    /// Instructions.
+    len: usize,
+}
+
+/// Index of what belongs to no function.
+const ELSEWHERE: u16 = 0;
+
+impl Code {
+    pub fn new(symbols: &Symbols) -> Code {
+        let code = || symbols.sections().iter().filter(|section| section.code);
+        let base = code().map(|section| section.address).min().unwrap_or(0);
+        let end = code().map(|section| section.address + section.size).max().unwrap_or(base);
+        let nowhere = Function { name: "outside of the firmware".into(), start: 0, len: 1 };
+        let mut all = Code {
+            base,
+            function: vec![ELSEWHERE; ((end - base) / 4) as usize],
+            functions: vec![nowhere],
+        };
+        for index in 0..all.function.len() {
+            let pc = base + 4 * index as u32;
+            let Some((name, offset)) = symbols.function(pc) else { continue };
+            let known = all.functions.last().is_some_and(|last| last.start == pc - offset);
+            if !known {
+                let function = Function { name: name.into(), start: pc - offset, len: 0 };
+                all.functions.push(function);
+            }
+            let last = all.functions.len() - 1;
+            all.functions[last].len = (offset / 4) as usize + 1;
+            all.function[index] = last as u16;
+        }
+        all
+    }
+    fn function(&self, pc: u32) -> u16 {
+        let index = (pc.wrapping_sub(self.base) / 4) as usize;
+        self.function.get(index).copied().unwrap_or(ELSEWHERE)
+    }
+    /// Where in its function's array an instruction stands.
+    fn place(&self, function: u16, pc: u32) -> usize {
+        match function {
+            ELSEWHERE => 0,
+            _ => (pc.wrapping_sub(self.functions[usize::from(function)].start) / 4) as usize,
+        }
+    }
+}
+
+/// A function as it was called on one path, with what its own instructions cost there.
+struct Branch {
+    function: u16,
+    parent: usize,
+    children: Vec<usize>,
+    /// By instruction of the function, work and idle; empty as long as nothing was spent.
+    costs: [Vec<Cost>; 2],
+}
+
+const ROOT: usize = 0;
+const WORK: usize = 0;
+const IDLE: usize = 1;
+/// Observations after which a turn is no idle turn.
+const LONG: usize = 1 << 16;
+/// Calls that can be open.
+const DEPTH: usize = 64;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Nothing is known of the idle loop yet.
+    Boot,
+    /// The firmware idles.
+    Learn,
+    /// Costs count.
+    Count,
+}
+
+/// A node's profiler.
+pub(crate) struct Recorder {
+    code: Arc<Code>,
+    branches: Vec<Branch>,
+    here: usize,
+    /// Open calls: where they return to, address and branch.
+    calls: Vec<(u32, usize)>,
+    phase: Phase,
+    /// Where a turn of the main loop begins, and whether one has begun.
+    head: Option<u32>,
+    begun: bool,
+    /// The present turn, each thing with how often it happened.
+    turn: Vec<(Observation, u64)>,
+    /// Which instructions it executed, and how often.
+    path: u64,
+    idle: HashSet<u64>,
+    idle_turns: u64,
+    work_turns: u64,
+    /// The last turn was idle.
+    was_idle: bool,
+}
+
+/// How often something happened.
+#[derive(Clone, Copy)]
+struct Times {
+    /// In all.
+    spent: u64,
+    /// In one turn of the main loop.
+    within: u64,
+    /// Turns, if one ends here.
+    turns: u64,
+}
+
+const ONCE: Times = Times { spent: 1, within: 1, turns: 1 };
+
+impl Recorder {
+    pub fn new(code: Arc<Code>) -> Recorder {
+        let root =
+            Branch { function: ELSEWHERE, parent: ROOT, children: vec![], costs: [vec![], vec![]] };
+        Recorder {
+            code,
+            branches: vec![root],
+            here: ROOT,
+            calls: Vec::new(),
+            phase: Phase::Boot,
+            head: None,
+            begun: false,
+            turn: Vec::new(),
+            path: 0,
+            idle: HashSet::new(),
+            idle_turns: 0,
+            work_turns: 0,
+            was_idle: true,
+        }
+    }
+
+    /// The firmware has nothing to do from now on.
+    pub fn learn(&mut self) {
+        self.phase = Phase::Learn;
+        self.calls.clear();
+        self.here = ROOT;
+        self.forget_loop();
+    }
+
+    fn forget_loop(&mut self) {
+        self.head = None;
+        self.begun = false;
+        self.idle.clear();
+    }
+
+    /// From now on it counts.
+    pub fn count(&mut self) {
+        self.phase = Phase::Count;
+    }
+
+    /// What was summed up.
+    pub fn finish(mut self, nid: u32) -> Profile {
+        // Of the turn that the end of the run cuts nobody knows what it would have become.
+        self.spend(if self.was_idle { IDLE } else { WORK });
+        let mut paths = Vec::new();
+        for index in 0..self.branches.len() {
+            let costs = std::mem::take(&mut self.branches[index].costs);
+            if costs.iter().any(|costs| !costs.is_empty()) {
+                let function = &self.code.functions[usize::from(self.branches[index].function)];
+                let by_address = |costs: Vec<Cost>| {
+                    let places = costs.into_iter().zip((function.start..).step_by(4));
+                    let spent = places.filter(|(cost, _)| *cost != Cost::default());
+                    spent.map(|(cost, pc)| (pc, cost)).collect()
+                };
+                let [work, idle] = costs.map(by_address);
+                paths.push(Path { functions: self.functions(index), work, idle });
+            }
+        }
+        Profile { nid, paths, idle_turns: self.idle_turns, work_turns: self.work_turns }
+    }
+
+    /// Names of the functions on a path, the outermost first.
+    fn functions(&self, mut index: usize) -> Vec<String> {
+        let mut names = Vec::new();
+        while index != ROOT {
+            let branch = &self.branches[index];
+            names.push(self.code.functions[usize::from(branch.function)].name.clone());
+            index = branch.parent;
+        }
+        names.reverse();
+        names
+    }
+
+    fn child(&mut self, parent: usize, function: u16) -> usize {
+        let children = &self.branches[parent].children;
+        let known = children.iter().find(|&&child| self.branches[child].function == function);
+        if let Some(&child) = known {
+            return child;
+        }
+        let child = self.branches.len();
+        self.branches.push(Branch { function, parent, children: vec![], costs: [vec![], vec![]] });
+        self.branches[parent].children.push(child);
+        child
+    }
+
+    /// Goes to the branch on which the instruction at `pc` is executed.
+    fn arrive(&mut self, pc: u32) {
+        let branch = &self.branches[self.here];
+        let function = self.code.function(pc);
+        if self.here == ROOT || branch.function != function {
+            self.here = self.child(branch.parent, function);
+        }
+    }
+
+    /// Follows the flow of control.
+    fn follow(&mut self, what: Observation) {
+        let Observation::Jumped { pc, target, jump } = what else { return };
+        let function = self.code.function(target);
+        match jump {
+            Jump::Call | Jump::Exception => {
+                if self.calls.len() == DEPTH {
+                    self.calls.remove(0);
+                }
+                self.arrive(pc);
+                let back = if jump == Jump::Call { pc.wrapping_add(4) } else { pc };
+                self.calls.push((back, self.here));
+                self.here = self.child(self.here, function);
+            }
+            Jump::Return | Jump::Resume => {
+                match self.calls.iter().rposition(|(back, _)| *back == target) {
+                    Some(open) => {
+                        self.here = self.calls[open].1;
+                        self.calls.truncate(open);
+                    }
+                    None => {
+                        self.calls.clear();
+                        self.here = self.child(ROOT, function);
+                        // What seemed to be the outermost function was none.
+                        if self.phase == Phase::Learn {
+                            self.forget_loop();
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The present turn was work, or idle.
+    fn spend(&mut self, kind: usize) {
+        let mut turn = std::mem::take(&mut self.turn);
+        for (what, times) in turn.drain(..) {
+            match what {
+                Observation::Spent { pc, cause, cycles } => {
+                    self.cost(kind, pc).cycles[cause as usize] += cycles * times;
+                }
+                Observation::Completed { pc } => self.cost(kind, pc).instructions += times,
+                Observation::Missed { pc, instructions, data } => {
+                    let cost = self.cost(kind, pc);
+                    cost.icache_misses += instructions * times;
+                    cost.dcache_misses += data * times;
+                }
+                Observation::Jumped { .. } => self.follow(what),
+            }
+        }
+        self.turn = turn;
+    }
+
+    fn cost(&mut self, kind: usize, pc: u32) -> &mut Cost {
+        self.arrive(pc);
+        let branch = &mut self.branches[self.here];
+        let costs = &mut branch.costs[kind];
+        if costs.is_empty() {
+            let len = self.code.functions[usize::from(branch.function)].len;
+            costs.resize(len, Cost::default());
+        }
+        &mut costs[self.code.place(branch.function, pc)]
+    }
+
+    /// A turn has ended; it happened `times` times.
+    fn end_turn(&mut self, times: u64) {
+        match self.phase {
+            Phase::Boot => {}
+            Phase::Learn => {
+                self.idle.insert(self.path);
+            }
+            Phase::Count => {
+                self.was_idle = self.idle.contains(&self.path);
+                if self.was_idle {
+                    self.idle_turns += times;
+                    self.spend(IDLE);
+                } else {
+                    self.work_turns += times;
+                    self.spend(WORK);
+                }
+            }
+        }
+    }
+
+    /// While the firmware idles: what the outermost function executes may be where the loop begins.
+    fn look_for_head(&mut self, pc: u32) {
+        self.arrive(pc);
+        let outermost = self.branches[self.here].parent == ROOT;
+        if outermost && self.head.is_none_or(|head| pc < head) {
+            self.forget_loop();
+            self.head = Some(pc);
+        }
+    }
+
+    fn take(&mut self, what: Observation, times: Times) {
+        if let Observation::Completed { pc } = what {
+            if self.phase == Phase::Learn {
+                self.look_for_head(pc);
+            }
+            if self.head == Some(pc) {
+                if self.begun {
+                    self.end_turn(times.turns);
+                }
+                self.begun = true;
+                self.path = 0;
+            }
+            self.path = self.path.wrapping_add(mixed(pc).wrapping_mul(times.within));
+        }
+        if self.phase != Phase::Count {
+            return self.follow(what);
+        }
+        self.turn.push((what, times.spent));
+        if self.turn.len() > LONG {
+            self.spend(WORK);
+        }
+    }
+
+    fn is_head(&self, what: &Observation) -> bool {
+        matches!(what, Observation::Completed { pc } if self.head == Some(*pc))
+    }
+}
+
+/// A number for an address; sums of them are hardly ever equal for other addresses.
+fn mixed(pc: u32) -> u64 {
+    des::Random::new(pc.into()).next_u64()
+}
+
+impl Probe for Recorder {
+    const ON: bool = true;
+
+    fn observe(&mut self, what: Observation) {
+        self.take(what, ONCE);
+    }
+
+    fn repeat(&mut self, turn: &[Observation], times: u64) {
+        turn.iter().for_each(|&what| self.take(what, ONCE));
+        let rest = times - 1;
+        if rest == 0 {
+            return;
+        }
+        let Some(last) = turn.iter().rposition(|what| self.is_head(what)) else {
+            // A loop within a turn of the main loop.
+            let times = Times { spent: rest, within: rest, turns: 1 };
+            return turn.iter().for_each(|&what| self.take(what, times));
+        };
+        // The main loop's turn does not begin where the core's does. What follows its last
+        // beginning stands in `turn` already, once; together with what precedes the next beginning
+        // it happens `rest` times, and once more at the end.
+        for (_, spent) in &mut self.turn {
+            *spent *= rest;
+        }
+        for (index, &what) in turn.iter().enumerate() {
+            let spent = if index < last { rest } else { 1 };
+            self.take(what, Times { spent, within: 1, turns: rest });
+        }
+    }
+}
