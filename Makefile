@@ -28,7 +28,7 @@ install: build ## Install to PREFIX (/usr/local)
 	install -D $(sunstar) $(DESTDIR)$(PREFIX)/bin/sunstar
 	@$(sunstar) manual $(DESTDIR)$(PREFIX)/share/man/man1
 	@for file in $$(find machines include published examples build/lib build/firmware \
-	    -name '*.toml' -o -name '*.[ch]' -o -name 'libmpi_abi.so*' \
+	    -name '*.toml' -o -name '*.[ch]' -o -name '*.f90' -o -name 'libmpi_*.so*' \
 	    -o -name seastar.elf -o -name '*.img'); do \
 	    mkdir -p "$(DESTDIR)$(PREFIX)/share/sunstar/$$(dirname $$file)" && \
 	    cp -P $$file "$(DESTDIR)$(PREFIX)/share/sunstar/$$file" || exit 1; done
@@ -42,6 +42,7 @@ fw: build ## Build the firmware and show its sizes and its SRAM budget
 .PHONY: parts
 parts: tools
 	@$(MAKE) --silent -C crates/rank/libmpi_abi BUILD=$(CURDIR)/build
+	@$(MAKE) --silent -C crates/rank/libmpi_fortran BUILD=$(CURDIR)/build
 	@$(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware
 
 ##@ Hardware

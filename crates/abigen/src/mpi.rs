@@ -1,6 +1,7 @@
 //! The MPI 5.0 ABI: data, and what is generated from it.
 
 mod data;
+mod fortran;
 mod header;
 mod module;
 mod stubs;
@@ -13,6 +14,13 @@ use crate::Output;
 pub fn outputs(mpi: &Mpi) -> Vec<Output> {
     vec![
         Output::new("include/mpi.h", header::header(mpi)),
+        Output::new("include/mpif.h", fortran::include_file(mpi)),
+        Output::new("include/mpi.f90", fortran::module(mpi)),
+        Output::new("include/mpi_f08.f90", fortran::module_2008(mpi)),
+        Output::new(
+            "crates/rank/libmpi_fortran/generated/procedures.c",
+            fortran::library(&mpi.fortran, &mpi.procedures),
+        ),
         Output::new("crates/abi/src/mpi.rs", module::module(mpi)),
         Output::new("crates/rank/libmpi_abi/generated/functions.h", stubs::functions(mpi)),
         Output::new("crates/rank/libmpi_abi/generated/stubs.c", stubs::stubs(mpi)),

@@ -67,6 +67,13 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Compile Fortran for the simulated machines (as gfortran, with mpif.h and the modules of MPI)
+    #[command(disable_help_flag = true)]
+    Fc {
+        /// Arguments for the compiler; -show prints the command instead of running it
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
 }
 
 /// Which machine, and what is different from its file.
@@ -110,9 +117,9 @@ pub struct RunOptions {
     /// Print the program's own output only
     #[arg(short, long)]
     pub quiet: bool,
-    /// MPI program and its arguments: a binary of the MPI 5.0 ABI, or C or C++ source (.c .cc .cpp)
+    /// MPI program and its arguments: a binary of the MPI 5.0 ABI, or source in C, C++ or Fortran
     ///
-    /// Source is compiled first, as by `sunstar cc -O2 -g`. All that follows the program is the program's.
+    /// Source is compiled first, as by `sunstar cc -O2 -g` (cxx, fc). All that follows the program is the program's.
     #[arg(value_name = "PROGRAM", required = true, num_args = 1..)]
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<OsString>,

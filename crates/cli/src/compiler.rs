@@ -1,5 +1,6 @@
 //! Compiling programs against Sunstar's mpi.h and libmpi_abi.
 
+use crate::fortran::{self, Modules};
 use crate::mistake::Mistake;
 use crate::root::Root;
 use std::ffi::OsString;
@@ -13,7 +14,15 @@ pub enum Language {
     C,
     /// C++, by g++ or $SUNSTAR_CXX.
     Cxx,
+    /// Fortran, by gfortran or $SUNSTAR_FC.
+    Fortran,
 }
+
+/// Extensions of Fortran: fixed and free form, the large ones for the preprocessor.
+const FORTRAN: [&str; 16] = [
+    "f", "for", "ftn", "f77", "f90", "f95", "f03", "f08", "F", "FOR", "FTN", "F77", "F90", "F95",
+    "F03", "F08",
+];
 
 impl Language {
     /// The language of a source file by its extension; none if it is not a source.
@@ -21,6 +30,7 @@ impl Language {
         match path.extension()?.to_str()? {
             "c" => Some(Language::C),
             "cc" | "cpp" | "cxx" | "c++" | "C" => Some(Language::Cxx),
+            other if FORTRAN.contains(&other) => Some(Language::Fortran),
             _ => None,
         }
     }
@@ -29,26 +39,30 @@ impl Language {
         let (variable, default) = match self {
             Language::C => ("SUNSTAR_CC", "gcc"),
             Language::Cxx => ("SUNSTAR_CXX", "g++"),
+            Language::Fortran => ("SUNSTAR_FC", "gfortran"),
         };
         std::env::var_os(variable).unwrap_or_else(|| default.into())
     }
 }
 
 /// `gcc -I... ARGUMENTS -L... -lmpi_abi`.
-fn command(root: &Root, language: Language, arguments: &[OsString]) -> Command {
-    let mut command = Command::new(language.compiler());
+fn command(root: &Root, language: Language, arguments: &[OsString]) -> Result<Command, Mistake> {
+    let compiler = language.compiler();
+    let mut command = Command::new(&compiler);
+    command.arg("-I").arg(root.include());
+    let mut libraries = Vec::new();
+    if language == Language::Fortran {
+        fortran::check(arguments)?;
+        let modules = Modules::find(root, &compiler)?;
+        command.args(modules.options());
+        libraries = modules.libraries();
+    }
     // No run path: ranks are started with the library in their search path, and so is a real MPI's mpiexec.
-    command
-        .arg("-I")
-        .arg(root.include())
-        .args(arguments)
-        .arg("-L")
-        .arg(root.library())
-        .arg("-lmpi_abi");
-    command
+    command.args(arguments).arg("-L").arg(root.library()).args(libraries).arg("-lmpi_abi");
+    Ok(command)
 }
 
-/// `sunstar cc` and `sunstar cxx`: the compiler's exit status is ours.
+/// `sunstar cc` and its like: the compiler's exit status is ours.
 pub fn pass_through(
     root: &Root,
     language: Language,
@@ -57,7 +71,7 @@ pub fn pass_through(
     if arguments.iter().any(|word| word == "-show") {
         let rest: Vec<OsString> =
             arguments.iter().filter(|word| *word != "-show").cloned().collect();
-        let command = command(root, language, &rest);
+        let command = command(root, language, &rest)?;
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         println!("{}", words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" "));
         return Ok(0);
@@ -66,7 +80,7 @@ pub fn pass_through(
     if arguments.is_empty() {
         return Err(Mistake("nothing to compile; give it what you would give the compiler".into()));
     }
-    status(&mut command(root, language, arguments))
+    status(&mut command(root, language, arguments)?)
 }
 
 /// Compiles `source` into `folder`; the compiler's messages go to standard error as they are.
@@ -83,9 +97,10 @@ pub fn compile(
         "-o".into(),
         program.clone().into(),
         source.as_os_str().to_owned(),
-        "-lm".into(),
+        // Calls of one procedure with data of several types are warned about, but right with mpif.h.
+        if language == Language::Fortran { "-w".into() } else { "-lm".into() },
     ];
-    match status(&mut command(root, language, &arguments))? {
+    match status(&mut command(root, language, &arguments)?)? {
         0 => Ok(program),
         _ => Err(Mistake(format!(
             "{} does not compile; the messages above are the compiler's",

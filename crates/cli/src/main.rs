@@ -4,6 +4,7 @@ mod args;
 mod bench;
 mod compiler;
 mod firmware;
+mod fortran;
 mod interrupt;
 mod machines;
 mod manual;
@@ -56,6 +57,9 @@ fn obey(command: Command) -> Result<u8, Mistake> {
         }
         Command::Cxx { arguments } => {
             compiler::pass_through(&root, compiler::Language::Cxx, &arguments)
+        }
+        Command::Fc { arguments } => {
+            compiler::pass_through(&root, compiler::Language::Fortran, &arguments)
         }
         Command::Completions { .. } | Command::Manual { .. } => unreachable!("obeyed above"),
     }

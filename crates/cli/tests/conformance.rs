@@ -20,24 +20,32 @@ fn output(command: &mut Command) -> String {
 
 /// Builds a program of `tests/mpi`, and runs it on so many ranks on both.
 fn compare(program: &str, ranks: &[u32], settings: &[&str]) {
+    compare_built(&format!("{program}.c"), &["cc", "-O1"], ranks, settings);
+}
+
+/// The same for Fortran: on both by the same library over the ABI in C.
+fn compare_fortran(source: &str, ranks: &[u32]) {
+    compare_built(source, &["fc", "-O1", "-w"], ranks, &[]);
+}
+
+fn compare_built(program: &str, compiler: &[&str], ranks: &[u32], settings: &[&str]) {
     let root = root();
     let mpich = root.join("build/mpich");
     let mpiexec = mpich.join("bin/mpiexec");
     assert!(mpiexec.exists(), "{} is missing: scripts/bootstrap test", mpiexec.display());
     let folder = tempfile::tempdir().unwrap();
-    let binary = folder.path().join(program);
-    let source = root.join("tests/mpi").join(format!("{program}.c"));
-    output(
-        Command::new(env!("CARGO_BIN_EXE_sunstar"))
-            .arg("cc")
-            .args(["-O1", "-o"])
-            .args([&binary, &source]),
-    );
+    let binary = folder.path().join("program");
+    let source = root.join("tests/mpi").join(program);
+    let mut sunstar = Command::new(env!("CARGO_BIN_EXE_sunstar"));
+    sunstar.args(compiler).arg("-I").arg(root.join("tests/mpi"));
+    output(sunstar.arg("-o").args([&binary, &source]));
+    let libraries = [mpich.join("lib"), root.join("build/lib")];
+    let libraries = std::env::join_paths(libraries).unwrap();
     for ranks in ranks {
         let ranks = ranks.to_string();
         let theirs = output(
             Command::new(&mpiexec)
-                .env("LD_LIBRARY_PATH", mpich.join("lib"))
+                .env("LD_LIBRARY_PATH", &libraries)
                 .args(["-n", &ranks])
                 .arg(&binary),
         );
@@ -91,6 +99,21 @@ fn collectives_with_other_algorithms() {
     ];
     compare("collectives", &[5], &settings);
     compare("operations", &[5], &settings);
+}
+
+#[test]
+fn fortran_in_fixed_form_with_mpif_h() {
+    compare_fortran("fixed.f", &[1, 3]);
+}
+
+#[test]
+fn fortran_with_the_module_mpi() {
+    compare_fortran("module.f90", &[1, 4]);
+}
+
+#[test]
+fn fortran_with_the_module_mpi_f08() {
+    compare_fortran("module_2008.f90", &[1, 3]);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 #include "rank.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/times.h>
@@ -95,6 +96,18 @@ EXPORT clock_t times(struct tms *spent)
     if (spent)
         *spent = (struct tms){.tms_utime = ticks};
     return ticks;
+}
+
+EXPORT int getrusage(__rusage_who_t who, struct rusage *usage)
+{
+    struct rank_channel *channel = rank_attach();
+    const int code = (int)syscall(SYS_getrusage, who, usage);
+    if (!channel || code != 0)
+        return code;
+    const struct timespec time = split(rank_clock(channel));
+    usage->ru_utime = (struct timeval){time.tv_sec, time.tv_nsec / 1000};
+    usage->ru_stime = (struct timeval){0};
+    return 0;
 }
 
 EXPORT int nanosleep(const struct timespec *span, struct timespec *left)

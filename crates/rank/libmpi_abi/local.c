@@ -53,7 +53,7 @@ RANK_WEAK(int, MPI_Finalized, (int *flag))
 RANK_WEAK(int, MPI_Abort, (MPI_Comm comm, int errorcode))
 {
     const uint64_t args[] = {POINTER(comm), INTEGER(errorcode)};
-    fflush(NULL);
+    rank_flush();
     rank_call_any_time(FN_MPI_Abort, 2, args);
     /* The simulator ends the run by killing its ranks, this one too. */
     _exit(errorcode);

@@ -55,6 +55,8 @@ bool rank_post_carrying(enum rank_function function, unsigned count, const uint6
                         size_t bytes);
 /* A request handle that was never used before. */
 uint64_t rank_new_request(void);
+/* Writes out what the program has printed. */
+void rank_flush(void);
 /* Asks for the simulated time, in picoseconds. The channel must be there. */
 uint64_t rank_clock(struct rank_channel *channel);
 /* Lets simulated time pass. The channel must be there. */

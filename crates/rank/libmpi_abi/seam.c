@@ -26,6 +26,16 @@ static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static bool errors_return; /* the program has set an error handler: it may look at a result */
 static bool busy; /* a record is being written or an answer awaited: only a signal handler can see it set */
 
+/* Fortran's output has buffers of its own; there is no such procedure in programs without Fortran. */
+__attribute__((weak)) void _gfortran_flush_i4(const int *unit);
+
+void rank_flush(void)
+{
+    if (_gfortran_flush_i4)
+        _gfortran_flush_i4(NULL); /* all units */
+    fflush(NULL);
+}
+
 void rank_fail(const char *format, ...)
 {
     char text[sizeof channel->fault];
@@ -33,7 +43,7 @@ void rank_fail(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    fflush(NULL);
+    rank_flush();
     if (channel) {
         memcpy(channel->fault, text, sizeof text);
         rank_state_add(RANK_STATE_FAULTED);
@@ -139,8 +149,10 @@ static uint64_t run(uint64_t function, const uint64_t *a)
         free((void *)(uintptr_t)a[0]);
         return 0;
     }
-    if (function == RANK_SERVICE_FLUSH)
-        return (uint64_t)fflush(NULL);
+    if (function == RANK_SERVICE_FLUSH) {
+        rank_flush();
+        return 0;
+    }
     return ((callback)(uintptr_t)function)(a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 

@@ -7,6 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 const LIBRARY: &str = "libmpi_abi.so.1";
+/// MPI for Fortran, which needs that library itself.
+const FORTRAN_LIBRARY: &str = "libmpi_fortran.so.1";
 
 /// What a program is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +43,7 @@ pub fn inspect(path: &Path) -> Result<Kind, InspectError> {
         return Err(not_mpi(path, "it is a script; name the program that it starts"));
     }
     let needed = needed(&data).map_err(|why| not_mpi(path, why))?;
-    if !needed.iter().any(|name| name == LIBRARY) {
+    if !needed.iter().any(|name| name == LIBRARY || name == FORTRAN_LIBRARY) {
         return Err(not_mpi(path, wrong_library(&needed)));
     }
     use std::os::unix::fs::PermissionsExt;

@@ -12,6 +12,21 @@ fn is_there(function: Function) -> bool {
     function.is_local() || Mpi::implements(function)
 }
 
+const FORTRAN: &str = "
+## Fortran
+
+`sunstar fc` compiles with gfortran (`SUNSTAR_FC` names another compiler). Programs include \
+`mpif.h`, in fixed or free form, or use the module `mpi` or `mpi_f08`. INTEGER and LOGICAL \
+have 4 bytes. Functions without a procedure in Fortran have a dash below: those for tools, \
+those that turn handles into integers, and those for large counts, which `mpi_f08` has not \
+here. Parts of arrays that are not contiguous are copied by the compiler, so they are no \
+buffers for nonblocking operations (`MPI_SUBARRAYS_SUPPORTED` is false). The names that left \
+the standard (`MPI_ADDRESS`, `MPI_TYPE_STRUCT`, `MPI_TYPE_EXTENT` ...) are there.
+
+The library, `libmpi_fortran`, knows only the ABI in C: a Fortran program built here runs on \
+any MPI that has it.
+";
+
 fn page() -> String {
     let all = Function::all();
     let there = all.iter().filter(|function| is_there(**function)).count();
@@ -30,10 +45,15 @@ fn page() -> String {
             let _ = writeln!(out, "| {collective} | {name} | {doc} |");
         }
     }
-    out += "\n## Functions\n\n| function | there |\n|---|---|\n";
+    out += FORTRAN;
+    out += "\n## Functions\n\n| function | there | in Fortran |\n|---|---|---|\n";
     for function in all {
         let there = if is_there(*function) { "yes" } else { "no" };
-        let _ = writeln!(out, "| `{}` | {there} |", function.name());
+        let fortran = match function.has_fortran() {
+            true => there,
+            false => "-",
+        };
+        let _ = writeln!(out, "| `{}` | {there} | {fortran} |", function.name());
     }
     out
 }

@@ -1,5 +1,6 @@
 //! Loads `abi/mpi/` and gives each argument the way in which it crosses the seam.
 
+use super::fortran::{Fortran, Procedure};
 use crate::LayoutError;
 use serde::Deserialize;
 use std::path::Path;
@@ -15,6 +16,10 @@ pub struct Mpi {
     pub functions: Vec<Function>,
     /// Constants and types.
     pub constants: Constants,
+    /// Rules of Fortran.
+    pub fortran: Fortran,
+    /// Procedures of Fortran.
+    pub procedures: Vec<Procedure>,
     /// Text of the channel's definition, for the fingerprint only.
     channel: String,
 }
@@ -114,9 +119,12 @@ impl Mpi {
                 return Err(LayoutError::Unsound("functions.toml".into(), why));
             }
         }
-        let functions =
-            file.functions.iter().map(|(name, list)| function(&file, &constants, name, text(list)));
-        Ok(Mpi { functions: functions.collect(), constants, channel })
+        let functions = file.functions.iter();
+        let functions = functions.map(|(name, list)| function(&file, &constants, name, text(list)));
+        let functions: Vec<Function> = functions.collect();
+        let fortran: Fortran = read(&folder.join("fortran.toml"))?;
+        let procedures = fortran.procedures(&functions, &constants)?;
+        Ok(Mpi { functions, constants, fortran, procedures, channel })
     }
 
     /// Most arguments of any function.

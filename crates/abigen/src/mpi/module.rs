@@ -39,12 +39,13 @@ fn functions(out: &mut String, mpi: &Mpi) {
     for f in &mpi.functions {
         let _ = writeln!(
             out,
-            "    Facts {{ name: \"{}\", arguments: {}, posted: {}, local: {}, makes_request: {} }},",
+            "    Facts {{ name: \"{}\", arguments: {}, posted: {}, local: {}, makes_request: {}, fortran: {} }},",
             f.name,
             f.arguments.len(),
             f.posted,
             f.local,
-            f.makes_request
+            f.makes_request,
+            mpi.fortran.has(&f.name)
         );
     }
     *out += "];\n";
@@ -120,6 +121,7 @@ struct Facts {
     posted: bool,
     local: bool,
     makes_request: bool,
+    fortran: bool,
 }
 
 impl Function {
@@ -151,6 +153,10 @@ impl Function {
     /// the program's library has chosen the handle, and stores it.
     pub fn makes_request(self) -> bool {
         FACTS[usize::from(self.id())].makes_request
+    }
+    /// True if Fortran programs can call it.
+    pub fn has_fortran(self) -> bool {
+        FACTS[usize::from(self.id())].fortran
     }
     /// All functions.
     pub fn all() -> &'static [Function] {

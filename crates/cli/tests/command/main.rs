@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod firmware;
+mod fortran;
 mod json;
 mod ladder;
 mod mistakes;

@@ -84,7 +84,8 @@ impl Process {
 
     // Results.
 
-    fn out(&self, va: u64, what: &str, data: &[u8]) -> Result<()> {
+    /// Stores bytes.
+    pub(crate) fn put_bytes(&self, va: u64, what: &str, data: &[u8]) -> Result<()> {
         if va == 0 {
             let text = format!("the address of {what} is a null pointer");
             return Err(Error::new(constant::ERR_ARG, text));
@@ -93,16 +94,16 @@ impl Process {
     }
     /// Stores an `int`.
     pub(crate) fn put_int(&self, va: u64, what: &str, value: i32) -> Result<()> {
-        self.out(va, what, &value.to_le_bytes())
+        self.put_bytes(va, what, &value.to_le_bytes())
     }
     /// Stores an `MPI_Aint`, an `MPI_Count` or a handle.
     pub(crate) fn put_word(&self, va: u64, what: &str, value: u64) -> Result<()> {
-        self.out(va, what, &value.to_le_bytes())
+        self.put_bytes(va, what, &value.to_le_bytes())
     }
     /// Stores a string and its length.
     pub(crate) fn put_string(&self, va: u64, length_va: u64, text: &str) -> Result<()> {
         let bytes = [text.as_bytes(), &[0]].concat();
-        self.out(va, "the string", &bytes)?;
+        self.put_bytes(va, "the string", &bytes)?;
         self.put_int(length_va, "the string's length", text.len() as i32)
     }
     /// Reads a handle.
@@ -169,7 +170,7 @@ impl Process {
         }
         let bytes: Vec<u8> =
             numbers.iter().flat_map(|number| number.to_le_bytes()[..W].to_vec()).collect();
-        self.out(va, what, &bytes)
+        self.put_bytes(va, what, &bytes)
     }
     /// Reads a string of at most `limit - 1` bytes; what is beyond is cut off.
     pub(crate) fn get_string(&self, va: u64, limit: i32, what: &str) -> Result<String> {

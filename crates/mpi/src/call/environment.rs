@@ -11,6 +11,7 @@ pub(super) fn init(mpi: &mut Process, _: &[u64]) -> Answer {
         return Err(Error::new(constant::ERR_OTHER, "MPI was initialized before"));
     }
     mpi.side.phase = Phase::Running;
+    mpi.set_environment();
     Ok(())
 }
 

@@ -17,6 +17,7 @@ mod environment;
 mod errhandler;
 mod group;
 mod handles;
+mod info;
 mod matched;
 mod op;
 mod packing;
@@ -39,6 +40,7 @@ use buffered::Attached;
 use errhandler::Errhandlers;
 use handles::Handles;
 use host::Cpu;
+use info::Infos;
 use matched::Messages;
 use persistent::Persistents;
 use portals::Ni;
@@ -76,6 +78,7 @@ pub(crate) struct Side {
     pub errhandlers: Errhandlers,
     pub keyvals: Keyvals,
     pub attached: Attached,
+    pub infos: Infos,
     phase: Phase,
     thread_level: i32,
     /// The communicator whose error handler hears of an error in the present call.
@@ -91,6 +94,7 @@ impl Default for Side {
             errhandlers: Errhandlers::default(),
             keyvals: Keyvals::default(),
             attached: Attached::default(),
+            infos: Infos::default(),
             phase: Phase::Before,
             thread_level: constant::THREAD_SINGLE,
             blame: Process::SELF,

@@ -2,7 +2,8 @@
 
 use super::{
     attribute, buffered, collective, comm, completion, datatype, datatype_arrays, environment,
-    errhandler, group, matched, op, packing, persistent, point_to_point, topology, Answer, Begun,
+    errhandler, group, info, matched, op, packing, persistent, point_to_point, topology, Answer,
+    Begun,
 };
 use crate::process::Process;
 use abi::mpi::Function;
@@ -36,6 +37,7 @@ pub(crate) fn handler(function: Function) -> Option<Handler> {
 
 fn direct(function: Function) -> Option<Direct> {
     environment_and_completion(function)
+        .or_else(|| infos(function))
         .or_else(|| communicators(function))
         .or_else(|| datatypes(function))
 }
@@ -100,6 +102,26 @@ fn environment_and_completion(function: Function) -> Option<Direct> {
         RequestGetStatus => completion::request_get_status,
         Start => persistent::start,
         Startall => persistent::startall,
+        _ => return None,
+    })
+}
+
+fn infos(function: Function) -> Option<Direct> {
+    use Function::*;
+    Some(match function {
+        InfoCreate => info::create,
+        InfoCreateEnv => info::create_env,
+        InfoDelete => info::delete,
+        InfoDup => info::dup,
+        InfoFree => info::free,
+        InfoGet => info::get,
+        InfoGetNkeys => info::get_nkeys,
+        InfoGetNthkey => info::get_nthkey,
+        InfoGetString => info::get_string,
+        InfoGetValuelen => info::get_valuelen,
+        InfoSet => info::set,
+        CommGetInfo => info::comm_get,
+        CommSetInfo => info::comm_set,
         _ => return None,
     })
 }

@@ -1,0 +1,134 @@
+//! The modules `mpi` and `mpi_f08`, compiled by the compiler that is going to use them: what one compiler
+//! writes, another and even another version of it does not read.
+
+use crate::mistake::Mistake;
+use crate::root::Root;
+use std::ffi::{OsStr, OsString};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Sources of the modules, in include/.
+const MODULES: [&str; 2] = ["mpi", "mpi_f08"];
+/// Lets old programs call one procedure with data of several types (gfortran 10 and later).
+const MISMATCH: &str = "-fallow-argument-mismatch";
+/// Says in a folder of modules that its compiler knows that option.
+const KNOWS_MISMATCH: &str = "allows-mismatch";
+/// Options that make INTEGER larger than the ABI's.
+const WIDE_INTEGERS: [&str; 2] = ["-fdefault-integer-8", "-i8"];
+
+/// Compiled modules.
+pub struct Modules {
+    folder: PathBuf,
+}
+
+impl Modules {
+    /// Finds the modules of this compiler, or compiles them.
+    pub fn find(root: &Root, compiler: &OsStr) -> Result<Modules, Mistake> {
+        let sources = MODULES.map(|name| root.include().join(name).with_extension("f90"));
+        let folder = cache().join(key(compiler, &sources)?);
+        if !folder.is_dir() {
+            make(compiler, &sources, &folder)?;
+        }
+        Ok(Modules { folder })
+    }
+
+    /// Options before the program's own.
+    pub fn options(&self) -> Vec<OsString> {
+        let mut options = vec!["-I".into(), self.folder.clone().into()];
+        if self.folder.join(KNOWS_MISMATCH).exists() {
+            options.push(MISMATCH.into());
+        }
+        options
+    }
+
+    /// Options of the linker behind them.
+    pub fn libraries(&self) -> Vec<OsString> {
+        let folder = self.folder.clone().into();
+        vec!["-L".into(), folder, "-lmpi_modules".into(), "-lmpi_fortran".into()]
+    }
+}
+
+/// Refuses what the library could not go along with.
+pub fn check(arguments: &[OsString]) -> Result<(), Mistake> {
+    let wide = arguments.iter().find(|word| WIDE_INTEGERS.iter().any(|wide| *word == wide));
+    match wide {
+        Some(word) => Err(Mistake(format!(
+            "INTEGER has 4 bytes in this MPI; {} would make it 8",
+            word.to_string_lossy()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Where compiled modules are kept.
+fn cache() -> PathBuf {
+    let variable = |name| std::env::var_os(name).filter(|path: &OsString| !path.is_empty());
+    let home = variable("HOME").map(|home| Path::new(&home).join(".cache"));
+    let folder = variable("XDG_CACHE_HOME").map(PathBuf::from).or(home);
+    let folder = folder.filter(|folder| std::fs::create_dir_all(folder.join("sunstar")).is_ok());
+    folder.unwrap_or_else(std::env::temp_dir).join("sunstar/fortran")
+}
+
+/// Changes with the compiler and with the modules.
+fn key(compiler: &OsStr, sources: &[PathBuf]) -> Result<String, Mistake> {
+    let version = Command::new(compiler).arg("--version").output().map_err(|why| {
+        let name = compiler.to_string_lossy();
+        Mistake(match why.kind() {
+            std::io::ErrorKind::NotFound => format!(
+                "there is no Fortran compiler {name}: install it (on Debian: apt-get install \
+                 gfortran), or name another in SUNSTAR_FC"
+            ),
+            _ => format!("cannot start the compiler {name}: {why}"),
+        })
+    })?;
+    let mut hasher = DefaultHasher::new();
+    (compiler, version.stdout).hash(&mut hasher);
+    for source in sources {
+        let text = std::fs::read(source).map_err(|why| Mistake::with_file("read", source, why))?;
+        text.hash(&mut hasher);
+    }
+    Ok(format!("{:016x}", hasher.finish()))
+}
+
+/// Compiles the modules beside `folder`, which then appears whole, whoever else does the same.
+fn make(compiler: &OsStr, sources: &[PathBuf], folder: &Path) -> Result<(), Mistake> {
+    let parent = folder.parent().unwrap_or(folder);
+    std::fs::create_dir_all(parent).map_err(|why| Mistake::with_file("make", parent, why))?;
+    let new = tempfile::Builder::new()
+        .prefix("new-")
+        .tempdir_in(parent)
+        .map_err(|why| Mistake::with_file("make a folder in", parent, why))?;
+    let compiles = |option: Option<&str>, quiet: bool| {
+        let mut command = Command::new(compiler);
+        command.current_dir(new.path()).args(["-O2", "-c"]).args(option).args(sources);
+        if quiet {
+            command.stderr(Stdio::null());
+        }
+        command.status().is_ok_and(|status| status.success())
+    };
+    if compiles(Some(MISMATCH), true) {
+        let mark = new.path().join(KNOWS_MISMATCH);
+        std::fs::write(&mark, "").map_err(|why| Mistake::with_file("write", &mark, why))?;
+    } else if !compiles(None, false) {
+        let name = compiler.to_string_lossy();
+        return Err(Mistake(format!(
+            "{name} does not compile the modules of MPI; the messages above are its own"
+        )));
+    }
+    let objects = MODULES.map(|name| format!("{name}.o"));
+    let mut archiver = Command::new("ar");
+    archiver.current_dir(new.path()).args(["rcs", "libmpi_modules.a"]).args(objects);
+    if !archiver.status().is_ok_and(|status| status.success()) {
+        return Err(Mistake("cannot make a library of the modules of MPI with ar".into()));
+    }
+    let made = new.keep();
+    if std::fs::rename(&made, folder).is_err() {
+        // Another command was faster, and has made the same.
+        let _ = std::fs::remove_dir_all(&made);
+    }
+    match folder.is_dir() {
+        true => Ok(()),
+        false => Err(Mistake(format!("cannot make {}", folder.display()))),
+    }
+}

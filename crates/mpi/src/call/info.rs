@@ -1,0 +1,210 @@
+//! Info objects: keys with values, in the order in which they were first set. No key means anything
+//! to this library.
+
+use super::arguments::int;
+use super::Answer;
+use crate::constant;
+use crate::error::{Error, Result};
+use crate::process::Process;
+
+/// First handle of the objects that programs make.
+const FIRST: u64 = 0x5000_0000;
+
+/// Keys and values.
+type Pairs = Vec<(String, String)>;
+
+/// The info objects of a process.
+#[derive(Default)]
+pub(crate) struct Infos {
+    table: Vec<Option<Pairs>>,
+    /// What MPI_INFO_ENV holds.
+    environment: Pairs,
+}
+
+impl Infos {
+    /// Adds one; its handle.
+    fn add(&mut self, pairs: Pairs) -> u64 {
+        let index = self.table.iter().position(Option::is_none).unwrap_or(self.table.len());
+        if index == self.table.len() {
+            self.table.push(None);
+        }
+        self.table[index] = Some(pairs);
+        FIRST + index as u64
+    }
+
+    fn get(&mut self, handle: u64) -> Result<&mut Pairs> {
+        if handle == constant::INFO_ENV {
+            return Ok(&mut self.environment);
+        }
+        let index = handle.checked_sub(FIRST).and_then(|index| usize::try_from(index).ok());
+        index.and_then(|index| self.table.get_mut(index)?.as_mut()).ok_or_else(|| {
+            let text = match handle {
+                constant::INFO_NULL => "the info object is MPI_INFO_NULL".to_string(),
+                _ => format!("{handle:#x} is no info object, or it was freed"),
+            };
+            Error::new(constant::ERR_INFO, text)
+        })
+    }
+}
+
+impl Process {
+    fn info(&mut self, handle: u64) -> Result<&mut Pairs> {
+        self.side.infos.get(handle)
+    }
+
+    /// An object with these pairs; its handle.
+    pub(super) fn new_info(&mut self, pairs: &[(&str, String)]) -> u64 {
+        let pairs = pairs.iter().map(|(key, value)| ((*key).into(), value.clone()));
+        self.side.infos.add(pairs.collect())
+    }
+
+    fn key(&self, va: u64) -> Result<String> {
+        self.info_text(va, constant::MAX_INFO_KEY, constant::ERR_INFO_KEY, "the key")
+    }
+
+    fn info_text(&self, va: u64, max: i32, class: i32, what: &str) -> Result<String> {
+        let text = self.get_string(va, max + 1, what)?;
+        if text.is_empty() && class == constant::ERR_INFO_KEY || text.len() >= max as usize {
+            return Err(Error::new(class, format!("{what} has {} characters", text.len())));
+        }
+        Ok(text)
+    }
+
+    fn value(&mut self, handle: u64, key: &str) -> Result<Option<String>> {
+        let pairs = self.info(handle)?;
+        Ok(pairs.iter().find(|(other, _)| other == key).map(|(_, value)| value.clone()))
+    }
+
+    /// Stores at most `room` bytes of a text, and a zero behind them.
+    fn put_text(&self, va: u64, text: &str, room: usize) -> Result<()> {
+        let bytes = &text.as_bytes()[..text.len().min(room)];
+        self.put_bytes(va, "the string", &[bytes, &[0]].concat())
+    }
+
+    /// What MPI_INFO_ENV tells: called when the program begins MPI.
+    pub(super) fn set_environment(&mut self) {
+        let size = self.world().size;
+        self.side.infos.environment = vec![("maxprocs".into(), size.to_string())];
+    }
+}
+
+pub(super) fn create(mpi: &mut Process, args: &[u64]) -> Answer {
+    let handle = mpi.side.infos.add(Pairs::new());
+    mpi.put_word(args[0], "the info object", handle)
+}
+
+/// `argc, argv, info`: the arguments say nothing that is a key here.
+pub(super) fn create_env(mpi: &mut Process, args: &[u64]) -> Answer {
+    let pairs = mpi.info(constant::INFO_ENV)?.clone();
+    let handle = mpi.side.infos.add(pairs);
+    mpi.put_word(args[2], "the info object", handle)
+}
+
+/// `info, newinfo`.
+pub(super) fn dup(mpi: &mut Process, args: &[u64]) -> Answer {
+    let pairs = mpi.info(args[0])?.clone();
+    let handle = mpi.side.infos.add(pairs);
+    mpi.put_word(args[1], "the info object", handle)
+}
+
+pub(super) fn free(mpi: &mut Process, args: &[u64]) -> Answer {
+    let handle = mpi.get_word(args[0], "the info object")?;
+    mpi.info(handle)?;
+    if handle == constant::INFO_ENV {
+        return Err(Error::new(constant::ERR_INFO, "MPI_INFO_ENV cannot be freed"));
+    }
+    mpi.side.infos.table[(handle - FIRST) as usize] = None;
+    mpi.put_word(args[0], "the info object", constant::INFO_NULL)
+}
+
+/// `info, key, value`.
+pub(super) fn set(mpi: &mut Process, args: &[u64]) -> Answer {
+    let key = mpi.key(args[1])?;
+    let (max, class) = (constant::MAX_INFO_VAL, constant::ERR_INFO_VALUE);
+    let value = mpi.info_text(args[2], max, class, "the value")?;
+    let pairs = mpi.info(args[0])?;
+    match pairs.iter_mut().find(|(other, _)| *other == key) {
+        Some((_, old)) => *old = value,
+        None => pairs.push((key, value)),
+    }
+    Ok(())
+}
+
+/// `info, key`.
+pub(super) fn delete(mpi: &mut Process, args: &[u64]) -> Answer {
+    let key = mpi.key(args[1])?;
+    let pairs = mpi.info(args[0])?;
+    let Some(index) = pairs.iter().position(|(other, _)| *other == key) else {
+        return Err(Error::new(constant::ERR_INFO_NOKEY, format!("there is no key {key}")));
+    };
+    pairs.remove(index);
+    Ok(())
+}
+
+/// `info, key, valuelen, value, flag`.
+pub(super) fn get(mpi: &mut Process, args: &[u64]) -> Answer {
+    let key = mpi.key(args[1])?;
+    let found = mpi.value(args[0], &key)?;
+    if let Some(value) = &found {
+        mpi.put_text(args[3], value, usize::try_from(int(args[2])).unwrap_or(0))?;
+    }
+    mpi.put_int(args[4], "the flag", i32::from(found.is_some()))
+}
+
+/// `info, key, buflen, value, flag`; lengths count the zero at the end.
+pub(super) fn get_string(mpi: &mut Process, args: &[u64]) -> Answer {
+    let key = mpi.key(args[1])?;
+    let room = usize::try_from(mpi.get_int(args[2], "the length")?).unwrap_or(0);
+    let found = mpi.value(args[0], &key)?;
+    if let Some(value) = &found {
+        if room > 0 {
+            mpi.put_text(args[3], value, room - 1)?;
+        }
+        mpi.put_int(args[2], "the length", value.len() as i32 + 1)?;
+    }
+    mpi.put_int(args[4], "the flag", i32::from(found.is_some()))
+}
+
+/// `info, key, valuelen, flag`.
+pub(super) fn get_valuelen(mpi: &mut Process, args: &[u64]) -> Answer {
+    let key = mpi.key(args[1])?;
+    let found = mpi.value(args[0], &key)?;
+    if let Some(value) = &found {
+        mpi.put_int(args[2], "the length", value.len() as i32)?;
+    }
+    mpi.put_int(args[3], "the flag", i32::from(found.is_some()))
+}
+
+/// `info, nkeys`.
+pub(super) fn get_nkeys(mpi: &mut Process, args: &[u64]) -> Answer {
+    let number = mpi.info(args[0])?.len();
+    mpi.put_int(args[1], "the number of keys", number as i32)
+}
+
+/// `info, n, key`.
+pub(super) fn get_nthkey(mpi: &mut Process, args: &[u64]) -> Answer {
+    let n = int(args[1]);
+    let pairs = mpi.info(args[0])?;
+    let found = usize::try_from(n).ok().and_then(|n| pairs.get(n)).map(|(key, _)| key.clone());
+    let key = found.ok_or_else(|| {
+        let text = format!("there is no key {n}: the info object has {}", pairs.len());
+        Error::new(constant::ERR_ARG, text)
+    })?;
+    mpi.put_text(args[2], &key, key.len())
+}
+
+/// `comm, info`: what a program wishes changes nothing, and is not remembered.
+pub(super) fn comm_set(mpi: &mut Process, args: &[u64]) -> Answer {
+    mpi.comm_of(args[0])?;
+    if args[1] != constant::INFO_NULL {
+        mpi.info(args[1])?;
+    }
+    Ok(())
+}
+
+/// `comm, info`: no hint is in use.
+pub(super) fn comm_get(mpi: &mut Process, args: &[u64]) -> Answer {
+    mpi.comm_of(args[0])?;
+    let handle = mpi.new_info(&[]);
+    mpi.put_word(args[1], "the info object", handle)
+}
