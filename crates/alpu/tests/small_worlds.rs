@@ -1,5 +1,6 @@
-//! All small worlds: every list of up to four entries with every mask, and every order of commands and
-//! matches, in the cycle model and the RTL side by side, judged by the untimed specification.
+//! All small worlds: every list of up to four entries with every mask, every order of inserts, matches and
+//! resets, and every order of commands, legal or not, and matches, in the cycle model and the RTL side by
+//! side, judged by the untimed specification.
 
 mod bench;
 mod rtl;
@@ -69,6 +70,51 @@ fn every_list(kind: Kind, width: u32, longest: usize) {
     println!("{kind:?}, {width} bits: {} cycles compared", bench.cycles);
 }
 
+/// Every order of up to `longest` inserts, matches and resets; START INSERT and STOP INSERT stand around each
+/// run of inserts. All at once, or each when the one before has had its effect.
+fn every_operation(config: Config, longest: usize) {
+    let mut bench = Bench::new(config);
+    let entries = words(1, config.kind == Kind::Posted);
+    let requests = words(1, config.kind == Kind::Unexpected);
+    for order in sequences(1 + entries.len() + requests.len(), longest) {
+        for spacing in [0, 12] {
+            let mut program = Program::default();
+            let (mut time, mut last_command, mut last_header) = (0, 0, 0);
+            let mut inserting = false;
+            for (index, symbol) in order.iter().enumerate() {
+                let is_insert = (1..=entries.len()).contains(symbol);
+                let mut commands = Vec::new();
+                if is_insert != inserting {
+                    commands.push(if is_insert {
+                        Command::StartInsert
+                    } else {
+                        Command::StopInsert
+                    });
+                    inserting = is_insert;
+                }
+                match symbol {
+                    0 => commands.push(Command::Reset),
+                    n if is_insert => commands.push(insert(entries[n - 1], index)),
+                    n => {
+                        let (bits, mask) = requests[n - 1 - entries.len()];
+                        // Behind a STOP INSERT, which comes first at the same time.
+                        let header = time + commands.len() as u32;
+                        program.headers.push((header - last_header, Request { bits, mask }));
+                        last_header = header + 1;
+                    }
+                }
+                for command in commands {
+                    program.commands.push((time.saturating_sub(last_command), command));
+                    last_command = last_command.max(time) + 1;
+                }
+                time = last_command.max(last_header) + spacing;
+            }
+            bench.check(&program);
+        }
+    }
+    println!("{config:?}: {} cycles compared", bench.cycles);
+}
+
 /// Every order of up to `longest` commands and requests, one each `spacing` cycles.
 fn every_order(config: Config, longest: usize, spacings: &[usize]) {
     let mut bench = Bench::new(config);
@@ -112,6 +158,20 @@ fn every_list_of_one_bit() {
 fn every_order_of_few() {
     every_order(unit(Kind::Posted, 1), 4, &[1, 2, 12]);
     every_order(unit(Kind::Unexpected, 1), 4, &[1, 3, 12]);
+}
+
+#[test]
+fn every_operation_of_few() {
+    every_operation(unit(Kind::Posted, 1), 4);
+    every_operation(unit(Kind::Unexpected, 1), 4);
+}
+
+#[test]
+#[ignore = "long: more than a million programs; make soak"]
+fn every_operation_of_seven() {
+    for kind in [Kind::Posted, Kind::Unexpected] {
+        every_operation(unit(kind, 1), 7);
+    }
 }
 
 #[test]
