@@ -3,7 +3,6 @@
 
 mod support;
 
-use des::Random;
 use ppc440::{spr, Core, FaultKind};
 use support::asm::*;
 use support::{core, map, run_to_fault, Flat};
@@ -23,74 +22,6 @@ fn execute(words: &[u32], registers: &[(usize, u32)]) -> Core {
 }
 
 const OE: u32 = 1 << 10;
-
-/// A multiply-accumulate as the manual defines it: (extended opcode, halves, signed, saturating,
-/// negative).
-const ACCUMULATES: [(u32, char, bool, bool, bool); 18] = [
-    (172, 'x', true, false, false),
-    (236, 'x', true, true, false),
-    (204, 'x', false, true, false),
-    (140, 'x', false, false, false),
-    (44, 'h', true, false, false),
-    (108, 'h', true, true, false),
-    (76, 'h', false, true, false),
-    (12, 'h', false, false, false),
-    (428, 'l', true, false, false),
-    (492, 'l', true, true, false),
-    (460, 'l', false, true, false),
-    (396, 'l', false, false, false),
-    (174, 'x', true, false, true),
-    (238, 'x', true, true, true),
-    (46, 'h', true, false, true),
-    (110, 'h', true, true, true),
-    (430, 'l', true, false, true),
-    (494, 'l', true, true, true),
-];
-
-/// Halfword 0 (left) or 1 (right) of a word.
-fn half(word: u32, right: bool, signed: bool) -> i128 {
-    let half = (if right { word } else { word >> 16 }) as u16;
-    if signed {
-        (half as i16).into()
-    } else {
-        half.into()
-    }
-}
-
-#[test]
-fn multiply_accumulate() {
-    let mut random = Random::new(7);
-    for round in 0..200 {
-        let mut value = |kind: u64| match (round + kind) % 5 {
-            0 => 0x8000_8000,
-            1 => 0x7fff_7fff,
-            2 => u32::MAX,
-            _ => random.next_u64() as u32,
-        };
-        let (t, a, b) = (value(0), value(1), value(3));
-        for (extended, halves, signed, saturating, negative) in ACCUMULATES {
-            let left = half(a, halves != 'h', signed);
-            let right = half(b, halves == 'l', signed);
-            let old: i128 = if signed { (t as i32).into() } else { t.into() };
-            let sum = if negative { old - left * right } else { old + left * right };
-            let (least, most) =
-                if signed { (-(1 << 31), (1 << 31) - 1) } else { (0, (1_i128 << 32) - 1) };
-            let expected = if saturating { sum.clamp(least, most) } else { sum } as u32;
-            let overflow = !(least..=most).contains(&sum);
-            let core = execute(&[x(4, 3, 4, 5, extended) | OE | 1], &[(3, t), (4, a), (5, b)]);
-            let context = format!("xo {extended}: {t:#x} {a:#x} {b:#x}");
-            assert_eq!(core.gpr(3), expected, "{context}");
-            let xer = core.spr(spr::XER).unwrap();
-            assert_eq!(xer, if overflow { 0xc000_0000 } else { 0 }, "{context}");
-            let sign = (expected as i32).signum();
-            let field = [8, 2, 4][(sign + 1) as usize] | u32::from(overflow);
-            assert_eq!(core.cr() >> 28, field, "{context}");
-            // Without OE and Rc: the same result, nothing else.
-            let core = execute(&[x(4, 3, 4, 5, extended)], &[(3, t), (4, a), (5, b)]);
-            assert_eq!((core.gpr(3), core.spr(spr::XER), core.cr()), (expected, Some(0), 0));
-        }
-    }
-}
 
 #[test]
 fn determine_leftmost_zero_byte() {
@@ -144,11 +75,13 @@ fn branches_link_and_count() {
     // A loop of five.
     let core = execute(&[li(4, 5), mtspr(9, 4), addi(3, 3, 2), bdnz(-4)], &[]);
     assert_eq!((core.gpr(3), core.spr(spr::CTR)), (10, Some(0)));
-    // bdz does not branch while CTR is not zero; ba goes to an absolute address.
+    // bdz does not branch while CTR is not zero; ba and bca go to an absolute address.
     let core = execute(&[li(4, 5), mtspr(9, 4), bc(18, 0, 8), li(3, 7)], &[]);
     assert_eq!(core.gpr(3), 7);
-    let core = execute(&[18 << 26 | 0x1008 | 2, li(3, 1), li(4, 2)], &[]);
-    assert_eq!((core.gpr(3), core.gpr(4)), (0, 2));
+    for absolute in [b(0x1008) | 2, bc(20, 0, 0x1008) | 2] {
+        let core = execute(&[absolute, li(3, 1), li(4, 2)], &[]);
+        assert_eq!((core.gpr(3), core.gpr(4)), (0, 2));
+    }
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use crate::random::{self, Case, Oracle, BLOCK, INPUT_WORDS};
 use crate::support::asm::*;
+use crate::support::ALL;
 use des::Random;
+use ppc440::{Core, TlbEntry};
 
 /// Byte order of an image.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,6 +65,9 @@ impl Image {
         self.plan.cases * BLOCK as usize
     }
     /// Random instructions that are executed for certain.
+    pub fn words(&self) -> Vec<u32> {
+        self.cases.iter().flat_map(|case| &case.executed).copied().collect()
+    }
     pub fn executed(&self) -> usize {
         self.cases.iter().map(|case| case.executed.len()).sum()
     }
@@ -78,6 +83,20 @@ impl Image {
         self.put(self.end, words);
         self.end += 4 * words.len() as u32;
         assert!(self.end < self.plan.data, "too many cases");
+    }
+    /// Turns the bytes of each word of code round: it stands in a page of the other order then.
+    pub fn turn_code(&mut self) {
+        let len = (self.plan.data - self.plan.base) as usize;
+        self.bytes[..len].chunks_exact_mut(4).for_each(|word| word.reverse());
+    }
+    /// Maps code and data one to one, in pages of 16 MB.
+    pub fn map(&self, core: &mut Core, code: u32, data: u32) {
+        let end = self.plan.base + self.bytes.len() as u32;
+        let pages = (self.plan.base..end).step_by(16 << 20);
+        for (index, page) in pages.enumerate() {
+            let attributes = if page < self.plan.data { code } else { data };
+            core.set_tlb_entry(index, TlbEntry::new(page, page.into(), 7, attributes | ALL));
+        }
     }
     /// Code that writes all data back from the data cache.
     pub fn flush(&self) -> Vec<u32> {

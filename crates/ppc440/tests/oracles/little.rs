@@ -3,12 +3,12 @@
 //! and that is what E means on the 440.
 //!
 //! What both processors have is compared; the 7400 has no multiply-accumulate, and multiples and
-//! strings are alignment exceptions in its little-endian mode. For those, `endian` has properties.
+//! strings are alignment exceptions in its little-endian mode. For those, `order` has a property.
 
 use crate::image::{Image, Order, Plan};
 use crate::random::Oracle;
 use crate::support::asm::*;
-use crate::support::{core, map, need, run_to_fault, Flat};
+use crate::support::{core, need, run_to_fault, Flat};
 use crate::system::{temporary, Guest, QEMU};
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ const FLAG: u32 = 0x8000;
 const ROM: usize = 4 << 20;
 const RESET: usize = 0x30_0100;
 
-pub fn image(seed: u64, cases: usize, length: usize) -> Image {
+fn image(seed: u64, cases: usize, length: usize) -> Image {
     let plan = Plan {
         oracle: Oracle::Little7400,
         order: Order::Little,
@@ -63,11 +63,11 @@ fn in_qemu(image: &mut Image, name: &str) -> Vec<u8> {
     guest.read(image.plan.data.into(), image.data_len())
 }
 
-fn in_core(image: &Image, attributes: u32) -> Vec<u8> {
+fn in_core(image: &Image, code: u32, data: u32) -> Vec<u8> {
     let mut flat = Flat::new(0, image.bytes.len());
     flat.memory.write(0, &image.bytes).unwrap();
     let mut core = core(CODE);
-    map(&mut core, ppc440::TLB_E | attributes);
+    image.map(&mut core, code, data);
     run_to_fault(&mut core, &mut flat, 60_000_000);
     let fault = core.fault().unwrap();
     assert_eq!(fault.pc, image.end, "the core stopped early: {fault}");
@@ -79,14 +79,20 @@ fn in_core(image: &Image, attributes: u32) -> Vec<u8> {
 /// Returns the number of random instructions that both executed.
 fn compare(seed: u64, cases: usize, length: usize, attributes: u32) -> usize {
     let mut image = image(seed, cases, length);
-    let found = in_core(&image, attributes);
+    let little = ppc440::TLB_E | attributes;
+    let found = in_core(&image, little, little);
     let expected = in_qemu(&mut image, &format!("little-{seed}"));
     image.compare(seed, &expected, &found);
     image.executed()
 }
 
 /// Seeds of the fast ring, with the cases and their length.
-pub const FAST: [(u64, usize, usize); 2] = [(1, 7000, 32), (2, 4000, 60)];
+const FAST: [(u64, usize, usize); 2] = [(1, 8000, 32), (2, 5000, 60)];
+
+/// The random instructions of the fast ring.
+pub fn words() -> Vec<u32> {
+    FAST.iter().flat_map(|(seed, cases, length)| image(*seed, *cases, *length).words()).collect()
+}
 
 #[test]
 fn little_endian_programs_agree_with_a_7400() {
@@ -97,6 +103,14 @@ fn little_endian_programs_agree_with_a_7400() {
     }
     println!("{instructions} instructions agree");
     assert!(instructions > 400_000, "only {instructions} instructions compared");
+}
+
+#[test]
+fn big_endian_code_does_the_same_to_little_endian_data() {
+    let mut image = image(3, 1000, 32);
+    let expected = in_core(&image, ppc440::TLB_E, ppc440::TLB_E);
+    image.turn_code();
+    assert!(in_core(&image, 0, ppc440::TLB_E) == expected);
 }
 
 /// `cargo test -p ppc440 --test oracles -- --ignored`.
@@ -110,4 +124,5 @@ fn many_little_endian_programs_agree_with_a_7400() {
         instructions += compare(seed, 8000, 40, attributes);
     }
     println!("{instructions} instructions agree");
+    assert!(instructions > 10_000_000, "only {instructions} instructions compared");
 }

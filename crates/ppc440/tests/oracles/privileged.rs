@@ -107,9 +107,10 @@ impl Generator {
         self.code.push(word);
         self.executed.push(word);
     }
+    /// An address or a register's new value; not counted.
     fn constant(&mut self, register: u32, value: u32) {
-        self.push(lis(register, value >> 16));
-        self.push(ori(register, register, value & 0xffff));
+        self.code.push(lis(register, value >> 16));
+        self.code.push(ori(register, register, value & 0xffff));
     }
     fn set(&mut self, number: u32, value: u32) {
         self.constant(CONSTANT, value);
@@ -262,7 +263,9 @@ impl Generator {
                 self.push(li(CONSTANT, 0));
                 self.push(mtspr(spr::TBL, CONSTANT));
                 self.push(mtspr(spr::TBU, rs));
-                self.push(mfspr(rt, spr::TBU_READ));
+                // As mftb it differs in the extended opcode, 371 for 339.
+                let as_mftb = if self.flag() { (371 ^ 339) << 1 } else { 0 };
+                self.push(mfspr(rt, spr::TBU_READ) ^ as_mftb);
             }
             _ => {
                 let (number, bits) = self.pick(&KEPT);

@@ -168,9 +168,10 @@ impl Generator<'_> {
         self.code.push(word);
         self.executed.push(word);
     }
+    /// An address; not counted.
     fn constant(&mut self, register: u32, value: u32) {
-        self.push(lis(register, value >> 16));
-        self.push(ori(register, register, value & 0xffff));
+        self.code.push(lis(register, value >> 16));
+        self.code.push(ori(register, register, value & 0xffff));
     }
 
     fn instruction(&mut self) {
@@ -272,7 +273,11 @@ impl Generator<'_> {
         let bi = self.below(32);
         let over = 4 + 4 * self.below(2) as i32 + 4;
         match self.below(4) {
-            0 => self.push(b(over) | link),
+            0 => {
+                let target = self.pc() + over as u32;
+                let absolute = target < 0x0200_0000 && self.flag() != 0;
+                self.push(if absolute { b(target as i32) | 2 } else { b(over) } | link);
+            }
             1 => self.push(bc(bo, bi, over) | link),
             kind => {
                 // To a register: the target is behind the branch and one or two instructions.

@@ -1,5 +1,5 @@
-/* The same kernels on the machine that runs the tests. */
-#include "kernels.c"
+/* The same kernels on the machine that runs the tests; PROGRAM is the file that has them. */
+#include PROGRAM
 #include <stdio.h>
 
 int main(void)
