@@ -1,5 +1,5 @@
-//! Drives the cycle model and the RTL side by side and writes a waveform of both: `cargo run -p alpu --example
-//! waveform [FILE]` (FILE is build/alpu/waveform.vcd if not given), then `gtkwave FILE`.
+//! Drives the cycle model and the RTL side by side and writes a waveform of both:
+//! `cargo run -p alpu --example waveform [FILE]` (build/alpu/waveform.vcd if not given), then `gtkwave FILE`.
 //!
 //! Three receives are posted, the second from any source; a header comes while they are being inserted and
 //! fails, is held, and succeeds when the insertion has ended; two more find the others; a last one fails.

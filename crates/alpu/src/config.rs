@@ -2,7 +2,8 @@
 
 use crate::Kind;
 
-/// Parameters of a unit. `Config::new` gives those of the prototypes, and the RTL's own defaults for the rest.
+/// Parameters of a unit. `Config::new` gives those of the prototypes, and the RTL's own defaults for the
+/// rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Config {
     /// Which queue the unit holds.

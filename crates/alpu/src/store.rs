@@ -1,11 +1,11 @@
 //! The entries of the cells, kept for speed: an entry stays in one slot from its insert to its match.
 //!
 //! Hardware compares all cells at once and deletes by shifting the younger ones. Here tables say, for each
-//! digit (five bits) of a match word and each of its 32 values, which slots have it, one bit a slot, and which
-//! have a mask there. A search is the conjunction of a row or two for each digit, whatever the entries are.
-//! Almost always one slot is left, or none; of several the oldest wins by its serial number. Where in the
-//! chain of cells the entries stand at a moment is kept elsewhere (`cells`), because a match does not depend
-//! on it: the order is the same.
+//! digit (five bits) of a match word and each of its 32 values, which slots have it, one bit a slot, and
+//! which have a mask there. A search is the conjunction of a row or two for each digit, whatever the entries
+//! are. Almost always one slot is left, or none; of several the oldest wins by its serial number. Where in
+//! the chain of cells the entries stand at a moment is kept elsewhere (`cells`), because a match does not
+//! depend on it: the order is the same.
 
 use crate::Entry;
 
