@@ -28,7 +28,7 @@ install: build ## Install to PREFIX (/usr/local)
 	install -D $(sunstar) $(DESTDIR)$(PREFIX)/bin/sunstar
 	@$(sunstar) manual $(DESTDIR)$(PREFIX)/share/man/man1
 	@for file in $$(find machines include published examples build/lib build/firmware \
-	    -name '*.toml' -o -name '*.[ch]' -o -name '*.f90' -o -name 'libmpi_*.so*' \
+	    -name '*.toml' -o -name '*.[ch]' -o -name '*.f90' -o -name 'lib*.so*' \
 	    -o -name seastar.elf -o -name '*.img'); do \
 	    mkdir -p "$(DESTDIR)$(PREFIX)/share/sunstar/$$(dirname $$file)" && \
 	    cp -P $$file "$(DESTDIR)$(PREFIX)/share/sunstar/$$file" || exit 1; done
@@ -38,11 +38,12 @@ install: build ## Install to PREFIX (/usr/local)
 fw: build ## Build the firmware and show its sizes and its SRAM budget
 	@$(sunstar) fw
 
-# What the command finds beside itself: the library that programs load, and the firmware.
+# What the command finds beside itself: the libraries that programs load, and the firmware.
 .PHONY: parts
 parts: tools
 	@$(MAKE) --silent -C crates/rank/libmpi_abi BUILD=$(CURDIR)/build
 	@$(MAKE) --silent -C crates/rank/libmpi_fortran BUILD=$(CURDIR)/build
+	@$(MAKE) --silent -C crates/rank/libportals BUILD=$(CURDIR)/build
 	@$(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware
 
 ##@ Hardware

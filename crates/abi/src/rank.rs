@@ -25,6 +25,8 @@ pub mod state {
     pub const INITIALIZED: u32 = 1;
     /// MPI_Finalize has returned.
     pub const FINALIZED: u32 = 2;
+    /// PtlInit has returned.
+    pub const PORTALS: u32 = 8;
     /// The library ends the process because of what stands in fault.
     pub const FAULTED: u32 = 4;
 }
@@ -53,6 +55,8 @@ pub mod record_kind {
     pub const CLOCK: u16 = 3;
     /// The process sleeps for arguments\[0\] picoseconds and waits for RETURN.
     pub const SLEEP: u16 = 4;
+    /// A Portals call; the process waits for RETURN.
+    pub const PORTALS: u16 = 6;
     /// The callback has returned arguments\[0\]; then its arguments as it left them.
     pub const RETURNED: u16 = 5;
 }
@@ -81,7 +85,7 @@ pub mod service {
 
 /// Offsets of the fields of [`Channel`], in bytes.
 pub mod channel {
-    /// The simulator's number of its function table; the library refuses another.
+    /// The simulator's number of its function tables; the libraries refuse another.
     pub const FINGERPRINT: usize = 0;
     /// Rank in MPI_COMM_WORLD.
     pub const RANK: usize = 4;
@@ -97,7 +101,7 @@ pub mod channel {
     pub const TAIL: usize = 192;
     /// Kind of the answer (simulator writes).
     pub const ANSWER: usize = 196;
-    /// Answer RETURN: the MPI error code.
+    /// Answer RETURN: the MPI error code or Portals return code.
     pub const CODE: usize = 200;
     /// Answer CALLBACK: bit i set: pass the address of a word that holds argument i.
     pub const INDIRECT: usize = 204;
@@ -118,7 +122,7 @@ pub mod channel {
 /// Source: own design.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Channel {
-    /// The simulator's number of its function table; the library refuses another.
+    /// The simulator's number of its function tables; the libraries refuse another.
     pub fingerprint: u32,
     /// Rank in MPI_COMM_WORLD.
     pub rank: u32,
@@ -134,7 +138,7 @@ pub struct Channel {
     pub tail: u32,
     /// Kind of the answer (simulator writes).
     pub answer: u32,
-    /// Answer RETURN: the MPI error code.
+    /// Answer RETURN: the MPI error code or Portals return code.
     pub code: u32,
     /// Answer CALLBACK: bit i set: pass the address of a word that holds argument i.
     pub indirect: u32,
@@ -211,7 +215,7 @@ impl Channel {
 
 /// Offsets of the fields of [`Record`], in bytes.
 pub mod record {
-    /// Number of the MPI function (kinds POSTED and CALL).
+    /// Number of the MPI function (kinds POSTED and CALL) or Portals function (kind PORTALS).
     pub const FUNCTION: usize = 0;
     /// record_kind
     pub const KIND: usize = 2;
@@ -226,7 +230,7 @@ pub mod record {
 /// Source: own design.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
-    /// Number of the MPI function (kinds POSTED and CALL).
+    /// Number of the MPI function (kinds POSTED and CALL) or Portals function (kind PORTALS).
     pub function: u16,
     /// record_kind
     pub kind: u16,

@@ -7,10 +7,12 @@ mod c;
 mod layout;
 mod mpi;
 mod pages;
+mod portals;
 mod rust;
 
 pub use layout::{Layout, LayoutError};
 pub use mpi::Mpi;
+pub use portals::Portals;
 
 use std::path::{Path, PathBuf};
 
@@ -51,6 +53,9 @@ pub fn generate(root: &Path) -> Result<Vec<Output>, LayoutError> {
             pages::layout(&layout, machine),
         ));
     }
-    outputs.extend(mpi::outputs(&Mpi::load(&root.join("abi"))?));
+    let mpi = Mpi::load(&root.join("abi"))?;
+    let portals = Portals::load(&root.join("abi"))?;
+    outputs.extend(portals::outputs(&portals, mpi.fingerprint()));
+    outputs.extend(mpi::outputs(&mpi));
     Ok(outputs)
 }

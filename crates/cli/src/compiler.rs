@@ -1,4 +1,4 @@
-//! Compiling programs against Sunstar's mpi.h and libmpi_abi.
+//! Compiling programs against Sunstar's mpi.h and portals3.h, libmpi_abi and libportals.
 
 use crate::fortran::{self, Modules};
 use crate::mistake::Mistake;
@@ -45,7 +45,7 @@ impl Language {
     }
 }
 
-/// `gcc -I... ARGUMENTS -L... -lmpi_abi`.
+/// `gcc -I... ARGUMENTS -L... -lmpi_abi`, and libportals for programs that use it.
 fn command(root: &Root, language: Language, arguments: &[OsString]) -> Result<Command, Mistake> {
     let compiler = language.compiler();
     let mut command = Command::new(&compiler);
@@ -58,7 +58,8 @@ fn command(root: &Root, language: Language, arguments: &[OsString]) -> Result<Co
         libraries = modules.libraries();
     }
     // No run path: ranks are started with the library in their search path, and so is a real MPI's mpiexec.
-    command.args(arguments).arg("-L").arg(root.library()).args(libraries).arg("-lmpi_abi");
+    command.args(arguments).arg("-L").arg(root.library()).args(libraries);
+    command.args(["-Wl,--push-state,--as-needed", "-lportals", "-Wl,--pop-state", "-lmpi_abi"]);
     Ok(command)
 }
 

@@ -22,7 +22,7 @@ const LAW: &[(&str, &[&str])] = &[
     ("net", &["abi", "des"]),
     ("portals", &["abi", "des", "host"]),
     ("mpi", &["abi", "des", "host", "portals"]),
-    ("rank", &["abi", "bus", "des", "host", "mpi"]),
+    ("rank", &["abi", "bus", "des", "host", "mpi", "portals"]),
     ("machine", &["abi", "bus", "des", "host", "mpi", "net", "nic", "portals", "ppc440", "rank"]),
     ("cli", &["abi", "des", "machine", "rank"]),
 ];

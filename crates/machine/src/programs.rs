@@ -23,8 +23,10 @@ pub(crate) struct Software {
     pub args: Vec<std::ffi::OsString>,
     pub library: PathBuf,
     pub ranks: u32,
-    /// The Portals process of each rank.
+    /// The Portals process of each rank's MPI library.
     pub map: Arc<[ProcessId]>,
+    /// The Portals process of each rank's program, if it opens one.
+    pub programs: Arc<[ProcessId]>,
 }
 
 impl Software {
@@ -32,10 +34,17 @@ impl Software {
     pub fn map(ranks: u32) -> Arc<[ProcessId]> {
         (0..ranks).map(|nid| ProcessId { nid, pid: RANK_PID }).collect()
     }
+
+    /// The same for the programs' own Portals processes.
+    pub fn programs(ranks: u32) -> Arc<[ProcessId]> {
+        (0..ranks).map(|nid| ProcessId { nid, pid: PROGRAM_PID }).collect()
+    }
 }
 
-/// Process id of the program's Portals process on its node.
+/// Process id of the MPI library's Portals process on its node.
 const RANK_PID: u32 = 1;
+/// Process id of the program's own Portals process on its node, if it asks for no other.
+const PROGRAM_PID: u32 = 100;
 
 /// The kernel and the ranks of one node (one rank a node in this flavour of host).
 pub(crate) struct Ranks {
@@ -187,7 +196,11 @@ fn run_rank(
     match rank::Process::spawn(&options) {
         Ok(process) => {
             memory.0.set(process.memory()).expect("a rank has one process");
-            let runner = rank::Runner::new(process, cpu.clone(), software.agent);
+            let party = rank::Party { rank: seat.rank, map: software.programs.clone() };
+            let (core, kernel, waiting) = (cpu.clone(), kernel.clone(), mpi.waiting());
+            let bridge = rank::Bridge::new(core, kernel, space, party, waiting);
+            let (core, costs) = (cpu.clone(), software.agent);
+            let runner = rank::Runner::with_portals(process, core, costs, Some(bridge));
             mpi.process().set_program(runner.clone());
             let call = |function, args: &[u64]| mpi.call(function, args);
             rank::agent(call, &runner, observer)
@@ -238,6 +251,11 @@ impl rank::Observer for Observer {
         if let Some(message) = self.returned.take() {
             self.journal.mark(at, message, Waypoint::CallReturned, None);
         }
+    }
+    fn portals_entered(&self, _at: Time, _function: abi::portals::Function) {
+        // The message's way begins with PtlPut itself.
+        self.call_entered.set(None);
+        self.returned.set(None);
     }
     fn computes_for_long(&self, time: std::time::Duration) {
         let rank = self.rank;

@@ -138,6 +138,7 @@ fn assemble(
         library: options.library.clone(),
         ranks: options.ranks,
         map: Software::map(options.ranks),
+        programs: Software::programs(options.ranks),
     });
     let ranks = Ranks::new(wire_nid, software, journal);
     let schedule =

@@ -101,6 +101,11 @@ impl Ni {
         self.with(|interface| interface.owns(raw))
     }
 
+    /// The `index`-th event queue: its handle, events that it holds, events that wait (PtlNIEqDump).
+    pub fn eq_dump(&self, index: usize) -> Option<(EqHandle, u64, u64)> {
+        self.with(|interface| interface.eq_dump(index))
+    }
+
     fn with<R>(&self, f: impl FnOnce(&mut Interface) -> R) -> R {
         self.kernel.with(self.seat, f).expect("an open interface is there")
     }

@@ -1,8 +1,9 @@
-/* Clocks. Within a run every clock of the program tells simulated time, counted from the start of the machine (so
- * the calendar begins in 1970), and sleeping lets simulated time pass. Elsewhere (a child that the rank started)
- * these functions are the kernel's. */
+/* Clocks. Within a run every clock of the program tells simulated time, counted from the start of the
+ * machine (so the calendar begins in 1970), and sleeping lets simulated time pass. Elsewhere (a child
+ * that the rank started) these functions are the kernel's. Part of both thin libraries: a program may
+ * load either alone. */
 #define _GNU_SOURCE
-#include "rank.h"
+#include "seam.h"
 
 #include <errno.h>
 #include <sys/resource.h>
@@ -29,19 +30,6 @@ static struct timespec split(uint64_t picoseconds)
 static uint64_t join(const struct timespec *span)
 {
     return ((uint64_t)span->tv_sec * NS_PER_S + (uint64_t)span->tv_nsec) * PS_PER_NS;
-}
-
-RANK_WEAK(double, MPI_Wtime, (void))
-{
-    struct rank_channel *channel = rank_attach();
-    if (channel)
-        return (double)rank_clock(channel) / (double)PS_PER_S;
-    rank_fail("this program runs only in the simulator: sunstar run -n 2 PROGRAM (it called MPI_Wtime)");
-}
-
-RANK_WEAK(double, MPI_Wtick, (void))
-{
-    return 1.0 / (double)PS_PER_S;
 }
 
 EXPORT int clock_gettime(clockid_t clock, struct timespec *now)

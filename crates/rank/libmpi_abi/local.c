@@ -82,6 +82,24 @@ RANK_WEAK(int, MPI_Get_library_version, (char *version, int *resultlen))
     return MPI_SUCCESS;
 }
 
+/* --- time --- */
+
+#define PS_PER_SECOND 1000000000000ull
+
+RANK_WEAK(double, MPI_Wtime, (void))
+{
+    struct rank_channel *channel = rank_attach();
+    if (channel)
+        return (double)rank_clock(channel) / (double)PS_PER_SECOND;
+    rank_fail("this program runs only in the simulator: sunstar run -n 2 PROGRAM (it called %s)",
+              "MPI_Wtime");
+}
+
+RANK_WEAK(double, MPI_Wtick, (void))
+{
+    return 1.0 / (double)PS_PER_SECOND;
+}
+
 /* --- addresses --- */
 
 RANK_WEAK(int, MPI_Get_address, (const void *location, MPI_Aint *address))

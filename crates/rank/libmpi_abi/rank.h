@@ -5,23 +5,15 @@
 #ifndef SUNSTAR_RANK_H
 #define SUNSTAR_RANK_H
 
-#include "generated/abi_rank.h"
 #include "generated/functions.h"
 #include "mpi.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "seam.h"
 
 /* PMPI_x is the function, MPI_x a weak second name that profiling tools may replace. */
 #define RANK_WEAK(result, name, parameters)                                                        \
     __attribute__((visibility("default"))) result P##name parameters;                              \
     __attribute__((visibility("default"), weak, alias("P" #name))) result name parameters;         \
     result P##name parameters
-
-/* Raw arguments: pointers and handles as they are, integers sign-extended. */
-#define POINTER(value) ((uint64_t)(uintptr_t)(value))
-#define INTEGER(value) ((uint64_t)(int64_t)(value))
 
 /* Arguments of a blocking send, and bytes of payload that fit behind them in a record. */
 #define RANK_SEND_ARGUMENTS 6u
@@ -33,14 +25,10 @@ struct rank_facts {
 };
 extern const struct rank_facts rank_facts[RANK_FUNCTIONS];
 
-/* --- seam.c --- */
+/* --- seam.c, beside what stands in seam.h --- */
 
-/* The channel, or NULL outside of the simulator and in children that the program has forked. */
-struct rank_channel *rank_attach(void);
-
-/* Bits of rank_state. */
+/* True if rank_state has all these bits. */
 bool rank_state_has(uint32_t bits);
-void rank_state_add(uint32_t bits);
 
 /* Posts a call and waits for its answer: an MPI error code. Ends the process if MPI cannot be called now. */
 int rank_call(enum rank_function function, unsigned count, const uint64_t *arguments);
@@ -57,12 +45,6 @@ bool rank_post_carrying(enum rank_function function, unsigned count, const uint6
 uint64_t rank_new_request(void);
 /* Writes out what the program has printed. */
 void rank_flush(void);
-/* Asks for the simulated time, in picoseconds. The channel must be there. */
-uint64_t rank_clock(struct rank_channel *channel);
-/* Lets simulated time pass. The channel must be there. */
-void rank_sleep(struct rank_channel *channel, uint64_t picoseconds);
-/* Ends the process for a reason that the simulator, or where there is none the library itself, tells. */
-__attribute__((noreturn, format(printf, 1, 2))) void rank_fail(const char *format, ...);
 
 /* --- send.c --- */
 

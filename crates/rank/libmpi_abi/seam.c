@@ -185,22 +185,34 @@ static int await_answer(struct rank_channel *c)
 
 /* --- calls --- */
 
-static struct rank_channel *enter(enum rank_function function, bool any_time)
+static struct rank_channel *require(const char *name)
 {
-    const char *name = rank_facts[function].name;
     struct rank_channel *c = rank_attach();
     if (!c && forked)
         rank_fail("%s was called in a child that a rank forked; only the rank itself may", name);
     if (!c)
-        rank_fail("this program runs only in the simulator: sunstar run -n 2 PROGRAM (it called %s)", name);
+        rank_fail("this program runs only in the simulator: sunstar run -n 2 PROGRAM (it called %s)",
+                  name);
+    return c;
+}
+
+static void begin(const char *name)
+{
+    pthread_mutex_lock(&lock);
+    if (busy)
+        rank_fail("%s was called by a signal handler that interrupted another call", name);
+    busy = true;
+}
+
+static struct rank_channel *enter(enum rank_function function, bool any_time)
+{
+    const char *name = rank_facts[function].name;
+    struct rank_channel *c = require(name);
     if (!any_time && !(c->state & RANK_STATE_INITIALIZED))
         rank_fail("%s was called before MPI_Init", name);
     if (!any_time && c->state & RANK_STATE_FINALIZED)
         rank_fail("%s was called after MPI_Finalize", name);
-    pthread_mutex_lock(&lock);
-    if (busy)
-        rank_fail("%s was called by a signal handler that interrupted an MPI call", name);
-    busy = true;
+    begin(name);
     return c;
 }
 
@@ -255,6 +267,17 @@ bool rank_post_carrying(enum rank_function function, unsigned count, const uint6
     }
     leave();
     return posted;
+}
+
+int rank_call_portals(unsigned function, const char *name, unsigned count,
+                      const uint64_t *arguments)
+{
+    struct rank_channel *c = require(name);
+    begin(name);
+    put(c, RANK_RECORD_KIND_PORTALS, function, count, arguments);
+    const int code = await_answer(c);
+    leave();
+    return code;
 }
 
 uint64_t rank_clock(struct rank_channel *c)

@@ -1,5 +1,6 @@
 //! The agent of a rank: a fibre that does what the rank's process demands, on the host's simulated timeline.
 
+use crate::bridge::Bridge;
 use crate::process::{Demand, ExitStatus, Process};
 use abi::mpi::Function;
 use des::{Duration, Time};
@@ -10,6 +11,9 @@ use std::rc::Rc;
 
 /// A program that computes for this long without a call is named: real time, no part of the simulation.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// Answer to every Portals call where there is no Portals.
+const NO_PORTALS: i32 = abi::portals::code::FAIL;
 
 /// What the agent itself charges, from a machine file's `[rank.*]`; MPI charges its own calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +54,11 @@ impl Ending {
             Ending::Exited(status) => match *status {
                 ExitStatus { signal: Some(_), .. } => format!("rank {rank} {status}"),
                 ExitStatus { finalized: true, .. } => return None,
+                // Portals has no end that a program must declare.
+                ExitStatus { initialized: false, portals: true, .. } if code == 0 => return None,
+                ExitStatus { initialized: false, portals: true, .. } => {
+                    format!("rank {rank} {status}")
+                }
                 ExitStatus { initialized: true, .. } => {
                     format!("rank {rank} {status} without calling MPI_Finalize")
                 }
@@ -78,6 +87,10 @@ pub trait Observer {
     fn call_returned(&self, at: Time, function: Function) {
         let _ = (at, function);
     }
+    /// A Portals call of the program has reached its bridge.
+    fn portals_entered(&self, at: Time, function: abi::portals::Function) {
+        let _ = (at, function);
+    }
     /// The program has computed for `time` of real time without any call.
     fn computes_for_long(&self, time: std::time::Duration) {
         let _ = time;
@@ -92,6 +105,8 @@ pub struct Runner {
     cpu: Cpu,
     process: RefCell<Process>,
     costs: Costs,
+    /// Its way to Portals, if it has one.
+    bridge: Option<Rc<Bridge>>,
     /// How the rank ended, if it did so in a function that MPI had called back.
     ended_early: RefCell<Option<Ending>>,
 }
@@ -109,8 +124,18 @@ enum Step {
 impl Runner {
     /// Runs `process` in the fibre of `cpu`.
     pub fn new(process: Process, cpu: Cpu, costs: Costs) -> Rc<Runner> {
+        Runner::with_portals(process, cpu, costs, None)
+    }
+
+    /// The same for a program that may use Portals.
+    pub fn with_portals(
+        process: Process,
+        cpu: Cpu,
+        costs: Costs,
+        bridge: Option<Rc<Bridge>>,
+    ) -> Rc<Runner> {
         let (process, ended_early) = (RefCell::new(process), RefCell::default());
-        Rc::new(Runner { cpu, process, costs, ended_early })
+        Rc::new(Runner { cpu, process, costs, bridge, ended_early })
     }
 
     /// The next demand; a program that computes for long is named once per call.
@@ -134,6 +159,12 @@ impl Runner {
                 let outcome = call(function, &args[..function.arguments()]);
                 observer.call_returned(self.cpu.now(), function);
                 return self.answer(function, posted, outcome);
+            }
+            Demand::Portals { function, args } => {
+                observer.portals_entered(self.cpu.now(), function);
+                let bridge = self.bridge.as_ref();
+                let code = bridge.map_or(NO_PORTALS, |bridge| bridge.call(function, &args));
+                self.process.borrow_mut().reply(code, self.cpu.now());
             }
             Demand::Clock => {
                 self.cpu.spend(self.costs.clock_read);
@@ -209,7 +240,12 @@ pub fn agent(
         match runner.step(&mut call, observer) {
             Step::Done => {}
             Step::Returned(_) => unreachable!("no callback was started"),
-            Step::Ended(ending) => return ending,
+            Step::Ended(ending) => {
+                if let Some(bridge) = &runner.bridge {
+                    bridge.close();
+                }
+                return ending;
+            }
         }
     }
 }
@@ -218,8 +254,13 @@ pub fn agent(
 mod tests {
     use super::*;
 
-    const DONE: ExitStatus =
-        ExitStatus { code: Some(0), signal: None, initialized: true, finalized: true };
+    const DONE: ExitStatus = ExitStatus {
+        code: Some(0),
+        signal: None,
+        initialized: true,
+        finalized: true,
+        portals: false,
+    };
 
     fn exited(status: ExitStatus) -> (i32, Option<(i32, String)>) {
         let ending = Ending::Exited(status);
@@ -240,6 +281,9 @@ mod tests {
         let sentence = "rank 3 exited with code 0 without calling MPI_Finalize";
         assert_eq!(exited(open), (0, Some((1, sentence.into()))));
         let early = ExitStatus { code: Some(2), initialized: false, ..open };
+        let portals = ExitStatus { portals: true, ..early };
+        assert_eq!(exited(portals).1, Some((2, "rank 3 exited with code 2".into())));
+        assert_eq!(exited(ExitStatus { code: Some(0), ..portals }), (0, None));
         assert_eq!(exited(early).1, Some((2, "rank 3 exited with code 2 before MPI_Init".into())));
         let killed = ExitStatus { code: None, signal: Some(11), ..DONE };
         let (code, failure) = exited(killed);

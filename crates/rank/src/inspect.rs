@@ -9,12 +9,15 @@ use std::path::{Path, PathBuf};
 const LIBRARY: &str = "libmpi_abi.so.1";
 /// MPI for Fortran, which needs that library itself.
 const FORTRAN_LIBRARY: &str = "libmpi_fortran.so.1";
+const PORTALS: &str = "libportals.so";
 
 /// What a program is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It links the library of the MPI 5.0 ABI.
+    /// It links the library of the MPI 5.0 ABI, and perhaps that of Portals.
     Mpi,
+    /// It links only the library of Portals.
+    Portals,
 }
 
 /// Why a file cannot be run as a rank.
@@ -43,14 +46,17 @@ pub fn inspect(path: &Path) -> Result<Kind, InspectError> {
         return Err(not_mpi(path, "it is a script; name the program that it starts"));
     }
     let needed = needed(&data).map_err(|why| not_mpi(path, why))?;
-    if !needed.iter().any(|name| name == LIBRARY || name == FORTRAN_LIBRARY) {
-        return Err(not_mpi(path, wrong_library(&needed)));
-    }
+    let needs = |library: &str| needed.iter().any(|name| name == library);
+    let kind = match (needs(LIBRARY) || needs(FORTRAN_LIBRARY), needs(PORTALS)) {
+        (true, _) => Kind::Mpi,
+        (false, true) => Kind::Portals,
+        (false, false) => return Err(not_mpi(path, wrong_library(&needed))),
+    };
     use std::os::unix::fs::PermissionsExt;
     if facts.permissions().mode() & 0o111 == 0 {
         return Err(InspectError::NotExecutable(path.into()));
     }
-    Ok(Kind::Mpi)
+    Ok(kind)
 }
 
 fn not_mpi(path: &Path, why: impl Into<String>) -> InspectError {

@@ -1,10 +1,12 @@
 //! Programs as ranks: the seam to their processes.
 //!
-//! A program's process holds only the thin library of `libmpi_abi/`. It puts its MPI calls into a
-//! ring in shared memory and hands over when it needs an answer; on this side [`Process`] gives the
-//! calls out one by one, and [`agent`] runs them on the host's simulated timeline.
+//! A program's process holds only the thin libraries of `libmpi_abi/` and `libportals/`. They put its
+//! MPI and Portals calls into a ring in shared memory and hand over when they need an answer; on this
+//! side [`Process`] gives the calls out one by one, and [`agent`] runs them on the host's simulated
+//! timeline: those of Portals through a [`Bridge`].
 
 mod agent;
+mod bridge;
 mod channel;
 mod inspect;
 mod memory;
@@ -13,6 +15,7 @@ mod spawn;
 mod watcher;
 
 pub use agent::{agent, Costs, Ending, Observer, Runner};
+pub use bridge::{Bridge, Party};
 pub use inspect::{inspect, InspectError, Kind};
 pub use memory::ProcessMemory;
 pub use mpi::Callback;

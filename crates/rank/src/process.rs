@@ -1,6 +1,6 @@
 //! A rank's process: what it demands, and the answers.
 
-use crate::channel::Channel;
+use crate::channel::{Channel, RECORD_ARGUMENTS};
 use crate::memory::ProcessMemory;
 use crate::spawn::{self, SpawnError, SpawnOptions};
 use crate::watcher::{self, Watcher};
@@ -43,6 +43,13 @@ pub enum Demand {
         /// The process does not wait: give no answer.
         posted: bool,
     },
+    /// A Portals call, which waits for its return code.
+    Portals {
+        /// The function.
+        function: abi::portals::Function,
+        /// Its raw C arguments: pointers and handles as they are, process ids node first.
+        args: [u64; RECORD_ARGUMENTS],
+    },
     /// The time is asked for: [`Process::reply_with_time`].
     Clock,
     /// The program sleeps: let simulated time pass, then [`Process::reply_with_time`].
@@ -69,6 +76,8 @@ pub struct ExitStatus {
     pub initialized: bool,
     /// `MPI_Finalize` had returned.
     pub finalized: bool,
+    /// `PtlInit` had returned.
+    pub portals: bool,
 }
 
 impl fmt::Display for ExitStatus {
@@ -167,6 +176,10 @@ impl Process {
                 }
                 None => self.end_corrupt(),
             },
+            record_kind::PORTALS => match abi::portals::Function::from_id(record.function) {
+                Some(function) => Demand::Portals { function, args: *arguments },
+                None => self.end_corrupt(),
+            },
             _ => self.end_corrupt(),
         }
     }
@@ -177,7 +190,7 @@ impl Process {
         Demand::Exited(self.wait())
     }
 
-    /// Answers a call with an MPI error code. `now` is what a clock tells that cannot ask (in a
+    /// Answers a call with an MPI error code or Portals return code. `now` is what a clock tells that cannot ask (in a
     /// signal handler).
     pub fn reply(&mut self, code: i32, now: Time) {
         self.channel.set_time(now.0);
@@ -268,6 +281,7 @@ impl Process {
             signal,
             initialized: state & state::INITIALIZED != 0,
             finalized: state & state::FINALIZED != 0,
+            portals: state & state::PORTALS != 0,
         };
         self.ended = Some(ended);
         ended

@@ -11,7 +11,7 @@ use rank::{Callback, Demand, ExitStatus, Process, SpawnError};
 use std::time::{Duration, Instant};
 
 const CLEAN: ExitStatus =
-    ExitStatus { code: Some(0), signal: None, initialized: true, finalized: true };
+    ExitStatus { code: Some(0), signal: None, initialized: true, finalized: true, portals: false };
 
 #[test]
 fn calls_arrive_with_their_arguments_and_get_their_answers() {

@@ -9,7 +9,7 @@ use host::AddressSpace;
 use rank::ExitStatus;
 
 const CLEAN: ExitStatus =
-    ExitStatus { code: Some(0), signal: None, initialized: true, finalized: true };
+    ExitStatus { code: Some(0), signal: None, initialized: true, finalized: true, portals: false };
 
 #[test]
 fn short_sends_are_posted_with_their_payload_unless_an_error_may_be_seen() {

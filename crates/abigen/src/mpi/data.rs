@@ -20,7 +20,7 @@ pub struct Mpi {
     pub fortran: Fortran,
     /// Procedures of Fortran.
     pub procedures: Vec<Procedure>,
-    /// Text of the channel's definition, for the fingerprint only.
+    /// Text of the channel's definition and of Portals' functions and types, for the fingerprint only.
     channel: String,
 }
 
@@ -106,9 +106,11 @@ struct FunctionsFile {
 impl Mpi {
     /// Reads `mpi/` below `folder`, and of `rank/` what belongs to the fingerprint.
     pub fn load(folder: &Path) -> Result<Mpi, LayoutError> {
-        let channel = folder.join("rank/channel.toml");
-        let channel =
-            std::fs::read_to_string(&channel).map_err(|e| LayoutError::Read(channel, e))?;
+        let mut channel = String::new();
+        for name in ["rank/channel.toml", "portals/functions.toml", "portals/types.toml"] {
+            let file = folder.join(name);
+            channel += &std::fs::read_to_string(&file).map_err(|e| LayoutError::Read(file, e))?;
+        }
         let folder = folder.join("mpi");
         let constants: Constants = read(&folder.join("constants.toml"))?;
         let file: FunctionsFile = read(&folder.join("functions.toml"))?;

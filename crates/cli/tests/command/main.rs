@@ -11,6 +11,7 @@ mod json;
 mod ladder;
 mod mistakes;
 mod network;
+mod portals;
 mod profile;
 mod programs;
 mod runner;

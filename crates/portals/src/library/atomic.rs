@@ -1,5 +1,5 @@
-//! Atomic operations: PtlGetPut (Portals 3.3 s3.13.7), and PtlCGetPut and PtlGetAdd, which Cray added for SHMEM
-//! (brightwell2007). The target's kernel library performs them; what they do to the bytes stands here.
+//! Atomic operations: PtlGetPut (Portals 3.3 s3.13), and PtlCGetPut and PtlGetAdd, which Cray added for
+//! SHMEM (brightwell2007). The target's kernel library performs them; what they do to the bytes stands here.
 
 use super::deliver::{Grant, Issue};
 use super::error::Error;

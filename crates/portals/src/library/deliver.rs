@@ -278,8 +278,8 @@ impl Interface {
         work
     }
 
-    /// The reply to a get or atomic operation has arrived, with `response.mlength` bytes. Descriptors accept and
-    /// truncate every reply; it is dropped only if the descriptor is gone or inactive.
+    /// The reply to a get or atomic operation has arrived, with `response.mlength` bytes. Descriptors
+    /// accept and truncate every reply; it is dropped only if the descriptor is gone or inactive.
     pub fn reply(&mut self, response: &Response) -> Delivery {
         let mut work = Work::default();
         let Some(descriptor) = self.mds.get_mut(response.md.raw()).filter(|md| md.active()) else {

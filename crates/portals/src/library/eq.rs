@@ -56,6 +56,12 @@ impl EventQueue {
         Some(Next { event, dropped })
     }
 
+    /// Events that it holds, and how many wait in it.
+    pub(crate) fn fill(&self) -> (u64, u64) {
+        let slots = self.ring.len() as u64;
+        (slots, (self.written - self.read).min(slots))
+    }
+
     /// True if every event that was posted has been read.
     pub(crate) fn is_empty(&self) -> bool {
         self.read == self.written

@@ -89,6 +89,13 @@ impl<T> Slab<T> {
         value
     }
 
+    /// All objects with their raw handles.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        let raw = |index: usize, slot: &Slot<T>| slot.generation << INDEX_BITS | index as u32;
+        let slots = self.slots.iter().enumerate();
+        slots.filter_map(move |(index, slot)| Some((raw(index, slot), slot.value.as_ref()?)))
+    }
+
     pub(crate) fn get(&self, raw: u32) -> Option<&T> {
         let slot = self.slots.get((raw & INDEX_MASK) as usize)?;
         slot.value.as_ref().filter(|_| slot.generation == raw >> INDEX_BITS)

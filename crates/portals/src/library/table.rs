@@ -339,6 +339,13 @@ impl Interface {
         self.eqs.get_mut(eq.raw()).ok_or(Error::EqInvalid)?.get().ok_or(Error::EqEmpty)
     }
 
+    /// The `index`-th event queue: its handle, events that it holds, events that wait (PtlNIEqDump).
+    pub fn eq_dump(&self, index: usize) -> Option<(EqHandle, u64, u64)> {
+        let (raw, queue) = self.eqs.iter().nth(index)?;
+        let (slots, waiting) = queue.fill();
+        Some((EqHandle::from_raw(raw), slots, waiting))
+    }
+
     fn eq_quiet(&self, eq: EqHandle) -> Result<bool, Error> {
         let queue = self.eqs.get(eq.raw()).ok_or(Error::EqInvalid)?;
         Ok(queue.is_empty() && queue.promised == 0)

@@ -18,8 +18,8 @@ pub(crate) const DATA_MAX: usize = UpperPending::SIZE - PortalsHeader::SIZE;
 pub(crate) type Data = [u8; DATA_MAX];
 
 impl Kernel {
-    /// PtlGetPut, PtlCGetPut and PtlGetAdd, in the kernel: `call` names the operand's descriptor, `get` that of
-    /// the answer.
+    /// PtlGetPut, PtlCGetPut and PtlGetAdd, in the kernel: `call` names the operand's descriptor, `get` that
+    /// of the answer.
     pub(crate) fn atomic(
         &self,
         cpu: &Cpu,

@@ -174,6 +174,11 @@ impl Kernel {
         }
     }
 
+    /// Charges for a call that stays in the process's library.
+    pub fn charge_call(&self, cpu: &Cpu) {
+        cpu.spend(self.config.costs.api_call);
+    }
+
     /// What has been counted.
     pub fn counters(&self) -> Counters {
         Counters {

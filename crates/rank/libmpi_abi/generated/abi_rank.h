@@ -25,6 +25,7 @@
 /* How far a rank has come. Source: own design. */
 #define RANK_STATE_INITIALIZED RANK_U(1) /* MPI_Init has returned. */
 #define RANK_STATE_FINALIZED RANK_U(2) /* MPI_Finalize has returned. */
+#define RANK_STATE_PORTALS RANK_U(8) /* PtlInit has returned. */
 #define RANK_STATE_FAULTED RANK_U(4) /* The library ends the process because of what stands in fault. */
 
 /* Who may go on. Source: own design. */
@@ -37,6 +38,7 @@
 #define RANK_RECORD_KIND_CALL RANK_U(2) /* A call; the process waits for RETURN. */
 #define RANK_RECORD_KIND_CLOCK RANK_U(3) /* What time is it? The process waits for RETURN. */
 #define RANK_RECORD_KIND_SLEEP RANK_U(4) /* The process sleeps for arguments[0] picoseconds and waits for RETURN. */
+#define RANK_RECORD_KIND_PORTALS RANK_U(6) /* A Portals call; the process waits for RETURN. */
 #define RANK_RECORD_KIND_RETURNED RANK_U(5) /* The callback has returned arguments[0]; then its arguments as it left them. */
 
 /* What the simulator answers. Source: own design. */
@@ -52,7 +54,7 @@
 
 /* Header of the shared memory. What different sides write stands in different cache lines. Source: own design. */
 struct rank_channel {
-    uint32_t fingerprint; /* The simulator's number of its function table; the library refuses another. */
+    uint32_t fingerprint; /* The simulator's number of its function tables; the libraries refuse another. */
     uint32_t rank; /* Rank in MPI_COMM_WORLD. */
     uint32_t size; /* Size of MPI_COMM_WORLD. */
     uint8_t unused_12[52];
@@ -63,7 +65,7 @@ struct rank_channel {
     uint8_t unused_132[60];
     uint32_t tail; /* Records ever taken out of the ring (simulator writes). */
     uint32_t answer; /* Kind of the answer (simulator writes). */
-    uint32_t code; /* Answer RETURN: the MPI error code. */
+    uint32_t code; /* Answer RETURN: the MPI error code or Portals return code. */
     uint32_t indirect; /* Answer CALLBACK: bit i set: pass the address of a word that holds argument i. */
     uint64_t time; /* Simulated time of the answer, in picoseconds. */
     uint64_t function; /* Answer CALLBACK: a service, or the address of a function of the program. */
@@ -90,7 +92,7 @@ _Static_assert(offsetof(struct rank_channel, fault) == 512, "channel.fault");
 
 /* One call. Source: own design. */
 struct rank_record {
-    uint16_t function; /* Number of the MPI function (kinds POSTED and CALL). */
+    uint16_t function; /* Number of the MPI function (kinds POSTED and CALL) or Portals function (kind PORTALS). */
     uint16_t kind; /* record_kind */
     uint8_t unused_4[12];
     uint64_t arguments[14]; /* Raw C arguments: pointers as they are, integers sign-extended. */

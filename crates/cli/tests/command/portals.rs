@@ -1,0 +1,101 @@
+//! Programs that use Portals itself, with the real firmware under them.
+
+use crate::runner::{command, ended, root, run};
+use std::collections::BTreeSet;
+use std::process::Command;
+
+#[test]
+fn every_function_does_from_c_what_it_must() {
+    let functions = run("-n 2 --quiet tests/portals/functions.c");
+    assert_eq!(functions.code, 0, "{functions:?}");
+    // PtlNIEqDump's lines, of both ranks.
+    let dump = functions.stderr.lines().filter(|line| line.ends_with(": 2 slots, 2 events"));
+    assert_eq!((dump.count(), functions.stderr.lines().count()), (2, 4), "{functions:?}");
+    let mut lines: Vec<&str> = functions.stdout.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["rank 0: done", "rank 1: done"], "{functions:?}");
+}
+
+#[test]
+fn the_table_of_functions_is_what_is_exported_and_called() {
+    let page = std::fs::read_to_string(root().join("docs/reference/portals.md")).unwrap();
+    let rows = page.lines().filter(|line| line.starts_with("| `Ptl"));
+    let mut listed = BTreeSet::new();
+    for row in rows {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        assert_eq!(cells[3], "yes", "{row}");
+        listed.insert(cells[1].trim_matches('`').to_owned());
+    }
+    assert_eq!(listed.len(), 41);
+    let library = root().join("build/lib/libportals.so");
+    let symbols = Command::new("nm").args(["-D", "--defined-only"]).arg(library).output().unwrap();
+    let symbols = String::from_utf8(symbols.stdout).unwrap();
+    let names = symbols.lines().filter_map(|line| line.split_whitespace().nth(2));
+    let exported: BTreeSet<_> = names.filter(|n| n.starts_with("Ptl")).map(String::from).collect();
+    assert_eq!(exported, listed);
+    let calls = std::fs::read_to_string(root().join("tests/portals/functions.c")).unwrap();
+    for name in listed {
+        assert!(calls.contains(&format!("{name}(")), "{name} is not called in functions.c");
+    }
+}
+
+#[test]
+fn puts_are_acknowledged() {
+    let puts = run("-n 2 --quiet examples/portals_put.c");
+    let lines: Vec<&str> = puts.went_well().stdout.lines().collect();
+    assert_eq!(lines.len(), 6, "{puts:?}");
+    assert!(lines[5].trim_start().starts_with("65536 bytes acknowledged after"), "{puts:?}");
+}
+
+#[test]
+fn a_program_may_use_portals_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("adds");
+    let mut compiler = command();
+    compiler.arg("cc").args(["-Wl,--as-needed", "-o"]).arg(&program);
+    ended(compiler.arg("examples/portals_getadd.c")).went_well();
+    let needed = Command::new("readelf").arg("-d").arg(&program).output().unwrap();
+    let needed = String::from_utf8(needed.stdout).unwrap();
+    assert!(needed.contains("libportals.so") && !needed.contains("libmpi_abi"), "{needed}");
+    let mut runs = [1, 2].map(|threads: u32| {
+        let mut adds = command();
+        adds.args(["run", "-n", "2", "--quiet", "--threads", &threads.to_string()]);
+        ended(adds.arg(&program).arg("20")).went_well().stdout.clone()
+    });
+    runs.iter_mut().for_each(|text| assert!(text.ends_with("the number is 190\n"), "{text}"));
+    assert_eq!(runs[0], runs[1]);
+}
+
+#[test]
+fn programs_that_do_not_use_portals_do_not_load_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("hello");
+    let mut compiler = command();
+    ended(compiler.args(["cc", "-o"]).arg(&program).arg("examples/hello.c")).went_well();
+    let needed = Command::new("readelf").arg("-d").arg(&program).output().unwrap();
+    let needed = String::from_utf8(needed.stdout).unwrap();
+    assert!(!needed.contains("libportals") && needed.contains("libmpi_abi.so.1"), "{needed}");
+}
+
+#[test]
+fn what_a_rank_waits_for_and_how_it_ends_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("alone.c");
+    let program = |body: &str| {
+        let text = format!(
+            "#include <portals3.h>\n#include <stddef.h>\nint main(void)\n{{\n    int n;\n    \
+             ptl_handle_ni_t ni;\n    ptl_handle_eq_t eq;\n    ptl_event_t event;\n    \
+             PtlInit(&n);\n    PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &ni);\n    \
+             PtlEQAlloc(ni, 4, PTL_EQ_HANDLER_NONE, &eq);\n    {body}\n}}\n"
+        );
+        std::fs::write(&source, text).unwrap();
+        let mut run = command();
+        ended(run.args(["run", "-n", "1", "--quiet"]).arg(&source))
+    };
+    let stuck = program("return PtlEQWait(eq, &event);");
+    assert!(stuck.stderr.contains("rank 0 waits in PtlEQWait"), "{stuck:?}");
+    assert_ne!(stuck.code, 0);
+    let fails = program("return PtlEQGet(eq, &event);");
+    assert_eq!(fails.code, 3, "{fails:?}");
+    assert!(fails.stderr.contains("rank 0 exited with code 3"), "{fails:?}");
+}

@@ -1,0 +1,33 @@
+/* The seam to the simulator, as both thin libraries use it. The MPI library holds it; the functions that
+ * libportals.so uses are exported under names that no program has. */
+#ifndef SUNSTAR_SEAM_H
+#define SUNSTAR_SEAM_H
+
+#include "generated/abi_rank.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RANK_SHARED(name) __asm__("sunstar_" #name) __attribute__((visibility("default")))
+
+/* Raw arguments: pointers and handles as they are, integers sign-extended. */
+#define POINTER(value) ((uint64_t)(uintptr_t)(value))
+#define INTEGER(value) ((uint64_t)(int64_t)(value))
+
+/* The channel, or NULL outside of the simulator and in children that the program has forked. */
+struct rank_channel *rank_attach(void) RANK_SHARED(rank_attach);
+/* Adds bits of rank_state. */
+void rank_state_add(uint32_t bits) RANK_SHARED(rank_state_add);
+/* Posts a Portals call and waits for its answer: a return code. Ends the process outside of the simulator. */
+int rank_call_portals(unsigned function, const char *name, unsigned count,
+                      const uint64_t *arguments) RANK_SHARED(rank_call_portals);
+/* Asks for the simulated time, in picoseconds. The channel must be there. */
+uint64_t rank_clock(struct rank_channel *channel) RANK_SHARED(rank_clock);
+/* Lets simulated time pass. The channel must be there. */
+void rank_sleep(struct rank_channel *channel, uint64_t picoseconds) RANK_SHARED(rank_sleep);
+/* Ends the process for a reason that the simulator, or where there is none the library itself, tells. */
+void rank_fail(const char *format, ...) RANK_SHARED(rank_fail)
+    __attribute__((noreturn, format(printf, 1, 2)));
+
+#endif

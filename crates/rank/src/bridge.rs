@@ -1,0 +1,133 @@
+//! The bridge: a program's Portals calls, from their raw C arguments to the kernel's library and back.
+//!
+//! Each call runs in the rank's fibre, on the same simulated timeline as MPI. The program's Portals process
+//! is its own: MPI has another.
+
+mod calls;
+mod memory;
+
+use abi::portals::{code, Function};
+use host::{Cpu, SpaceId};
+use mpi::Waiting;
+use portals::{Error, Kernel, Ni, ProcessId};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Who takes part in a run, as Portals processes know one another.
+#[derive(Clone, Debug)]
+pub struct Party {
+    /// This process's rank.
+    pub rank: u32,
+    /// The Portals process of each rank's program.
+    pub map: Arc<[ProcessId]>,
+}
+
+/// Where the events of one queue go first.
+struct Handler {
+    queue: u32,
+    /// Address of a function of the program.
+    function: u64,
+}
+
+#[derive(Default)]
+struct State {
+    initialized: bool,
+    ni: Option<Rc<Ni>>,
+    handlers: Vec<Handler>,
+}
+
+/// A program's way to Portals.
+pub struct Bridge {
+    cpu: Cpu,
+    kernel: Rc<Kernel>,
+    space: SpaceId,
+    party: Party,
+    waiting: Waiting,
+    state: RefCell<State>,
+}
+
+/// A return code: the value of `Err` is any but `PTL_OK`.
+type Answer = Result<(), i32>;
+
+impl Bridge {
+    /// For the program in `space`, whose calls come from the fibre of `cpu`. `waiting` tells what the rank
+    /// waits for.
+    pub fn new(
+        cpu: Cpu,
+        kernel: Rc<Kernel>,
+        space: SpaceId,
+        party: Party,
+        waiting: Waiting,
+    ) -> Rc<Bridge> {
+        Rc::new(Bridge { cpu, kernel, space, party, waiting, state: RefCell::default() })
+    }
+
+    /// Does `function` with its raw C arguments; its return code.
+    pub fn call(&self, function: Function, args: &[u64]) -> i32 {
+        self.dispatch(function, args).err().unwrap_or(code::OK)
+    }
+
+    /// The process has ended: what still arrives for it is dropped.
+    pub fn close(&self) {
+        let ni = std::mem::take(&mut *self.state.borrow_mut()).ni;
+        if let Some(ni) = ni.and_then(|ni| Rc::try_unwrap(ni).ok()) {
+            ni.fini();
+        }
+    }
+
+    fn is_initialized(&self) -> Answer {
+        match self.state.borrow().initialized {
+            true => Ok(()),
+            false => Err(code::NO_INIT),
+        }
+    }
+
+    /// The open interface; `otherwise` if there is none.
+    fn open(&self, otherwise: i32) -> Result<Rc<Ni>, i32> {
+        self.is_initialized()?;
+        self.state.borrow().ni.clone().ok_or(otherwise)
+    }
+
+    /// The interface that a handle names.
+    fn ni(&self, handle: u64) -> Result<Rc<Ni>, i32> {
+        let ni = self.open(code::NI_INVALID)?;
+        match handle as u32 {
+            NI_HANDLE => Ok(ni),
+            _ => Err(code::NI_INVALID),
+        }
+    }
+
+    /// Says what the rank waits for while `wait` runs.
+    fn while_waiting<R>(&self, function: &str, wait: impl FnOnce() -> R) -> R {
+        let before = self.waiting.replace(Some(function.to_owned()));
+        let result = wait();
+        self.waiting.replace(before);
+        result
+    }
+}
+
+/// Handle of a process's interface; no other object has it.
+const NI_HANDLE: u32 = 1;
+
+/// The standard's number of an error.
+fn number(error: Error) -> i32 {
+    match error {
+        Error::AcIndexInvalid => code::AC_INDEX_INVALID,
+        Error::EqEmpty => code::EQ_EMPTY,
+        Error::EqInvalid => code::EQ_INVALID,
+        Error::MdIllegal => code::MD_ILLEGAL,
+        Error::MdInvalid => code::MD_INVALID,
+        Error::MdInUse => code::MD_IN_USE,
+        Error::MdNoUpdate => code::MD_NO_UPDATE,
+        Error::MeInvalid => code::ME_INVALID,
+        Error::MeInUse => code::ME_IN_USE,
+        Error::MeListTooLong => code::ME_LIST_TOO_LONG,
+        Error::NoSpace => code::NO_SPACE,
+        Error::PidInvalid => code::PID_INVALID,
+        Error::ProcessInvalid => code::PROCESS_INVALID,
+        Error::PtFull => code::PT_FULL,
+        Error::PtIndexInvalid => code::PT_INDEX_INVALID,
+        Error::Segv => code::SEGV,
+    }
+}
