@@ -1,5 +1,6 @@
-/* Rank 0 sends messages without payload as fast as it can; rank 1 receives them. Nothing holds the sender back
-   but the network, and messages without payload never fill it: the receiver's pendings run out first. */
+/* Rank 0 sends messages without payload as fast as it can; rank 1 receives them. Nothing holds the
+   sender back but the network, and messages without payload never fill it: what runs out is the
+   receiver's memory for messages that nobody waits for yet, or its pendings if it has few. */
 #include <mpi.h>
 #include <stddef.h>
 

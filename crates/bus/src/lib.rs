@@ -52,8 +52,9 @@ impl Access {
     }
 }
 
-/// What a processor sees of the world outside its core. Data are bytes in memory order; byte order is the
-/// processor's business. Lengths are 1, 2, 4, 8 or 16 (one beat) or 32 (a cache line), naturally aligned.
+/// What a processor sees of the world outside its core. Data are bytes in memory order; byte order
+/// is the processor's business. A transaction moves 1 to 16 bytes within an aligned quadword (one
+/// beat, any of its bytes), or an aligned cache line of 32.
 pub trait Bus {
     /// First instant at which something else on this node may happen. A processor issues no transaction at or
     /// after it; it stops instead, lets the bench handle the event, and retries. May change after each

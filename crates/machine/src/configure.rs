@@ -107,6 +107,7 @@ fn nic(p: &Parameters) -> nic::Params {
         ht_request_bytes: p.number("ht.request_bytes"),
         ht_response_bytes: p.number("ht.response_bytes"),
         ht_write_bytes: p.number("ht.write_bytes"),
+        ht_mask_bytes: p.number("ht.mask_bytes"),
         ht_interrupt_bytes: p.number("ht.interrupt_bytes"),
         tx_start: p.duration("nic.tx_start"),
         tx_command: p.duration("nic.tx_command"),
@@ -143,7 +144,9 @@ fn timing(p: &Parameters) -> ppc440::Timing {
         bht_entries: p.number("ppc440.bht_entries"),
         btac_entries: p.number("ppc440.btac_entries"),
         line_fills: p.number("ppc440.line_fills"),
+        load_slots: p.number("ppc440.load_slots"),
         write_slots: p.number("ppc440.write_slots"),
+        gather: p.number("ppc440.gather"),
     }
 }
 

@@ -31,6 +31,7 @@ pub(crate) fn of(
         ("ppc.writebacks", ppc.writebacks),
         ("ppc.uncached_reads", ppc.uncached_reads),
         ("ppc.uncached_writes", ppc.uncached_writes),
+        ("ppc.gathered_stores", ppc.gathered_stores),
         ("ppc.branches", ppc.branches),
         ("ppc.mispredicts", ppc.mispredicts),
         ("ppc.exceptions", ppc.exceptions),

@@ -36,6 +36,22 @@ impl Fabric {
         let bytes = self.params.ht_request_bytes;
         ports.link().send(now, Direction::ToHost, bytes) + self.params.host_memory_read
     }
+    /// Sends a posted write of any bytes of a line as one packet: doublewords, with a mask if not
+    /// all of their bytes are written. Returns when it arrives.
+    pub(crate) fn send_bytes(
+        &self,
+        now: Time,
+        addr: u64,
+        len: u64,
+        ports: &mut impl Ports,
+    ) -> Time {
+        const DOUBLEWORD: u64 = 4;
+        let whole = addr % DOUBLEWORD == 0 && len % DOUBLEWORD == 0;
+        let mask = if whole { 0 } else { self.params.ht_mask_bytes };
+        let doublewords = (addr + len).div_ceil(DOUBLEWORD) - addr / DOUBLEWORD;
+        let bytes = self.params.ht_write_bytes + mask + DOUBLEWORD * doublewords;
+        ports.link().send(now, Direction::ToHost, bytes)
+    }
     /// Sends a posted write of `len` bytes to `addr`, a packet for each line that it touches;
     /// returns when the last arrives.
     pub(crate) fn send_write(

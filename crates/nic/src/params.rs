@@ -29,6 +29,8 @@ pub struct Params {
     pub ht_response_bytes: u64,
     /// HyperTransport bytes of a posted write beside its data.
     pub ht_write_bytes: u64,
+    /// HyperTransport bytes of the mask of a posted write that is not of whole doublewords.
+    pub ht_mask_bytes: u64,
     /// HyperTransport bytes of an interrupt message.
     pub ht_interrupt_bytes: u64,
     /// From a transmit command in an idle engine's FIFO until the engine has taken it.

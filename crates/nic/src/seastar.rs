@@ -104,8 +104,9 @@ impl SeaStar {
             Target::Nothing => Err(BusError { addr, len, write: false, why: NOTHING }),
         }
     }
-    /// The embedded processor writes `data` at `addr`. Returns when the write frees its slot in the
-    /// processor; a write to host memory is posted, and frees it once it is on the link.
+    /// The embedded processor writes `data` at `addr`, up to 16 bytes of a quadword or a line of 32.
+    /// Returns when the write frees its slot in the processor; a write to host memory is posted, as
+    /// one packet, and frees it once it is on the link.
     pub fn plb_write(
         &mut self,
         now: Time,
@@ -131,7 +132,7 @@ impl SeaStar {
                 let fabric = &mut self.fabric;
                 fabric.counters.window_writes += 1;
                 let at = fabric.plb.write(now, len, fabric.params.window_access);
-                let arrival = fabric.send_write(at, phys, len as u64, ports);
+                let arrival = fabric.send_bytes(at, phys, len as u64, ports);
                 fabric.posted.write(arrival, phys, data, ports);
                 Ok(ports.link().free_at(Direction::ToHost))
             }

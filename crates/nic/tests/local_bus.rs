@@ -148,6 +148,28 @@ fn posted_writes_arrive_later_in_order_and_reads_do_not_pass_them() {
 }
 
 #[test]
+fn a_gathered_write_is_one_packet_of_doublewords() {
+    // Address, length, bytes on the link: 8 of header, a mask of 4 unless whole doublewords, data.
+    for (addr, len, bytes) in
+        [(0x100, 16, 24), (0x104, 12, 20), (0x100, 1, 16), (0x103, 2, 20), (0x105, 11, 24)]
+    {
+        let mut bench = Bench::new(1);
+        bench.write(0, HTB_MAP, HTB_VALID);
+        bench.now = Time(1_000_000);
+        bench.try_write(0, addr, &[7; 16][..len]).unwrap();
+        // 10 ns to the grant, 5 for the beat, 10 to make the packet; 0.3125 ns a byte.
+        let free = bench.nodes[0].link.free_at(bus::Direction::ToHost);
+        let sent = free.since(bench.now + Duration::from_ns(25));
+        assert_eq!(sent, Duration::of_transfer(bytes, HT_BYTES_PER_SECOND), "{addr:#x} {len}");
+        bench.settle();
+        let node = &bench.nodes[0];
+        let writes: Vec<_> = node.writes.iter().map(|&(_, addr, len)| (addr, len)).collect();
+        assert_eq!(writes, [(addr.into(), len)]);
+        assert_eq!(node.host[addr as usize..][..len], [7; 16][..len]);
+    }
+}
+
+#[test]
 fn a_busy_link_keeps_the_slot_of_a_posted_write() {
     let mut bench = Bench::new(1);
     bench.write(0, HTB_MAP, HTB_VALID);

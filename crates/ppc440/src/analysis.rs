@@ -7,7 +7,6 @@ use crate::instructions::Kind;
 use crate::memory::doublewords;
 use crate::park::Record;
 use crate::tlb::page;
-use crate::unit::is_single;
 use bus::Access;
 
 /// How an instruction accesses memory.
@@ -95,8 +94,8 @@ fn is_plain(kind: Kind) -> bool {
 pub(crate) enum Place {
     /// Into the data cache, at this offset of its array.
     Cached { offset: usize, little: bool },
-    /// To the bus.
-    Uncached { real: u64, little: bool },
+    /// To the bus; whether stores there are gathered.
+    Uncached { real: u64, little: bool, gathers: bool },
 }
 
 /// An instruction of a turn, and what stood around it before it was executed.
@@ -239,7 +238,7 @@ impl Analysis {
         let op = &step.op;
         let stored = if form.write { self.of(op.rt) } else { Value::Same };
         match step.place? {
-            Place::Uncached { real, little } => {
+            Place::Uncached { real, little, .. } => {
                 let data = if little {
                     step.value.to_le_bytes()
                 } else {
@@ -325,7 +324,8 @@ impl Core {
         let little = mapped.flags & page::LITTLE != 0;
         if mapped.flags & page::INHIBITED != 0 {
             let real = u64::from(mapped.line) << 5 | u64::from(addr & 0x3ff);
-            return Some(Place::Uncached { real, little });
+            let gathers = self.gathers(mapped.flags);
+            return Some(Place::Uncached { real, little, gathers });
         }
         if form.write && mapped.flags & page::THROUGH != 0 {
             return None;
@@ -344,4 +344,9 @@ impl Core {
             }
         }
     }
+}
+
+/// The access is naturally aligned.
+fn is_single(addr: u32, len: usize) -> bool {
+    addr as usize & (len - 1) == 0
 }

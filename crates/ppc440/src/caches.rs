@@ -133,9 +133,13 @@ pub(crate) fn instruction_invalidate_all(core: &mut Core, _op: Op) -> Flow {
     Flow::Refetch
 }
 
-/// msync: waits until all that is outstanding has completed.
-pub(crate) fn storage_synchronise(core: &mut Core, _op: Op) -> Flow {
+/// msync and mbar: wait until all that is outstanding has completed. To the architecture mbar only
+/// orders accesses; the 440 has one implementation for both (PPC440x5 manual, storage ordering).
+pub(crate) fn storage_synchronise<B: Bus>(core: &mut Core, bus: &mut B, _op: Op) -> Flow {
     core.begin();
-    core.unit.stall = core.unit.quiet_at();
+    if let Err(flow) = core.drain(bus) {
+        return flow;
+    }
+    core.unit.stall = core.unit.at.max(core.unit.quiet_at());
     Flow::Late
 }

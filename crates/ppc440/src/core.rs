@@ -7,7 +7,7 @@ use crate::exception::Exception;
 use crate::instructions::execute;
 use crate::park::Park;
 use crate::predictor::Predictor;
-use crate::probe::{Account, Cause, Off, Probe};
+use crate::probe::{Account, Off, Probe};
 use crate::registers::{Registers, MSR_DS, MSR_MASK, MSR_PR, MSR_WE};
 use crate::special::Special;
 use crate::timing::{Pipeline, Place};
@@ -52,6 +52,8 @@ pub struct Counters {
     pub uncached_reads: u64,
     /// Data writes that bypass the cache or go through it, in bus transactions.
     pub uncached_writes: u64,
+    /// Stores that became part of an earlier store's bus transaction.
+    pub gathered_stores: u64,
     /// Branches executed.
     pub branches: u64,
     /// Branches predicted wrongly.
@@ -106,7 +108,7 @@ pub struct Core {
     /// The clock's period, if that is a whole number of picoseconds and the first edge is at time
     /// 0; else 0.
     pub(crate) period: u64,
-    synchronise: u64,
+    pub(crate) synchronise: u64,
     pub(crate) state: State,
     pub(crate) fault: Option<Fault>,
     /// Cycle in which the current instruction issues.
@@ -118,11 +120,11 @@ pub struct Core {
     pub(crate) blocked: Time,
     /// Level of the external interrupt line, and the cycle in which it rose.
     pub(crate) interrupt: bool,
-    interrupt_at: u64,
+    pub(crate) interrupt_at: u64,
     /// Cycle at which `run` must return, and that at which the loop must look up: for that, or an
     /// interrupt.
-    until: u64,
-    limit: u64,
+    pub(crate) until: u64,
+    pub(crate) limit: u64,
     /// First cycle after the release of reset.
     pub(crate) started: u64,
     pub(crate) park: Park,
@@ -169,19 +171,25 @@ impl Core {
             self.pipeline.stall(self.started);
         }
     }
-    /// When the next instruction can issue; `Time::NEVER` in reset, after a fault, and while the
-    /// core waits (`MSR[WE]`) for something that is not due.
+    /// When the core does something next: the next instruction can issue, or a write that waits for
+    /// others to join it is asked for. `Time::NEVER` in reset, after a fault, and while the core
+    /// waits (`MSR[WE]`) for something that is not due.
     pub fn now(&self) -> Time {
+        let held = self.unit.gather.due;
         if self.state != State::Running {
             return Time::NEVER;
         }
         if self.registers.msr & MSR_WE != 0 {
-            return match self.wake_cycle() {
+            return match self.wake_cycle().min(held) {
                 u64::MAX => Time::NEVER,
                 cycle => self.edge(cycle),
             };
         }
-        self.edge(self.pipeline.cycle).max(self.blocked)
+        let issue = self.edge(self.pipeline.cycle).max(self.blocked);
+        match held {
+            u64::MAX => issue,
+            cycle => issue.min(self.edge(cycle)),
+        }
     }
     /// What stopped the core.
     pub fn fault(&self) -> Option<&Fault> {
@@ -218,7 +226,10 @@ impl Core {
     ) -> Stop {
         match self.state {
             State::Reset => return Stop::Until,
-            State::Stopped => return Stop::Fault,
+            State::Stopped => {
+                self.write_last(bus);
+                return Stop::Fault;
+            }
             State::Running if self.blocked >= until => return Stop::Until,
             State::Running => {}
         }
@@ -229,6 +240,9 @@ impl Core {
             self.resume_account();
         }
         let stop = self.execute_until(bus, probe);
+        if stop == Stop::Fault {
+            self.write_last(bus);
+        }
         // Whatever happens before the next call may disturb a turn.
         self.forget_record();
         stop
@@ -237,8 +251,10 @@ impl Core {
     fn execute_until<B: Bus, P: Probe>(&mut self, bus: &mut B, probe: &mut P) -> Stop {
         loop {
             self.look_for_head(bus, probe);
-            if self.pipeline.cycle >= self.limit && !self.attend(probe) {
-                return Stop::Until;
+            if self.pipeline.cycle >= self.limit {
+                if let Some(stop) = self.attend(bus, probe) {
+                    return stop;
+                }
             }
             let pc = self.registers.pc;
             let line = match self.fetch(bus) {
@@ -336,7 +352,7 @@ impl Core {
     /// Takes over the load and store unit's delays after an instruction that used its slow path.
     fn settle_late(&mut self, op: &Op) {
         self.pipeline.late(op, self.unit.data_at);
-        self.pipeline.stall(self.unit.stall);
+        self.pipeline.hold(self.unit.stall);
         if self.unit.replay.count != 0 {
             self.unit.replay_forgotten();
             // An interrupt may have waited for the end of this instruction.
@@ -383,75 +399,6 @@ impl Core {
         None
     }
 
-    /// The clock has reached the limit: takes a pending interrupt, wakes from the wait state.
-    /// Returns false if `run` must return.
-    fn attend<P: Probe>(&mut self, probe: &mut P) -> bool {
-        let pc = self.registers.pc;
-        if self.park.recording {
-            if self.pipeline.cycle < self.true_limit() {
-                self.record();
-                return true;
-            }
-            self.forget_record();
-        }
-        if self.registers.msr & MSR_WE != 0 {
-            let wake = self.wake_cycle();
-            if wake >= self.until {
-                return false;
-            }
-            self.pipeline.stall(wake);
-            if P::ON {
-                self.tell_stall(probe, pc, Cause::Sleep);
-            }
-        }
-        if self.pipeline.cycle >= self.until {
-            return false;
-        }
-        self.special.update_timers(self.pipeline.cycle);
-        // An instruction that has begun to use the bus is completed first.
-        if self.unit.replay.count == 0 {
-            if let Some(exception) = self.pending_interrupt() {
-                if exception == Exception::External {
-                    self.pipeline.stall(self.interrupt_at);
-                }
-                self.raise(exception);
-                self.pipeline.stall(self.pipeline.cycle + self.synchronise);
-                if P::ON {
-                    self.tell_exception(probe, pc);
-                }
-            }
-            self.refresh_limit();
-        } else {
-            self.limit = self.until;
-        }
-        self.pipeline.cycle < self.until
-    }
-
-    /// Cycle in which an interrupt ends the wait state; `u64::MAX` if none is in sight.
-    fn wake_cycle(&self) -> u64 {
-        let external = match self.pending_interrupt() {
-            Some(Exception::External) => self.interrupt_at.max(self.pipeline.cycle),
-            _ => u64::MAX,
-        };
-        external.min(self.timer_cycle())
-    }
-
-    /// Finds out when the loop must look up next.
-    pub(crate) fn refresh_limit(&mut self) {
-        // While a turn is recorded the loop looks up before each instruction.
-        self.limit = if self.park.recording { 0 } else { self.true_limit() };
-    }
-
-    /// Cycle at which something is up: the end of the run, an interrupt, a timer.
-    pub(crate) fn true_limit(&self) -> u64 {
-        let waiting = self.registers.msr & MSR_WE != 0;
-        if waiting || self.pending_interrupt().is_some() {
-            0
-        } else {
-            self.until.min(self.timer_cycle())
-        }
-    }
-
     /// Sets the MSR and what follows from it.
     pub(crate) fn set_msr_now(&mut self, value: u32) {
         let value = value & MSR_MASK;
@@ -478,7 +425,18 @@ impl Core {
     /// Records a fault and stops the core.
     pub(crate) fn stop(&mut self, kind: FaultKind, addr: Option<u64>) -> Flow {
         let at = self.edge(self.issue.max(self.pipeline.cycle));
-        self.fault = Some(Fault { at, pc: self.registers.pc, kind, addr });
+        self.stop_at(at, self.registers.pc, kind, addr)
+    }
+
+    /// The same for an instruction that has issued before.
+    pub(crate) fn stop_at(
+        &mut self,
+        at: Time,
+        pc: u32,
+        kind: FaultKind,
+        addr: Option<u64>,
+    ) -> Flow {
+        self.fault = Some(Fault { at, pc, kind, addr });
         self.state = State::Stopped;
         Flow::Fault
     }

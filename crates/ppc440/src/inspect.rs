@@ -85,7 +85,7 @@ impl Core {
             ("translation", of(&self.tlb)),
             ("instruction cache", of(&self.icache)),
             ("data cache", of(&self.dcache)),
-            ("load and store unit", of(&self.unit)),
+            ("load and store unit", of(self.unit.without_past(self.pipeline.cycle))),
             ("pipeline", of((&self.pipeline, self.issue, self.next, self.bubble))),
             ("predictor", of(&self.predictor)),
             ("counters", of(self.counters)),

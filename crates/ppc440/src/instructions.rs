@@ -280,8 +280,8 @@ instructions! {
     Icbt   "icbt"   x(31, 262),  Address L     Load   bus      cache::instruction_touch;
     IcbtE  "icbt"   x(31, 22),   Address L     Load   bus      cache::instruction_touch;
     Iccci  "iccci"  x(31, 966),  Address Alone System sup_core cache::instruction_invalidate_all;
-    Msync  "msync"  x(31, 598),  Bare    L     Load   core     cache::storage_synchronise;
-    Mbar   "mbar"   x(31, 854),  Bare    L     Load   core     sys::nothing;
+    Msync  "msync"  x(31, 598),  Bare    L     Load   bus      cache::storage_synchronise;
+    Mbar   "mbar"   x(31, 854),  Bare    L     Load   bus      cache::storage_synchronise;
     Isync  "isync"  x(19, 150),  Bare    Alone System core     sys::instruction_synchronise;
 
     // System registers.

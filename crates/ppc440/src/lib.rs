@@ -16,6 +16,7 @@
 //! | `arrays` | the two cache arrays, with data and, for instructions, their decoded form |
 //! | `fetch` | instruction fetch |
 //! | `unit` | the load and store unit: slow path, fills, write-backs, uncached accesses |
+//! | `gather`, `slots` | stores that become one write; transactions under way |
 //! | `timing`, `predictor` | when instructions issue; branch prediction |
 //! | `probe` | what an observer is told: where every cycle went; nothing if there is none |
 //! | `park`, `turn`, `analysis` | polling loops that are skipped instead of executed, exactly |
@@ -41,13 +42,13 @@
 //! bus. The rules of issue and all latencies are in `timing` ([`Timing`] holds the parameters), so
 //! that a deeper model replaces that file: `Pipeline::place` says where an instruction would issue
 //! and changes nothing, `Pipeline::issue` takes that place, `late` and `stall` are what caches, bus
-//! and predictor add. A load that misses delays its uses, not the core; an uncached read stalls the
-//! core; a write waits only for one of the write slots. Stores are not gathered yet, and the
-//! instruction cache does not prefetch.
+//! and predictor add. A load that misses, or is not cached, delays its uses, not the core; a write
+//! waits only for one of the write slots, and stores that follow one another in a quadword are
+//! gathered into one write.
 //!
 //! An instruction that may not use the bus now is left as if it had not begun, and is executed
-//! again later. Uncached transactions that it has done already are remembered and not repeated; no
-//! interrupt is taken before it has completed. Where runs are cut has no effect on the result.
+//! again later. What it has done already is remembered and not repeated; no interrupt is taken
+//! before it has completed. Where runs are cut has no effect on the result.
 //!
 //! # What stops the core and what does not
 //!
@@ -78,6 +79,7 @@
 
 mod analysis;
 mod arrays;
+mod attend;
 mod caches;
 mod clock;
 mod core;
@@ -86,6 +88,7 @@ mod exception;
 mod fault;
 mod fetch;
 mod flow;
+mod gather;
 mod inspect;
 mod instructions;
 mod integer;
@@ -95,6 +98,7 @@ mod park;
 mod predictor;
 mod probe;
 mod registers;
+mod slots;
 mod special;
 mod system;
 mod timing;

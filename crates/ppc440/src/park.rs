@@ -239,6 +239,13 @@ impl Core {
         self.forget_record();
         self.park.pause = self.park.pause_next;
         self.park.pause_next = (self.park.pause_next.max(PAUSE) * 2).min(PAUSE_MAX);
+        // Something may be outstanding here in every turn: the next line is tried, unless a turn
+        // has once been learnt here.
+        let head = self.park.head;
+        if self.park.turn.as_ref().is_none_or(|turn| turn.head() != head) {
+            self.park.head = 1;
+            self.park.lines = 1;
+        }
     }
 
     /// A turn that something may have disturbed is none.

@@ -35,7 +35,7 @@ pub enum Cause {
     Branch,
     /// A branch was predicted wrongly.
     Mispredict,
-    /// The context was synchronised, an exception was entered, or msync waited.
+    /// The context was synchronised, an exception was entered, or msync or mbar waited.
     Synchronise,
     /// The core slept until an interrupt (`MSR[WE]`).
     Sleep,
@@ -202,6 +202,11 @@ impl Core {
         self.tell_misses(probe, pc);
     }
 
+    /// A write has gone to the bus that nobody waits for.
+    pub(crate) fn tell_write(&mut self) {
+        self.account.counters.uncached_writes = self.counters.uncached_writes;
+    }
+
     fn tell_misses<P: Probe>(&mut self, probe: &mut P, pc: u32) {
         let (now, told) = (self.counters, &mut self.account.counters);
         let instructions = now.icache_misses - told.icache_misses;
@@ -216,16 +221,19 @@ impl Core {
     /// The instruction at `pc` has been executed and is about to issue at its place.
     pub(crate) fn tell_issue<P: Probe>(&mut self, probe: &mut P, pc: u32, op: &Op, place: Place) {
         let (now, told) = (self.counters, self.account.counters);
+        let holds = self.unit.gather.holds(pc);
         self.account.why = if now.mispredicts != told.mispredicts {
             Cause::Mispredict
+        } else if matches!(op.kind, Kind::Msync | Kind::Mbar) {
+            Cause::Synchronise
         } else if now.uncached_reads != told.uncached_reads {
             Cause::Read
         } else if now.dcache_misses != told.dcache_misses {
             Cause::Load
-        } else if now.uncached_writes + now.writebacks != told.uncached_writes + told.writebacks {
+        } else if holds
+            || now.uncached_writes + now.writebacks != told.uncached_writes + told.writebacks
+        {
             Cause::Write
-        } else if op.kind == Kind::Msync {
-            Cause::Synchronise
         } else {
             // A multiple, or a misaligned access: one piece after the other goes to the cache.
             Cause::Issue

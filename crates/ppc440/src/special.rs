@@ -70,6 +70,8 @@ pub(crate) const MMUCR_STS: u32 = 0x0001_0000;
 const MMUCR_MASK: u32 = 0x017d_00ff | MMUCR_STS;
 /// CCR0: every misaligned access raises an alignment exception.
 pub(crate) const CCR0_FLSTA: u32 = 0x0000_0100;
+/// CCR0: stores are not gathered.
+pub(crate) const CCR0_DSTG: u32 = 0x0020_0000;
 /// CCR1: a flush always writes the whole line.
 pub(crate) const CCR1_FFF: u32 = 0x0000_0800;
 

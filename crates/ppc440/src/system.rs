@@ -7,7 +7,7 @@ use crate::registers::{EQ, MSR_EE};
 use crate::special::{spr, MMUCR_STS};
 use crate::tlb::TlbEntry;
 
-/// mbar (the bus sees reads and writes in the order of the program), dcba, tlbsync.
+/// dcba, tlbsync.
 pub(crate) fn nothing(_core: &mut Core, _op: Op) -> Flow {
     Flow::Next
 }

@@ -5,9 +5,9 @@
 //! (loads and stores). An instruction issues when its sources are ready and a pipe is free. A
 //! result is ready a latency after the issue, the latency being that of the instruction's class; a
 //! load that misses says so itself (`Pipeline::late`). The I pipe is blocked while it divides.
-//! Fetch never limits, but for cache misses, taken and mispredicted branches. Not modelled yet: the
-//! J pipe's refusal of instructions that follow an I-pipe stall, the result buses, and the store
-//! buffer.
+//! Fetch never limits, but for cache misses, taken and mispredicted branches. Not modelled, because
+//! nothing public tells their rules: the J pipe's refusal of instructions that follow an I-pipe
+//! stall, and conflicts on the result buses.
 
 use crate::decode::Op;
 
@@ -56,8 +56,13 @@ pub struct Timing {
     pub btac_entries: u8,
     /// Line fills that the data cache can have outstanding, 1 to 4.
     pub line_fills: u8,
+    /// Loads that can wait for the bus before the next one waits for its turn, 1 to 8.
+    pub load_slots: u8,
     /// Writes on the bus that can be outstanding before the next one waits, 1 to 8.
     pub write_slots: u8,
+    /// From a store that goes to the bus to the request for its write, which others can join until
+    /// then; 0 for no gathering.
+    pub gather: u8,
 }
 
 /// Where an instruction can execute.
@@ -274,6 +279,13 @@ impl Pipeline {
         }
         self.cycle = cycle;
         self.used = end.used;
+    }
+    /// The load or store just issued keeps the L pipe until `cycle`, and what follows waits.
+    pub fn hold(&mut self, cycle: u64) {
+        if cycle > self.cycle {
+            self.cycle = cycle;
+            self.used = L;
+        }
     }
     /// Nothing issues before `cycle`.
     #[inline(always)]

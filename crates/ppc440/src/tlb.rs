@@ -77,6 +77,7 @@ pub(crate) mod page {
     pub const LITTLE: u8 = 8;
     pub const INHIBITED: u8 = 16;
     pub const THROUGH: u8 = 32;
+    pub const GUARDED: u8 = 64;
 }
 
 /// A translated address.
@@ -171,6 +172,7 @@ impl Tlb {
             (TLB_E, page::LITTLE),
             (TLB_I, page::INHIBITED),
             (TLB_W, page::THROUGH),
+            (TLB_G, page::GUARDED),
         ];
         let flags = bits.iter().filter(|(bit, _)| word & bit != 0).fold(0, |all, (_, f)| all | f);
         Some(Real { addr: entry.real(effective), flags, tid: entry.tid })

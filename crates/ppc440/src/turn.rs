@@ -18,7 +18,7 @@ use crate::core::{Core, Counters};
 use crate::park::Record;
 use crate::probe::Observation;
 use crate::timing::Pipeline;
-use crate::unit::{Again, Unit};
+use crate::unit::Unit;
 use bus::{Access, Bus};
 use des::Time;
 
@@ -52,7 +52,6 @@ pub(crate) struct Turn {
     named: u32,
     items: Vec<(Item, Value)>,
     accesses: Vec<(Access, bool, Value)>,
-    writes: Vec<u64>,
     /// What a probe was told of it.
     told: Option<Vec<Observation>>,
 }
@@ -68,9 +67,10 @@ impl Turn {
         if is == was
             || rare != [0; 3]
             || counts.exceptions != 0
+            || counts.gathered_stores != 0
             || !same_but_general(&start.registers, &core.registers)
             || !start.pipeline.same_phase(&core.pipeline)
-            || !(start.unit.is_quiet(was) && core.unit.is_quiet(is))
+            || !start.unit.same_phase(was, &core.unit, is)
             || wait(start.free, core.edge(was)) != wait(free, core.edge(is))
             || record.steps.iter().any(|step| step.predicted != core.predictor.state(step.pc))
         {
@@ -80,7 +80,6 @@ impl Turn {
         record.steps.iter().try_for_each(|step| all.step(step))?;
         all.finish()?;
         settle_accesses(bus, &mut all.accesses)?;
-        let count = all.accesses.iter().filter(|(access, _, _)| access.write).count();
         let same = |word: &&Word| word.before == core.dcache.word(word.offset);
         let mut turn = Turn {
             head: core.registers.pc,
@@ -103,7 +102,6 @@ impl Turn {
             named: all.named as u32,
             items: all.items,
             accesses: all.accesses,
-            writes: core.unit.last_writes(count)?,
             told: record.told.clone(),
         };
         turn.lines.dedup();
@@ -123,6 +121,10 @@ impl Turn {
         Some(turn)
     }
 
+    /// Where it begins.
+    pub fn head(&self) -> u32 {
+        self.head
+    }
     /// Core cycles.
     pub fn period(&self) -> u64 {
         self.period
@@ -141,7 +143,7 @@ impl Turn {
         core.registers.pc == self.head
             && core.icache.epoch == self.epoch
             && core.pipeline.same_phase(&self.pipeline)
-            && core.unit.is_quiet(cycle)
+            && core.unit.same_phase(cycle, &self.unit, self.pipeline.cycle)
             && wait(free, core.edge(cycle)) == wait(self.free, core.edge(self.pipeline.cycle))
             && same_but_general(&core.registers, &self.registers)
             && registers.into_iter().all(|r| core.registers.get(r) == self.registers.get(r))
@@ -207,8 +209,7 @@ impl Turn {
             }
         }
         bus.repeat(turns, &accesses, free);
-        let again = Again { turns, period: self.period, cycle, end_cycle };
-        core.unit.repeat(&again, &self.start.1, &self.unit, &self.writes);
+        core.unit.repeat(cycle, &self.start.1, &self.unit, end_cycle);
         core.pipeline.repeat(&self.start.0, &self.pipeline, cycle);
         core.issue = cycle.wrapping_sub(self.issue);
         core.next = self.next;
@@ -287,6 +288,7 @@ fn difference(end: &Counters, start: &Counters) -> Counters {
         writebacks: end.writebacks - start.writebacks,
         uncached_reads: end.uncached_reads - start.uncached_reads,
         uncached_writes: end.uncached_writes - start.uncached_writes,
+        gathered_stores: end.gathered_stores - start.gathered_stores,
         branches: end.branches - start.branches,
         mispredicts: end.mispredicts - start.mispredicts,
         exceptions: end.exceptions - start.exceptions,

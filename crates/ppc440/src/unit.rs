@@ -1,49 +1,49 @@
 //! The load and store unit: the slow path of loads and stores, and the data side of the bus.
 //!
+//! A load that must wait for the bus delays its uses, not the core: up to four of them, of which
+//! three can fill a line each, are outstanding while others hit; the next one waits. Stores go to
+//! `gather`. Reads of data are answered in the order in which they were asked for (the local bus
+//! pipelines requests, but one master's data come in order: assumed of the NIC's).
+//!
 //! An instruction here may use the bus several times: for a victim and a fill, for the pieces of a
-//! misaligned access to an uncached page, for the words of a multiple. Before each transaction it
-//! asks the horizon; if it may not go on, the instruction is left as if it had not begun, and is
-//! executed again later. Only uncached transactions must not be done twice: [`Replay`] remembers
-//! those that are done already. A victim is written back before the line that replaces it is read,
-//! so that each transaction leaves a consistent cache.
+//! misaligned access, for the words of a multiple. Before each transaction it asks the horizon; if
+//! it may not go on, the instruction is left as if it had not begun, and is executed again later.
+//! Nothing must be done twice: [`Replay`] remembers the pieces that are done already, and `resume`
+//! when the transaction that could not be done was to be done. A victim is written back before the
+//! line that replaces it is read, so that each transaction leaves a consistent cache.
 
 use crate::arrays::LINE;
 use crate::core::{Core, Flow};
 use crate::exception::Exception;
 use crate::fault::FaultKind;
+use crate::gather::Gather;
 use crate::memory::doublewords;
+use crate::slots::Slots;
 use crate::special::{CCR0_FLSTA, CCR1_FFF, MMUCR_SWOA};
 use crate::tlb::{page, Real};
 use bus::{Bus, BusError};
 use des::Time;
 
-/// Uncached transactions that the current instruction has done, in case it must be executed again.
+/// Pieces of the current instruction that are done, in case it must be executed again.
 #[derive(Clone, Hash)]
 pub(crate) struct Replay {
     /// How many; 0 if none.
     pub count: u32,
-    /// Cycle after the last of them.
-    at: u64,
-    /// What the reads returned.
+    /// What was read.
     bytes: [u8; 128],
     len: usize,
-}
-
-/// Turns of a loop that have happened again (see `turn`).
-pub(crate) struct Again {
-    pub turns: u64,
-    pub period: u64,
-    /// Cycle in which the last of them ended, and that in which the one they repeat had ended.
-    pub cycle: u64,
-    pub end_cycle: u64,
+    /// When the last of it is there.
+    data_at: u64,
 }
 
 /// The load and store unit.
 #[derive(Clone, Hash)]
 pub(crate) struct Unit {
     /// Cycle in which the current instruction's next transaction can issue.
-    at: u64,
-    /// Transactions of the current execution so far, and bytes taken from the replay.
+    pub at: u64,
+    /// No earlier than that, if a transaction was not allowed; else 0.
+    pub resume: u64,
+    /// Pieces of the current execution so far, and bytes taken from the replay.
     step: u32,
     taken: usize,
     pub replay: Replay,
@@ -55,71 +55,91 @@ pub(crate) struct Unit {
     fills: [(u32, u64); 4],
     /// Arrival of the last of them.
     pub filled: u64,
-    /// Writes outstanding: when each slot is free, the first one first.
-    writes: [u64; 8],
+    /// Loads that wait for the bus.
+    loads: Slots,
+    /// Writes on the bus, until they are taken.
+    pub writes: Slots,
+    /// The write that stores can still join, and for how many cycles that is.
+    pub gather: Gather,
+    pub window: u64,
     line_fills: usize,
-    write_slots: usize,
     load_latency: u64,
 }
 
 impl Unit {
     pub fn new(timing: &crate::Timing) -> Unit {
         assert!((1..=4).contains(&timing.line_fills), "1 to 4 line fills");
-        assert!((1..=8).contains(&timing.write_slots), "1 to 8 write slots");
         Unit {
             at: 0,
+            resume: 0,
             step: 0,
             taken: 0,
-            replay: Replay { count: 0, at: 0, bytes: [0; 128], len: 0 },
+            replay: Replay { count: 0, bytes: [0; 128], len: 0, data_at: 0 },
             data_at: 0,
             stall: 0,
             fills: [(0, 0); 4],
             filled: 0,
-            writes: [0; 8],
+            loads: Slots::new(timing.load_slots),
+            writes: Slots::new(timing.write_slots),
+            gather: Gather::EMPTY,
+            window: timing.gather.into(),
             line_fills: timing.line_fills.into(),
-            write_slots: timing.write_slots.into(),
             load_latency: timing.load.into(),
         }
     }
-    /// Nothing is outstanding from that cycle on.
+    /// Nothing that the bus has been asked for is outstanding from that cycle on.
     pub fn quiet_at(&self) -> u64 {
-        self.writes.iter().fold(self.filled, |latest, &free| latest.max(free))
+        self.answered().max(self.writes.all_free())
+    }
+    /// When the last read that was asked for is answered.
+    fn answered(&self) -> u64 {
+        self.filled.max(self.loads.all_free())
     }
     /// The instruction has completed, or will never complete.
     pub fn replay_forgotten(&mut self) {
         self.replay.count = 0;
         self.replay.len = 0;
+        self.replay.data_at = 0;
+        self.resume = 0;
     }
-    /// When a write slot is free.
-    fn free_write(&self) -> u64 {
-        self.writes[0]
-    }
-    /// Occupies the write slot that is free first.
-    fn occupy_write(&mut self, until: u64) {
-        let writes = &mut self.writes[..self.write_slots];
-        let later = writes[1..].iter().take_while(|&&other| other < until).count();
-        writes.copy_within(1..1 + later, 0);
-        writes[later] = until;
-    }
-    /// Nothing is outstanding in `cycle`, so that only new transactions have to be waited for.
-    pub fn is_quiet(&self, cycle: u64) -> bool {
-        self.quiet_at() <= cycle && self.replay.count == 0
-    }
-    /// The ends of the last `count` writes, if there are so many slots.
-    pub fn last_writes(&self, count: usize) -> Option<Vec<u64>> {
-        let first = self.write_slots.checked_sub(count)?;
-        Some(self.writes[first..self.write_slots].to_vec())
-    }
-    /// What happened between `start` and `end` has happened `turns` times over, `period` apart, to
-    /// end in `cycle`; `writes` are the ends of the writes of the turn that ended in `end_cycle`.
-    pub fn repeat(&mut self, again: &Again, start: &Unit, end: &Unit, writes: &[u64]) {
-        let &Again { turns, period, cycle, end_cycle } = again;
-        let shift = cycle.wrapping_sub(end_cycle);
-        for turn in (0..turns.min(self.write_slots as u64)).rev() {
-            for write in writes {
-                self.occupy_write(write.wrapping_add(shift) - turn * period);
-            }
+    /// True if the piece that comes next is done already; a load gets what it has read.
+    fn is_done(&mut self, out: &mut [u8]) -> bool {
+        if self.step >= self.replay.count {
+            return false;
         }
+        out.copy_from_slice(&self.replay.bytes[self.taken..self.taken + out.len()]);
+        self.step += 1;
+        self.taken += out.len();
+        self.data_at = self.data_at.max(self.replay.data_at);
+        true
+    }
+    /// A piece is done; a load has read `bytes`.
+    fn done(&mut self, bytes: &[u8]) {
+        let replay = &mut self.replay;
+        replay.bytes[replay.len..replay.len + bytes.len()].copy_from_slice(bytes);
+        replay.len += bytes.len();
+        replay.count += 1;
+        replay.data_at = self.data_at;
+        self.step += 1;
+    }
+    /// What executes from `cycle` on would wait as long as in `other` from `other_cycle` on. Not
+    /// said of line fills and writes that are held, which turns of polling loops (`turn`) do
+    /// without.
+    pub fn same_phase(&self, cycle: u64, other: &Unit, other_cycle: u64) -> bool {
+        let simple = |unit: &Unit, cycle: u64| {
+            unit.filled <= cycle && unit.replay.count == 0 && unit.gather.is_empty()
+        };
+        simple(self, cycle)
+            && simple(other, other_cycle)
+            && self.loads.same_phase(cycle, &other.loads, other_cycle)
+            && self.writes.same_phase(cycle, &other.writes, other_cycle)
+    }
+    /// What happened between `start` and `end`, which was in `end_cycle`, has happened again, to
+    /// end in `cycle`.
+    pub fn repeat(&mut self, cycle: u64, start: &Unit, end: &Unit, end_cycle: u64) {
+        self.loads.repeat(cycle, &end.loads, end_cycle);
+        self.writes.repeat(cycle, &end.writes, end_cycle);
+        let shift = cycle.wrapping_sub(end_cycle);
         let moved = |mine: &mut u64, before: u64, after: u64| {
             if after == 0 {
                 *mine = 0;
@@ -130,9 +150,15 @@ impl Unit {
         moved(&mut self.at, start.at, end.at);
         moved(&mut self.data_at, start.data_at, end.data_at);
         moved(&mut self.stall, start.stall, end.stall);
-        moved(&mut self.replay.at, start.replay.at, end.replay.at);
         self.step = end.step;
         self.taken = end.taken;
+    }
+    /// What matters of it in `cycle`.
+    pub fn without_past(&self, cycle: u64) -> Unit {
+        let mut unit = self.clone();
+        unit.loads.forget(cycle);
+        unit.writes.forget(cycle);
+        unit
     }
     fn free_fill(&self) -> usize {
         (0..self.line_fills).min_by_key(|&slot| self.fills[slot].1).unwrap_or(0)
@@ -184,17 +210,24 @@ impl Core {
         self.unit.stall = self.unit.at;
     }
 
-    /// The instant of the next transaction, if the horizon allows it.
-    pub(crate) fn instant<B: Bus>(&mut self, bus: &B) -> Result<Time, Flow> {
+    /// The instant of the next transaction, if the horizon allows it. A write that is held and due
+    /// goes first.
+    pub(crate) fn instant<B: Bus>(&mut self, bus: &mut B) -> Result<Time, Flow> {
+        self.unit.at = self.unit.at.max(self.unit.resume);
+        if self.unit.gather.due <= self.unit.at {
+            self.drain(bus)?;
+        }
         let now = self.edge(self.unit.at);
         if now >= bus.horizon() {
             self.blocked = now;
+            self.unit.resume = self.unit.at;
             return Err(Flow::Retry);
         }
+        self.unit.resume = 0;
         Ok(now)
     }
 
-    fn bus_fault(&mut self, error: BusError) -> Flow {
+    pub(crate) fn bus_fault(&mut self, error: BusError) -> Flow {
         self.stop(FaultKind::Bus(error), Some(error.addr))
     }
 
@@ -209,13 +242,8 @@ impl Core {
         self.begin();
         let first = self.translate(addr, page::READ)?;
         let little = first.flags & page::LITTLE != 0;
-        if first.flags & page::INHIBITED != 0 && is_single(addr, out.len()) {
-            // One transaction and done: what firmware does when it polls.
-            let now = self.instant(bus)?;
-            let there = bus.read(now, first.addr, out).map_err(|error| self.bus_fault(error))?;
-            self.counters.uncached_reads += 1;
-            self.unit.at = self.cycle_at(there);
-            self.unit.data_at = self.unit.at;
+        if is_one_piece(addr, out.len()) {
+            self.read_piece(bus, first, out)?;
             self.unit.stall = self.unit.at;
             return Ok(little);
         }
@@ -224,60 +252,37 @@ impl Core {
         while done < out.len() {
             let piece = addr.wrapping_add(done as u32);
             let len = (out.len() - done).min(4).min(16 - piece as usize % 16);
-            // Each piece takes its turn in the pipe.
-            self.unit.at = self.unit.at.max(self.issue + (done > 0) as u64);
-            let real = self.translate(piece, page::READ)?;
-            if real.flags & page::INHIBITED != 0 {
-                self.uncached_read(bus, real.addr, &mut out[done..done + len])?;
-            } else {
-                let index = self.resident(bus, (real.addr >> 5) as u32)?;
-                let offset = index * LINE + piece as usize % LINE;
-                out[done..done + len].copy_from_slice(&self.dcache.data[offset..offset + len]);
-                self.unit.data_at = self.unit.data_at.max(self.unit.at + self.unit.load_latency);
-                self.unit.stall = self.unit.stall.max(self.unit.at);
-                self.unit.at += 1;
+            let chunk = &mut out[done..done + len];
+            if !self.unit.is_done(chunk) {
+                let real = self.translate(piece, page::READ)?;
+                self.read_piece(bus, real, chunk)?;
+                self.unit.done(chunk);
             }
+            // Each piece takes its turn in the pipe.
+            self.unit.stall = self.unit.at;
+            self.unit.at += 1;
             done += len;
         }
         Ok(little)
     }
 
-    /// An uncached read, in naturally aligned transactions. The core stalls until the data are
-    /// there.
-    fn uncached_read<B: Bus>(
-        &mut self,
-        bus: &mut B,
-        addr: u64,
-        out: &mut [u8],
-    ) -> Result<(), Flow> {
-        let mut done = 0;
-        while done < out.len() {
-            let addr = addr + done as u64;
-            let len = aligned_len(addr, out.len() - done);
-            let chunk = &mut out[done..done + len];
-            if self.unit.step < self.unit.replay.count {
-                let taken = self.unit.taken;
-                chunk.copy_from_slice(&self.unit.replay.bytes[taken..taken + len]);
-            } else {
-                let now = self.instant(bus)?;
-                let there = bus.read(now, addr, chunk).map_err(|error| self.bus_fault(error))?;
-                self.counters.uncached_reads += 1;
-                let at = self.cycle_at(there);
-                let replay = &mut self.unit.replay;
-                replay.bytes[replay.len..replay.len + len].copy_from_slice(chunk);
-                replay.len += len;
-                replay.count += 1;
-                replay.at = at;
-            }
-            self.unit.step += 1;
-            self.unit.taken += len;
-            if self.unit.step == self.unit.replay.count {
-                self.unit.at = self.unit.at.max(self.unit.replay.at);
-            }
-            done += len;
+    /// A load within a quadword: from the cache or from the bus.
+    fn read_piece<B: Bus>(&mut self, bus: &mut B, real: Real, out: &mut [u8]) -> Result<(), Flow> {
+        if real.flags & page::INHIBITED != 0 {
+            self.drain(bus)?;
+            self.unit.at = self.unit.at.max(self.unit.loads.free());
+            let now = self.instant(bus)?;
+            let there = bus.read(now, real.addr, out).map_err(|error| self.bus_fault(error))?;
+            self.counters.uncached_reads += 1;
+            let there = self.cycle_at(there).max(self.unit.answered());
+            self.unit.loads.occupy(there);
+            self.unit.data_at = self.unit.data_at.max(there);
+            return Ok(());
         }
-        self.unit.data_at = self.unit.data_at.max(self.unit.at);
-        self.unit.stall = self.unit.stall.max(self.unit.at);
+        let index = self.resident(bus, (real.addr >> 5) as u32)?;
+        let offset = index * LINE + real.addr as usize % LINE;
+        out.copy_from_slice(&self.dcache.data[offset..offset + out.len()]);
+        self.unit.data_at = self.unit.data_at.max(self.unit.at + self.unit.load_latency);
         Ok(())
     }
 
@@ -290,7 +295,7 @@ impl Core {
     ) -> Result<(), Flow> {
         self.begin();
         let first = self.translate(addr, page::WRITE)?;
-        if is_single(addr, data.len()) {
+        if is_one_piece(addr, data.len()) {
             self.write_piece(bus, first, data)?;
             self.unit.stall = self.unit.at;
             return Ok(());
@@ -300,9 +305,12 @@ impl Core {
         while done < data.len() {
             let piece = addr.wrapping_add(done as u32);
             let len = (data.len() - done).min(4).min(16 - piece as usize % 16);
-            let real = self.translate(piece, page::WRITE)?;
-            self.write_piece(bus, real, &data[done..done + len])?;
-            self.unit.stall = self.unit.stall.max(self.unit.at);
+            if !self.unit.is_done(&mut []) {
+                let real = self.translate(piece, page::WRITE)?;
+                self.write_piece(bus, real, &data[done..done + len])?;
+                self.unit.done(&[]);
+            }
+            self.unit.stall = self.unit.at;
             self.unit.at += 1;
             done += len;
         }
@@ -312,19 +320,19 @@ impl Core {
     /// A store within a quadword: to the bus, to the cache, or to both.
     fn write_piece<B: Bus>(&mut self, bus: &mut B, real: Real, data: &[u8]) -> Result<(), Flow> {
         if real.flags & page::INHIBITED != 0 {
-            return self.bus_write(bus, real.addr, data);
+            return self.bus_write(bus, real, data);
         }
         let line = (real.addr >> 5) as u32;
         let index = match self.dcache.find(line) {
             Some(index) => index,
             None if self.special.mmucr & MMUCR_SWOA != 0 => {
-                return self.bus_write(bus, real.addr, data);
+                return self.bus_write(bus, real, data);
             }
-            None => self.fill(bus, line)?,
+            None => self.fill(bus, line)?.0,
         };
         let through = real.flags & page::THROUGH != 0;
         if through {
-            self.bus_write(bus, real.addr, data)?;
+            self.bus_write(bus, real, data)?;
         }
         let offset = index * LINE + real.addr as usize % LINE;
         self.dcache.data[offset..offset + data.len()].copy_from_slice(data);
@@ -334,50 +342,33 @@ impl Core {
         Ok(())
     }
 
-    /// A write on the bus, in naturally aligned transactions, each in a slot of its own. The core
-    /// waits only for a slot.
-    fn bus_write<B: Bus>(&mut self, bus: &mut B, addr: u64, data: &[u8]) -> Result<(), Flow> {
-        let mut done = 0;
-        while done < data.len() {
-            let addr = addr + done as u64;
-            let len = aligned_len(addr, data.len() - done);
-            if self.unit.step >= self.unit.replay.count {
-                self.unit.at = self.unit.at.max(self.unit.free_write());
-                let now = self.instant(bus)?;
-                let chunk = &data[done..done + len];
-                let free = bus.write(now, addr, chunk).map_err(|error| self.bus_fault(error))?;
-                self.counters.uncached_writes += 1;
-                let free = self.cycle_at(free);
-                self.unit.occupy_write(free);
-                self.unit.replay.count += 1;
-                self.unit.replay.at = self.unit.at;
-            }
-            self.unit.step += 1;
-            if self.unit.step == self.unit.replay.count {
-                self.unit.at = self.unit.at.max(self.unit.replay.at);
-            }
-            done += len;
-        }
-        Ok(())
-    }
-
-    /// Index of a real line in the data cache, filled if it must be.
+    /// Index of a real line in the data cache for a load, filled if it must be.
     fn resident<B: Bus>(&mut self, bus: &mut B, line: u32) -> Result<usize, Flow> {
-        if let Some(index) = self.dcache.find(line) {
-            let fills = self.unit.fills;
-            if let Some((_, there)) =
-                fills.iter().find(|fill| fill.0 == line && fill.1 > self.unit.at)
-            {
-                self.unit.data_at = self.unit.data_at.max(*there);
+        let (index, there) = match self.dcache.find(line) {
+            None => {
+                self.unit.at = self.unit.at.max(self.unit.loads.free());
+                self.fill(bus, line)?
             }
-            return Ok(index);
-        }
-        self.fill(bus, line)
+            Some(index) => {
+                let at = self.unit.at;
+                match self.unit.fills.iter().find(|fill| fill.0 == line && fill.1 > at) {
+                    None => return Ok(index),
+                    Some(&(_, there)) => {
+                        self.unit.at = at.max(self.unit.loads.free());
+                        (index, there)
+                    }
+                }
+            }
+        };
+        self.unit.loads.occupy(there);
+        self.unit.data_at = self.unit.data_at.max(there);
+        Ok(index)
     }
 
     /// Reads a line into the data cache. The core goes on meanwhile, unless all fill buffers are
-    /// busy.
-    pub(crate) fn fill<B: Bus>(&mut self, bus: &mut B, line: u32) -> Result<usize, Flow> {
+    /// busy. Returns its index, and when it is there.
+    pub(crate) fn fill<B: Bus>(&mut self, bus: &mut B, line: u32) -> Result<(usize, u64), Flow> {
+        self.drain(bus)?;
         self.write_back(bus, self.dcache.victim(line))?;
         let slot = self.unit.free_fill();
         self.unit.at = self.unit.at.max(self.unit.fills[slot].1);
@@ -389,11 +380,10 @@ impl Core {
         self.counters.dcache_misses += 1;
         let index = self.dcache.install(line);
         self.dcache.line_mut(index).copy_from_slice(&data);
-        let there = self.cycle_at(there);
+        let there = self.cycle_at(there).max(self.unit.answered());
         self.unit.fills[slot] = (line, there);
         self.unit.filled = self.unit.filled.max(there);
-        self.unit.data_at = self.unit.data_at.max(there);
-        Ok(index)
+        Ok((index, there))
     }
 
     /// Writes the dirty part of a line to the bus: a doubleword, a quadword or all of it.
@@ -409,30 +399,21 @@ impl Core {
             12 => (16, 16),
             _ => (0, LINE),
         };
-        self.unit.at = self.unit.at.max(self.unit.free_write());
+        self.drain(bus)?;
+        self.unit.at = self.unit.at.max(self.unit.writes.free());
         let now = self.instant(bus)?;
         let addr = (u64::from(self.dcache.tags[index]) << 5) + first as u64;
         let data = &self.dcache.line(index)[first..first + len];
         let free = bus.write(now, addr, data).map_err(|error| self.bus_fault(error))?;
         let free = self.cycle_at(free);
-        self.unit.occupy_write(free);
+        self.unit.writes.occupy(free);
         self.dcache.dirty[index] = 0;
         self.counters.writebacks += 1;
         Ok(())
     }
 }
 
-/// The access is a single transaction.
-pub(crate) fn is_single(addr: u32, len: usize) -> bool {
-    len <= 4 && len.is_power_of_two() && addr as usize & (len - 1) == 0
-}
-
-/// The longest naturally aligned access at `addr` of at most `len` bytes.
-fn aligned_len(addr: u64, len: usize) -> usize {
-    let natural = 1 << addr.trailing_zeros().min(2);
-    let mut size = natural;
-    while size > len {
-        size /= 2;
-    }
-    size
+/// The access is a single piece.
+fn is_one_piece(addr: u32, len: usize) -> bool {
+    len <= 4 && addr as usize % 16 + len <= 16
 }

@@ -18,6 +18,8 @@ struct Counting {
 }
 
 const DEVICE: u64 = 0x10_0000;
+/// mtmsr r5
+const MTMSR_WAIT: u32 = 31 << 26 | 5 << 21 | 146 << 1;
 
 impl Bus for Counting {
     fn horizon(&self) -> Time {
@@ -48,14 +50,24 @@ fn program() -> Vec<u32> {
     vec![
         lis(4, (DEVICE >> 16) as u32),
         lwz(5, 0, 4),
-        lwz(6, 2, 4),       // misaligned: two transactions
-        lwz(7, 13, 4),      // across a quadword: three
+        lwz(6, 2, 4),       // misaligned within a quadword
+        lwz(7, 13, 4),      // across a quadword: two transactions
         d(46, 24, 4, 0x40), // lmw: eight
         stw(5, 0x80, 4),
         stw(6, 0x83, 4),
         d(47, 24, 4, 0x101), // stmw, misaligned
+        stw(5, 0x40, 4),
+        stw(6, 0x44, 4), // joins
+        d(44, 7, 4, 0x48),
         stw(7, 0x2000, 0),
+        stw(7, 0x50, 4),
         lwz(8, 0x2020, 0),
+        addi(10, 0, 1),
+        addi(10, 10, 1),
+        addi(10, 10, 1),
+        addi(10, 10, 1),
+        addi(10, 10, 1), // by now the last store's write is due
+        addi(10, 10, 1),
         x(31, 0, 0, 9, 86), // dcbf of address 0
         MSYNC,
         d(40, 9, 4, 6),
@@ -65,13 +77,16 @@ fn program() -> Vec<u32> {
 }
 
 /// Runs the program in slices; `cut` says how long the next slice and its horizon are.
-fn slices(attributes: u32, mut cut: impl FnMut() -> (Duration, Duration)) -> (Core, Counting) {
+fn slices(
+    [attributes, device]: [u32; 2],
+    mut cut: impl FnMut() -> (Duration, Duration),
+) -> (Core, Counting) {
     let mut flat = Flat::new(0, DEVICE as usize);
     flat.words_be(0x1000, &program());
     let mut bus = Counting { flat, reads: 0, writes: Vec::new() };
     let mut core = core(0x1000);
     core.set_tlb_entry(0, TlbEntry::new(0, 0, 4, attributes | ALL));
-    core.set_tlb_entry(1, TlbEntry::new(DEVICE as u32, DEVICE, 5, TLB_I | TLB_G | ALL));
+    core.set_tlb_entry(1, TlbEntry::new(DEVICE as u32, DEVICE, 5, TLB_I | device | ALL));
     let mut now = Time::ZERO;
     for _ in 0..100_000 {
         let (step, ahead) = cut();
@@ -87,12 +102,15 @@ fn slices(attributes: u32, mut cut: impl FnMut() -> (Duration, Duration)) -> (Co
 
 #[test]
 fn cuts_change_nothing() {
-    for attributes in [0, TLB_W, TLB_I] {
+    let pages = [0, TLB_W, TLB_I].iter().flat_map(|&page| [[page, 0], [page, TLB_G]]);
+    for attributes in pages {
         let (whole, bus) = slices(attributes, || (Duration::from_us(900), Duration::from_us(901)));
-        assert_eq!(whole.pc(), 0x1000 + 4 * 14, "{}", whole.fault().unwrap());
-        assert!(bus.reads >= 15, "{} reads", bus.reads);
+        assert_eq!(whole.pc(), 0x1000 + 4 * 24, "{}", whole.fault().unwrap());
+        assert_eq!(bus.reads, 13);
+        let gathered = whole.counters().gathered_stores;
+        assert!((gathered > 0) == (attributes[1] == 0), "{gathered} gathered stores");
         let mut random = Random::new(11);
-        for _ in 0..200 {
+        for _ in 0..100 {
             let bound = 1 + random.below(200);
             let (cut, cut_bus) = slices(attributes, || {
                 let step = Duration::from_ns(1 + random.below(bound));
@@ -100,6 +118,7 @@ fn cuts_change_nothing() {
             });
             assert_eq!(cut.fault(), whole.fault());
             assert_eq!(cut.counters(), whole.counters());
+            assert_eq!(cut.digest(), whole.digest());
             assert_eq!(cut_bus.reads, bus.reads, "a device's word is read once");
             assert_eq!(cut_bus.writes, bus.writes, "the same writes at the same times");
             for register in 0..32 {
@@ -135,11 +154,85 @@ fn four_writes_can_be_outstanding() {
     let mut bus = Counting { flat, reads: 0, writes: Vec::new() };
     let mut core = core(0x1000);
     core.set_tlb_entry(0, TlbEntry::new(0, 0, 4, ALL));
-    core.set_tlb_entry(1, TlbEntry::new(DEVICE as u32, DEVICE, 5, TLB_I | ALL));
+    core.set_tlb_entry(1, TlbEntry::new(DEVICE as u32, DEVICE, 5, TLB_I | TLB_G | ALL));
     core.run(&mut bus, Time(10_000_000));
     let times: Vec<_> = bus.writes.iter().map(|write| write.0.since(bus.writes[0].0)).collect();
     let ns = Duration::from_ns;
     assert_eq!(times, [ns(0), ns(2), ns(4), ns(6), ns(70), ns(72)]);
+}
+
+#[test]
+fn stores_are_gathered_into_what_the_bus_can_do() {
+    // Offsets of stores to the device with their lengths, and the writes that become of them.
+    type Case<'a> = (u32, &'a [(i32, u32)], &'a [(u64, usize)], &'a str);
+    let cases: &[Case] = &[
+        (0, &[(0, 4), (4, 4), (8, 4), (12, 4)], &[(0, 16)], "a quadword"),
+        (0, &[(4, 4), (8, 4), (0, 4)], &[(0, 12)], "contiguous with what is there, on either side"),
+        (0, &[(0, 4), (8, 4), (4, 4)], &[(0, 4), (4, 8)], "not contiguous, then contiguous"),
+        (0, &[(3, 1), (4, 2), (6, 4), (10, 1)], &[(3, 8)], "any bytes"),
+        (0, &[(13, 2), (15, 1), (16, 4)], &[(13, 3), (16, 4)], "not across quadwords"),
+        (0, &[(12, 4), (16, 4), (20, 4)], &[(12, 4), (16, 8)], "not across quadwords"),
+        (0, &[(0, 4), (0, 4)], &[(0, 4), (0, 4)], "no byte twice"),
+        (0, &[(0, 4), (2, 4)], &[(0, 4), (2, 4)], "no byte twice"),
+        (0, &[(14, 4)], &[(14, 2), (16, 2)], "one store, two pieces"),
+        (0, &[(0, 4), (4, 0), (4, 4)], &[(0, 4), (4, 4)], "not across mbar"),
+        (TLB_G, &[(0, 4), (4, 4)], &[(0, 4), (4, 4)], "not if guarded"),
+    ];
+    for &(attributes, stores, expected, why) in cases {
+        let mut words = vec![lis(4, (DEVICE >> 16) as u32)];
+        words.extend(stores.iter().map(|&(offset, len)| match len {
+            0 => MBAR,
+            1 => d(38, 3, 4, offset),
+            2 => d(44, 3, 4, offset),
+            _ => stw(3, offset, 4),
+        }));
+        words.push(END);
+        for disabled in [false, true] {
+            let mut flat = Flat::new(0, DEVICE as usize);
+            flat.words_be(0x1000, &words);
+            let mut bus = Counting { flat, reads: 0, writes: Vec::new() };
+            let mut core = core(0x1000);
+            core.set_tlb_entry(0, TlbEntry::new(0, 0, 4, ALL));
+            let page = TlbEntry::new(DEVICE as u32, DEVICE, 5, TLB_I | attributes | ALL);
+            core.set_tlb_entry(1, page);
+            core.set_spr(spr::CCR0, if disabled { 0x0020_0000 } else { 0 }).unwrap();
+            core.run(&mut bus, Time(10_000_000));
+            let writes = bus.writes.iter().map(|(_, addr, data)| (addr - DEVICE, data.len()));
+            if disabled {
+                let bytes: usize = writes.map(|(_, len)| len).sum();
+                assert_eq!(bytes as u32, stores.iter().map(|store| store.1).sum::<u32>(), "{why}");
+                assert_eq!(core.counters().gathered_stores, 0);
+            } else {
+                assert_eq!(writes.collect::<Vec<_>>(), expected, "{why}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_store_is_written_when_it_is_due_whatever_the_core_does() {
+    // The store issues in cycle 25 or so, and nothing else uses the bus; then the core waits.
+    for tail in [&[NOP; 40][..], &[MTMSR_WAIT][..]] {
+        let mut flat = Flat::new(0, DEVICE as usize);
+        let mut words = vec![lis(4, (DEVICE >> 16) as u32), stw(3, 0, 4)];
+        words.extend(tail);
+        flat.words_be(0x1000, &words);
+        let mut bus = Counting { flat, reads: 0, writes: Vec::new() };
+        let mut core = core(0x1000);
+        core.set_tlb_entry(0, TlbEntry::new(0, 0, 4, ALL));
+        core.set_tlb_entry(1, TlbEntry::new(DEVICE as u32, DEVICE, 5, TLB_I | ALL));
+        core.set_gpr(5, ppc440::MSR_WE);
+        // The horizon stands still while the core goes on, up to the write.
+        let mut at = Time::ZERO;
+        while bus.writes.is_empty() {
+            bus.flat.horizon = at + Duration::from_ns(1);
+            assert_eq!(core.run(&mut bus, at + Duration::from_ns(1)), Stop::Until);
+            assert!(core.now() > at, "{} at {at}", core.now());
+            at = core.now();
+        }
+        let store = Time::ZERO + Duration::from_ns(40 + 2);
+        assert_eq!(bus.writes[0].0, store + Duration::from_ns(10), "five cycles after the store");
+    }
 }
 
 #[test]

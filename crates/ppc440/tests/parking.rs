@@ -7,7 +7,7 @@ mod polled;
 mod support;
 
 use des::{Duration, Time};
-use polled::{advance, start, Polled, BUSY, HEARTBEAT, MAILBOX};
+use polled::{advance, start, start_loop, Polled, BUSY, HEARTBEAT, MAILBOX};
 use ppc440::{Core, TLB_E};
 
 fn assert_equal(at: Time, parked: &(Core, Polled), other: &(Core, Polled)) {
@@ -68,6 +68,57 @@ fn looks_at_every_cycle_change_nothing() {
         }
         assert_equal(at, &parked, &other);
     }
+}
+
+/// The polls of a turn are used in the next one, so that they are outstanding where it begins; the
+/// heartbeat stands beside a word that is stored with it now and then.
+const OVERLAPPED: &str = "
+        lis 20,0
+        ori 21,20,0x8000
+        ori 20,20,0x4000
+        li 23,0
+        li 3,0
+        .balign 32
+turn:   cmpw 23,3
+        lwz 9,16(20)
+        addi 9,9,1
+        stw 9,16(21)
+        bne take
+back:   nop
+        nop
+        nop
+        nop
+        nop
+        nop
+        nop
+        addi 22,22,0
+        lwz 4,0x24(21)
+        lwz 3,0x20(21)
+        stw 9,16(20)
+        b turn
+take:   stw 3,20(21)
+        stb 3,24(21)
+        mr 23,3
+        b back
+";
+
+#[test]
+fn what_is_outstanding_at_the_end_of_a_turn_is_kept() {
+    let mut parked = start_loop(OVERLAPPED, true, TLB_E);
+    let mut other = start_loop(OVERLAPPED, false, TLB_E);
+    let mut at = Time::ZERO;
+    for step in 0..3_000u64 {
+        at += Duration(2_000 * (1 + step % 7) + 130_000 * (step % 11) + step);
+        for (core, bus) in [&mut parked, &mut other] {
+            advance(core, bus, at);
+            if step % 5 == 0 {
+                bus.memory.write(MAILBOX, &(step as u32).to_le_bytes()).unwrap();
+            }
+        }
+        assert_equal(at, &parked, &other);
+    }
+    assert!(parked.1.repeated > 1_000, "{} turns skipped", parked.1.repeated);
+    assert!(parked.0.counters().gathered_stores > 100);
 }
 
 #[test]

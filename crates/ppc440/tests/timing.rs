@@ -3,13 +3,14 @@
 
 mod support;
 
-use ppc440::{spr, Core, TlbEntry, TLB_I};
+use ppc440::{spr, Core, TlbEntry, TLB_G, TLB_I};
 use support::asm::*;
 use support::{core, run_to_fault, Flat, ALL};
 
 /// A line fill and an uncached read take 20 cycles on this test's bus (40 ns), a write 10.
 const FILL: u64 = 20;
 const DEVICE: u32 = 0x4000_0000;
+const GUARDED: u32 = 0x5000_0000;
 
 /// Cycles that 600 iterations of a loop with this body and bdnz take, less those of 300, a hundred
 /// iterations.
@@ -24,8 +25,11 @@ fn per_hundred(body: &[u32]) -> u64 {
         let mut core: Core = core(0x1000);
         core.set_tlb_entry(0, TlbEntry::new(0, 0, 9, ALL));
         core.set_tlb_entry(1, TlbEntry::new(DEVICE, 0, 9, TLB_I | ALL));
+        core.set_tlb_entry(2, TlbEntry::new(GUARDED, 0, 9, TLB_I | TLB_G | ALL));
         core.set_gpr(4, 0x8000);
         core.set_gpr(10, DEVICE);
+        core.set_gpr(11, GUARDED);
+        core.set_gpr(12, 0x7000);
         core.set_spr(spr::CTR, iterations).unwrap();
         run_to_fault(&mut core, &mut flat, 1000);
         assert_eq!(core.pc(), 0x1004 + 4 * body.len() as u32, "{}", core.fault().unwrap());
@@ -90,8 +94,82 @@ fn loops() {
             "round through LR: mflr 2, add 1, mtlr 4",
         ),
         ("isync", &[ISYNC], 800, "7 to the next instruction"),
-        ("uncached read", &[lwz(5, 0, 10)], 100 * (FILL + 1), "the core stalls for the data"),
-        ("uncached writes", &[stw(5, 0, 10)], 250, "four slots of 10 cycles"),
+        ("uncached read", &[lwz(5, 0, 10)], 100 * FILL / 4, "nobody waits; four outstanding"),
+        (
+            "uncached read, used",
+            &[lwz(5, 0, 10), add(6, 5, 5)],
+            100 * (FILL + 1),
+            "the add waits for the data, bdnz goes with it",
+        ),
+        (
+            "two uncached reads, used",
+            &[lwz(5, 0, 10), lwz(6, 4, 10), add(7, 5, 6)],
+            100 * (FILL + 2),
+            "the second is asked for a cycle later",
+        ),
+        (
+            "four uncached reads, used",
+            &[lwz(5, 0, 10), lwz(6, 4, 10), lwz(7, 8, 11), lwz(8, 12, 11), add(9, 5, 8)],
+            100 * (FILL + 4),
+            "all four are outstanding, guarded or not",
+        ),
+        (
+            "five uncached reads, used",
+            &[lwz(5, 0, 10), lwz(6, 4, 10), lwz(7, 8, 10), lwz(8, 12, 10), lwz(9, 16, 10), NOP]
+                .map(|word| if word == NOP { add(3, 9, 9) } else { word }),
+            100 * (2 * FILL + 1),
+            "the fifth waits until the first is answered",
+        ),
+        (
+            "hit under uncached reads",
+            &[lwz(5, 0, 10), lwz(6, 0, 12), add(7, 6, 6)],
+            500,
+            "1 + load-use 3 + bdnz with the add: the hit waits for nothing",
+        ),
+        (
+            "hit under a miss",
+            &[lwz(5, 0, 4), addi(4, 4, 32), lwz(6, 0, 12), add(7, 6, 6)],
+            100 * FILL / 3,
+            "the fills limit; the hit and its use, 5 cycles, hide behind them",
+        ),
+        (
+            "loads from a line on its way",
+            &[lwz(5, 0, 4), lwz(6, 4, 4), lwz(7, 8, 4), addi(4, 4, 32)],
+            100 * (FILL + 3) / 2,
+            "each is an outstanding load: three of one line, one of the next, then they wait",
+        ),
+        (
+            "stores to one word",
+            &[stw(5, 0, 10)],
+            275,
+            "inhibited bytes are not written twice in one write; held for 1 cycle, 10 on the bus, \
+             four at once",
+        ),
+        ("guarded stores", &[stw(5, 0, 11)], 250, "four slots of 10 cycles"),
+        (
+            "a quadword of stores",
+            &[stw(5, 0, 10), stw(5, 4, 10), stw(5, 8, 10), stw(5, 12, 10)],
+            400,
+            "gathered: one write of 10 cycles for 4 cycles of stores",
+        ),
+        (
+            "a quadword of guarded stores",
+            &[stw(5, 0, 11), stw(5, 4, 11), stw(5, 8, 11), stw(5, 12, 11)],
+            1000,
+            "four writes of 10 cycles in four slots",
+        ),
+        (
+            "stores to four quadwords",
+            &[stw(5, 0, 10), stw(5, 16, 10), stw(5, 32, 10), stw(5, 48, 10)],
+            1100,
+            "not contiguous: as four stores to one word",
+        ),
+        (
+            "stores and a read",
+            &[stw(5, 0, 10), stw(5, 4, 10), lwz(6, 8, 10), add(7, 6, 6)],
+            100 * (FILL + 3),
+            "the read goes at 2, with the gathered write before it",
+        ),
         (
             "line fills, used",
             &[lwz(5, 0, 4), add(6, 5, 5), addi(4, 4, 32)],
@@ -99,7 +177,9 @@ fn loops() {
             "each waits for its data",
         ),
         ("line fills", &[lwz(5, 0, 4), addi(4, 4, 32)], 100 * FILL / 3, "three outstanding"),
-        ("msync", &[stw(5, 0, 10), MSYNC], 1100, "waits for the write"),
+        ("msync", &[stw(5, 0, 10), MSYNC], 1200, "asks for the write at 1 and waits for it"),
+        ("mbar", &[stw(5, 0, 10), MBAR], 1200, "is msync on the 440"),
+        ("msync after a read", &[lwz(5, 0, 10), MSYNC], 100 * (FILL + 1), "waits for the data"),
         ("misaligned", &[lwz(5, 13, 4)], 200, "split at a quadword"),
         ("lmw", &[d(46, 28, 4, 0)], 400, "a word a cycle"),
     ];

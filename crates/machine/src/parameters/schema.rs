@@ -131,6 +131,7 @@ pub const ROWS: &[Row] = &[
     bytes("ht.request_bytes", "0 B", "1 KB"),
     bytes("ht.response_bytes", "0 B", "1 KB"),
     bytes("ht.write_bytes", "0 B", "1 KB"),
+    bytes("ht.mask_bytes", "0 B", "1 KB"),
     bytes("ht.interrupt_bytes", "0 B", "1 KB"),
     choice("nic.model", &["seastar"]),
     rate("nic.plb_bandwidth", "1 MB/s", "1000 GB/s"),
@@ -184,7 +185,9 @@ pub const ROWS: &[Row] = &[
     power_of_two("ppc440.bht_entries", "1", "32768"),
     power_of_two("ppc440.btac_entries", "1", "8"),
     count("ppc440.line_fills", "1", "4"),
+    count("ppc440.load_slots", "1", "8"),
     count("ppc440.write_slots", "1", "8"),
+    cycles("ppc440.gather", "0 cycles", "255 cycles"),
 ];
 
 /// The row of `key`.

@@ -23,6 +23,7 @@ pub fn params() -> Params {
         ht_request_bytes: 8,
         ht_response_bytes: 4,
         ht_write_bytes: 8,
+        ht_mask_bytes: 4,
         ht_interrupt_bytes: 8,
         tx_start: Duration::from_ns(40),
         tx_command: Duration::from_ns(8),

@@ -103,7 +103,11 @@ take:   mr 23,3
 ";
 
 pub fn start(parking: bool, attributes: u32) -> (Core, Polled) {
-    let words = support::assemble(LOOP);
+    start_loop(LOOP, parking, attributes)
+}
+
+pub fn start_loop(source: &str, parking: bool, attributes: u32) -> (Core, Polled) {
+    let words = support::assemble(source);
     let mut flat = Flat::new(0, 0x10000);
     if attributes & TLB_E != 0 {
         flat.words_le(0, &words);

@@ -1,0 +1,116 @@
+//! What happens between instructions, at a time that is known before: the end of a run, interrupts,
+//! timers, a write that is due.
+
+use crate::core::{Core, Flow, Stop};
+use crate::exception::Exception;
+use crate::probe::{Cause, Probe};
+use crate::registers::MSR_WE;
+use bus::Bus;
+
+impl Core {
+    /// The clock has reached the limit: writes what is held and due, takes a pending interrupt,
+    /// wakes from the wait state. Says so if `run` must return.
+    pub(crate) fn attend<B: Bus, P: Probe>(&mut self, bus: &mut B, probe: &mut P) -> Option<Stop> {
+        if let Err(flow) = self.write_due(bus) {
+            return Some(if flow == Flow::Fault { Stop::Fault } else { Stop::Until });
+        }
+        let pc = self.registers.pc;
+        if P::ON {
+            self.tell_write();
+        }
+        // Nothing else was up.
+        if self.pipeline.cycle < self.limit {
+            return None;
+        }
+        if self.park.recording {
+            if self.pipeline.cycle < self.true_limit() {
+                self.record();
+                return None;
+            }
+            self.forget_record();
+        }
+        if self.registers.msr & MSR_WE != 0 {
+            let wake = self.wake_cycle();
+            if wake >= self.until {
+                return Some(Stop::Until);
+            }
+            self.pipeline.stall(wake);
+            if P::ON {
+                self.tell_stall(probe, pc, Cause::Sleep);
+            }
+        }
+        if self.pipeline.cycle >= self.until {
+            return Some(Stop::Until);
+        }
+        self.special.update_timers(self.pipeline.cycle);
+        // An instruction that has begun to use the bus is completed first.
+        if self.unit.replay.count == 0 {
+            if let Some(exception) = self.pending_interrupt() {
+                if exception == Exception::External {
+                    self.pipeline.stall(self.interrupt_at);
+                }
+                self.raise(exception);
+                self.unit.replay_forgotten();
+                self.pipeline.stall(self.pipeline.cycle + self.synchronise);
+                if P::ON {
+                    self.tell_exception(probe, pc);
+                }
+            }
+            self.refresh_limit();
+        } else {
+            self.limit = self.until.min(self.unit.gather.due);
+        }
+        (self.pipeline.cycle >= self.until).then_some(Stop::Until)
+    }
+
+    /// Asks for the write that is held, if that is due before anything else.
+    fn write_due<B: Bus>(&mut self, bus: &mut B) -> Result<(), Flow> {
+        let due = self.unit.gather.due;
+        let waiting = self.registers.msr & MSR_WE != 0;
+        let next = if waiting { self.wake_cycle() } else { self.pipeline.cycle };
+        if due < self.until && due <= next {
+            self.write_gathered(bus, due)?;
+        }
+        Ok(())
+    }
+
+    /// After a fault: the bus still gets what was stored before.
+    pub(crate) fn write_last<B: Bus>(&mut self, bus: &mut B) {
+        let fault = self.fault;
+        if !self.unit.gather.is_empty() {
+            // It may have to wait for the horizon; nobody asks for a second fault.
+            let _ = self.write_gathered(bus, self.unit.gather.due);
+        }
+        self.fault = fault.or(self.fault);
+    }
+
+    /// Cycle in which an interrupt ends the wait state; `u64::MAX` if none is in sight.
+    pub(crate) fn wake_cycle(&self) -> u64 {
+        let external = match self.pending_interrupt() {
+            Some(Exception::External) => self.interrupt_at.max(self.pipeline.cycle),
+            _ => u64::MAX,
+        };
+        external.min(self.timer_cycle())
+    }
+
+    /// Finds out when the loop must look up next.
+    pub(crate) fn refresh_limit(&mut self) {
+        // While a turn is recorded the loop looks up before each instruction.
+        self.limit = if self.park.recording { 0 } else { self.true_limit() };
+    }
+
+    /// Cycle at which something is up: the end of the run, an interrupt, a timer.
+    pub(crate) fn true_limit(&self) -> u64 {
+        let waiting = self.registers.msr & MSR_WE != 0;
+        if waiting || self.pending_interrupt().is_some() {
+            0
+        } else {
+            self.until.min(self.timer_cycle()).min(self.unit.gather.due)
+        }
+    }
+
+    /// The loop must look up in `cycle` at the latest.
+    pub(crate) fn look_up_at(&mut self, cycle: u64) {
+        self.limit = self.limit.min(cycle);
+    }
+}
