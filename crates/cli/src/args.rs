@@ -119,7 +119,8 @@ pub struct RunOptions {
     pub quiet: bool,
     /// MPI program and its arguments: a binary of the MPI 5.0 ABI, or source in C, C++ or Fortran
     ///
-    /// Source is compiled first, as by `sunstar cc -O2 -g` (cxx, fc). All that follows the program is the program's.
+    /// Source is compiled first, as by `sunstar cc -O2 -g` (cxx, fc). All that follows the program is
+    /// the program's.
     #[arg(value_name = "PROGRAM", required = true, num_args = 1..)]
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<OsString>,

@@ -12,7 +12,11 @@ use std::process::Command;
 
 /// Global dynamic symbols of the library.
 fn exports() -> BTreeSet<String> {
-    let library = harness::library_dir().join("libmpi_abi.so.1");
+    exports_of("libmpi_abi.so.1")
+}
+
+fn exports_of(library: &str) -> BTreeSet<String> {
+    let library = harness::library_dir().join(library);
     let run = Command::new("nm").args(["-D", "--defined-only"]).arg(library).output().unwrap();
     let text = String::from_utf8(run.stdout).unwrap();
     text.lines().filter_map(|line| line.split_whitespace().nth(2)).map(str::to_string).collect()
@@ -29,6 +33,19 @@ fn every_function_of_the_standard_is_exported_twice() {
     }
     let of_mpi = exports.iter().filter(|name| name.contains("MPI_")).count();
     assert_eq!(of_mpi, 2 * FUNCTIONS, "and nothing else of MPI");
+}
+
+#[test]
+fn every_procedure_of_fortran_is_exported_twice() {
+    let exports = exports_of("libmpi_fortran.so.1");
+    let there: Vec<_> = Function::all().iter().filter(|function| function.has_fortran()).collect();
+    assert!(there.len() > 400, "{}", there.len());
+    for function in there {
+        let name = format!("{}_", function.name().to_lowercase());
+        assert!(exports.contains(&name) && exports.contains(&format!("p{name}")), "{name}");
+    }
+    let others: Vec<_> = exports.iter().filter(|name| !name.contains("mpi_")).collect();
+    assert!(others.is_empty(), "{others:?}");
 }
 
 #[test]

@@ -39,7 +39,8 @@ fn functions(out: &mut String, mpi: &Mpi) {
     for f in &mpi.functions {
         let _ = writeln!(
             out,
-            "    Facts {{ name: \"{}\", arguments: {}, posted: {}, local: {}, makes_request: {}, fortran: {} }},",
+            "    Facts {{ name: \"{}\", arguments: {}, posted: {}, local: {}, makes_request: {}, \
+             fortran: {} }},",
             f.name,
             f.arguments.len(),
             f.posted,

@@ -21,7 +21,8 @@ fn parts_with_mpif_h_and_with_the_module_are_linked_together() {
                &    MPI_COMM_WORLD, ERROR)\n      OLD = N\n      END\n";
     let new = "program new\n use mpi\n integer :: error, n = 2, old\n external old\n \
                call MPI_Init(error)\n \
-               call MPI_Allreduce(MPI_IN_PLACE, n, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)\n \
+               call MPI_Allreduce(MPI_IN_PLACE, n, 1, MPI_INTEGER, MPI_SUM, &\n \
+               MPI_COMM_WORLD, error)\n \
                if (n == 6 .and. old() == 3) print *, 'both in place'\n \
                call MPI_Finalize(error)\nend program\n";
     fs::write(path("old.f"), old).unwrap();

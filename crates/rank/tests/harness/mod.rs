@@ -17,13 +17,15 @@ pub fn library_dir() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
         let build = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rank");
-        let status = Command::new("make")
-            .args(["-s", "-C"])
-            .arg(crate_dir().join("libmpi_abi"))
-            .arg(format!("BUILD={}", build.display()))
-            .status()
-            .unwrap();
-        assert!(status.success(), "the thin library builds");
+        for library in ["libmpi_abi", "libmpi_fortran"] {
+            let status = Command::new("make")
+                .args(["-s", "-C"])
+                .arg(crate_dir().join(library))
+                .arg(format!("BUILD={}", build.display()))
+                .status()
+                .unwrap();
+            assert!(status.success(), "{library} builds");
+        }
         build.join("lib")
     })
 }
@@ -45,8 +47,8 @@ impl Program {
         let source = folder.path().join("program.c");
         let text = format!(
             "#define _GNU_SOURCE\n#include <mpi.h>\n#include <signal.h>\n#include <stdio.h>\n\
-             #include <stdlib.h>\n#include <string.h>\n#include <sys/time.h>\n#include <sys/wait.h>\n#include <time.h>\n\
-             #include <unistd.h>\n{before}\n\
+             #include <stdlib.h>\n#include <string.h>\n#include <sys/time.h>\n\
+             #include <sys/wait.h>\n#include <time.h>\n#include <unistd.h>\n{before}\n\
              int main(int argc, char **argv)\n{{\n(void)argc; (void)argv;\n{body}\nreturn 0;\n}}\n"
         );
         std::fs::write(&source, text).unwrap();

@@ -322,7 +322,8 @@ fn comparisons(out: &mut String, kind: &str) {
     for (sign, end) in [("==", "equal"), ("/=", "differ")] {
         let _ = write!(
             out,
-            "  elemental logical function {stem}_{end}(a, b)\n    type({kind}), intent(in) :: a, b\n    \
+            "  elemental logical function {stem}_{end}(a, b)\n    \
+             type({kind}), intent(in) :: a, b\n    \
              {stem}_{end} = a%MPI_VAL {sign} b%MPI_VAL\n  end function\n"
         );
     }
