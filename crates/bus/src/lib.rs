@@ -1,9 +1,11 @@
 //! Address spaces, memories and links: what processors and devices see of one another.
 
+mod copies;
 mod hypertransport;
 mod memory;
 mod words;
 
+pub use copies::{copies, Copy16};
 pub use hypertransport::{Direction, HyperTransport};
 pub use memory::Memory;
 pub use words::{read_words, write_words, Words};

@@ -3,10 +3,26 @@
 use crate::BusError;
 
 /// Bytes at a base address.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Memory {
     base: u64,
     bytes: Vec<u8>,
+}
+
+/// Bytes that are copied or left out together.
+const BLOCK: usize = 4096;
+
+impl Clone for Memory {
+    /// Blocks of zeros are not written, so that the operating system need not give memory for them.
+    fn clone(&self) -> Memory {
+        let mut bytes = vec![0; self.bytes.len()];
+        for (to, from) in bytes.chunks_mut(BLOCK).zip(self.bytes.chunks(BLOCK)) {
+            if from.iter().any(|&byte| byte != 0) {
+                to.copy_from_slice(from);
+            }
+        }
+        Memory { base: self.base, bytes }
+    }
 }
 
 impl Memory {
@@ -43,6 +59,14 @@ impl Memory {
     pub fn slice_mut(&mut self, addr: u64, len: usize) -> Result<&mut [u8], BusError> {
         let error = BusError { addr, len, write: true, why: "outside of the memory" };
         self.offset(addr, len).map(|start| &mut self.bytes[start..start + len]).ok_or(error)
+    }
+    /// All of it.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+    /// All of it, to write.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
     }
     /// Fills `buf` from `addr`.
     pub fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), BusError> {

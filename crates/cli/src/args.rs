@@ -111,6 +111,9 @@ pub struct RunOptions {
     /// Execute every turn of the firmware's polling loop; the result is the same, later
     #[arg(long)]
     pub no_park: bool,
+    /// Boot the firmware on every node instead of once for all; the result is the same, later
+    #[arg(long)]
+    pub cold_boot: bool,
     /// Write the summary to FILE as JSON, for other programs ("-": standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

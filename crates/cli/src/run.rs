@@ -61,6 +61,7 @@ pub fn execute_observed(root: &Root, options: &RunOptions, profile: bool) -> Res
         seed: options.seed,
         faults: options.faults.clone(),
         park: !options.no_park,
+        cold_boot: options.cold_boot,
         profile,
         firmware: firmware.clone(),
         library: root.library(),

@@ -73,6 +73,10 @@ impl<M> Default for Outbox<M> {
 }
 
 impl<M> Outbox<M> {
+    /// True if nothing has been sent.
+    pub fn is_empty(&self) -> bool {
+        self.sent.is_empty()
+    }
     /// Sends `message` to logical process `target`; it arrives at `at`, at or after the window's end.
     pub fn send(&mut self, target: u32, at: Time, message: M) {
         assert!(at >= self.horizon, "a message must take at least the lookahead");

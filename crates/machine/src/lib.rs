@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! parameters ─► configure ─► run ─► node (one a logical process) ─► report, journey
+//!                             │       ├─ warm: one boot for all nodes
 //!                             │       └─ seam: what host, NIC, processor and router ask of one another
 //!                             │       └─ recorder: the profiler's sums, which become a profile
 //!                             └─ firmware_image, symbols, tracedump: the firmware and its ELF

@@ -12,6 +12,10 @@ use bus::Direction;
 use des::{Duration, Envelope, LogicalProcess, Outbox, Standing, Time};
 use std::sync::Arc;
 
+mod exception;
+mod warm;
+pub(crate) use warm::{Boot, Step, Tape, TAPED};
+
 /// A node of the machine. Built, run and ended on one worker thread.
 pub(crate) struct Node {
     core: ppc440::Core,
@@ -127,6 +131,7 @@ impl Node {
 
     fn dispatch(&mut self, now: Time, event: Event) {
         self.seam.hash.event(now, kind(&event));
+        self.seam.tape(|| Step::Due(now, event));
         let visible = is_visible(&self.nic, &event);
         if visible == Visible::Firmware {
             self.seam.stimulated();
@@ -173,7 +178,13 @@ impl Node {
         if let Err(error) = read {
             unreachable!("the ready flag stands in SRAM: {error}");
         }
-        if u32::from_le_bytes(word) == READY_VALUE {
+        self.polled(now, u32::from_le_bytes(word) == READY_VALUE);
+    }
+
+    /// The loader has looked, and the firmware was ready or not.
+    fn polled(&mut self, now: Time, ready: bool) {
+        if ready {
+            self.seam.tape(|| Step::Ready);
             self.ranks.boot(&mut self.host, self.schedule.launch);
             self.host.start(now, &mut self.seam);
         } else {
@@ -244,29 +255,6 @@ impl Node {
         }
     }
 
-    /// The firmware's handler has recorded an exception in `exception_record` and stopped the node.
-    fn exception(&mut self, now: Time, vector: u32) {
-        let mut record = [0; 16];
-        if let Some(object) = self.symbols.object("exception_record") {
-            let read = self.nic.ras_read(object.address.into(), &mut record, &mut self.seam);
-            read.expect("the firmware's data stand in SRAM");
-        }
-        let word = |i: usize| {
-            let bytes = record[4 * i..].first_chunk().expect("a record of four words");
-            u32::from_le_bytes(*bytes)
-        };
-        let (nid, place) = (self.seam.nid, self.symbols.describe(word(1)));
-        let what = exception_name(vector);
-        let data = if exception_has_address(vector) {
-            format!(" of address {:#010x}", word(3))
-        } else {
-            String::new()
-        };
-        let sentence =
-            format!("node {nid}: the firmware stopped the node at {now}: {what}{data} in {place}");
-        self.seam.fail(now, 1, sentence);
-    }
-
     fn snapshot(&mut self, now: Time) -> Snapshot {
         let counters = self.core.counters();
         Snapshot {
@@ -285,37 +273,6 @@ impl Node {
         });
         fields.get(name).copied().unwrap_or(0)
     }
-}
-
-/// What the exception is whose vector the firmware has at `offset` (16 bytes each from 0x100, in
-/// the order of
-/// the IVORs).
-fn exception_name(offset: u32) -> &'static str {
-    const NAMES: [&str; 16] = [
-        "critical input",
-        "machine check",
-        "forbidden access to data",
-        "execution of data",
-        "external interrupt",
-        "misaligned access",
-        "trap",
-        "floating-point instruction",
-        "system call",
-        "auxiliary processor instruction",
-        "decrementer",
-        "fixed interval timer",
-        "watchdog",
-        "access to unmapped data",
-        "execution of unmapped code",
-        "debug event",
-    ];
-    let index = offset.wrapping_sub(0x100) / 16;
-    NAMES.get(index as usize).copied().unwrap_or("unknown exception")
-}
-
-/// True if DEAR holds the address of the data.
-fn exception_has_address(offset: u32) -> bool {
-    matches!(offset, 0x120 | 0x150 | 0x1d0)
 }
 
 /// Who looks at the state of the processor, or at what it looks at, in an event.

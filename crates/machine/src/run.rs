@@ -4,7 +4,7 @@ use crate::configure::Configuration;
 use crate::faults;
 use crate::firmware_image::FirmwareImage;
 use crate::journey;
-use crate::node::{Node, Remains, Schedule};
+use crate::node::{Boot, Node, Remains, Schedule, TAPED};
 use crate::parameters::Parameters;
 use crate::profile::Profile;
 use crate::programs::{Ranks, Software};
@@ -38,6 +38,8 @@ pub struct Options {
     pub faults: Vec<String>,
     /// Skip the turns of polling loops whose every effect is known (changes nothing but the speed).
     pub park: bool,
+    /// Let each node boot by itself instead of sharing one boot (changes nothing but the speed).
+    pub cold_boot: bool,
     /// Observe where the firmware's cycles go (changes nothing but the speed).
     pub profile: bool,
     /// Folder with the firmware's images: `seastar.elf`, `seastar.img`, `shim.bin`.
@@ -74,12 +76,19 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     let code = options.profile.then(|| Arc::new(Code::new(&symbols)));
     let started = std::time::Instant::now();
     let (remains, ending, _) = {
+        let parts = Parts {
+            configuration: &configuration,
+            image: &image,
+            symbols: &symbols,
+            options,
+            ranks: options.ranks,
+        };
+        let boot = parts.boot();
         let builders = (0..configuration.topology.nodes())
             .map(|nid| {
-                let (configuration, image, symbols) = (&configuration, &image, symbols.clone());
-                let (faults, code) = (&faults, code.clone());
+                let (parts, boot, faults, code) = (&parts, boot.as_ref(), &faults, code.clone());
                 move || {
-                    let mut node = assemble(nid, configuration, image, symbols, options);
+                    let mut node = parts.node(nid, boot);
                     node.set_faults(faults);
                     node.set_recorder(code.map(Recorder::new));
                     node
@@ -98,54 +107,102 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     Ok(report(options, &image, remains, ending, launch, wall_seconds))
 }
 
-/// Builds a node: the loader writes the firmware through the back door while the processor is in reset.
-fn assemble(
-    nid: u32,
-    configuration: &Configuration,
-    image: &FirmwareImage,
-    symbols: Arc<Symbols>,
-    options: &Options,
-) -> Node {
-    let host = host::Host::new(&configuration.host);
-    let wire_nid = u16::try_from(nid).expect("topologies have at most 65,536 nodes");
-    let mut nic = nic::SeaStar::new(&configuration.nic, wire_nid);
-    let journal = Rc::new(Journal::default());
-    let ht = &configuration.nic;
-    let mut seam = Seam {
-        nid,
-        queue: EventQueue::new(nid),
-        link: configuration.link.clone(),
-        memory: host.memory().clone(),
-        router: net::Router::new(&configuration.net, &configuration.topology, nid),
-        outbox: Outbox::default(),
-        journal: journal.clone(),
-        hash: TraceHash::default(),
-        ht_overhead: [ht.ht_write_bytes, ht.ht_request_bytes, ht.ht_response_bytes],
-        failure: None,
-        exception: None,
-        idle_turns: 0,
-    };
-    for (base, bytes) in [(TEXT_BASE, &image.image), (SHIM_BASE, &image.shim)] {
-        let written = nic.ras_write(Time::ZERO, base.into(), bytes, &mut seam);
-        written.expect("the image was checked against its region");
+/// Nodes from which on a boot that is shared costs less than boots of their own.
+const SHARED_FROM: u32 = 4;
+
+/// What nodes are assembled from.
+#[derive(Clone, Copy)]
+struct Parts<'a> {
+    configuration: &'a Configuration,
+    image: &'a FirmwareImage,
+    symbols: &'a Arc<Symbols>,
+    options: &'a Options,
+    /// Ranks of the program; 0 while a boot is taped.
+    ranks: u32,
+}
+
+impl Parts<'_> {
+    /// The boot that all nodes share, if that is worth while and possible.
+    fn boot(&self) -> Option<Arc<Boot>> {
+        let nodes = self.configuration.topology.nodes();
+        if self.options.cold_boot || nodes < SHARED_FROM {
+            return None;
+        }
+        let without_ranks = Parts { ranks: 0, ..*self };
+        let taped = TAPED.map(|nid| without_ranks.cold(0, nid));
+        Boot::of(taped).map(Arc::new)
     }
-    let software = Rc::new(Software {
-        portals: configuration.portals,
-        mpi: configuration.mpi.clone(),
-        agent: configuration.agent,
-        program: options.program.clone(),
-        args: options.args.clone(),
-        library: options.library.clone(),
-        ranks: options.ranks,
-        map: Software::map(options.ranks),
-        programs: Software::programs(options.ranks),
-    });
-    let ranks = Ranks::new(wire_nid, software, journal);
-    let schedule =
-        Schedule { ras_poll: configuration.ras_poll, launch: Time::ZERO + configuration.launch };
-    let mut core = ppc440::Core::new(&configuration.ppc440);
-    core.set_parking(options.park);
-    Node::start(core, nic, host, ranks, seam, symbols, schedule)
+
+    /// Node `nid`, after the boot if that can be shared, else switched off.
+    fn node(&self, nid: u32, boot: Option<&Arc<Boot>>) -> Node {
+        let wire_nid = u16::try_from(nid).expect("topologies have at most 65,536 nodes");
+        if let Some(boot) = boot {
+            let (core, nic) = boot.parts(wire_nid);
+            let mut node = self.assemble(nid, wire_nid, |_| (core, nic));
+            if node.follow(boot) {
+                return node;
+            }
+        }
+        self.cold(nid, wire_nid)
+    }
+
+    /// A node whose firmware the loader has written through the back door while the processor is in reset.
+    fn cold(&self, nid: u32, wire_nid: u16) -> Node {
+        self.assemble(nid, wire_nid, |seam| {
+            let mut nic = nic::SeaStar::new(&self.configuration.nic, wire_nid);
+            for (base, bytes) in [(TEXT_BASE, &self.image.image), (SHIM_BASE, &self.image.shim)] {
+                let written = nic.ras_write(Time::ZERO, base.into(), bytes, seam);
+                written.expect("the image was checked against its region");
+            }
+            let mut core = ppc440::Core::new(&self.configuration.ppc440);
+            core.set_parking(self.options.park);
+            (core, nic)
+        })
+    }
+
+    /// A node with this processor and NIC.
+    fn assemble(
+        &self,
+        nid: u32,
+        wire_nid: u16,
+        chip: impl FnOnce(&mut Seam) -> (ppc440::Core, nic::SeaStar),
+    ) -> Node {
+        let Parts { configuration, options, ranks, .. } = *self;
+        let host = host::Host::new(&configuration.host);
+        let journal = Rc::new(Journal::default());
+        let ht = &configuration.nic;
+        let mut seam = Seam {
+            nid,
+            queue: EventQueue::new(nid),
+            link: configuration.link.clone(),
+            memory: host.memory().clone(),
+            router: net::Router::new(&configuration.net, &configuration.topology, nid),
+            outbox: Outbox::default(),
+            journal: journal.clone(),
+            hash: TraceHash::default(),
+            ht_overhead: [ht.ht_write_bytes, ht.ht_request_bytes, ht.ht_response_bytes],
+            failure: None,
+            tape: None,
+            exception: None,
+            idle_turns: 0,
+        };
+        let (core, nic) = chip(&mut seam);
+        let software = Rc::new(Software {
+            portals: configuration.portals,
+            mpi: configuration.mpi.clone(),
+            agent: configuration.agent,
+            program: options.program.clone(),
+            args: options.args.clone(),
+            library: options.library.clone(),
+            ranks,
+            map: Software::map(ranks),
+            programs: Software::programs(ranks),
+        });
+        let ranks = Ranks::new(wire_nid, software, journal);
+        let launch = Time::ZERO + configuration.launch;
+        let schedule = Schedule { ras_poll: configuration.ras_poll, launch };
+        Node::start(core, nic, host, ranks, seam, self.symbols.clone(), schedule)
+    }
 }
 
 /// No packet, byte or credit was lost or made. If one was, that is a bug of the simulator.
@@ -239,3 +296,6 @@ fn exit_of(remains: &[Remains], ending: Ending, interrupted: bool) -> Exit {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! Where the parts of a node meet: what each of them asks of its `Ports`, answered with the others.
 
 use crate::journey::{Log, Mark, Waypoint};
+use crate::node::{Step, Tape};
 use abi::packet::Packet;
 use abi::seastar::{
     niccb, panic_reason, portals_op, PortalsHeader, NICCB_BASE, REG_INTERRUPT, SRAM_BASE,
@@ -13,7 +14,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// Everything that can be due on a node.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     Nic(nic::Event),
     Host(host::Event),
@@ -110,6 +111,8 @@ pub(crate) struct Seam {
     /// Bytes of HyperTransport packets beside their data: posted write, read request, read response.
     pub ht_overhead: [u64; 3],
     pub failure: Option<Failure>,
+    /// While the node boots: what is written down, or held against what was.
+    pub tape: Option<Box<Tape>>,
     /// The firmware stopped the node for an exception: when, and its vector offset.
     pub exception: Option<(Time, u32)>,
     /// Turns of the firmware's main loop since anything reached it or it did anything that others can see.
@@ -126,6 +129,12 @@ impl Seam {
     /// Records what ends the run; the first on a node counts.
     pub fn fail(&mut self, at: Time, code: i32, sentence: String) {
         self.failure.get_or_insert(Failure { at, sentence, code });
+    }
+
+    /// The node does a step of its boot. True if it is to be carried out.
+    #[inline(always)]
+    pub fn tape(&mut self, step: impl FnOnce() -> Step) -> bool {
+        self.tape.as_deref_mut().is_none_or(|tape| tape.step(step()))
     }
 
     /// Something happened that the firmware may see.
@@ -171,21 +180,26 @@ impl nic::Ports for Seam {
         self.queue.schedule(at, Event::Nic(event));
     }
     fn host_read(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
-        self.memory.borrow_mut().read_phys(phys, buf)
+        let read = self.memory.borrow_mut().read_phys(phys, buf);
+        self.tape(|| Step::HostRead { phys, data: buf.to_vec() });
+        read
     }
     fn host_write(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError> {
+        self.tape(|| Step::HostWrite { phys, data: data.to_vec() });
         self.memory.borrow_mut().write_phys(phys, data)
     }
     fn link(&mut self) -> &mut HyperTransport {
         &mut self.link
     }
     fn inject(&mut self, at: Time, packet: Packet) -> Time {
+        self.tape(|| Step::Other);
         if packet.is_first() {
             self.mark_injected(at, &packet);
         }
         self.with_router(|router, seam| router.inject(at, net::Class::Data, packet, seam))
     }
     fn room(&mut self, now: Time, packets: u32) {
+        self.tape(|| Step::Other);
         self.with_router(|router, seam| router.room(now, net::Class::Data, packets, seam));
     }
     fn interrupt(&mut self, now: Time) {
@@ -253,6 +267,9 @@ impl host::Ports for Seam {
         self.queue.schedule(at, Event::Host(event));
     }
     fn mmio_write(&mut self, now: Time, addr: u32, data: &[u8]) {
+        if !self.tape(|| Step::Write { at: now, addr, data: data.to_vec() }) {
+            return;
+        }
         let bytes = self.ht_overhead[0] + data.len() as u64;
         let arrives = self.link.send(now, Direction::ToNic, bytes);
         self.journal.last_write_arrives.set(arrives);
@@ -262,6 +279,9 @@ impl host::Ports for Seam {
         self.queue.schedule(arrives, event);
     }
     fn mmio_read(&mut self, now: Time, addr: u32) {
+        if !self.tape(|| Step::Read { at: now, addr }) {
+            return;
+        }
         let arrives = self.link.send(now, Direction::ToNic, self.ht_overhead[1]);
         self.queue.schedule(arrives, Event::MmioRead { addr });
     }

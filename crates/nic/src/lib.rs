@@ -26,6 +26,7 @@ mod registers;
 mod rx;
 mod seastar;
 mod stream;
+mod twin;
 mod tx;
 mod windows;
 

@@ -54,8 +54,8 @@ const NOTHING: &str = "no device answers";
 #[derive(Clone, Debug)]
 pub struct SeaStar {
     pub(crate) fabric: Fabric,
-    control: Control,
-    tx: Tx,
+    pub(crate) control: Control,
+    pub(crate) tx: Tx,
     rx: Rx,
 }
 

@@ -123,6 +123,10 @@ impl Tx {
             completing: VecDeque::new(),
         }
     }
+    /// The engine of another node.
+    pub(crate) fn set_nid(&mut self, nid: u16) {
+        self.nid = nid;
+    }
     /// The firmware has moved the tail; the engine sees it at `now`.
     pub(crate) fn tail_moved(&mut self, now: Time, fabric: &Fabric, ports: &mut impl Ports) {
         if !self.taking && self.region.is_none() && self.next != self.commands.tail() {

@@ -21,7 +21,7 @@
 //! | `probe` | what an observer is told: where every cycle went; nothing if there is none |
 //! | `park`, `turn`, `analysis` | polling loops that are skipped instead of executed, exactly |
 //! | `core`, `clock` | state, main loop; cycles and time |
-//! | `inspect` | what the bench, debuggers and tests see |
+//! | `inspect`, `twin` | what the bench, debuggers and tests see; cores that have booted alike |
 //!
 //! An instruction is defined in one place, its row, and both decoder and executor are generated
 //! from the rows. Execution is one jump table over the decoded kind, inlined into the loop.
@@ -104,6 +104,7 @@ mod system;
 mod timing;
 mod tlb;
 mod turn;
+mod twin;
 mod unit;
 
 pub use crate::core::{Config, Core, Counters, Stop};
@@ -114,3 +115,4 @@ pub use registers::{MSR_CE, MSR_DE, MSR_DS, MSR_EE, MSR_IS, MSR_ME, MSR_PR, MSR_
 pub use special::spr;
 pub use timing::Timing;
 pub use tlb::{TlbEntry, TLB_E, TLB_G, TLB_I, TLB_SUPERVISOR, TLB_TS, TLB_USER, TLB_VALID, TLB_W};
+pub use twin::Copies;

@@ -1,0 +1,59 @@
+//! Exceptions that stop a node's firmware, in words.
+
+use super::*;
+
+impl Node {
+    /// The firmware's handler has recorded an exception in `exception_record` and stopped the node.
+    pub(super) fn exception(&mut self, now: Time, vector: u32) {
+        let mut record = [0; 16];
+        if let Some(object) = self.symbols.object("exception_record") {
+            let read = self.nic.ras_read(object.address.into(), &mut record, &mut self.seam);
+            read.expect("the firmware's data stand in SRAM");
+        }
+        let word = |i: usize| {
+            let bytes = record[4 * i..].first_chunk().expect("a record of four words");
+            u32::from_le_bytes(*bytes)
+        };
+        let (nid, place) = (self.seam.nid, self.symbols.describe(word(1)));
+        let what = exception_name(vector);
+        let data = if exception_has_address(vector) {
+            format!(" of address {:#010x}", word(3))
+        } else {
+            String::new()
+        };
+        let sentence =
+            format!("node {nid}: the firmware stopped the node at {now}: {what}{data} in {place}");
+        self.seam.fail(now, 1, sentence);
+    }
+}
+
+/// What the exception is whose vector the firmware has at `offset` (16 bytes each from 0x100, in
+/// the order of
+/// the IVORs).
+fn exception_name(offset: u32) -> &'static str {
+    const NAMES: [&str; 16] = [
+        "critical input",
+        "machine check",
+        "forbidden access to data",
+        "execution of data",
+        "external interrupt",
+        "misaligned access",
+        "trap",
+        "floating-point instruction",
+        "system call",
+        "auxiliary processor instruction",
+        "decrementer",
+        "fixed interval timer",
+        "watchdog",
+        "access to unmapped data",
+        "execution of unmapped code",
+        "debug event",
+    ];
+    let index = offset.wrapping_sub(0x100) / 16;
+    NAMES.get(index as usize).copied().unwrap_or("unknown exception")
+}
+
+/// True if DEAR holds the address of the data.
+fn exception_has_address(offset: u32) -> bool {
+    matches!(offset, 0x120 | 0x150 | 0x1d0)
+}

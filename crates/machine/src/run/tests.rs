@@ -1,0 +1,106 @@
+//! A node after a shared boot is what it would be after its own.
+
+use super::*;
+use std::path::Path;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
+}
+
+/// What a test assembles nodes from, with settings of the machine.
+struct Bench {
+    configuration: Configuration,
+    image: FirmwareImage,
+    symbols: Arc<Symbols>,
+    options: Options,
+}
+
+impl Bench {
+    fn new(settings: &[&str], park: bool) -> Bench {
+        let mut parameters = Parameters::load(&root().join("machines/redstorm.toml")).unwrap();
+        for setting in settings {
+            parameters.set(setting).unwrap();
+        }
+        let firmware = root().join("build/firmware");
+        let image = FirmwareImage::load(&firmware).expect("make parts builds the firmware");
+        let symbols = Arc::new(Symbols::load(&image.elf).unwrap());
+        let options = Options {
+            parameters,
+            program: "/nonexistent".into(),
+            args: Vec::new(),
+            ranks: 2,
+            threads: 1,
+            seed: 1,
+            faults: Vec::new(),
+            park,
+            cold_boot: false,
+            profile: false,
+            firmware,
+            library: "/nonexistent".into(),
+            stop: Arc::default(),
+        };
+        let configuration = Configuration::new(&options.parameters, 8).unwrap();
+        Bench { configuration, image, symbols, options }
+    }
+    fn parts(&self) -> Parts<'_> {
+        let Bench { configuration, image, symbols, options } = self;
+        Parts { configuration, image, symbols, options, ranks: 2 }
+    }
+}
+
+#[test]
+fn a_node_after_the_shared_boot_is_as_after_its_own() {
+    let slow = ["ppc440.clock=333 MHz", "nic.sram_read=31 ns", "host.mmio_write=7 ns"];
+    for (settings, park) in [(&[][..], true), (&[], false), (&slow, true)] {
+        let bench = Bench::new(settings, park);
+        let parts = bench.parts();
+        let boot = parts.boot().expect("this firmware's boot can be shared");
+        // With a rank, without one, and ids of which each bit is set once; just after the boot and later.
+        for (nid, later) in [(1, 0), (5, 0), (0x5a, 13_337), (0xffa5, 700_000_003)] {
+            let at = Time(boot.until().0 + later);
+            let mut warm = parts.assemble(1, nid, |_| boot.parts(nid));
+            assert!(warm.follow(&boot), "node {nid}");
+            let mut cold = parts.cold(1, nid);
+            for node in [&mut warm, &mut cold] {
+                node.advance_alone(at);
+            }
+            for (warm, cold) in warm.state().iter().zip(cold.state()) {
+                assert!(*warm == cold, "node {nid} at {at}: {} differs, park {park}", cold.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_node_that_does_something_else_boots_by_itself() {
+    let bench = Bench::new(&[], true);
+    let parts = bench.parts();
+    let other = Arc::new(Boot::clone(&parts.boot().unwrap()).with_other_write());
+    let mut lost = parts.assemble(1, 1, |_| other.parts(1));
+    assert!(!lost.follow(&other));
+    let mut node = parts.node(1, Some(&other));
+    let mut cold = parts.cold(1, 1);
+    for node in [&mut node, &mut cold] {
+        node.advance_alone(Time(500_000_000));
+    }
+    assert_eq!(node.state(), cold.state());
+}
+
+#[test]
+fn a_boot_that_differs_from_node_to_node_is_not_shared() {
+    let bench = Bench::new(&[], true);
+    let parts = bench.parts();
+    let [a, b] = TAPED;
+    let alone = Parts { ranks: 0, ..parts };
+    assert!(Boot::of([alone.cold(0, a), alone.cold(0, b)]).is_some());
+    // Something that was made of the id, and is no copy of it.
+    assert!(Boot::of([alone.cold(0, a), alone.cold(0, b ^ 1)]).is_none());
+    // An image with another byte at its end, which nobody executes.
+    let mut image = bench.image.clone();
+    *image.image.last_mut().unwrap() ^= 1;
+    let changed = Parts { image: &image, ..alone };
+    assert!(Boot::of([alone.cold(0, a), changed.cold(0, b)]).is_none());
+    // Too late for the launch.
+    let late = Bench::new(&["machine.launch=160 us"], true);
+    assert!(late.parts().boot().is_none());
+}

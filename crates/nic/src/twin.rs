@@ -1,0 +1,34 @@
+//! The NICs of nodes that have booted alike.
+
+use crate::SeaStar;
+use bus::{Copy16, Memory};
+
+impl SeaStar {
+    /// This NIC as that of another node: with that node's id in its own registers. SRAM is the firmware's.
+    pub fn of_node(&self, nid: u16) -> SeaStar {
+        let mut twin = self.clone();
+        twin.control.nid = nid;
+        twin.tx.set_nid(nid);
+        twin
+    }
+
+    /// Where the SRAM of this NIC holds the node id `mine` and that of `other`, whose firmware has done the
+    /// same, holds `theirs`, if that and the registers' node id are the only differences between them.
+    pub fn copies(&self, mine: u16, other: &SeaStar, theirs: u16) -> Option<Vec<Copy16>> {
+        let sram = |nic: &SeaStar| nic.fabric.sram.bytes().to_vec();
+        let copies = bus::copies(&sram(self), mine, &sram(other), theirs)?;
+        let rest = |nic: &SeaStar| {
+            let mut rest = nic.of_node(0);
+            rest.fabric.sram = Memory::new(0, 0);
+            format!("{rest:?}")
+        };
+        (rest(self) == rest(other)).then_some(copies)
+    }
+
+    /// Lets the copies in SRAM hold `nid`.
+    pub fn set_copies(&mut self, copies: &[Copy16], nid: u16) {
+        for copy in copies {
+            copy.write(self.fabric.sram.bytes_mut(), nid);
+        }
+    }
+}
