@@ -57,6 +57,8 @@ pub mod record_kind {
     pub const SLEEP: u16 = 4;
     /// A Portals call; the process waits for RETURN.
     pub const PORTALS: u16 = 6;
+    /// The process has computed for arguments\[0\] picoseconds of simulated time. It does not wait.
+    pub const COMPUTED: u16 = 7;
     /// The callback has returned arguments\[0\]; then its arguments as it left them.
     pub const RETURNED: u16 = 5;
 }
@@ -91,6 +93,8 @@ pub mod channel {
     pub const RANK: usize = 4;
     /// Size of MPI_COMM_WORLD.
     pub const SIZE: usize = 8;
+    /// Millionths of a simulated second that a second of the process's own processor time takes; 0: it is not measured.
+    pub const COMPUTE: usize = 16;
     /// rank_state bits (library writes).
     pub const STATE: usize = 64;
     /// Records ever put into the ring (library writes).
@@ -128,6 +132,8 @@ pub struct Channel {
     pub rank: u32,
     /// Size of MPI_COMM_WORLD.
     pub size: u32,
+    /// Millionths of a simulated second that a second of the process's own processor time takes; 0: it is not measured.
+    pub compute: u64,
     /// rank_state bits (library writes).
     pub state: u32,
     /// Records ever put into the ring (library writes).
@@ -157,6 +163,7 @@ impl Channel {
         ("fingerprint", 0, 4),
         ("rank", 4, 4),
         ("size", 8, 4),
+        ("compute", 16, 8),
         ("state", 64, 4),
         ("head", 68, 4),
         ("turn", 128, 4),
@@ -174,6 +181,7 @@ impl Channel {
             fingerprint: u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
             rank: u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]),
             size: u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]),
+            compute: u64::from_le_bytes([bytes[16], bytes[17], bytes[18], bytes[19], bytes[20], bytes[21], bytes[22], bytes[23]]),
             state: u32::from_le_bytes([bytes[64], bytes[65], bytes[66], bytes[67]]),
             head: u32::from_le_bytes([bytes[68], bytes[69], bytes[70], bytes[71]]),
             turn: u32::from_le_bytes([bytes[128], bytes[129], bytes[130], bytes[131]]),
@@ -195,6 +203,7 @@ impl Channel {
         bytes[0..4].copy_from_slice(&self.fingerprint.to_le_bytes());
         bytes[4..8].copy_from_slice(&self.rank.to_le_bytes());
         bytes[8..12].copy_from_slice(&self.size.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.compute.to_le_bytes());
         bytes[64..68].copy_from_slice(&self.state.to_le_bytes());
         bytes[68..72].copy_from_slice(&self.head.to_le_bytes());
         bytes[128..132].copy_from_slice(&self.turn.to_le_bytes());

@@ -104,6 +104,10 @@ pub struct RunOptions {
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// Simulated time of the program's own computation: none (but what it asks for itself, see
+    /// include/sunstar.h), or scale=FACTOR times the processor time that it uses; then runs differ
+    #[arg(long, value_name = "none|scale=FACTOR", default_value_t)]
+    pub compute: rank::Compute,
     /// Let links fail: link.biterror=CHANCE a bit, link.drop=CHANCE a packet, link.delay=CHANCE:TIME,
     /// link.dead=NODE-NODE@TIME after the launch; may be repeated
     #[arg(long = "fault", value_name = "FAULT")]

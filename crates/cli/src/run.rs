@@ -59,6 +59,7 @@ pub fn execute_observed(root: &Root, options: &RunOptions, profile: bool) -> Res
         ranks: options.ranks,
         threads: usize::from(options.threads),
         seed: options.seed,
+        compute: options.compute,
         faults: options.faults.clone(),
         park: !options.no_park,
         cold_boot: options.cold_boot,

@@ -61,6 +61,10 @@ fn stamp(out: &mut String, report: &Report, threads: u16, terminal: &Terminal) -
     for fault in &report.machine.faults {
         writeln!(out, "   fault {fault}")?;
     }
+    if !report.deterministic {
+        let how = &report.compute;
+        writeln!(out, "   compute {how}: measured here, so times and hash differ from run to run")?;
+    }
     Ok(())
 }
 
@@ -263,6 +267,8 @@ mod tests {
             },
             ranks: nodes,
             seed: 7,
+            compute: "none".into(),
+            deterministic: true,
             exit: Exit::default(),
             simulated_ns: 2e6,
             wall_seconds: 0.5,

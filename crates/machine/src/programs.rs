@@ -22,6 +22,7 @@ pub(crate) struct Software {
     pub program: PathBuf,
     pub args: Vec<std::ffi::OsString>,
     pub library: PathBuf,
+    pub compute: rank::Compute,
     pub ranks: u32,
     /// The Portals process of each rank's MPI library.
     pub map: Arc<[ProcessId]>,
@@ -190,6 +191,7 @@ fn run_rank(
         size: software.ranks,
         library_dir: software.library.clone(),
         stdin,
+        compute: software.compute,
         pin: true,
         ..rank::SpawnOptions::default()
     };

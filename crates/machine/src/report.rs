@@ -14,6 +14,10 @@ pub struct Report {
     pub ranks: u32,
     /// Seed of the run.
     pub seed: u64,
+    /// What the program's own computation costs: `none`, or `scale=` and a factor.
+    pub compute: String,
+    /// Equal runs have equal results: no time was measured on the simulating machine.
+    pub deterministic: bool,
     /// How the run ended.
     pub exit: Exit,
     /// Simulated time from the launch of the program to the end, in nanoseconds.

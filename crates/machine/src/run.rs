@@ -32,6 +32,8 @@ pub struct Options {
     pub ranks: u32,
     /// Worker threads.
     pub threads: usize,
+    /// What the program's own computation costs.
+    pub compute: rank::Compute,
     /// Seed of everything random: faults.
     pub seed: u64,
     /// Faults of links, as `sunstar run --fault` takes them.
@@ -194,6 +196,7 @@ impl Parts<'_> {
             program: options.program.clone(),
             args: options.args.clone(),
             library: options.library.clone(),
+            compute: options.compute,
             ranks,
             map: Software::map(ranks),
             programs: Software::programs(ranks),
@@ -259,6 +262,8 @@ fn report(
         },
         ranks: options.ranks,
         seed: options.seed,
+        compute: options.compute.to_string(),
+        deterministic: options.compute.is_deterministic(),
         exit,
         simulated_ns: end.since(launch).as_ns(),
         wall_seconds,

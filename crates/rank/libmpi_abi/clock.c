@@ -16,6 +16,8 @@
 #define PS_PER_NS 1000ull
 #define PS_PER_US 1000000ull
 #define PS_PER_S 1000000000000ull
+/* Seconds: a million of them fit in 64 bits of picoseconds. */
+#define COMPUTE_MAX 1e6
 #define NS_PER_S 1000000000ull
 #define EXPORT __attribute__((visibility("default")))
 
@@ -136,4 +138,15 @@ EXPORT unsigned sleep(unsigned seconds)
 {
     const struct timespec span = {seconds, 0};
     return nanosleep(&span, NULL) == 0 ? 0 : seconds;
+}
+
+/* include/sunstar.h. */
+EXPORT void sunstar_compute_seconds(double seconds)
+{
+    struct rank_channel *channel = rank_attach();
+    if (!channel)
+        return;
+    if (!(seconds >= 0 && seconds <= COMPUTE_MAX))
+        rank_fail("sunstar_compute takes 0 to %g seconds, not %g", COMPUTE_MAX, seconds);
+    rank_compute(channel, (uint64_t)(seconds * (double)PS_PER_S + 0.5));
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The ABI keeps handles below 4096 for itself. */
@@ -24,7 +25,9 @@ static uint64_t next_request = FIRST_REQUEST;
 /* One thread at a time is in the library; callbacks and signal handlers of that thread may enter again. */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static bool errors_return; /* the program has set an error handler: it may look at a result */
-static bool busy; /* a record is being written or an answer awaited: only a signal handler can see it set */
+/* A record is being written or an answer awaited: only a signal handler can see it set. */
+static bool busy;
+static uint64_t computing_since; /* processor time at which the program went on; 0: it has made no call yet */
 
 /* Fortran's output has buffers of its own; there is no such procedure in programs without Fortran. */
 __attribute__((weak)) void _gfortran_flush_i4(const int *unit);
@@ -137,6 +140,27 @@ static void put(struct rank_channel *c, uint16_t kind, unsigned function, unsign
     __atomic_store_n(&c->head, c->head + 1, __ATOMIC_RELEASE);
 }
 
+/* --- computation that takes simulated time, if it is measured --- */
+
+/* Processor time of the process in nanoseconds, from the kernel: the library's own clocks are simulated. */
+static uint64_t processor_time(void)
+{
+    struct timespec now;
+    syscall(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Says how long the program has computed since it went on. */
+static void account(struct rank_channel *c)
+{
+    if (!c->compute || !computing_since)
+        return;
+    const uint64_t nanoseconds = processor_time() - computing_since;
+    const uint64_t picoseconds = (uint64_t)((double)nanoseconds * (double)c->compute / 1000);
+    if (picoseconds > 0)
+        put(c, RANK_RECORD_KIND_COMPUTED, 0, 1, &picoseconds);
+}
+
 /* Results come back in a register whatever their type, and surplus arguments do no harm. Called as a function
  * with an ellipsis because error handlers are declared so. */
 typedef uint64_t (*callback)(uint64_t, ...);
@@ -165,9 +189,12 @@ static void run_callback(struct rank_channel *c)
     memcpy(words, c->arguments, sizeof words);
     for (int i = 0; i < 6; i++)
         passed[i] = indirect >> i & 1 ? POINTER(&words[i]) : words[i];
+    if (c->compute)
+        computing_since = processor_time();
     busy = false;
     report[0] = run(function, passed);
     busy = true;
+    account(c);
     memcpy(&report[1], words, sizeof words);
     put(c, RANK_RECORD_KIND_RETURNED, 0, 7, report);
 }
@@ -196,12 +223,30 @@ static struct rank_channel *require(const char *name)
     return c;
 }
 
-static void begin(const char *name)
+/* The library begins to work; false if a signal handler has interrupted it. */
+static bool take(struct rank_channel *c)
 {
     pthread_mutex_lock(&lock);
     if (busy)
-        rank_fail("%s was called by a signal handler that interrupted another call", name);
+        return false;
     busy = true;
+    account(c);
+    return true;
+}
+
+/* The program goes on. */
+static void leave(struct rank_channel *c)
+{
+    if (c->compute)
+        computing_since = processor_time();
+    busy = false;
+    pthread_mutex_unlock(&lock);
+}
+
+static void begin(struct rank_channel *c, const char *name)
+{
+    if (!take(c))
+        rank_fail("%s was called by a signal handler that interrupted another call", name);
 }
 
 static struct rank_channel *enter(enum rank_function function, bool any_time)
@@ -212,14 +257,8 @@ static struct rank_channel *enter(enum rank_function function, bool any_time)
         rank_fail("%s was called before MPI_Init", name);
     if (!any_time && c->state & RANK_STATE_FINALIZED)
         rank_fail("%s was called after MPI_Finalize", name);
-    begin(name);
+    begin(c, name);
     return c;
-}
-
-static void leave(void)
-{
-    busy = false;
-    pthread_mutex_unlock(&lock);
 }
 
 int rank_call_any_time(enum rank_function function, unsigned count, const uint64_t *arguments)
@@ -227,7 +266,7 @@ int rank_call_any_time(enum rank_function function, unsigned count, const uint64
     struct rank_channel *c = enter(function, true);
     put(c, RANK_RECORD_KIND_CALL, function, count, arguments);
     const int code = await_answer(c);
-    leave();
+    leave(c);
     return code;
 }
 
@@ -238,7 +277,7 @@ int rank_call(enum rank_function function, unsigned count, const uint64_t *argum
         errors_return = true;
     put(c, RANK_RECORD_KIND_CALL, function, count, arguments);
     const int code = await_answer(c);
-    leave();
+    leave(c);
     return code;
 }
 
@@ -246,7 +285,7 @@ int rank_post(enum rank_function function, unsigned count, const uint64_t *argum
 {
     struct rank_channel *c = enter(function, false);
     put(c, RANK_RECORD_KIND_POSTED, function, count, arguments);
-    leave();
+    leave(c);
     return MPI_SUCCESS;
 }
 
@@ -265,7 +304,7 @@ bool rank_post_carrying(enum rank_function function, unsigned count, const uint6
         passed[0] = POINTER(&record->arguments[count]);
         put(c, RANK_RECORD_KIND_POSTED, function, count + (unsigned)((bytes + 7) / 8), passed);
     }
-    leave();
+    leave(c);
     return posted;
 }
 
@@ -273,35 +312,45 @@ int rank_call_portals(unsigned function, const char *name, unsigned count,
                       const uint64_t *arguments)
 {
     struct rank_channel *c = require(name);
-    begin(name);
+    begin(c, name);
     put(c, RANK_RECORD_KIND_PORTALS, function, count, arguments);
     const int code = await_answer(c);
-    leave();
+    leave(c);
     return code;
 }
 
 uint64_t rank_clock(struct rank_channel *c)
 {
-    pthread_mutex_lock(&lock);
-    if (!busy) {
-        busy = true;
-        put(c, RANK_RECORD_KIND_CLOCK, 0, 0, NULL);
-        await_answer(c);
-        busy = false;
-    } /* else a signal handler interrupted a call: the last known time is the time */
+    if (!take(c)) {
+        /* A signal handler interrupted a call: the last known time is the time. */
+        pthread_mutex_unlock(&lock);
+        return c->time;
+    }
+    put(c, RANK_RECORD_KIND_CLOCK, 0, 0, NULL);
+    await_answer(c);
     const uint64_t time = c->time;
-    pthread_mutex_unlock(&lock);
+    leave(c);
     return time;
 }
 
 void rank_sleep(struct rank_channel *c, uint64_t picoseconds)
 {
-    pthread_mutex_lock(&lock);
-    if (!busy) {
-        busy = true;
-        put(c, RANK_RECORD_KIND_SLEEP, 0, 1, &picoseconds);
-        await_answer(c);
-        busy = false;
+    if (!take(c)) {
+        pthread_mutex_unlock(&lock);
+        return;
     }
-    pthread_mutex_unlock(&lock);
+    put(c, RANK_RECORD_KIND_SLEEP, 0, 1, &picoseconds);
+    await_answer(c);
+    leave(c);
+}
+
+void rank_compute(struct rank_channel *c, uint64_t picoseconds)
+{
+    if (!take(c)) {
+        pthread_mutex_unlock(&lock);
+        return;
+    }
+    if (picoseconds > 0)
+        put(c, RANK_RECORD_KIND_COMPUTED, 0, 1, &picoseconds);
+    leave(c);
 }

@@ -26,6 +26,8 @@ int rank_call_portals(unsigned function, const char *name, unsigned count,
 uint64_t rank_clock(struct rank_channel *channel) RANK_SHARED(rank_clock);
 /* Lets simulated time pass. The channel must be there. */
 void rank_sleep(struct rank_channel *channel, uint64_t picoseconds) RANK_SHARED(rank_sleep);
+/* Lets the process compute for so long, without waiting for that. The channel must be there. */
+void rank_compute(struct rank_channel *channel, uint64_t picoseconds) RANK_SHARED(rank_compute);
 /* Ends the process for a reason that the simulator, or where there is none the library itself, tells. */
 void rank_fail(const char *format, ...) RANK_SHARED(rank_fail)
     __attribute__((noreturn, format(printf, 1, 2)));

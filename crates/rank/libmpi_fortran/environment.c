@@ -1,5 +1,6 @@
 /* Procedures that no rule gives: beginning, clocks, memory, texts, and names that left the standard. */
 #include "fortran.h"
+#include "sunstar.h"
 
 #include <limits.h>
 
@@ -31,6 +32,13 @@ FUNCTION(MPI_Aint, mpi_aint_add, (MPI_Aint * base, MPI_Aint *disp))
 FUNCTION(MPI_Aint, mpi_aint_diff, (MPI_Aint * addr1, MPI_Aint *addr2))
 {
     return MPI_Aint_diff(*addr1, *addr2);
+}
+
+/* --- include/sunstar.h --- */
+
+EXPORT void sunstar_compute_(const double *seconds)
+{
+    sunstar_compute(*seconds);
 }
 
 /* --- memory: the base is a pointer or an integer as large --- */

@@ -174,6 +174,7 @@ impl Runner {
                 self.cpu.spend(self.costs.clock_read + time);
                 self.process.borrow_mut().reply_with_time(self.cpu.now());
             }
+            Demand::Computed(time) => self.cpu.spend(time),
             Demand::CallbackReturned { result, arguments } => {
                 return Step::Returned(Returned { result, arguments });
             }

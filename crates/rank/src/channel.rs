@@ -1,5 +1,6 @@
 //! The simulator's side of the memory that it shares with a rank's process. Layout: `abi/rank/channel.toml`.
 
+use crate::compute::Compute;
 use abi::mpi::{ARGUMENTS_MAX, FINGERPRINT};
 use abi::rank::{self as layout, channel as at, record, turn};
 use mpi::CALLBACK_ARGUMENTS;
@@ -33,7 +34,7 @@ pub(crate) struct Record {
 
 impl Channel {
     /// A new channel, and the memory file that the process inherits (closed on exec unless told otherwise).
-    pub fn new(rank: u32, size: u32) -> io::Result<(Channel, OwnedFd)> {
+    pub fn new(rank: u32, size: u32, compute: Compute) -> io::Result<(Channel, OwnedFd)> {
         // SAFETY: the name is a C string; the descriptor is new and nobody else's.
         let fd = unsafe { libc::memfd_create(c"sunstar-rank".as_ptr(), libc::MFD_CLOEXEC) };
         if fd < 0 {
@@ -57,6 +58,7 @@ impl Channel {
         channel.word(at::FINGERPRINT).store(FINGERPRINT, Ordering::Relaxed);
         channel.word(at::RANK).store(rank, Ordering::Relaxed);
         channel.word(at::SIZE).store(size, Ordering::Relaxed);
+        channel.long(at::COMPUTE).store(compute.millionths(), Ordering::Relaxed);
         Ok((channel, fd))
     }
 

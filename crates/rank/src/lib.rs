@@ -8,6 +8,7 @@
 mod agent;
 mod bridge;
 mod channel;
+mod compute;
 mod inspect;
 mod memory;
 mod process;
@@ -16,6 +17,7 @@ mod watcher;
 
 pub use agent::{agent, Costs, Ending, Observer, Runner};
 pub use bridge::{Bridge, Party};
+pub use compute::Compute;
 pub use inspect::{inspect, InspectError, Kind};
 pub use memory::ProcessMemory;
 pub use mpi::Callback;

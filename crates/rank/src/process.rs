@@ -30,7 +30,7 @@ pub struct Process {
     ended: Option<ExitStatus>,
 }
 
-/// What a process demands. All but `Exited` and posted calls must be answered before the next one
+/// What a process demands. All but `Exited`, `Computed` and posted calls must be answered before the next one
 /// is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Demand {
@@ -54,6 +54,8 @@ pub enum Demand {
     Clock,
     /// The program sleeps: let simulated time pass, then [`Process::reply_with_time`].
     Sleep(Duration),
+    /// The program has computed: let simulated time pass, and give no answer.
+    Computed(Duration),
     /// A callback has returned; the call during which it was started still waits for its answer.
     CallbackReturned {
         /// Its result register: use as many bits as its result type has.
@@ -97,8 +99,8 @@ impl Process {
     /// The process dies with the thread that calls this, so that nothing outlives the simulator: call it from
     /// a thread that lives as long as the process is wanted.
     pub fn spawn(options: &SpawnOptions) -> Result<Process, SpawnError> {
-        let (channel, memory) =
-            Channel::new(options.rank, options.size).map_err(SpawnError::channel)?;
+        let (channel, memory) = Channel::new(options.rank, options.size, options.compute)
+            .map_err(SpawnError::channel)?;
         let channel = Arc::new(channel);
         let watcher = Watcher::get().map_err(SpawnError::channel)?;
         let child = spawn::start(options, &memory)?;
@@ -165,6 +167,7 @@ impl Process {
         match record.kind {
             record_kind::CLOCK => Demand::Clock,
             record_kind::SLEEP => Demand::Sleep(Duration(arguments[0])),
+            record_kind::COMPUTED => Demand::Computed(Duration(arguments[0])),
             record_kind::RETURNED => Demand::CallbackReturned {
                 result: arguments[0],
                 arguments: std::array::from_fn(|i| arguments[i + 1]),
@@ -223,6 +226,7 @@ impl Process {
                 Demand::CallbackReturned { result, arguments } => return Ok((result, arguments)),
                 // A function may look at the clock: no time passes in it.
                 Demand::Clock | Demand::Sleep(_) => self.reply_with_time(now),
+                Demand::Computed(_) => {}
                 other => return Err(other),
             }
         }
@@ -232,7 +236,7 @@ impl Process {
     pub fn flush_and_kill(&mut self) {
         while let Some(demand) = self.next_within(Some(LAST_WORDS)) {
             match demand {
-                Demand::Call { posted: true, .. } => {}
+                Demand::Call { posted: true, .. } | Demand::Computed(_) => {}
                 Demand::Exited(_) => return,
                 _ => {
                     self.flush_in_call();

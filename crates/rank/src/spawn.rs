@@ -1,5 +1,6 @@
 //! Starts a rank's process: cheaply, with everything in place before its first instruction.
 
+use crate::compute::Compute;
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -73,6 +74,8 @@ pub struct SpawnOptions {
     pub library_dir: PathBuf,
     /// What it reads.
     pub stdin: Stdin,
+    /// What its own computation costs.
+    pub compute: Compute,
     /// Keep it on the processor on which the calling thread runs now. If the thread is kept there too
     /// ([`keep_thread_on`]), a hand-over is several times as cheap.
     pub pin: bool,

@@ -45,7 +45,7 @@ fn every_procedure_of_fortran_is_exported_twice() {
         assert!(exports.contains(&name) && exports.contains(&format!("p{name}")), "{name}");
     }
     let others: Vec<_> = exports.iter().filter(|name| !name.contains("mpi_")).collect();
-    assert!(others.is_empty(), "{others:?}");
+    assert_eq!(others, ["sunstar_compute_"]);
 }
 
 #[test]
@@ -59,9 +59,11 @@ fn nothing_but_mpi_clocks_and_the_seam_is_exported() {
         "gettimeofday",
         "nanosleep",
         "sleep",
+        "sunstar_compute_seconds",
         "sunstar_rank_attach",
         "sunstar_rank_call_portals",
         "sunstar_rank_clock",
+        "sunstar_rank_compute",
         "sunstar_rank_fail",
         "sunstar_rank_sleep",
         "sunstar_rank_state_add",

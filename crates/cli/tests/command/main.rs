@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod boot;
+mod compute;
 mod firmware;
 mod fortran;
 mod json;

@@ -39,6 +39,7 @@
 #define RANK_RECORD_KIND_CLOCK RANK_U(3) /* What time is it? The process waits for RETURN. */
 #define RANK_RECORD_KIND_SLEEP RANK_U(4) /* The process sleeps for arguments[0] picoseconds and waits for RETURN. */
 #define RANK_RECORD_KIND_PORTALS RANK_U(6) /* A Portals call; the process waits for RETURN. */
+#define RANK_RECORD_KIND_COMPUTED RANK_U(7) /* The process has computed for arguments[0] picoseconds of simulated time. It does not wait. */
 #define RANK_RECORD_KIND_RETURNED RANK_U(5) /* The callback has returned arguments[0]; then its arguments as it left them. */
 
 /* What the simulator answers. Source: own design. */
@@ -57,7 +58,9 @@ struct rank_channel {
     uint32_t fingerprint; /* The simulator's number of its function tables; the libraries refuse another. */
     uint32_t rank; /* Rank in MPI_COMM_WORLD. */
     uint32_t size; /* Size of MPI_COMM_WORLD. */
-    uint8_t unused_12[52];
+    uint8_t unused_12[4];
+    uint64_t compute; /* Millionths of a simulated second that a second of the process's own processor time takes; 0: it is not measured. */
+    uint8_t unused_24[40];
     uint32_t state; /* rank_state bits (library writes). */
     uint32_t head; /* Records ever put into the ring (library writes). */
     uint8_t unused_72[56];
@@ -78,6 +81,7 @@ _Static_assert(sizeof(struct rank_channel) == 4096, "channel size");
 _Static_assert(offsetof(struct rank_channel, fingerprint) == 0, "channel.fingerprint");
 _Static_assert(offsetof(struct rank_channel, rank) == 4, "channel.rank");
 _Static_assert(offsetof(struct rank_channel, size) == 8, "channel.size");
+_Static_assert(offsetof(struct rank_channel, compute) == 16, "channel.compute");
 _Static_assert(offsetof(struct rank_channel, state) == 64, "channel.state");
 _Static_assert(offsetof(struct rank_channel, head) == 68, "channel.head");
 _Static_assert(offsetof(struct rank_channel, turn) == 128, "channel.turn");

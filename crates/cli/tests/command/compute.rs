@@ -1,0 +1,101 @@
+//! Computation that takes simulated time: by the documented call, and measured.
+
+use crate::runner::{command, ended, root, run};
+use std::process::Command;
+
+/// The picoseconds behind `word` in a program's output.
+fn picoseconds(output: &str, word: &str) -> f64 {
+    let line = output.lines().find_map(|line| line.strip_prefix(word)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {word} in\n{output}")).parse().unwrap()
+}
+
+/// The trace hash in a summary.
+fn hash(output: &str) -> &str {
+    output.lines().find_map(|line| line.strip_prefix("Trace hash")).unwrap().trim()
+}
+
+#[test]
+fn what_a_program_says_that_it_computes_takes_exactly_that_long() {
+    let once = run("tests/cli/compute.c 0.002");
+    let output = &once.went_well().stdout;
+    assert_eq!(picoseconds(output, "nothing"), 0.0, "{output}");
+    assert_eq!(picoseconds(output, "said"), 2e9, "{output}");
+    assert_eq!(picoseconds(output, "often"), 2e6, "{output}");
+    assert_eq!(picoseconds(output, "worked"), 0.0, "{output}");
+    let again = run("--threads 2 tests/cli/compute.c 0.002");
+    assert_eq!(hash(&again.went_well().stdout), hash(output));
+    let longer = run("tests/cli/compute.c 0.003");
+    assert_ne!(hash(&longer.went_well().stdout), hash(output));
+}
+
+#[test]
+fn messages_travel_while_ranks_compute() {
+    let both = run("-n 2 --quiet tests/cli/compute.c");
+    assert!(both.went_well().stdout.contains("overlapped yes"), "{both:?}");
+}
+
+#[test]
+fn measured_computation_takes_time_and_the_report_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = folder.path().join("run.json");
+    let measured = |factor: &str| {
+        let file = json.display();
+        let ended = run(&format!("--compute scale={factor} --json {file} tests/cli/compute.c"));
+        let output = ended.went_well().stdout.clone();
+        assert!(output.contains(&format!("compute scale={factor}: measured here")), "{output}");
+        picoseconds(&output, "worked")
+    };
+    // Twenty million turns take a millisecond on the fastest of machines.
+    let (little, much) = (measured("0.001"), measured("1000"));
+    assert!(little > 1e6 && much > 1e3 * little, "{little} {much}");
+    let report: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    assert_eq!(report["compute"], "scale=1000");
+    assert_eq!(report["deterministic"], false);
+    let file = json.display();
+    run(&format!("--json {file} tests/cli/compute.c")).went_well();
+    let text = std::fs::read_to_string(&json).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(report["compute"] == "none" && report["deterministic"] == true, "{text}");
+}
+
+#[test]
+fn fortran_computes_in_simulated_time_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("computes.f90");
+    let text = "use mpi\nreal(8) :: a, b, c\ncall MPI_Init(i)\na = MPI_Wtime()\nb = MPI_Wtime()\n\
+                call sunstar_compute(0.25d0)\nc = MPI_Wtime()\n\
+                print '(f0.9)', (c - b) - (b - a)\ncall MPI_Finalize(i)\nend\n";
+    std::fs::write(&source, text).unwrap();
+    let program = run(&format!("--quiet {}", source.display()));
+    assert_eq!(program.went_well().stdout, ".250000000\n");
+}
+
+#[test]
+fn elsewhere_the_call_does_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("plain.c");
+    let text = "#include <sunstar.h>\nint main(void) { sunstar_compute(-1); return 3; }\n";
+    std::fs::write(&source, text).unwrap();
+    let program = folder.path().join("plain");
+    for compiler in ["gcc", "g++"] {
+        let mut build = Command::new(compiler);
+        build.arg("-I").arg(root().join("include")).arg("-o").args([&program, &source]);
+        ended(&mut build).went_well();
+        assert_eq!(ended(&mut Command::new(&program)).code, 3);
+    }
+    let mut with_library = command();
+    ended(with_library.args(["cc", "-o"]).args([&program, &source])).went_well();
+    let mut alone = Command::new(&program);
+    assert_eq!(ended(alone.env("LD_LIBRARY_PATH", root().join("build/lib"))).code, 3);
+}
+
+#[test]
+fn wrong_amounts_are_refused() {
+    for wrong in ["scale=0", "scale=x", "all"] {
+        let refused = run(&format!("--compute {wrong} tests/cli/compute.c"));
+        assert!(refused.code == 2 && refused.stderr.contains("scale=FACTOR"), "{refused:?}");
+    }
+    let negative = run("--quiet tests/cli/compute.c -1");
+    negative.said(1, &["rank 0", "sunstar_compute takes 0 to 1e+06 seconds, not -1"]);
+}
