@@ -30,6 +30,7 @@ impl Bench {
             args: Vec::new(),
             ranks: 2,
             threads: 1,
+            compute: rank::Compute::None,
             seed: 1,
             faults: Vec::new(),
             park,
