@@ -28,7 +28,11 @@ impl Configuration {
             net: net(p)?,
             nic: nic(p),
             link: HyperTransport::new(p.duration("ht.latency"), p.number("ht.bandwidth")),
-            ppc440: ppc440::Config { clock: p.clock("ppc440.clock"), timing: timing(p) },
+            ppc440: ppc440::Config {
+                clock: p.clock("ppc440.clock"),
+                timing: timing(p),
+                coherence_faults: p.switch("ppc440.coherence_faults"),
+            },
             host: host(p),
             portals: portals(p),
             mpi: mpi(p)?,

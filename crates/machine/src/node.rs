@@ -5,13 +5,14 @@ use crate::profile::Profile;
 use crate::programs::Ranks;
 use crate::recorder::Recorder;
 use crate::report::NodeReport;
-use crate::seam::{Event, Failure, LocalBus, Seam};
+use crate::seam::{Event, Failure, LocalBus, Seam, Touched};
 use crate::symbols::Symbols;
 use abi::seastar::{READY_FLAG, READY_VALUE, SRAM_BASE, SRAM_SIZE};
 use bus::Direction;
 use des::{Duration, Envelope, LogicalProcess, Outbox, Standing, Time};
 use std::sync::Arc;
 
+mod coherence;
 mod exception;
 mod warm;
 pub(crate) use warm::{Boot, Step, Tape, TAPED};
@@ -98,6 +99,8 @@ impl Node {
         schedule: Schedule,
     ) -> Node {
         core.release_reset(Time::ZERO);
+        // By the loader: the caches are empty.
+        seam.touched.clear();
         seam.queue.schedule(Time::ZERO + schedule.ras_poll, Event::PollReady);
         let idling = schedule.launch.since(Time::ZERO + IDLE_OBSERVED);
         seam.queue.schedule(Time::ZERO + idling, Event::Observe);
@@ -166,6 +169,9 @@ impl Node {
             Event::Observe => self.observe(now),
             Event::Launch => self.launch(now),
         }
+        if !self.seam.touched.is_empty() {
+            self.tell_of_memory();
+        }
         if may_fail {
             self.collect_failures(now);
         }
@@ -178,6 +184,7 @@ impl Node {
         if let Err(error) = read {
             unreachable!("the ready flag stands in SRAM: {error}");
         }
+        self.seam.touched.push(Touched::Read { addr: READY_FLAG.into(), data: word });
         self.polled(now, u32::from_le_bytes(word) == READY_VALUE);
     }
 
@@ -244,11 +251,7 @@ impl Node {
             Some(recorder) => self.core.run_observed(&mut bus, limit, recorder),
         };
         if stop == ppc440::Stop::Fault {
-            let fault = self.core.fault().expect("the core stopped with a fault");
-            let place = self.symbols.describe(fault.pc);
-            let sentence = format!("node {}: firmware fault in {place}: {fault}", self.seam.nid);
-            let at = fault.at;
-            self.seam.fail(at, 1, sentence);
+            self.firmware_fault();
         }
         if let Some((at, vector)) = self.seam.exception.take() {
             self.exception(at, vector);
@@ -422,8 +425,9 @@ impl Node {
     fn work(&mut self, end: &Snapshot) -> Work {
         let (first, launch) = (self.idle.first, self.at_launch);
         let turns = launch.heartbeat.saturating_sub(first.heartbeat).max(1) as f64;
-        self.idle.instructions = (launch.instructions - first.instructions) as f64 / turns;
-        self.idle.cycles = (launch.cycles - first.cycles) as f64 / turns;
+        self.idle.instructions =
+            launch.instructions.saturating_sub(first.instructions) as f64 / turns;
+        self.idle.cycles = launch.cycles.saturating_sub(first.cycles) as f64 / turns;
         let instructions = end.instructions.saturating_sub(launch.instructions);
         let cycles = end.cycles.saturating_sub(launch.cycles);
         let turns = end.heartbeat.saturating_sub(launch.heartbeat) as f64;

@@ -186,6 +186,7 @@ impl Parts<'_> {
             failure: None,
             tape: None,
             exception: None,
+            touched: Vec::new(),
             idle_turns: 0,
         };
         let (core, nic) = chip(&mut seam);

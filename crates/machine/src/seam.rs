@@ -97,6 +97,20 @@ impl Journal {
     }
 }
 
+/// Local memory that somebody but the embedded processor has used.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Touched {
+    Written {
+        addr: u64,
+        len: usize,
+    },
+    /// By the host, which reads a word at a time.
+    Read {
+        addr: u64,
+        data: [u8; 4],
+    },
+}
+
 /// The parts of a node that the others reach through their ports.
 pub(crate) struct Seam {
     pub nid: u32,
@@ -115,6 +129,8 @@ pub(crate) struct Seam {
     pub tape: Option<Box<Tape>>,
     /// The firmware stopped the node for an exception: when, and its vector offset.
     pub exception: Option<(Time, u32)>,
+    /// What others did to local memory that the processor has not been told yet.
+    pub touched: Vec<Touched>,
     /// Turns of the firmware's main loop since anything reached it or it did anything that others can see.
     pub idle_turns: u32,
 }
@@ -222,6 +238,14 @@ impl nic::Ports for Seam {
     fn fault(&mut self, now: Time, error: BusError) {
         let sentence = format!("node {}: NIC fault at {now}: {error}", self.nid);
         self.fail(now, 1, sentence);
+    }
+    fn sram_written(&mut self, addr: u64, len: usize) {
+        self.touched.push(Touched::Written { addr, len });
+    }
+    fn sram_read(&mut self, addr: u64, data: &[u8]) {
+        if let Ok(data) = data.try_into() {
+            self.touched.push(Touched::Read { addr, data });
+        }
     }
     fn mark(&mut self, at: Time, message: MessageId, mark: nic::Mark) {
         let waypoint = match mark {

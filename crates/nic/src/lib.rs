@@ -83,6 +83,14 @@ pub trait Ports {
     fn panic(&mut self, now: Time, reason: u8, detail: u32);
     /// Firmware or host did something that the hardware cannot do.
     fn fault(&mut self, now: Time, error: BusError);
+    /// Somebody but the embedded processor has written `len` bytes of local memory at `addr`.
+    fn sram_written(&mut self, addr: u64, len: usize) {
+        let _ = (addr, len);
+    }
+    /// The host has read `data` from local memory at `addr`.
+    fn sram_read(&mut self, addr: u64, data: &[u8]) {
+        let _ = (addr, data);
+    }
     /// A message came to a point of its way. `at` is never before now, but may be later.
     fn mark(&mut self, at: Time, message: MessageId, mark: Mark);
 }

@@ -160,6 +160,7 @@ impl Rx {
         counters.cam_in_use_max = counters.cam_in_use_max.max(counters.cam_in_use);
         let slot = RX_HEADER_BASE + u32::from(index) * RX_HEADER_SIZE;
         fabric.sram.write(u64::from(slot), packet.data()).expect("the header slots lie in SRAM");
+        ports.sram_written(u64::from(slot), packet.data().len());
         let stored = fabric.plb.write(now, packet.data().len(), fabric.params.sram_write);
         self.cam.stream(index).crc.update(packet.data());
         if packet.is_last() {

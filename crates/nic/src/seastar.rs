@@ -191,7 +191,10 @@ impl SeaStar {
         ports: &mut impl Ports,
     ) -> Result<(), BusError> {
         match decode(addr) {
-            Target::Sram => self.fabric.sram.write(addr, data),
+            Target::Sram => {
+                ports.sram_written(addr, data.len());
+                self.fabric.sram.write(addr, data)
+            }
             Target::Register => write_words(&mut self.registers(now, ports), addr, data),
             Target::Window(window, offset) => {
                 let phys = self.control.windows.translate(window, offset);
@@ -311,6 +314,7 @@ impl SeaStar {
         match decode(addr) {
             Target::Sram => {
                 fabric.plb.write(now, data.len(), params.sram_write);
+                ports.sram_written(addr, data.len());
                 fabric.sram.write(addr, data)
             }
             Target::Register => {
@@ -334,6 +338,7 @@ impl SeaStar {
         match decode(addr) {
             Target::Sram => {
                 fabric.sram.read(addr, buf)?;
+                ports.sram_read(addr, buf);
                 Ok(fabric.plb.read(now, len, params.sram_read))
             }
             Target::Register => {

@@ -6,6 +6,7 @@
 //! decides.
 
 use crate::decode::Op;
+use crate::fetch::Ahead;
 use std::hash::{Hash, Hasher};
 
 pub(crate) const LINE: usize = 32;
@@ -50,16 +51,36 @@ impl Victims {
 
 /// No line: real line numbers have 31 bits.
 const EMPTY: u32 = u32::MAX;
+/// In the tag of a line: somebody has written some of its bytes in memory. The fast paths do not
+/// find such a line.
+const STALE: u32 = 1 << 31;
+/// Lines that the cache holds are counted by pieces of 4 KB of memory, modulo this number.
+const PIECES: usize = 256;
 
 /// The data cache. A line is named by its real line number (real address / 32).
 #[derive(Clone, Hash)]
 pub(crate) struct DataCache {
     pub data: Box<[u8; LINES * LINE]>,
-    pub tags: Box<[u32; LINES]>,
+    tags: Box<[u32; LINES]>,
     /// Dirty doublewords of each line.
     pub dirty: Box<[u8; LINES]>,
     hint: Box<[u16; LINES]>,
     pub victims: Victims,
+    /// Bytes of each line that memory has others of, and how many lines have such bytes.
+    stale: Box<[u32; LINES]>,
+    pub stale_lines: u32,
+    /// Lines held of each piece of memory.
+    held: Box<[u16; PIECES]>,
+}
+
+/// The piece of memory that a line lies in.
+fn piece(line: u32) -> usize {
+    (line >> 7) as usize % PIECES
+}
+
+/// Bits of `len` bytes from `first` on in a line.
+fn byte_mask(first: usize, len: usize) -> u32 {
+    (((1u64 << len) - 1) << first) as u32
 }
 
 impl DataCache {
@@ -70,6 +91,9 @@ impl DataCache {
             dirty: Box::new([0; LINES]),
             hint: Box::new([0; LINES]),
             victims: Victims::new(),
+            stale: Box::new([0; LINES]),
+            stale_lines: 0,
+            held: Box::new([0; PIECES]),
         }
     }
     /// Where `line` probably is; `Some` only if it is.
@@ -84,9 +108,69 @@ impl DataCache {
             return Some(index);
         }
         let first = (line as usize & (SETS - 1)) * WAYS;
-        let way = self.tags[first..first + WAYS].iter().position(|&tag| tag == line)?;
+        let ways = &self.tags[first..first + WAYS];
+        let way = match ways.iter().position(|&tag| tag == line) {
+            None if self.stale_lines > 0 => ways.iter().position(|&tag| tag == line | STALE)?,
+            way => way?,
+        };
         self.hint[line as usize & (LINES - 1)] = (first + way) as u16;
         Some(first + way)
+    }
+    /// The line at `index`.
+    pub fn line_number(&self, index: usize) -> u32 {
+        self.tags[index] & !STALE
+    }
+    /// Gives the place at `index` to a line, or to none.
+    fn set_tag(&mut self, index: usize, tag: u32) {
+        self.freshen(index, 0, LINE);
+        let old = std::mem::replace(&mut self.tags[index], tag);
+        if old != EMPTY {
+            self.held[piece(old)] -= 1;
+        }
+        if tag != EMPTY {
+            self.held[piece(tag)] += 1;
+        }
+    }
+    /// `len` bytes of the line at `index` are no longer stale.
+    pub fn freshen(&mut self, index: usize, first: usize, len: usize) {
+        let stale = &mut self.stale[index];
+        if *stale == 0 {
+            return;
+        }
+        *stale &= !byte_mask(first, len);
+        if *stale == 0 {
+            self.stale_lines -= 1;
+            self.tags[index] &= !STALE;
+        }
+    }
+    /// First stale byte of `len` bytes at `offset` in the array, within a line.
+    pub fn first_stale(&self, offset: usize, len: usize) -> Option<usize> {
+        let stale = self.stale[offset / LINE] & byte_mask(offset % LINE, len);
+        (stale != 0).then_some(stale.trailing_zeros() as usize - offset % LINE)
+    }
+    /// Memory has got other bytes behind `len` bytes of `line`.
+    pub fn make_stale(&mut self, line: u32, first: usize, len: usize) {
+        if self.held[piece(line)] == 0 {
+            return;
+        }
+        if let Some(index) = self.find(line) {
+            self.stale_lines += u32::from(self.stale[index] == 0);
+            self.stale[index] |= byte_mask(first, len);
+            self.tags[index] |= STALE;
+        }
+    }
+    /// First byte of `line`, from `first` on, that was stored but is not in `memory`.
+    pub fn first_unflushed(&mut self, line: u32, first: usize, memory: &[u8]) -> Option<usize> {
+        if self.held[piece(line)] == 0 {
+            return None;
+        }
+        let index = self.find(line)?;
+        let dirty = self.dirty[index];
+        let cached = &self.line(index)[first..];
+        let mut pairs = memory.iter().zip(cached).enumerate();
+        let differs =
+            pairs.find(|(i, (byte, cached))| dirty >> ((first + i) / 8) & 1 != 0 && byte != cached);
+        differs.map(|(i, _)| i)
     }
     /// The line that `line` would replace.
     pub fn victim(&self, line: u32) -> usize {
@@ -100,18 +184,21 @@ impl DataCache {
             self.dirty[index], 0,
             "a dirty line is written back before it is replaced"
         );
-        self.tags[index] = line;
+        self.set_tag(index, line);
         self.hint[line as usize & (LINES - 1)] = index as u16;
         self.victims.advance(line as usize & (SETS - 1));
         index
     }
     pub fn invalidate(&mut self, index: usize) {
-        self.tags[index] = EMPTY;
+        self.set_tag(index, EMPTY);
         self.dirty[index] = 0;
     }
     pub fn invalidate_all(&mut self) {
         self.tags.fill(EMPTY);
         self.dirty.fill(0);
+        self.stale.fill(0);
+        self.stale_lines = 0;
+        self.held.fill(0);
     }
     /// The bytes of the aligned word at `offset` in the array.
     pub fn word(&self, offset: usize) -> [u8; 4] {
@@ -151,6 +238,8 @@ pub(crate) struct InstructionCache {
     map: Box<[Fetched; FETCHES]>,
     /// Key (generation, effective line) of what the fetch buffer holds.
     pub buffered: Option<u64>,
+    /// Lines on their way that were not asked for yet.
+    pub ahead: Ahead,
     pub victims: Victims,
     /// Changed whenever a line is filled.
     pub epoch: u64,
@@ -160,6 +249,7 @@ impl Hash for InstructionCache {
     /// All but the decoded instructions, which follow from the words.
     fn hash<H: Hasher>(&self, state: &mut H) {
         (&self.tags, &self.words, &self.map, self.buffered, &self.victims).hash(state);
+        self.ahead.hash(state);
     }
 }
 
@@ -176,6 +266,7 @@ impl InstructionCache {
             ops: vec![Op::UNDECODED; (LINES + 1) * WORDS].into(),
             map: Box::new([Fetched { key: 0, line: 0 }; FETCHES]),
             buffered: None,
+            ahead: Ahead::default(),
             victims: Victims::new(),
             epoch: 0,
         }
@@ -223,10 +314,12 @@ impl InstructionCache {
         }
         self.unmap(tag);
         self.buffered = None;
+        self.ahead.forget();
     }
     pub fn invalidate_all(&mut self) {
         self.tags.fill(0);
         self.map.fill(Fetched { key: 0, line: 0 });
         self.buffered = None;
+        self.ahead.forget();
     }
 }

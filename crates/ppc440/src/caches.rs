@@ -83,6 +83,7 @@ pub(crate) fn data_zero<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Flow {
             }
         };
         core.dcache.line_mut(index).copy_from_slice(&[0; LINE]);
+        core.dcache.freshen(index, 0, LINE);
         core.dcache.dirty[index] = 15;
         core.settle();
         Ok(())
@@ -121,8 +122,12 @@ pub(crate) fn instruction_touch<B: Bus>(core: &mut Core, bus: &mut B, op: Op) ->
     {
         return Flow::Next;
     }
-    match core.read_line(bus, real).map(|words| core.icache.install(tag, words)) {
-        Ok(_) => Flow::Refetch,
+    match core.read_line(bus, real) {
+        Ok((words, _)) => {
+            core.counters.icache_misses += 1;
+            core.icache.install(tag, words);
+            Flow::Refetch
+        }
         Err(flow) => flow,
     }
 }

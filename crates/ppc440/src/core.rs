@@ -24,6 +24,8 @@ pub struct Config {
     pub clock: Clock,
     /// Parameters of the timing model.
     pub timing: Timing,
+    /// A load of a stale byte, and a read of an unflushed one by somebody else, are faults.
+    pub coherence_faults: bool,
 }
 
 /// Why [`Core::run`] returned.
@@ -111,6 +113,7 @@ pub struct Core {
     pub(crate) synchronise: u64,
     pub(crate) state: State,
     pub(crate) fault: Option<Fault>,
+    pub(crate) coherence_faults: bool,
     /// Cycle in which the current instruction issues.
     pub(crate) issue: u64,
     /// Target of the branch just executed, and cycles from its issue to the next instruction.
@@ -149,6 +152,7 @@ impl Core {
             synchronise: u64::from(config.timing.synchronise),
             state: State::Reset,
             fault: None,
+            coherence_faults: config.coherence_faults,
             issue: 0,
             next: 0,
             bubble: 0,

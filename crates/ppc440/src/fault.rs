@@ -24,6 +24,17 @@ pub enum FaultKind {
     },
     /// A bus transaction of the core that nobody answered.
     Bus(BusError),
+    /// A load of a byte in the data cache that somebody else has written in memory since.
+    Stale {
+        /// Its real address.
+        addr: u64,
+    },
+    /// Somebody else read a byte from memory whose value stands in the data cache only. The fault's
+    /// instruction is where the core stood then.
+    Unflushed {
+        /// Its real address.
+        addr: u64,
+    },
 }
 
 /// A recorded fault. The core is stopped and stays as it was before the instruction.
@@ -47,6 +58,16 @@ impl fmt::Display for Fault {
             FaultKind::Dcr { number } => write!(f, "no device control register {number:#x}"),
             FaultKind::Spr { number } => write!(f, "no special purpose register {number}"),
             FaultKind::Bus(error) => write!(f, "{error}"),
+            FaultKind::Stale { addr } => write!(
+                f,
+                "the byte loaded from {addr:#010x} is stale: it has been written in memory since \
+                 it came into the data cache"
+            ),
+            FaultKind::Unflushed { addr } => write!(
+                f,
+                "the byte at {addr:#010x} is read from memory by another, but was never flushed \
+                 from the data cache, which the processor stored it in"
+            ),
         }
     }
 }

@@ -1,14 +1,59 @@
 //! Instruction fetch: through translation and the instruction cache, or, from a caching-inhibited
 //! page, into the line fetch buffer, which holds the line until another one is fetched or the
 //! context is synchronised.
+//!
+//! A line is asked for when nothing of the line before is left to issue, with the word that is
+//! needed first; execution goes on when that is there (PPC440x5 manual, ICC operations). That the
+//! rest of the line follows in time is assumed: it comes a beat of the bus later, and two pairs of
+//! instructions are there to issue.
+//!
+//! After a line that missed the cache asks for up to three lines behind it, CCR0[ICSLC] of them, of
+//! cacheable pages (PPC440x5 manual, speculative prefetch). They wait in `Ahead` until they are
+//! needed or another line misses. That one abandons what has not begun to arrive; with CCR0[ICSLT]
+//! 0 the first such line is completed. Assumed: the lines stay within a kilobyte, the smallest
+//! page, up to the first that is in the cache already; lines arrive whole; the bus has carried what
+//! is abandoned.
 
 use crate::arrays::{self, BUFFER};
 use crate::core::{Core, Flow};
 use crate::exception::Exception;
 use crate::fault::FaultKind;
 use crate::registers::MSR_IS;
+use crate::special::{CCR0_ICSLC, CCR0_ICSLT};
 use crate::tlb::{page, Real};
 use bus::Bus;
+
+/// Lines that were fetched ahead and are not in the cache, in the order of their addresses.
+#[derive(Clone, Hash, Default)]
+pub(crate) struct Ahead {
+    lines: [Line; 3],
+    count: usize,
+}
+
+/// One of them: its virtual tag, its instructions, and when it is there.
+#[derive(Clone, Copy, Hash, Default)]
+struct Line {
+    tag: u64,
+    words: [u32; 8],
+    there: u64,
+}
+
+impl Ahead {
+    pub fn forget(&mut self) {
+        *self = Ahead::default();
+    }
+    fn lines(&self) -> &[Line] {
+        &self.lines[..self.count]
+    }
+    fn push(&mut self, line: Line) {
+        self.lines[self.count] = line;
+        self.count += 1;
+    }
+    /// Takes all of them.
+    fn take(&mut self) -> Ahead {
+        std::mem::take(self)
+    }
+}
 
 impl Core {
     /// The line of the instruction cache, or the buffer, that holds the next instruction.
@@ -45,36 +90,89 @@ impl Core {
         self.issue = self.pipeline.cycle;
         if real.flags & page::INHIBITED != 0 {
             self.begin();
-            let words = self.read_line(bus, real)?;
+            let (words, there) = self.read_line(bus, real)?;
+            self.counters.icache_misses += 1;
             self.icache.set_words(BUFFER, words);
             self.icache.buffered = Some(key);
-            self.pipeline.stall(self.unit.stall);
+            self.pipeline.stall(there);
             return Ok(BUFFER);
         }
         let tag = arrays::tag(pc, space, real.tid);
         let line = match self.icache.find(tag) {
             Some(line) => line,
-            None => {
-                self.begin();
-                let words = self.read_line(bus, real)?;
-                self.pipeline.stall(self.unit.stall);
-                self.icache.install(tag, words)
-            }
+            None => self.miss(bus, tag, real)?,
         };
         self.icache.remember(key, line);
         Ok(line)
     }
 
-    /// Reads the eight instructions of a line from the bus, in the page's byte order.
-    pub(crate) fn read_line<B: Bus>(&mut self, bus: &mut B, real: Real) -> Result<[u32; 8], Flow> {
+    /// Fills the line that is executed next.
+    fn miss<B: Bus>(&mut self, bus: &mut B, tag: u64, real: Real) -> Result<usize, Flow> {
+        if let Some(&Line { words, there, .. }) =
+            self.icache.ahead.lines().iter().find(|line| line.tag == tag)
+        {
+            // The lines before it were jumped over and have arrived before it.
+            for line in self.icache.ahead.take().lines() {
+                if line.tag < tag {
+                    self.install(line);
+                } else if line.tag > tag {
+                    self.icache.ahead.push(*line);
+                }
+            }
+            self.pipeline.stall(there);
+            return Ok(self.install(&Line { tag, words, there }));
+        }
+        self.begin();
+        let (words, there) = self.read_line(bus, real)?;
+        self.abandon();
+        self.fetch_ahead(bus, tag, real)?;
+        self.pipeline.stall(there);
+        Ok(self.install(&Line { tag, words, there }))
+    }
+
+    fn install(&mut self, line: &Line) -> usize {
+        self.counters.icache_misses += 1;
+        self.icache.install(line.tag, line.words)
+    }
+
+    /// Another line misses: lines ahead that are there go to the cache, others nowhere.
+    fn abandon(&mut self) {
+        let cycle = self.pipeline.cycle;
+        let mut complete = self.special.ccr0 & CCR0_ICSLT == 0;
+        for line in self.icache.ahead.take().lines() {
+            if line.there <= cycle || std::mem::take(&mut complete) {
+                self.install(line);
+            }
+        }
+    }
+
+    fn fetch_ahead<B: Bus>(&mut self, bus: &mut B, tag: u64, real: Real) -> Result<(), Flow> {
+        for ahead in 1..=u64::from((self.special.ccr0 & CCR0_ICSLC) >> 2) {
+            let addr = (real.addr & !31) + 32 * ahead;
+            let tag = tag + ahead;
+            if (addr ^ real.addr) >> 10 != 0 || self.icache.find(tag).is_some() {
+                break;
+            }
+            let (words, there) = self.read_line(bus, Real { addr, ..real })?;
+            self.icache.ahead.push(Line { tag, words, there });
+        }
+        Ok(())
+    }
+
+    /// Reads the eight instructions of a line from the bus, in the page's byte order, and says when
+    /// they are there.
+    pub(crate) fn read_line<B: Bus>(
+        &mut self,
+        bus: &mut B,
+        real: Real,
+    ) -> Result<([u32; 8], u64), Flow> {
         let now = self.instant(bus)?;
         let mut data = [0; arrays::LINE];
         let addr = real.addr & !31;
         let there = bus
             .read(now, addr, &mut data)
             .map_err(|error| self.stop(FaultKind::Bus(error), Some(error.addr)))?;
-        self.counters.icache_misses += 1;
-        self.unit.stall = self.cycle_at(there);
+        let there = self.cycle_at(there);
         let mut words = [0; 8];
         for (word, bytes) in words.iter_mut().zip(data.chunks_exact(4)) {
             let bytes = [bytes[0], bytes[1], bytes[2], bytes[3]];
@@ -84,6 +182,6 @@ impl Core {
                 u32::from_be_bytes(bytes)
             };
         }
-        Ok(words)
+        Ok((words, there))
     }
 }

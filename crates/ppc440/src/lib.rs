@@ -16,6 +16,7 @@
 //! | `arrays` | the two cache arrays, with data and, for instructions, their decoded form |
 //! | `fetch` | instruction fetch |
 //! | `unit` | the load and store unit: slow path, fills, write-backs, uncached accesses |
+//! | `coherence` | what others do to memory behind the data cache |
 //! | `gather`, `slots` | stores that become one write; transactions under way |
 //! | `timing`, `predictor` | when instructions issue; branch prediction |
 //! | `probe` | what an observer is told: where every cycle went; nothing if there is none |
@@ -74,14 +75,16 @@
 //! the properties of byte order, which no QEMU models, and runs little-endian C against the same C
 //! compiled here; docs/reference/ppc440-coverage.md says which instruction is judged by what.
 //! `tests/endian.rs` has byte order by example; `tests/timing.rs` is the table of small loops;
-//! `tests/horizon.rs` the contract with the bench; `tests/parking.rs` compares parked loops
-//! with executed ones. `cargo bench` prints the speed.
+//! `tests/horizon.rs` the contract with the bench; `tests/coherence.rs` has the faults of stale
+//! lines; `tests/parking.rs` compares parked loops with executed ones. `cargo bench` prints the
+//! speed.
 
 mod analysis;
 mod arrays;
 mod attend;
 mod caches;
 mod clock;
+mod coherence;
 mod core;
 mod decode;
 mod exception;

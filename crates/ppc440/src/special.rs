@@ -72,6 +72,10 @@ const MMUCR_MASK: u32 = 0x017d_00ff | MMUCR_STS;
 pub(crate) const CCR0_FLSTA: u32 = 0x0000_0100;
 /// CCR0: stores are not gathered.
 pub(crate) const CCR0_DSTG: u32 = 0x0020_0000;
+/// CCR0: lines to fetch ahead of one that missed, and doublewords of one that must be there to be
+/// kept if another misses.
+pub(crate) const CCR0_ICSLC: u32 = 0x0000_000c;
+pub(crate) const CCR0_ICSLT: u32 = 0x0000_0003;
 /// CCR1: a flush always writes the whole line.
 pub(crate) const CCR1_FFF: u32 = 0x0000_0800;
 

@@ -281,6 +281,9 @@ impl Core {
         }
         let index = self.resident(bus, (real.addr >> 5) as u32)?;
         let offset = index * LINE + real.addr as usize % LINE;
+        if self.dcache.stale_lines > 0 {
+            self.check_fresh(real, offset, out.len())?;
+        }
         out.copy_from_slice(&self.dcache.data[offset..offset + out.len()]);
         self.unit.data_at = self.unit.data_at.max(self.unit.at + self.unit.load_latency);
         Ok(())
@@ -336,6 +339,7 @@ impl Core {
         }
         let offset = index * LINE + real.addr as usize % LINE;
         self.dcache.data[offset..offset + data.len()].copy_from_slice(data);
+        self.dcache.freshen(index, offset % LINE, data.len());
         if !through {
             self.dcache.dirty[index] |= doublewords(real.addr as u32, data.len());
         }
@@ -402,7 +406,7 @@ impl Core {
         self.drain(bus)?;
         self.unit.at = self.unit.at.max(self.unit.writes.free());
         let now = self.instant(bus)?;
-        let addr = (u64::from(self.dcache.tags[index]) << 5) + first as u64;
+        let addr = (u64::from(self.dcache.line_number(index)) << 5) + first as u64;
         let data = &self.dcache.line(index)[first..first + len];
         let free = bus.write(now, addr, data).map_err(|error| self.bus_fault(error))?;
         let free = self.cycle_at(free);

@@ -3,14 +3,17 @@
 
 mod support;
 
+use des::Time;
 use ppc440::{spr, Core, TlbEntry, TLB_G, TLB_I};
 use support::asm::*;
-use support::{core, run_to_fault, Flat, ALL};
+use support::{core, run_to_fault, Flat, ALL, CLOCK};
 
 /// A line fill and an uncached read take 20 cycles on this test's bus (40 ns), a write 10.
 const FILL: u64 = 20;
 const DEVICE: u32 = 0x4000_0000;
 const GUARDED: u32 = 0x5000_0000;
+/// CCR0: one line ahead.
+const CCR0_ICSLC: u32 = 4;
 
 /// Cycles that 600 iterations of a loop with this body and bdnz take, less those of 300, a hundred
 /// iterations.
@@ -207,4 +210,48 @@ fn instruction_misses_stall() {
     let cycles = core.counters().cycles;
     assert!(cycles.abs_diff(64 * (FILL + 3) + FILL) <= 2, "{cycles}");
     assert_eq!(core.counters().icache_misses, 65);
+}
+
+/// Cycles, and lines filled, of a program with CCR0, from its first instruction to its end, over
+/// 20 cycles a read, of which the bus answers one in `busy` cycles; `words` begin at 0x1000.
+fn fetched(ccr0: u32, busy: u64, words: &[u32]) -> (u64, u64) {
+    let mut flat = Flat::new(0, 0x10_0000);
+    flat.read_busy = CLOCK.edge(busy).since(Time::ZERO);
+    flat.words_be(0x1000, words);
+    let mut core = core(0x1000);
+    core.set_tlb_entry(0, TlbEntry::new(0, 0, 9, ALL));
+    core.set_spr(spr::CCR0, ccr0).unwrap();
+    run_to_fault(&mut core, &mut flat, 100);
+    let counters = core.counters();
+    (counters.cycles, counters.icache_misses)
+}
+
+#[test]
+fn lines_are_fetched_ahead_as_ccr0_says() {
+    let lines = |count: u32| CCR0_ICSLC * count;
+    // Four lines of eight independent instructions, and one with the end.
+    let mut straight: Vec<u32> = (0..32).map(|i| addi(3 + i % 2, 3 + i % 2, 1)).collect();
+    straight.push(END);
+    let (plain, misses) = fetched(0, 0, &straight);
+    assert_eq!(misses, 5);
+    for (count, waits) in [(0, 5), (1, 3), (2, 2), (3, 2)] {
+        // On this bus lines that are asked for together come together, so that only the first
+        // is waited for.
+        let (cycles, misses) = fetched(lines(count), 0, &straight);
+        assert_eq!(misses, 5, "{count} ahead");
+        let saved = (5 - waits) * FILL;
+        assert!((cycles + saved).abs_diff(plain) <= 4, "{count} ahead: {cycles}, {plain}");
+    }
+    // A jump to a line far away, whose miss abandons the lines ahead unless they are there.
+    let mut far = vec![NOP; 256];
+    far[0] = b(4 * 128);
+    far[128] = END;
+    assert_eq!(fetched(0, 0, &far).1, 2);
+    assert_eq!(fetched(lines(3) | 1, 0, &far).1, 2 + 3, "all came with the first line");
+    assert_eq!(fetched(lines(3) | 1, 10, &far).1, 2, "none was there");
+    assert_eq!(fetched(lines(3), 10, &far).1, 2 + 1, "threshold 0: the one on its way is kept");
+    // Not beyond the kilobyte.
+    let mut end = vec![NOP; 248];
+    end.push(END);
+    assert_eq!(fetched(lines(3), 0, &end).1, 32);
 }

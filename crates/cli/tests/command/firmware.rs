@@ -8,6 +8,9 @@ use std::process::Command;
 /// The build that machine `redstorm` uses.
 const VARIANT: &str = "build/firmware/cache-id_inline-on_shadow-on_trace-off_pinned-on";
 
+/// The I attribute of a TLB entry's last word.
+const INHIBITED: u32 = 0x400;
+
 /// Address of a function of the firmware.
 fn address(function: &str) -> u32 {
     let elf = root().join(VARIANT).join("seastar.elf");
@@ -18,19 +21,21 @@ fn address(function: &str) -> u32 {
     u32::from_str_radix(line.split(' ').next().unwrap(), 16).unwrap()
 }
 
-/// Runs a program on an installation whose firmware has `words` instead of the first instructions of `function`.
+/// Runs a program on an installation whose firmware has `words` instead of the first instructions
+/// of `function`.
 fn run_with(function: &str, words: &[u32]) -> Ended {
+    run_planted(address(function), words, &[])
+}
+
+/// Runs a program on an installation whose firmware has `words` at an address of its image.
+fn run_planted(address: u32, words: &[u32], options: &[&str]) -> Ended {
     let folder = tempfile::tempdir().unwrap();
     assert!(installation(folder.path()));
-    plant(&folder.path().join(VARIANT).join("seastar.img"), address(function), words);
+    plant(&folder.path().join(VARIANT).join("seastar.img"), address, words);
     let mut command = command();
-    command.env("SUNSTAR_ROOT", folder.path()).args([
-        "run",
-        "-n",
-        "2",
-        "--quiet",
-        "examples/hello.c",
-    ]);
+    let line = ["run", "-n", "2", "--quiet"];
+    let program = ["examples/hello.c"];
+    command.env("SUNSTAR_ROOT", folder.path()).args(line).args(options).args(program);
     ended(&mut command)
 }
 
@@ -65,4 +70,39 @@ fn a_wild_store_ends_in_the_firmwares_own_exception_handler() {
         1,
         &["node", "access to unmapped data of address 0x00000008", "event_post+0x4", ".h:"],
     );
+}
+
+/// Runs with the firmware's page at `page`, the entry of that number in its table of pages, made
+/// cacheable, as if whoever wrote the table had forgotten the I attribute.
+fn run_cached(entry: u32, page: u32, options: &[&str]) -> Ended {
+    // The table is a constant: in the image it stands behind the text.
+    let table = address("second_space") - address("__data_start") + address("__data_load");
+    let words = table + 12 * entry;
+    let image = std::fs::read(root().join(VARIANT).join("seastar.img")).unwrap();
+    let word = |address: u32| {
+        let bytes = image[(address - abi::seastar::TEXT_BASE) as usize..].first_chunk().unwrap();
+        u32::from_be_bytes(*bytes)
+    };
+    assert_eq!((word(words + 4), word(words + 8) & INHIBITED), (page, INHIBITED));
+    run_planted(words + 8, &[word(words + 8) & !INHIBITED], options)
+}
+
+#[test]
+fn a_mailbox_in_the_cache_is_read_stale() {
+    run_cached(0, abi::seastar::MAILBOX_BASE, &[]).said(
+        1,
+        &["node", "firmware fault in", "mainloop", "core/", "is stale", "in memory since"],
+    );
+}
+
+#[test]
+fn a_ready_flag_in_the_cache_is_not_flushed() {
+    let page = abi::seastar::READY_FLAG & !0xfff;
+    let entry = 6 + (page - abi::seastar::UNCACHED_DATA_BASE) / 0x1000;
+    let flag = format!("{:#010x}", abi::seastar::READY_FLAG);
+    run_cached(entry, page, &[])
+        .said(1, &["node 0", "firmware fault in", ".c:", &flag, "never flushed"]);
+    // As on the machine: nobody ever sees the flag.
+    run_cached(entry, page, &["--set", "ppc440.coherence_faults=off"])
+        .said(1, &["node 0", "the firmware was not ready for the launch"]);
 }

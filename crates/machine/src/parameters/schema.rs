@@ -188,6 +188,7 @@ pub const ROWS: &[Row] = &[
     count("ppc440.load_slots", "1", "8"),
     count("ppc440.write_slots", "1", "8"),
     cycles("ppc440.gather", "0 cycles", "255 cycles"),
+    switch("ppc440.coherence_faults"),
 ];
 
 /// The row of `key`.

@@ -38,6 +38,9 @@ pub struct Flat {
     pub memory: Memory,
     pub read_latency: Duration,
     pub write_latency: Duration,
+    /// For how long a read keeps the next one from being answered.
+    pub read_busy: Duration,
+    read_free: Time,
     pub horizon: Time,
     /// Transactions: time, address, length, write.
     pub log: Vec<(Time, u64, usize, bool)>,
@@ -50,6 +53,8 @@ impl Flat {
             memory: Memory::new(base, len),
             read_latency: Duration::from_ns(40),
             write_latency: Duration::from_ns(20),
+            read_busy: Duration::ZERO,
+            read_free: Time::ZERO,
             horizon: Time::NEVER,
             log: Vec::new(),
             logging: false,
@@ -87,7 +92,9 @@ impl Bus for Flat {
             self.log.push((now, addr, buf.len(), false));
         }
         self.memory.read(addr, buf)?;
-        Ok(now + self.read_latency)
+        let there = (now + self.read_latency).max(self.read_free);
+        self.read_free = there + self.read_busy;
+        Ok(there)
     }
     fn write(&mut self, now: Time, addr: u64, data: &[u8]) -> Result<Time, BusError> {
         assert!(now < self.horizon, "a write at {now} at or after the horizon");
@@ -107,7 +114,7 @@ pub const ALL: u32 = 0x3f;
 
 /// A core out of reset that will begin at `pc`, without any page.
 pub fn core(pc: u32) -> Core {
-    let mut core = Core::new(&Config { clock: CLOCK, timing: TIMING });
+    let mut core = Core::new(&Config { clock: CLOCK, timing: TIMING, coherence_faults: true });
     core.release_reset(Time::ZERO);
     core.set_pc(pc);
     core

@@ -1,0 +1,27 @@
+//! What the processor's data cache does not see: it is told here, after the event in which others
+//! used local memory.
+
+use super::Node;
+use crate::seam::Touched;
+
+impl Node {
+    /// Tells the processor what others did to local memory. It can be a fault of the firmware.
+    pub(super) fn tell_of_memory(&mut self) {
+        for touched in self.seam.touched.drain(..) {
+            match touched {
+                Touched::Written { addr, len } => self.core.written_outside(addr, len),
+                Touched::Read { addr, data } => self.core.read_outside(addr, &data),
+            }
+        }
+        self.firmware_fault();
+    }
+
+    /// Ends the run if the processor has stopped with a fault.
+    pub(super) fn firmware_fault(&mut self) {
+        if let Some(fault) = self.core.fault() {
+            let place = self.symbols.describe(fault.pc);
+            let sentence = format!("node {}: firmware fault in {place}: {fault}", self.seam.nid);
+            self.seam.fail(fault.at, 1, sentence);
+        }
+    }
+}
