@@ -6,7 +6,12 @@
 #![allow(clippy::unwrap_used)]
 
 mod boot;
+// Words that this backend cannot say stay unused.
+#[allow(dead_code)]
+#[path = "../../../portals/tests/clause/mod.rs"]
+mod clause;
 mod compute;
+mod contract;
 mod firmware;
 mod fortran;
 mod json;

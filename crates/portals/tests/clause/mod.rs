@@ -196,6 +196,7 @@ pub struct Event {
     pub pid: Option<u64>,
     pub pt: Option<u64>,
     pub md: Option<String>,
+    pub threshold: Option<i32>,
     pub error: Option<String>,
 }
 
@@ -357,6 +358,30 @@ pub enum Step {
         #[serde(default)]
         fail: bool,
     },
+}
+
+impl Step {
+    /// The name of the operation that the step begins, if it has one; None for other steps.
+    pub fn operation(&self) -> Option<&Option<String>> {
+        match self {
+            Step::Put { op, .. }
+            | Step::Get { op, .. }
+            | Step::Atomic { op, .. }
+            | Step::Arrive { op, .. } => Some(op),
+            _ => None,
+        }
+    }
+
+    /// True for an operation that is refused or dropped.
+    pub fn comes_to_nothing(&self) -> bool {
+        match self {
+            Step::Put { error, .. } | Step::Get { error, .. } | Step::Atomic { error, .. } => {
+                error.is_some()
+            }
+            Step::Arrive { outcome, .. } => outcome.into.is_none(),
+            _ => false,
+        }
+    }
 }
 
 /// An option bit by its name.
