@@ -1256,6 +1256,11 @@ pub const DMA_LIST_BASE: u32 = 0xFFFA_4000;
 /// Source: assumed.
 pub const DMA_LIST_COUNT: u32 = 1024;
 
+/// A count of precomputed DMA commands that stands for itself or more: the last is the one that completes the message's length.
+///
+/// Source: assumed: pages of a message longer than 256 MB.
+pub const DMA_COUNT_OPEN: u32 = 0x0000_FFFF;
+
 /// Headers that the receive DMA engine has stripped from arriving messages: one slot a CAM entry (stream).
 ///
 /// Source: assumed.

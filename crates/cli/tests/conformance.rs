@@ -117,6 +117,13 @@ fn fortran_with_the_module_mpi_f08() {
 }
 
 #[test]
+fn with_linux_on_the_nodes() {
+    compare("messages", &[3], &["host.os=linux"]);
+    compare("collectives", &[4], &["host.os=linux"]);
+    compare("datatypes", &[3], &["host.linux_nodes=1"]);
+}
+
+#[test]
 fn messages() {
     compare("messages", &[2, 3], &[]);
 }

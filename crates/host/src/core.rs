@@ -63,10 +63,12 @@ impl Core {
         self.running.get().expect("called from a fibre")
     }
     pub(crate) fn enter_kernel(&self) {
+        self.mask();
+        self.account.borrow_mut().times.kernel_entries += 1;
+    }
+    pub(crate) fn mask(&self) {
         self.masked.set(true);
-        let mut account = self.account.borrow_mut();
-        account.times.kernel_entries += 1;
-        account.switch(self.now(), Class::Kernel);
+        self.account.borrow_mut().switch(self.now(), Class::Kernel);
     }
     pub(crate) fn wake(&self, fibre: FibreId) {
         let mut woken = self.woken.borrow_mut();

@@ -63,6 +63,18 @@ impl Cpu {
         result
     }
 
+    /// Runs `f` for a user that is in the kernel already: nothing is entered, but interrupts wait until the
+    /// end. Nested calls, and calls from the interrupt handler, just run `f`.
+    pub fn kernel_section<R>(&self, f: impl FnOnce() -> R) -> R {
+        if self.core.masked() {
+            return f();
+        }
+        self.core.mask();
+        let result = f();
+        self.core.suspend(Request::Unmask);
+        result
+    }
+
     /// What wakes this fibre from [`Cpu::wait`].
     pub fn waker(&self) -> Waker {
         Waker { core: self.core.clone(), fibre: self.core.running_fibre() }

@@ -16,6 +16,7 @@ mod fibre;
 mod host;
 mod memory;
 mod pages;
+mod scatter;
 
 pub use crate::accounting::Times;
 pub use crate::costs::Costs;
@@ -23,4 +24,4 @@ pub use crate::cpu::{Cpu, Waker};
 pub use crate::fibre::{FibreId, FibreState};
 pub use crate::host::{Event, Fault, Host, Ports};
 pub use crate::memory::{AddressSpace, Memory, SharedMemory, LIBRARY_BASE};
-pub use crate::pages::{Extent, SpaceId, PHYSICAL_BITS, SEGMENT_SIZE};
+pub use crate::pages::{Extent, Paging, SpaceId, PAGE_SIZE, PHYSICAL_BITS, SEGMENT_SIZE};

@@ -1,6 +1,6 @@
 //! The host's memory: the kernel's, the libraries' that live in the simulator, and the programs' own.
 
-use crate::pages::{Extent, PageTable, SpaceId, SEGMENT_SIZE};
+use crate::pages::{Extent, PageTable, Paging, SpaceId, SEGMENT_SIZE};
 use bus::BusError;
 use std::cell::RefCell;
 use std::fmt;
@@ -89,6 +89,7 @@ struct Page {
 pub struct Memory {
     kernel: Regions,
     spaces: Vec<Space>,
+    paging: Paging,
     table: PageTable,
     gather: Gather,
     page: Page,
@@ -106,6 +107,7 @@ impl Default for Memory {
         Memory {
             kernel: Regions::new(KERNEL_BASE),
             spaces: Vec::new(),
+            paging: Paging::default(),
             table: PageTable::default(),
             gather: Gather { space: SpaceId(0), va: 0, bytes: Vec::new() },
             page: Page { at: None, bytes: Box::new([0; PAGE_SIZE]) },
@@ -126,8 +128,24 @@ impl Memory {
         phys
     }
 
+    /// How the processes that are added from now on are mapped.
+    pub fn set_paging(&mut self, paging: Paging) {
+        self.paging = paging;
+    }
+
     /// Adds the address space of a process.
     pub fn add_space(&mut self, process: Box<dyn AddressSpace>) -> SpaceId {
+        self.add_mapped(process, self.paging)
+    }
+
+    /// Adds the buffers of a user in the kernel, which are contiguous under any system: there are only those
+    /// that [`Memory::alloc_library`] gives.
+    pub fn add_kernel_space(&mut self) -> SpaceId {
+        self.add_mapped(Box::new(Nothing), Paging::Segments)
+    }
+
+    fn add_mapped(&mut self, process: Box<dyn AddressSpace>, paging: Paging) -> SpaceId {
+        self.table.add_space(paging);
         let id = SpaceId(u16::try_from(self.spaces.len()).expect("few processes a host"));
         self.spaces.push(Space { process, library: Regions::new(LIBRARY_BASE) });
         id
@@ -139,8 +157,14 @@ impl Memory {
         self.spaces[usize::from(space.0)].library.alloc(len, LIBRARY_ALIGN)
     }
 
+    /// Pages that the system must look at for `len` bytes at `va` of `space`: none where it has none.
+    pub fn pages(&self, space: SpaceId, va: u64, len: u64) -> u64 {
+        self.table.pages(space, va, len)
+    }
+
     /// Where `len` bytes at `va` stand physically. Catamount: one extent unless the buffer crosses a 64 GB
-    /// boundary between segments that are not neighbours. Whether the process has memory there shows only
+    /// boundary between segments that are not neighbours. Linux: an extent a page, but for those that happen
+    /// to be neighbours. Whether the process has memory there shows only
     /// when it is read or written.
     pub fn translate(
         &mut self,
@@ -169,7 +193,7 @@ impl Memory {
         let mut done = 0;
         while done < buf.len() {
             let at = phys + done as u64;
-            let piece = piece(at, buf.len() - done);
+            let piece = self.piece(at, buf.len() - done);
             self.read_frame(at, &mut buf[done..done + piece])?;
             done += piece;
         }
@@ -182,7 +206,7 @@ impl Memory {
         let mut done = 0;
         while done < data.len() {
             let at = phys + done as u64;
-            let piece = piece(at, data.len() - done);
+            let piece = self.piece(at, data.len() - done);
             self.write_frame(at, &data[done..done + piece])?;
             done += piece;
         }
@@ -285,10 +309,23 @@ impl Memory {
         let why = "no memory at this physical address";
         self.table.owner(phys).ok_or(BusError { addr: phys, len, write, why })
     }
+
+    /// How many of `len` bytes at `phys` belong together.
+    fn piece(&self, phys: u64, len: usize) -> usize {
+        usize::try_from(self.table.contiguous(phys)).map_or(len, |left| left.min(len))
+    }
 }
 
-/// How many of `len` bytes at `phys` lie in the same frame.
-fn piece(phys: u64, len: usize) -> usize {
-    let left = SEGMENT_SIZE - (phys & (SEGMENT_SIZE - 1));
-    usize::try_from(left).map_or(len, |left| left.min(len))
+/// The memory of a process that has none.
+struct Nothing;
+
+impl AddressSpace for Nothing {
+    fn read(&self, va: u64, buf: &mut [u8]) -> Result<(), BusError> {
+        Err(BusError { addr: va, len: buf.len(), write: false, why: NOTHING })
+    }
+    fn write(&self, va: u64, data: &[u8]) -> Result<(), BusError> {
+        Err(BusError { addr: va, len: data.len(), write: true, why: NOTHING })
+    }
 }
+
+const NOTHING: &str = "a user in the kernel has no process";

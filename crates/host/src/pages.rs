@@ -1,21 +1,36 @@
-//! The page table: Catamount's large contiguous segments.
+//! Page tables: Catamount's large contiguous segments, and Linux's scattered pages.
 //!
 //! Catamount maps a process's memory to physically contiguous frames, so that a buffer is one extent
 //! (pedretti2005 s4.3.1). Here an address space is cut into segments of 64 GB, and each segment gets a frame of
-//! 64 GB of the 40-bit physical space when it is first used: physical addresses follow from the order of use and
-//! from the program's own addresses, never from the simulator's.
+//! 64 GB of the 40-bit physical space when it is first used.
+//!
+//! Linux maps pages of 4 KB. They get frames in order of first use, out of a frame of 64 GB, in an order that
+//! is as scattered as the free list of a system that has run for long (`scatter`).
+//!
+//! Either way physical addresses follow from the order of use and from the program's own addresses, never from
+//! the simulator's.
 
+use crate::scatter::{Scatter, SLOT_BITS};
 use bus::BusError;
+use std::collections::BTreeMap;
 
 /// Bits of a host physical address (brightwell2007).
 pub const PHYSICAL_BITS: u32 = 40;
 /// Bytes of a segment and of a frame.
 pub const SEGMENT_SIZE: u64 = 1 << SEGMENT_BITS;
+/// Bytes of a page.
+pub const PAGE_SIZE: u64 = 1 << PAGE_BITS;
 
 const SEGMENT_BITS: u32 = 36;
+const PAGE_BITS: u32 = 12;
 const FRAMES: usize = 1 << (PHYSICAL_BITS - SEGMENT_BITS);
 /// First frame that is not the kernel's.
 const FIRST_FRAME: usize = 1;
+/// Pages that one node of the table of pages maps: 2 MB, as x86-64 has it.
+const NODE_BITS: u32 = 9;
+const NODE_PAGES: usize = 1 << NODE_BITS;
+
+const _: () = assert!(SLOT_BITS == SEGMENT_BITS - PAGE_BITS, "a frame is all slots");
 
 /// Names an address space of one host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,20 +45,81 @@ pub struct Extent {
     pub len: u64,
 }
 
-/// Which segment of which space a frame holds, in order of first use.
+/// How an address space is mapped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Paging {
+    /// Catamount: contiguous segments. Also the kernel's own memory, under any system.
+    #[default]
+    Segments,
+    /// Linux: pages of 4 KB, of which `run` (a power of two, up to 1024) that are first used one after the
+    /// other are physical neighbours.
+    Pages {
+        /// Pages of a run.
+        run: u32,
+    },
+}
+
+/// What a frame of 64 GB holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Frame {
+    Segment(SpaceId, u64),
+    /// The pages from this one on, in order of first use.
+    Pages(usize),
+}
+
+/// Which memory of which space a frame holds, in order of first use.
 #[derive(Debug, Default)]
 pub(crate) struct PageTable {
-    frames: Vec<(SpaceId, u64)>,
+    paging: Vec<Paging>,
+    frames: Vec<Frame>,
+    /// Space and page number of every page, in order of first use.
+    pages: Vec<(SpaceId, u64)>,
+    /// Number in `pages` and 1, by space and page number; 0: not used yet.
+    nodes: BTreeMap<(SpaceId, u64), Box<[u32; NODE_PAGES]>>,
+    scatter: Scatter,
 }
 
 impl PageTable {
-    /// Physical address of `va`, mapping its segment if this is its first use.
-    fn map(&mut self, space: SpaceId, va: u64) -> Result<u64, BusError> {
-        let owner = (space, va >> SEGMENT_BITS);
-        let index = match self.frames.iter().position(|frame| *frame == owner) {
+    /// A new space, with the next number.
+    pub(crate) fn add_space(&mut self, paging: Paging) {
+        if let Paging::Pages { run } = paging {
+            self.scatter = Scatter::new(run);
+        }
+        self.paging.push(paging);
+    }
+
+    /// Pages that `len` bytes at `va` lie in, where there are any.
+    pub(crate) fn pages(&self, space: SpaceId, va: u64, len: u64) -> u64 {
+        match (self.paging[usize::from(space.0)], len.checked_sub(1)) {
+            (Paging::Pages { .. }, Some(last)) => {
+                (va.saturating_add(last) >> PAGE_BITS) - (va >> PAGE_BITS) + 1
+            }
+            _ => 0,
+        }
+    }
+
+    /// Physical address of `va`, mapping it if this is its first use, and how many bytes from there on are
+    /// contiguous for sure.
+    fn map(&mut self, space: SpaceId, va: u64) -> Result<(u64, u64), BusError> {
+        match self.paging[usize::from(space.0)] {
+            Paging::Segments => {
+                let base = self.frame(va, Frame::Segment(space, va >> SEGMENT_BITS))?;
+                let offset = va & (SEGMENT_SIZE - 1);
+                Ok((base | offset, SEGMENT_SIZE - offset))
+            }
+            Paging::Pages { .. } => {
+                let offset = va & (PAGE_SIZE - 1);
+                Ok((self.page(space, va)? | offset, PAGE_SIZE - offset))
+            }
+        }
+    }
+
+    /// Physical address of the frame that holds `what`.
+    fn frame(&mut self, va: u64, what: Frame) -> Result<u64, BusError> {
+        let index = match self.frames.iter().position(|frame| *frame == what) {
             Some(index) => index,
             None if self.frames.len() + FIRST_FRAME < FRAMES => {
-                self.frames.push(owner);
+                self.frames.push(what);
                 self.frames.len() - 1
             }
             None => {
@@ -51,7 +127,27 @@ impl PageTable {
                 return Err(BusError { addr: va, len: 0, write: false, why });
             }
         };
-        Ok(((index + FIRST_FRAME) as u64) << SEGMENT_BITS | va & (SEGMENT_SIZE - 1))
+        Ok(((index + FIRST_FRAME) as u64) << SEGMENT_BITS)
+    }
+
+    /// Physical address of the page of `va`.
+    fn page(&mut self, space: SpaceId, va: u64) -> Result<u64, BusError> {
+        let page = va >> PAGE_BITS;
+        let next = self.pages.len();
+        let node = self.nodes.entry((space, page >> NODE_BITS));
+        let entry =
+            &mut node.or_insert_with(|| Box::new([0; NODE_PAGES]))[page as usize % NODE_PAGES];
+        let number = match entry.checked_sub(1) {
+            Some(number) => number as usize,
+            None => {
+                *entry = u32::try_from(next + 1).expect("15 frames have less than 2^28 pages");
+                self.pages.push((space, page));
+                next
+            }
+        };
+        let slot = number & ((1 << SLOT_BITS) - 1);
+        let frame = self.frame(va, Frame::Pages(number - slot))?;
+        Ok(frame | u64::from(self.scatter.slot(slot as u32)) << PAGE_BITS)
     }
 
     /// Appends the extents of `len` bytes at `va`; adjoining extents are joined. None for no bytes.
@@ -66,8 +162,8 @@ impl PageTable {
         let end = va.checked_add(len).ok_or(error("the buffer wraps around the address space"))?;
         let mut at = va;
         while at < end {
-            let piece = (SEGMENT_SIZE - (at & (SEGMENT_SIZE - 1))).min(end - at);
-            let phys = self.map(space, at)?;
+            let (phys, contiguous) = self.map(space, at)?;
+            let piece = contiguous.min(end - at);
             match extents.last_mut() {
                 Some(last) if last.phys + last.len == phys => last.len += piece,
                 _ => extents.push(Extent { phys, len: piece }),
@@ -80,8 +176,29 @@ impl PageTable {
     /// The space and address behind a physical address; `None` for the kernel's frame and for frames that
     /// nobody has.
     pub(crate) fn owner(&self, phys: u64) -> Option<(SpaceId, u64)> {
+        match self.holder(phys)? {
+            Frame::Segment(space, segment) => {
+                Some((space, segment << SEGMENT_BITS | phys & (SEGMENT_SIZE - 1)))
+            }
+            Frame::Pages(first) => {
+                let slot = (phys & (SEGMENT_SIZE - 1)) >> PAGE_BITS;
+                let number = first + self.scatter.order(slot as u32) as usize;
+                let (space, page) = *self.pages.get(number)?;
+                Some((space, page << PAGE_BITS | phys & (PAGE_SIZE - 1)))
+            }
+        }
+    }
+
+    /// How many bytes from `phys` on belong together for sure.
+    pub(crate) fn contiguous(&self, phys: u64) -> u64 {
+        match self.holder(phys) {
+            Some(Frame::Pages(_)) => PAGE_SIZE - (phys & (PAGE_SIZE - 1)),
+            _ => SEGMENT_SIZE - (phys & (SEGMENT_SIZE - 1)),
+        }
+    }
+
+    fn holder(&self, phys: u64) -> Option<Frame> {
         let frame = usize::try_from(phys >> SEGMENT_BITS).ok()?.checked_sub(FIRST_FRAME)?;
-        let (space, segment) = *self.frames.get(frame)?;
-        Some((space, segment << SEGMENT_BITS | phys & (SEGMENT_SIZE - 1)))
+        self.frames.get(frame).copied()
     }
 }

@@ -186,3 +186,39 @@ fn kernel_and_library_memory_keep_to_their_allocations() {
     assert_eq!(seen, word);
     assert!(memory.write(space, buffer + 99, &[0; 2]).is_err());
 }
+
+/// Linux: an extent a page, joined only within a run; what devices write is what the process reads.
+#[test]
+fn pages_of_linux_are_scattered_and_hold_what_is_written_to_them() {
+    const PAGE: u64 = host::PAGE_SIZE;
+    for (run, extents) in [(1, 5), (4, 2)] {
+        let mut memory = Memory::default();
+        memory.set_paging(host::Paging::Pages { run });
+        let process = Process::new(8 * PAGE as usize);
+        let space = memory.add_space(Box::new(process.clone()));
+        let (va, len) = (BASE + PAGE - 100, 3 * PAGE + 200);
+        assert_eq!(memory.pages(space, va, len), 5);
+        let found = memory.translate(space, va, len).unwrap();
+        assert_eq!(found.iter().map(|extent| extent.len).sum::<u64>(), len);
+        assert_eq!(found.len(), extents, "{found:?}");
+        assert_eq!(memory.translate(space, va, len).unwrap(), found, "once mapped, it stays");
+        let data: Vec<u8> = (0..len).map(|i| (i * 7) as u8).collect();
+        let mut rest = &data[..];
+        for extent in &found {
+            let (part, after) = rest.split_at(extent.len as usize);
+            memory.write_phys(extent.phys, part).unwrap();
+            let mut back = vec![0; part.len()];
+            memory.read_phys(extent.phys, &mut back).unwrap();
+            assert_eq!(back, part);
+            rest = after;
+        }
+        let mut read = vec![0; len as usize];
+        memory.read(space, va, &mut read).unwrap();
+        assert_eq!(read, data);
+        // A user in the kernel has contiguous memory, and no page that must be looked at.
+        let kernel = memory.add_kernel_space();
+        let buffer = memory.alloc_library(kernel, 10 * PAGE);
+        assert_eq!(memory.pages(kernel, buffer, 10 * PAGE), 0);
+        assert_eq!(memory.translate(kernel, buffer, 10 * PAGE).unwrap().len(), 1);
+    }
+}

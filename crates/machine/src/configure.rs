@@ -12,7 +12,6 @@ pub(crate) struct Configuration {
     pub nic: nic::Params,
     pub link: HyperTransport,
     pub ppc440: ppc440::Config,
-    pub host: host::Costs,
     pub portals: portals::Config,
     pub mpi: mpi::Params,
     pub agent: rank::Costs,
@@ -33,7 +32,6 @@ impl Configuration {
                 timing: timing(p),
                 coherence_faults: p.switch("ppc440.coherence_faults"),
             },
-            host: host(p),
             portals: portals(p),
             mpi: mpi(p)?,
             agent: rank::Costs { clock_read: p.duration("rank.clock_read") },
@@ -154,21 +152,10 @@ fn timing(p: &Parameters) -> ppc440::Timing {
     }
 }
 
-fn host(p: &Parameters) -> host::Costs {
-    host::Costs {
-        kernel_entry: p.duration("host.kernel_entry"),
-        kernel_exit: p.duration("host.kernel_exit"),
-        interrupt_entry: p.duration("host.interrupt_entry"),
-        interrupt_exit: p.duration("host.interrupt_exit"),
-        mmio_write: p.duration("host.mmio_write"),
-        copy_start: p.duration("host.copy_start"),
-        copy_rate: p.number("host.copy_rate"),
-        poll_period: p.duration("host.poll_period"),
-    }
-}
-
+/// For Catamount; `Os::portals` has the rest.
 fn portals(p: &Parameters) -> portals::Config {
     portals::Config {
+        system: portals::System::CATAMOUNT,
         costs: portals::Costs {
             api_call: p.duration("portals.api_call"),
             api_check: p.duration("portals.api_check"),

@@ -10,6 +10,7 @@
 
 mod configure;
 mod counters;
+mod echo;
 mod faults;
 pub mod firmware_image;
 pub mod journey;
@@ -24,6 +25,7 @@ pub mod report;
 mod run;
 mod seam;
 pub mod symbols;
+mod system;
 pub mod tracedump;
 
 pub use run::{run, Mistake, Options, Outcome};

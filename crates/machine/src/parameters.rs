@@ -2,7 +2,8 @@
 //!
 //! A machine file is TOML. Beside `name` and `doc` it holds one table a parameter, `[section.name]`, with
 //! `value` (with its unit), `doc` and `source`. Which parameters there are, of what kind and in what range, says
-//! [`ROWS`]; every one of them must be there, and no other.
+//! [`ROWS`]; every one of them must be there, and no other. With `base = "NAME"` those that are not there are
+//! the ones of `NAME.toml` in the same folder, which has no base itself.
 
 mod schema;
 
@@ -114,6 +115,11 @@ impl Parameters {
         })?;
         let mut found = Found::default();
         reader.read_top(root.get_ref(), &mut found)?;
+        let base = match &found.base {
+            Some((name, offset)) => Some(reader.base(name, *offset)?),
+            None => None,
+        };
+        let inherited = |key| base.as_ref()?.list.iter().find(|p| p.key == key).cloned();
         let missing = |key: &str, takes: &dyn fmt::Display| {
             Mistake(format!("{}: {key} is missing; it takes {takes}", file.display()))
         };
@@ -121,8 +127,8 @@ impl Parameters {
         let mut list = Vec::with_capacity(ROWS.len());
         for row in ROWS {
             let position = found.list.iter().position(|parameter| parameter.key == row.key);
-            let position = position.ok_or_else(|| missing(row.key, row))?;
-            list.push(found.list.swap_remove(position));
+            let own = position.map(|position| found.list.swap_remove(position));
+            list.push(own.or_else(|| inherited(row.key)).ok_or_else(|| missing(row.key, row))?);
         }
         Ok(Parameters {
             file: file.to_path_buf(),
@@ -234,6 +240,8 @@ fn unknown(key: &str) -> String {
 struct Found {
     name: Option<String>,
     doc: Option<String>,
+    /// The machine that this one builds on, and where the file says so.
+    base: Option<(String, usize)>,
     list: Vec<Parameter>,
 }
 
@@ -254,11 +262,29 @@ impl Reader<'_> {
             match (name, value.get_ref()) {
                 ("name", _) => found.name = Some(self.string(name, value)?),
                 ("doc", _) => found.doc = Some(self.string(name, value)?),
+                ("base", _) => {
+                    found.base = Some((self.string(name, value)?, key.span().start));
+                }
                 (_, DeValue::Table(section)) => self.read_section(name, section, found)?,
                 _ => return Err(self.mistake(key.span().start, unknown(name))),
             }
         }
         Ok(())
+    }
+
+    /// The machine `name` beside this one.
+    fn base(&self, name: &str, offset: usize) -> Result<Parameters, Mistake> {
+        let file = self.file.with_file_name(format!("{name}.toml"));
+        let text = std::fs::read_to_string(&file).map_err(|error| {
+            self.mistake(offset, format!("base: cannot read {}: {error}", file.display()))
+        })?;
+        // One level is enough, and cannot go in circles.
+        let nested = DeTable::parse(&text).is_ok_and(|root| root.get_ref().contains_key("base"));
+        if nested {
+            let why = format!("base: {} builds on another machine itself", file.display());
+            return Err(self.mistake(offset, why));
+        }
+        Parameters::parse(&file, &text)
     }
 
     /// Reads the parameters below `path`.

@@ -1,5 +1,6 @@
 //! The software of a node: its kernel, and the ranks of the program.
 
+use crate::echo;
 use crate::journey::Waypoint;
 use crate::seam::Journal;
 use abi::mpi::Function;
@@ -19,6 +20,8 @@ pub(crate) struct Software {
     pub portals: portals::Config,
     pub mpi: mpi::Params,
     pub agent: rank::Costs,
+    /// A user of Portals in the kernel sends back what it gets.
+    pub echo: bool,
     pub program: PathBuf,
     pub args: Vec<std::ffi::OsString>,
     pub library: PathBuf,
@@ -89,6 +92,10 @@ impl Ranks {
         host.spawn("kernel boot", move |cpu| {
             let started = Kernel::boot(&cpu, nid, &software.portals, observer.clone());
             assert!(kernel.set(started.clone()).is_ok(), "a kernel boots once");
+            if software.echo {
+                let kernel = started.clone();
+                cpu.spawn("echo", move |cpu| echo::serve(&cpu, &kernel));
+            }
             let Some(seat) = seat else {
                 return booted.set(true);
             };

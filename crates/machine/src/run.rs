@@ -12,6 +12,7 @@ use crate::recorder::{Code, Recorder};
 use crate::report::{Exit, Firmware, Machine, Report};
 use crate::seam::{Failure, Journal, Seam};
 use crate::symbols::Symbols;
+use crate::system::Os;
 use abi::seastar::{SHIM_BASE, TEXT_BASE};
 use des::{Ending, EventQueue, Outbox, Stop, Time, TraceHash, Workers};
 use std::ffi::OsString;
@@ -170,7 +171,10 @@ impl Parts<'_> {
         chip: impl FnOnce(&mut Seam) -> (ppc440::Core, nic::SeaStar),
     ) -> Node {
         let Parts { configuration, options, ranks, .. } = *self;
-        let host = host::Host::new(&configuration.host);
+        let parameters = &options.parameters;
+        let os = Os::of(parameters, nid);
+        let host = host::Host::new(&os.host(parameters));
+        host.memory().borrow_mut().set_paging(os.paging(parameters));
         let journal = Rc::new(Journal::default());
         let ht = &configuration.nic;
         let mut seam = Seam {
@@ -191,7 +195,8 @@ impl Parts<'_> {
         };
         let (core, nic) = chip(&mut seam);
         let software = Rc::new(Software {
-            portals: configuration.portals,
+            portals: portals::Config { system: os.portals(parameters), ..configuration.portals },
+            echo: os == Os::Linux && parameters.switch("host.echo"),
             mpi: configuration.mpi.clone(),
             agent: configuration.agent,
             program: options.program.clone(),

@@ -6,7 +6,7 @@ use crate::library::{
     Interface, IoVec, Limits, Md, MdHandle, MeHandle, Next, Position, ProcessId, Region,
     StatusRegister, Unlink,
 };
-use crate::nal::{Call, Kernel, Mark, Seat};
+use crate::nal::{Bridge, Call, Kernel, Mark, Seat};
 use des::{Duration, Time};
 use host::{Cpu, SpaceId};
 use std::rc::Rc;
@@ -47,18 +47,65 @@ pub struct Ni {
     seat: Seat,
     space: SpaceId,
     id: ProcessId,
+    way: Way,
+}
+
+/// The way into the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// From user level.
+    User(Bridge),
+    /// From the kernel itself.
+    Kbridge,
+}
+
+impl Way {
+    /// Runs `f` in the kernel.
+    fn enter<R>(self, cpu: &Cpu, f: impl FnOnce() -> R) -> R {
+        match self {
+            Way::User(Bridge::Qk) => cpu.kernel(f),
+            Way::User(Bridge::Uk { ioctl, copy_in, copy_out }) => cpu.kernel(|| {
+                cpu.spend(ioctl + copy_in);
+                let result = f();
+                cpu.spend(copy_out);
+                result
+            }),
+            Way::Kbridge => cpu.kernel_section(f),
+        }
+    }
 }
 
 impl Ni {
     /// Opens the interface of process `pid`, whose memory is `space` (PtlNIInit).
     pub fn init(cpu: &Cpu, kernel: &Rc<Kernel>, pid: u32, space: SpaceId) -> Result<Ni, Error> {
+        Ni::open(cpu, kernel, pid, space, Way::User(kernel.config.system.bridge))
+    }
+
+    /// Opens an interface for a user in the kernel (kbridge), whose buffers are in a space of
+    /// `Memory::add_kernel_space`.
+    pub fn init_in_kernel(
+        cpu: &Cpu,
+        kernel: &Rc<Kernel>,
+        pid: u32,
+        space: SpaceId,
+    ) -> Result<Ni, Error> {
+        Ni::open(cpu, kernel, pid, space, Way::Kbridge)
+    }
+
+    fn open(
+        cpu: &Cpu,
+        kernel: &Rc<Kernel>,
+        pid: u32,
+        space: SpaceId,
+        way: Way,
+    ) -> Result<Ni, Error> {
         cpu.spend(kernel.config.costs.api_call);
-        let seat = cpu.kernel(|| {
+        let seat = way.enter(cpu, || {
             cpu.spend(kernel.config.costs.api_check + kernel.config.costs.object);
             kernel.open(cpu, pid, space)
         })?;
         let id = ProcessId { nid: u32::from(kernel.nid), pid };
-        Ok(Ni { cpu: cpu.clone(), kernel: kernel.clone(), seat, space, id })
+        Ok(Ni { cpu: cpu.clone(), kernel: kernel.clone(), seat, space, id, way })
     }
 
     /// Closes it (PtlNIFini). What still arrives is dropped.
@@ -113,7 +160,7 @@ impl Ni {
     /// A call into the kernel.
     fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         self.cpu.spend(self.kernel.config.costs.api_call);
-        self.cpu.kernel(|| {
+        self.way.enter(&self.cpu, || {
             self.cpu.spend(self.kernel.config.costs.api_check);
             f()
         })
@@ -176,8 +223,14 @@ impl Ni {
         }
         let mut extents = self.kernel.no_extents();
         let translated = memory.translate_into(self.space, start, length, &mut extents);
+        let pages = memory.pages(self.space, start, length);
+        drop(memory);
         self.kernel.keep_extents(extents);
-        translated.map_err(|_| Error::Segv)
+        translated.map_err(|_| Error::Segv)?;
+        // The interrupt handler cannot wait for a page, so the pages are pinned now.
+        self.kernel.count(|counters| counters.pages_pinned += pages);
+        self.cpu.spend(self.kernel.config.system.pin_page * pages);
+        Ok(())
     }
 
     /// PtlACEntry.
@@ -353,7 +406,7 @@ impl Ni {
     ) -> Result<(), Error> {
         let call = self.call(md, region, ack, target, hdr_data);
         self.cpu.spend(self.kernel.config.costs.api_call);
-        self.cpu.kernel(|| self.kernel.put(&self.cpu, self.seat, &call))
+        self.way.enter(&self.cpu, || self.kernel.put(&self.cpu, self.seat, &call))
     }
 
     /// PtlGet: fills all of `md`.
@@ -369,7 +422,7 @@ impl Ni {
     fn start_get(&self, md: MdHandle, region: Option<Region>, target: Target) -> Result<(), Error> {
         let call = self.call(md, region, AckRequest::NoAck, target, 0);
         self.cpu.spend(self.kernel.config.costs.api_call);
-        self.cpu.kernel(|| self.kernel.get(&self.cpu, self.seat, &call))
+        self.way.enter(&self.cpu, || self.kernel.get(&self.cpu, self.seat, &call))
     }
 
     /// PtlGetPut, PtlCGetPut and PtlGetAdd: all of `put` is the operand, and what the target had goes to the
@@ -384,7 +437,7 @@ impl Ni {
     ) -> Result<(), Error> {
         let call = self.call(put, None, AckRequest::NoAck, target, hdr_data);
         self.cpu.spend(self.kernel.config.costs.api_call);
-        self.cpu.kernel(|| self.kernel.atomic(&self.cpu, self.seat, &call, atomic, get))
+        self.way.enter(&self.cpu, || self.kernel.atomic(&self.cpu, self.seat, &call, atomic, get))
     }
 
     fn call(

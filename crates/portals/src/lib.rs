@@ -11,4 +11,4 @@ pub use library::{
     Limits, Md, MdHandle, MeHandle, Next, NiFail, Position, ProcessId, Region, StatusRegister,
     Unlink, JID_ANY, NID_ANY, PID_ANY, PT_INDEX_ANY, THRESH_INF, UID_ANY,
 };
-pub use nal::{Config, Costs, Counters, Kernel, Mark, Observer, Unobserved};
+pub use nal::{Bridge, Config, Costs, Counters, Kernel, Mark, Observer, System, Unobserved};

@@ -157,6 +157,9 @@
 /* DMA commands that fit in the host-allocatable SRAM. Source: assumed. */
 #define SS_DMA_LIST_COUNT SS_U(1024)
 
+/* A count of precomputed DMA commands that stands for itself or more: the last is the one that completes the message's length. Source: assumed: pages of a message longer than 256 MB. */
+#define SS_DMA_COUNT_OPEN SS_U(0x0000FFFF)
+
 /* Headers that the receive DMA engine has stripped from arriving messages: one slot a CAM entry (stream). Source: assumed. */
 #define SS_RX_HEADER_BASE SS_U(0xFFFA8000)
 

@@ -15,7 +15,7 @@ struct sim_sent {
     uint16_t peer;
     uint16_t tag;
     struct ss_portals_header header;
-    uint32_t regions;
+    uint32_t regions;   /* Addresses and lengths are kept of the first. */
     uint64_t addr[SIM_MAX_REGIONS];
     uint32_t length[SIM_MAX_REGIONS];
     uint32_t total;

@@ -73,9 +73,11 @@ static void tx_payload(struct sim_sent *message, const struct ss_dma_command *co
 {
     CHECK(tx_open);
     CHECK(command->length > 0 && command->tag == message->tag);
-    CHECK(message->regions < SIM_MAX_REGIONS);
-    message->addr[message->regions] = command_addr(command);
-    message->length[message->regions++] = command->length;
+    if (message->regions < SIM_MAX_REGIONS) {
+        message->addr[message->regions] = command_addr(command);
+        message->length[message->regions] = command->length;
+    }
+    ++message->regions;
     message->total += command->length;
 }
 

@@ -179,12 +179,22 @@ void sim_tx(uint32_t index, uint32_t lower, uint32_t peer, uint64_t addr, uint32
     sim_command(index, &command);
 }
 
+/* Address of a precomputed command; those after SRAM's stand in host memory. */
+static uint32_t list_address(uint32_t first)
+{
+    uint32_t size = (uint32_t)sizeof(struct ss_dma_command);
+
+    if (first < SS_DMA_LIST_COUNT)
+        return SS_DMA_LIST_BASE + first * size;
+    return HOST_LIST_LOCAL + (first - SS_DMA_LIST_COUNT) * size;
+}
+
 void sim_tx_list(uint32_t lower, uint32_t peer, uint32_t length, uint32_t first, uint32_t count)
 {
     struct ss_tx_command command = {
         .op = SS_COMMAND_OP_TX, .process_index = GENERIC, .pending = (uint16_t)lower,
         .peer = (uint16_t)peer, .length = length, .dma_count = (uint16_t)count,
-        .dma_list = SS_DMA_LIST_BASE + first * (uint32_t)sizeof(struct ss_dma_command)};
+        .dma_list = list_address(first)};
 
     sim_command(GENERIC, &command);
 }
@@ -203,7 +213,7 @@ void sim_rx_list(uint32_t lower, uint32_t length, uint32_t first, uint32_t count
     struct ss_rx_command command = {
         .op = SS_COMMAND_OP_RX, .process_index = GENERIC, .pending = (uint16_t)lower,
         .length = length, .dma_count = (uint16_t)count,
-        .dma_list = SS_DMA_LIST_BASE + first * (uint32_t)sizeof(struct ss_dma_command)};
+        .dma_list = list_address(first)};
 
     sim_command(GENERIC, &command);
 }

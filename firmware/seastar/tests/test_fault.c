@@ -117,6 +117,28 @@ static void a_list_must_add_up(void)
     }
 }
 
+static void lists_stand_where_lists_may(void)
+{
+    static const struct { uint32_t list, count; } bad[] = {
+        {SS_DMA_LIST_BASE + 4, 1},
+        {SS_DMA_LIST_BASE - 16, 1},
+        {SS_DMA_LIST_BASE, SS_DMA_LIST_COUNT + 1},
+        {0, 1}, /* Window 0 is not mapped. */
+        {SS_WINDOW_COUNT * SS_WINDOW_SIZE - 16, 2},
+        {SS_WINDOW_COUNT * SS_WINDOW_SIZE, 1},
+    };
+
+    for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        struct ss_tx_command command = {
+            .op = SS_COMMAND_OP_TX, .process_index = GENERIC, .peer = 1, .length = 100,
+            .dma_count = (uint16_t)bad[i].count, .dma_list = bad[i].list};
+
+        sim_boot(64, 32, 1024);
+        sim_command(GENERIC, &command);
+        EXPECT_PANIC(SS_PANIC_REASON_BAD_COMMAND, SS_COMMAND_OP_TX, sim_turns(1));
+    }
+}
+
 static void users_cannot_set_up_processes(void)
 {
     struct ss_init_process_command init = {
@@ -176,6 +198,7 @@ const struct test tests_fault[] = {
     {"panic: a pending in use cannot be sent again", a_pending_in_use_cannot_be_sent_again},
     {"panic: more cannot be received than was sent", more_cannot_be_received_than_was_sent},
     {"panic: a list must add up", a_list_must_add_up},
+    {"panic: lists stand where lists may", lists_stand_where_lists_may},
     {"panic: users cannot set up processes", users_cannot_set_up_processes},
     {"panic: pendings are limited in all", pendings_are_limited_in_all},
     {"panic: a wild tail is noticed", a_wild_tail_is_noticed},

@@ -59,6 +59,41 @@ static uint32_t fill_list(uint32_t first, uint32_t count)
     return total;
 }
 
+static void lists_may_stand_in_host_memory(void)
+{
+    sim_boot(64, 32, 1024);
+    for (uint32_t i = 0; i < 3; i++) {
+        devices.host_list[5 + i].addr_lo = i << 20;
+        devices.host_list[5 + i].length = 100 + i;
+    }
+    sim_tx_list(1, 2, 303, SS_DMA_LIST_COUNT + 5, 3);
+    sim_turns(1);
+    CHECK(sim_tx_step(8) == 1);
+    CHECK(sim_sent(0)->regions == 3 && sim_sent(0)->addr[2] == 2 << 20);
+    sim_turns(1);
+    CHECK(sim_event(GENERIC) == EVENT(TX_COMPLETE, 1));
+    sim_check_idle();
+}
+
+static void an_open_list_ends_with_the_message(void)
+{
+    sim_boot(64, 32, 1024);
+    for (uint32_t i = 0; i < HOST_LIST_COUNT; i++) {
+        devices.host_list[i].addr_lo = i << 12;
+        devices.host_list[i].length = 4;
+    }
+    sim_tx_list(1, 2, 4 * HOST_LIST_COUNT, SS_DMA_LIST_COUNT, SS_DMA_COUNT_OPEN);
+    for (uint32_t turn = 0; turn < HOST_LIST_COUNT; turn++) {
+        sim_turns(1);
+        if (sim_tx_step(8))
+            break;
+    }
+    CHECK(sim_sent(0)->regions == HOST_LIST_COUNT && sim_sent(0)->total == 4 * HOST_LIST_COUNT);
+    sim_turns(1);
+    CHECK(sim_event(GENERIC) == EVENT(TX_COMPLETE, 1));
+    sim_check_idle();
+}
+
 static void scattered_payload_uses_the_host_s_commands(void)
 {
     uint32_t total;
@@ -165,6 +200,8 @@ static void a_failed_transmission_is_reported(void)
 const struct test tests_tx[] = {
     {"tx: header only", header_only},
     {"tx: contiguous payload is one command", contiguous_payload_is_one_command},
+    {"tx: lists may stand in host memory", lists_may_stand_in_host_memory},
+    {"tx: an open list ends with the message", an_open_list_ends_with_the_message},
     {"tx: scattered payload uses the host's commands", scattered_payload_uses_the_host_s_commands},
     {"tx: a full FIFO makes transmission yield", a_full_fifo_makes_transmission_yield},
     {"tx: a message larger than the FIFO goes in parts",

@@ -16,6 +16,7 @@ mod firmware;
 mod fortran;
 mod json;
 mod ladder;
+mod linux;
 mod mistakes;
 mod network;
 mod portals;

@@ -149,3 +149,29 @@ fn mistakes_in_files_name_file_line_and_key() {
     let missing = Parameters::load(Path::new("/nowhere/m.toml")).unwrap_err().0;
     assert!(missing.starts_with("cannot read the machine file /nowhere/m.toml: "), "{missing}");
 }
+
+#[test]
+fn a_machine_may_build_on_another() {
+    let folder = std::env::temp_dir().join(format!("sunstar-base-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("b.toml"), complete()).unwrap();
+    let own = "name = \"m\"\ndoc = \"own\"\nbase = \"b\"\n[host.os]\nvalue = \"linux\"\n\
+               doc = \"d\"\nsource = \"own\"\n";
+    let file = folder.join("m.toml");
+    let machine = Parameters::parse(&file, own).unwrap();
+    assert_eq!((machine.name(), machine.doc()), ("m", "own"));
+    assert_eq!(machine.choice("host.os"), "linux");
+    for parameter in machine.iter() {
+        assert_eq!(parameter.source == "own", parameter.key == "host.os", "{}", parameter.key);
+    }
+    let fails = |text: &str| Parameters::parse(&file, text).unwrap_err().0;
+    std::fs::write(folder.join("m.toml"), own).unwrap();
+    let error = fails(&own.replace("\"b\"", "\"m\""));
+    assert!(
+        error.contains("m.toml:3: base:") && error.ends_with("another machine itself"),
+        "{error}"
+    );
+    let error = fails(&own.replace("\"b\"", "\"none\""));
+    assert!(error.contains("m.toml:3: base: cannot read"), "{error}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -192,6 +192,7 @@ fn config() -> Config {
     };
     Config {
         costs,
+        system: portals::System::CATAMOUNT,
         shadow_fifos: true,
         inline_messages: true,
         tx_pendings: 64,

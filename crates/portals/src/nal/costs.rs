@@ -33,11 +33,54 @@ pub struct Costs {
     pub command_build: Duration,
 }
 
+/// How user-level processes reach the kernel's Portals (brightwell2007). Users in the kernel itself come by
+/// kbridge under any system: they call, and nothing is entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bridge {
+    /// Catamount: a trap, whose service reads the arguments where they stand.
+    Qk,
+    /// Linux: an ioctl.
+    Uk {
+        /// From the system call's entry to the bridge's function: file descriptor, virtual file system,
+        /// number of the request.
+        ioctl: Duration,
+        /// Arguments copied from user memory, with the check that they are there.
+        copy_in: Duration,
+        /// Results copied to user memory.
+        copy_out: Duration,
+    },
+}
+
+/// What the operating system makes different.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct System {
+    /// How user-level processes come in.
+    pub bridge: Bridge,
+    /// A page of a memory descriptor looked up, pinned and, later, released: charged when it is pinned.
+    pub pin_page: Duration,
+    /// A pinned page of a payload translated, and merged with the one before if they are neighbours.
+    pub translate_page: Duration,
+    /// Commands of DMA lists that the kernel keeps in its own memory, for lists without room in SRAM.
+    pub list_commands: u32,
+}
+
+impl System {
+    /// Catamount, which has no pages.
+    pub const CATAMOUNT: System = System {
+        bridge: Bridge::Qk,
+        pin_page: Duration::ZERO,
+        translate_page: Duration::ZERO,
+        list_commands: 0,
+    };
+}
+
 /// How the kernel's Portals is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// What it costs.
     pub costs: Costs,
+    /// What the operating system makes different.
+    pub system: System,
     /// Keep copies of the mailbox's indices in host memory (pedretti2005 s5.3). If not, both are read from
     /// the network interface for every command.
     pub shadow_fifos: bool,

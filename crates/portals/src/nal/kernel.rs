@@ -61,6 +61,10 @@ pub struct Counters {
     pub list_entries: u64,
     /// Messages between processes of this node, copied by the kernel.
     pub local: u64,
+    /// Pages pinned for memory descriptors (Linux).
+    pub pages_pinned: u64,
+    /// Pages of payloads for which DMA commands were computed (Linux).
+    pub pages_translated: u64,
     /// Atomic operations performed on memory of this node's processes.
     pub atomics: u64,
 }
@@ -99,14 +103,15 @@ impl Kernel {
         assert!(u32::from(tx) < GENERIC_PENDINGS && tx > 0, "both pools of pendings have some");
         let swap = config.limits.max_getput_md as usize;
         assert!(swap <= DATA_MAX, "an atomic operation's bytes fit in an upper pending");
+        let region = Region::new(cpu.memory(), config.system.list_commands);
         let kernel = Rc::new(Kernel {
             nid,
             config: *config,
             observer,
             processes: RefCell::default(),
             mailbox: Mailbox::new(config.shadow_fifos),
-            region: Region::new(cpu.memory()),
-            lists: DmaLists::new(),
+            lists: DmaLists::new(region.lists_local(), config.system.list_commands),
+            region,
             free: RefCell::new((0..tx).rev().collect()),
             flights: RefCell::new(vec![None; usize::from(tx)]),
             waiting: RefCell::default(),
@@ -233,13 +238,18 @@ impl Kernel {
     pub(crate) fn extents(&self, cpu: &Cpu, seat: Seat, place: &Place) -> Option<Vec<Extent>> {
         let mut extents = self.no_extents();
         let space = self.space(seat);
-        let mut memory = cpu.memory().borrow_mut();
+        let mut pages = 0;
         for IoVec { start, length } in place.pieces() {
+            let mut memory = cpu.memory().borrow_mut();
+            pages += memory.pages(space, start, length);
             if memory.translate_into(space, start, length, &mut extents).is_err() {
+                drop(memory);
                 self.keep_extents(extents);
                 return None;
             }
         }
+        self.count(|counters| counters.pages_translated += pages);
+        cpu.spend(self.config.system.translate_page * pages);
         Some(extents)
     }
 

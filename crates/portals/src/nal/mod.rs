@@ -16,7 +16,7 @@ mod region;
 mod transmit;
 mod wire;
 
-pub use costs::{Config, Costs};
+pub use costs::{Bridge, Config, Costs, System};
 pub(crate) use issue::Call;
 pub(crate) use kernel::Seat;
 pub use kernel::{Counters, Kernel};

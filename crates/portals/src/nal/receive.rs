@@ -149,7 +149,8 @@ impl Kernel {
         }
     }
 
-    /// Where the payload of a message goes; None if the process does not have the memory.
+    /// Where the payload of a message goes; None if the process does not have the memory, or it is in more
+    /// pieces than a DMA list can have commands.
     fn deposit_at(
         &self,
         cpu: &Cpu,
@@ -160,7 +161,12 @@ impl Kernel {
     ) -> Option<Vec<Extent>> {
         if wire::atomic(header).is_none() {
             cpu.spend(self.config.costs.translate);
-            return self.extents(cpu, seat, &grant.place);
+            let extents = self.extents(cpu, seat, &grant.place)?;
+            if !self.lists.can_hold(extents.len()) {
+                self.keep_extents(extents);
+                return None;
+            }
+            return Some(extents);
         }
         let mut extents = self.no_extents();
         if grant.mlength > 0 {
@@ -184,9 +190,9 @@ impl Kernel {
         }
         if extents.len() > 1 {
             let Some(list) = self.lists.alloc(extents.len()) else { return false };
-            dma_list::write(cpu, list, extents);
-            command.dma_count = list.count;
-            command.dma_list = list.addr();
+            dma_list::write(cpu, &self.region, list, extents);
+            command.dma_count = list.count();
+            command.dma_list = list.addr;
             if let Some(receive) = &mut self.receives.borrow_mut()[usize::from(pending)] {
                 receive.list = Some(list);
             }

@@ -1,9 +1,9 @@
-//! The kernel memory that the firmware knows: upper pendings and the event ring, in one piece, reached by the
-//! embedded processor through a host window.
+//! The kernel memory that the firmware knows: upper pendings, the event ring and DMA lists, in one piece,
+//! reached by the embedded processor through a host window.
 
 use abi::seastar::{
-    upper_pending, PortalsHeader, UpperPending, GENERIC_PENDINGS, HTB_MAP, HTB_VALID, WINDOW_COUNT,
-    WINDOW_SIZE,
+    upper_pending, DmaCommand, PortalsHeader, UpperPending, GENERIC_PENDINGS, HTB_MAP, HTB_VALID,
+    WINDOW_COUNT, WINDOW_SIZE,
 };
 use host::{Cpu, SharedMemory};
 
@@ -19,20 +19,23 @@ pub(crate) struct Region {
     /// Physical address of the upper pending table.
     pub(crate) pendings: u64,
     events: u64,
+    lists: u64,
     memory: SharedMemory,
 }
 
 impl Region {
-    /// Allocates the region.
-    pub(crate) fn new(memory: &SharedMemory) -> Region {
+    /// Allocates the region, with room for `commands` of DMA lists.
+    pub(crate) fn new(memory: &SharedMemory, commands: u32) -> Region {
         let table = u64::from(GENERIC_PENDINGS) * UpperPending::SIZE as u64;
         let table = table.next_multiple_of(PAGE);
         let ring = u64::from(EVENT_SLOTS * SLOT_SIZE);
-        let base = memory.borrow_mut().alloc_kernel(table + ring, PAGE);
+        let lists = u64::from(commands) * DmaCommand::SIZE as u64;
+        let base = memory.borrow_mut().alloc_kernel(table + ring + lists, PAGE);
         let window = u64::from(WINDOW_SIZE);
-        let last = base + table + ring - 1;
+        let last = base + table + ring + lists - 1;
         assert_eq!(base / window, last / window, "kernel memory at boot lies in one window");
-        Region { pendings: base, events: base + table, memory: memory.clone() }
+        let (events, lists) = (base + table, base + table + ring);
+        Region { pendings: base, events, lists, memory: memory.clone() }
     }
 
     /// Points the window at the region.
@@ -49,6 +52,16 @@ impl Region {
     /// The event ring as the embedded processor sees it.
     pub(crate) fn events_local(&self) -> u32 {
         local(self.events)
+    }
+
+    /// Where DMA lists stand, as the embedded processor sees it.
+    pub(crate) fn lists_local(&self) -> u32 {
+        local(self.lists)
+    }
+    /// Stores a command of a DMA list at the embedded processor's address.
+    pub(crate) fn write_list(&self, addr: u32, command: &[u8]) {
+        let at = self.lists + u64::from(addr - self.lists_local());
+        self.memory.borrow_mut().write_phys(at, command).expect(OWN);
     }
 
     /// True if the firmware has written an event into `slot`.

@@ -82,13 +82,19 @@ impl Kernel {
             return true;
         };
         let list = match &payload {
+            Payload::Extents(extents) if !self.lists.can_hold(extents.len()) => {
+                self.free.borrow_mut().push(pending);
+                payload.keep(self);
+                self.end(cpu, message.ending, id, NiFail::Fail);
+                return true;
+            }
             Payload::Extents(extents) if extents.len() > 1 => {
                 let Some(list) = self.lists.alloc(extents.len()) else {
                     self.free.borrow_mut().push(pending);
                     payload.keep(self);
                     return false;
                 };
-                dma_list::write(cpu, list, extents);
+                dma_list::write(cpu, &self.region, list, extents);
                 Some(list)
             }
             _ => None,
@@ -166,8 +172,8 @@ impl Kernel {
             }
         }
         if let Some(list) = list {
-            command.dma_count = list.count;
-            command.dma_list = list.addr();
+            command.dma_count = list.count();
+            command.dma_list = list.addr;
         }
         let mut bytes = [0; TxCommand::SIZE];
         command.emit(&mut bytes);

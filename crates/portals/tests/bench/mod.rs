@@ -253,6 +253,7 @@ pub fn config() -> Config {
             dispatch: ns(20),
             command_build: ns(10),
         },
+        system: portals::System::CATAMOUNT,
         shadow_fifos: true,
         inline_messages: true,
         tx_pendings: 600,

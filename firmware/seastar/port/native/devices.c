@@ -94,6 +94,8 @@ uint32_t io_read32(uint32_t address)
     if (!word)
         word = table_word(devices.dma_list, sizeof(devices.dma_list), SS_DMA_LIST_BASE, address);
     if (!word)
+        word = table_word(devices.host_list, sizeof(devices.host_list), HOST_LIST_LOCAL, address);
+    if (!word)
         devices_fail("read that the firmware should not do", address);
     memcpy(&value, word, 4);
     return value;

@@ -10,6 +10,9 @@
 #define HOST_SIZE 0x100000u
 #define HOST_WINDOW 8u
 #define HOST_LOCAL (HOST_WINDOW * SS_WINDOW_SIZE)
+/* DMA lists in host memory, through the next window. */
+#define HOST_LIST_LOCAL (HOST_LOCAL + SS_WINDOW_SIZE)
+#define HOST_LIST_COUNT (SS_DMA_COUNT_OPEN + 2)
 
 struct devices {
     struct ss_dma_command tx_fifo[SS_DMA_FIFO_DEPTH];
@@ -23,6 +26,7 @@ struct devices {
     uint32_t register_reads;            /* Reads of index registers. */
     uint16_t nid;
     struct ss_dma_command dma_list[SS_DMA_LIST_COUNT];
+    struct ss_dma_command host_list[HOST_LIST_COUNT];
     struct ss_trace_record trace[SS_TRACE_COUNT];
     uint32_t trace_count;               /* Records written since boot. */
     uint8_t host[HOST_SIZE] __attribute__((aligned(128)));

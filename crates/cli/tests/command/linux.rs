@@ -1,0 +1,74 @@
+//! Nodes that run Linux: scattered pages, ukbridge and kbridge; and both systems in one machine.
+
+use crate::runner::{run, Ended};
+
+/// One line of the ping-pong's table: bytes, microseconds.
+fn table(ended: &Ended) -> Vec<(u64, f64)> {
+    let rows = ended.went_well().stdout.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+    });
+    rows.collect()
+}
+
+fn trace_hash(ended: &Ended) -> String {
+    let stdout = &ended.went_well().stdout;
+    stdout.lines().find(|line| line.starts_with("Trace hash")).unwrap().to_string()
+}
+
+#[test]
+fn pages_and_ioctl_cost_their_time_and_nothing_else_differs() {
+    let line = "-q -n 2 --set net.topology=row examples/pingpong.c";
+    let catamount = table(&run(line));
+    let linux = table(&run(&format!("-m redstorm-linux {line}")));
+    assert!(linux.len() == catamount.len() && linux.len() > 20, "{linux:?}");
+    for (linux, catamount) in linux.iter().zip(&catamount) {
+        assert!(linux.0 == catamount.0 && linux.1 > catamount.1, "{linux:?} {catamount:?}");
+    }
+    // With all that Linux costs set to what Catamount costs, small messages take the same time.
+    let same = "--set linux.kernel_exit=100ns --set linux.interrupt_entry=1us \
+                --set linux.interrupt_exit=300ns --set linux.ioctl=0ns --set linux.copy_in=0ns \
+                --set linux.copy_out=0ns --set linux.pin_page=0ns --set linux.translate_page=0ns";
+    let free = table(&run(&format!("-m redstorm-linux {same} {line}")));
+    for (free, catamount) in free.iter().zip(&catamount).filter(|(row, _)| row.0 <= 1024) {
+        // Whether a buffer crosses a page shows in two small DMA commands.
+        let close = (free.1 - catamount.1).abs() <= 0.2;
+        assert!(close, "{free:?} {catamount:?}");
+    }
+    // Only the pages of long messages are left, less of them if they come in runs.
+    let last = |rows: &[(u64, f64)]| rows.last().unwrap().1;
+    let runs = table(&run(&format!("-m redstorm-linux --set linux.page_run=64 {same} {line}")));
+    assert!(last(&free) > last(&runs) && last(&runs) >= last(&catamount));
+}
+
+/// 2 MB each way at once are more commands than SRAM has room for; 6 MB than it would ever have.
+#[test]
+fn lists_that_do_not_fit_in_sram_stand_in_the_kernel_s_memory() {
+    for bytes in [2_000_000, 6_000_000] {
+        let ended = run(&format!("-q -n 2 -m redstorm-linux tests/network/exchange.c {bytes}"));
+        assert_eq!(ended.went_well().stdout, "2 ranks\n");
+    }
+}
+
+/// What no list can describe fails, and says so.
+#[test]
+fn a_message_of_more_pages_than_the_kernel_has_commands_fails() {
+    let few = "--set linux.list_commands=257";
+    let line = format!("-q -n 2 -m redstorm-linux {few} tests/network/exchange.c 6000000");
+    let ended = run(&line);
+    assert!(ended.code != 0 && !ended.stderr.contains("panicked"), "{ended:#?}");
+}
+
+/// Two nodes with Linux and a user in the kernel, two with Catamount, one firmware.
+#[test]
+fn one_firmware_serves_qkbridge_ukbridge_and_kbridge_at_once() {
+    let mixed = "--set host.linux_nodes=2 --set host.echo=on";
+    let ended = [1, 2].map(|threads| {
+        run(&format!("-n 4 -t {threads} --set net.topology=row {mixed} tests/portals/echo.c 2"))
+    });
+    for ended in &ended {
+        let said = &ended.went_well().stdout;
+        assert!(said.starts_with("4 ranks, 2 echoes, 0 wrong\n"), "{ended:#?}");
+    }
+    assert_eq!(trace_hash(&ended[0]), trace_hash(&ended[1]));
+}

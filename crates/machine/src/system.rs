@@ -1,0 +1,69 @@
+//! The operating systems of the nodes: what each makes of the machine's parameters.
+
+use crate::parameters::Parameters;
+use host::Paging;
+use portals::{Bridge, System};
+
+/// An operating system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Os {
+    /// Contiguous memory, qkbridge.
+    Catamount,
+    /// 4 KB pages, ukbridge.
+    Linux,
+}
+
+impl Os {
+    /// That of node `nid`.
+    pub fn of(p: &Parameters, nid: u32) -> Os {
+        match p.choice("host.os") {
+            "linux" => Os::Linux,
+            _ if nid < p.number("host.linux_nodes") => Os::Linux,
+            _ => Os::Catamount,
+        }
+    }
+
+    /// How it maps the memory of processes.
+    pub fn paging(self, p: &Parameters) -> Paging {
+        match self {
+            Os::Catamount => Paging::Segments,
+            Os::Linux => Paging::Pages { run: p.number("linux.page_run") },
+        }
+    }
+
+    /// What the host's primitives cost under it.
+    pub fn host(self, p: &Parameters) -> host::Costs {
+        let section = match self {
+            Os::Catamount => "host",
+            Os::Linux => "linux",
+        };
+        let own = |name: &str| p.duration(&format!("{section}.{name}"));
+        host::Costs {
+            kernel_entry: own("kernel_entry"),
+            kernel_exit: own("kernel_exit"),
+            interrupt_entry: own("interrupt_entry"),
+            interrupt_exit: own("interrupt_exit"),
+            mmio_write: p.duration("host.mmio_write"),
+            copy_start: p.duration("host.copy_start"),
+            copy_rate: p.number("host.copy_rate"),
+            poll_period: p.duration("host.poll_period"),
+        }
+    }
+
+    /// What it makes different for Portals.
+    pub fn portals(self, p: &Parameters) -> System {
+        match self {
+            Os::Catamount => System::CATAMOUNT,
+            Os::Linux => System {
+                bridge: Bridge::Uk {
+                    ioctl: p.duration("linux.ioctl"),
+                    copy_in: p.duration("linux.copy_in"),
+                    copy_out: p.duration("linux.copy_out"),
+                },
+                pin_page: p.duration("linux.pin_page"),
+                translate_page: p.duration("linux.translate_page"),
+                list_commands: p.number("linux.list_commands"),
+            },
+        }
+    }
+}
