@@ -127,19 +127,28 @@ impl Store {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2")]
     unsafe fn find_wide<const MASKED: bool>(&self, bits: u64, mask: u64) -> Option<usize> {
-        self.find_by::<wide::Slots, MASKED>(bits, mask)
+        if self.live.len() == 1 {
+            return self.find_in_row::<wide::Slots, MASKED>(0, bits, mask);
+        }
+        // SAFETY: this function wants of the processor what that one wants.
+        unsafe { self.find_widely::<MASKED>(bits, mask) }
+    }
+
+    /// Apart, so that nothing is saved for it where there is one row.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2")]
+    #[inline(never)]
+    unsafe fn find_widely<const MASKED: bool>(&self, bits: u64, mask: u64) -> Option<usize> {
+        self.find_in_rows::<wide::Slots, MASKED>(bits, mask)
     }
 
     #[inline(never)]
     fn find_plain<const MASKED: bool>(&self, bits: u64, mask: u64) -> Option<usize> {
-        self.find_by::<Row, MASKED>(bits, mask)
+        self.find_in_rows::<Row, MASKED>(bits, mask)
     }
 
     #[inline(always)]
-    fn find_by<S: Slots, const MASKED: bool>(&self, bits: u64, mask: u64) -> Option<usize> {
-        if self.live.len() == 1 {
-            return self.find_in_row::<S, MASKED>(0, bits, mask);
-        }
+    fn find_in_rows<S: Slots, const MASKED: bool>(&self, bits: u64, mask: u64) -> Option<usize> {
         let mut oldest: Option<usize> = None;
         for row in 0..self.live.len() {
             let Some(slot) = self.find_in_row::<S, MASKED>(row, bits, mask) else {
