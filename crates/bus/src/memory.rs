@@ -30,6 +30,10 @@ impl Memory {
     pub fn new(base: u64, len: usize) -> Memory {
         Memory { base, bytes: vec![0; len] }
     }
+    /// The bytes themselves.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
     /// First address.
     pub fn base(&self) -> u64 {
         self.base

@@ -128,6 +128,8 @@ pub struct RunOptions {
     ///
     /// Source is compiled first, as by `sunstar cc -O2 -g` (cxx, fc). All that follows the program is
     /// the program's.
+    /// builtin:NAME runs a workload without processes: pingpong, allreduce, alltoall, halo ([BYTES]
+    /// [TIMES]), barrier ([TIMES]).
     #[arg(value_name = "PROGRAM", required = true, num_args = 1..)]
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<OsString>,

@@ -3,10 +3,31 @@
 use crate::compiler::{self, Language};
 use crate::mistake::Mistake;
 use crate::root::Root;
+use machine::Program;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The executable for what the user named: sources are compiled into `folder` first.
-pub fn executable(root: &Root, named: &Path, folder: &Path) -> Result<PathBuf, Mistake> {
+/// What the user named, with its arguments, for `ranks` ranks: sources are compiled into `folder` first.
+pub fn program(
+    root: &Root,
+    named: &Path,
+    args: &[OsString],
+    ranks: u32,
+    folder: &Path,
+) -> Result<Program, Mistake> {
+    match named.to_str().and_then(|name| name.strip_prefix(rank::BUILTIN_PREFIX)) {
+        Some(name) => {
+            rank::Builtin::parse(name, args, ranks).map(Program::Builtin).map_err(Mistake)
+        }
+        None => {
+            let path = executable(root, named, folder)?;
+            Ok(Program::Executable { path, args: args.to_vec() })
+        }
+    }
+}
+
+/// The executable for what the user named.
+fn executable(root: &Root, named: &Path, folder: &Path) -> Result<PathBuf, Mistake> {
     let path = located(named)?;
     match Language::of(&path) {
         Some(language) => compiler::compile(root, language, &path, folder),

@@ -50,12 +50,12 @@ pub fn execute_observed(root: &Root, options: &RunOptions, profile: bool) -> Res
         .map_err(|why| Mistake(format!("cannot make a temporary folder: {why}")))?;
     let stop = Arc::default();
     interrupt::watch_signals(Arc::clone(&stop), folder.path().to_owned())?;
-    let program = program::executable(root, options.program(), folder.path())?;
+    let (program, args) = (options.program(), options.arguments());
+    let program = program::program(root, program, args, options.ranks, folder.path())?;
     let firmware = firmware::folder(root, &parameters)?;
     let outcome = machine::run(&Options {
         parameters: parameters.clone(),
         program,
-        args: options.arguments().to_vec(),
         ranks: options.ranks,
         threads: usize::from(options.threads),
         seed: options.seed,

@@ -74,24 +74,32 @@ pub struct Mark {
 }
 
 /// Marks of one node. Only the first ones of a run are kept: enough for a steady state, bounded in memory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Log {
     marks: Vec<Mark>,
+    capacity: usize,
 }
 
-/// Marks that a node keeps at most.
-const CAPACITY: usize = 1 << 17;
+/// Marks that all nodes keep at most, and those that each node may keep whatever their number.
+const CAPACITY: usize = 1 << 21;
+const CAPACITY_OF_NODE: std::ops::RangeInclusive<usize> = 1 << 12..=1 << 17;
 
 impl Log {
+    /// The log of one of `nodes` nodes.
+    pub fn new(nodes: u32) -> Log {
+        let (least, most) = CAPACITY_OF_NODE.into_inner();
+        let capacity = (CAPACITY / nodes.max(1) as usize).clamp(least, most);
+        Log { marks: Vec::new(), capacity }
+    }
     /// Records a mark.
     pub fn push(&mut self, mark: Mark) {
-        if self.marks.len() < CAPACITY {
+        if self.marks.len() < self.capacity {
             self.marks.push(mark);
         }
     }
     /// Takes the marks out.
-    pub fn into_marks(self) -> Vec<Mark> {
-        self.marks
+    pub fn take(&mut self) -> Vec<Mark> {
+        std::mem::take(&mut self.marks)
     }
 }
 
@@ -124,6 +132,16 @@ struct Journey {
 }
 
 impl Journey {
+    /// Of the marks of one message.
+    fn of(marks: &[Mark]) -> Journey {
+        let mut journey = Journey::default();
+        for mark in marks {
+            // The first mark of a kind counts: a later one belongs to a completion, not to the way.
+            journey.at.entry(mark.waypoint).or_insert(mark.at);
+            journey.length = journey.length.or(mark.length);
+        }
+        journey
+    }
     fn total(&self) -> Option<Duration> {
         let last = self.at.get(&Waypoint::CallReturned)?;
         Some(last.since(*self.at.get(&Waypoint::CallEntered)?))
@@ -132,25 +150,23 @@ impl Journey {
 
 /// Breaks down the message of the smallest size whose total is the median of its size. The messages of
 /// start-up (before `from`) are left out. `None` if no message was followed from end to end.
-pub fn break_down(logs: impl IntoIterator<Item = Mark>, from: Time) -> Option<Breakdown> {
-    let mut journeys: BTreeMap<MessageId, Journey> = BTreeMap::new();
-    for mark in logs {
-        let journey = journeys.entry(mark.message).or_default();
-        // The first mark of a kind counts: a later one belongs to a completion, not to the way.
-        journey.at.entry(mark.waypoint).or_insert(mark.at);
-        journey.length = journey.length.or(mark.length);
-    }
+pub fn break_down(mut marks: Vec<Mark>, from: Time) -> Option<Breakdown> {
+    // Stable: each message's marks stay in the order of the logs.
+    marks.sort_by_key(|mark| mark.message);
     let started = |j: &Journey| j.at.get(&Waypoint::CallEntered).is_some_and(|t| *t >= from);
-    let mut whole: Vec<(u64, Duration, Journey)> = journeys
-        .into_values()
-        .filter(started)
-        .filter_map(|j| Some((j.length?, j.total()?, j)))
+    let messages = marks.chunk_by(|a, b| a.message == b.message);
+    let mut whole: Vec<(u64, Duration, &[Mark])> = messages
+        .filter_map(|marks| {
+            let journey = Some(Journey::of(marks)).filter(started)?;
+            Some((journey.length?, journey.total()?, marks))
+        })
         .collect();
     let bytes = whole.iter().map(|(length, ..)| *length).min()?;
     whole.retain(|(length, ..)| *length == bytes);
     whole.sort_by_key(|(_, total, _)| *total);
     let messages = whole.len();
-    let (_, total, journey) = whole.swap_remove(messages / 2);
+    let (_, total, marks) = whole.swap_remove(messages / 2);
+    let journey = Journey::of(marks);
     Some(Breakdown { bytes, messages, total_ns: total.as_ns(), segments: segments(&journey) })
 }
 
@@ -196,6 +212,6 @@ mod tests {
     #[test]
     fn messages_that_never_ended_are_not_broken_down() {
         let marks = [mark(1, Waypoint::CallEntered, 1, Some(0))];
-        assert_eq!(break_down(marks, Time::ZERO), None);
+        assert_eq!(break_down(marks.into(), Time::ZERO), None);
     }
 }

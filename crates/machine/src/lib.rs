@@ -28,4 +28,5 @@ pub mod symbols;
 mod system;
 pub mod tracedump;
 
+pub use programs::Program;
 pub use run::{run, Mistake, Options, Outcome};

@@ -7,7 +7,7 @@ use crate::recorder::Recorder;
 use crate::report::NodeReport;
 use crate::seam::{Event, Failure, LocalBus, Seam, Touched};
 use crate::symbols::Symbols;
-use abi::seastar::{READY_FLAG, READY_VALUE, SRAM_BASE, SRAM_SIZE};
+use abi::seastar::{READY_FLAG, READY_VALUE};
 use bus::Direction;
 use des::{Duration, Envelope, LogicalProcess, Outbox, Standing, Time};
 use std::sync::Arc;
@@ -380,9 +380,6 @@ impl LogicalProcess for Node {
         // An idle firmware may not have come to the event that failed.
         self.run_processor(self.seam.failure.as_ref().map_or(now, |failure| failure.at));
         let end = self.snapshot(now);
-        let mut sram = vec![0; SRAM_SIZE as usize];
-        let read = self.nic.ras_read(SRAM_BASE.into(), &mut sram, &mut self.seam);
-        read.expect("the back door reaches all SRAM");
         let work = self.work(&end);
         Remains {
             failure: self.seam.failure.take(),
@@ -393,9 +390,9 @@ impl LogicalProcess for Node {
             endings: self.ranks.endings(),
             end: now,
             report: self.report(&end),
-            sram,
             work,
             profile: self.recorder.take().map(|recorder| recorder.finish(self.seam.nid)),
+            sram: self.nic.into_sram().into_bytes(),
         }
     }
 }

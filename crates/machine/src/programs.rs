@@ -10,9 +10,24 @@ use des::Time;
 use host::{Cpu, Host};
 use portals::{EventKind, Kernel, Ni, ProcessId};
 use std::cell::{Cell, OnceCell, RefCell};
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// What every rank runs.
+#[derive(Clone, Debug)]
+pub enum Program {
+    /// A process of its own.
+    Executable {
+        /// An executable of the MPI 5.0 ABI.
+        path: PathBuf,
+        /// Its arguments.
+        args: Vec<OsString>,
+    },
+    /// A function of this program.
+    Builtin(rank::Builtin),
+}
 
 /// What the software of every node is made of.
 #[derive(Clone, Debug)]
@@ -22,8 +37,7 @@ pub(crate) struct Software {
     pub agent: rank::Costs,
     /// A user of Portals in the kernel sends back what it gets.
     pub echo: bool,
-    pub program: PathBuf,
-    pub args: Vec<std::ffi::OsString>,
+    pub program: Program,
     pub library: PathBuf,
     pub compute: rank::Compute,
     pub ranks: u32,
@@ -100,7 +114,9 @@ impl Ranks {
                 return booted.set(true);
             };
             cpu.spawn(&format!("rank {}", seat.rank), move |cpu| {
-                let ending = run_rank(&cpu, &started, &software, &observer, &seat, || {
+                let (kernel, software, observer) = (&started, &*software, &*observer);
+                let life = Life { cpu: &cpu, kernel, software, observer, seat: &seat };
+                let ending = life.run(|| {
                     booted.set(true);
                     cpu.spend(launch.since(cpu.now()));
                 });
@@ -171,50 +187,73 @@ impl host::AddressSpace for Late {
     }
 }
 
-/// A rank's life, in its fibre: its libraries start, `until_launch` passes, its process runs.
-fn run_rank(
-    cpu: &Cpu,
-    kernel: &Rc<Kernel>,
-    software: &Software,
-    observer: &Observer,
-    seat: &Seat,
-    until_launch: impl FnOnce(),
-) -> rank::Ending {
-    let memory = Late::default();
-    let space = cpu.memory().borrow_mut().add_space(Box::new(memory.clone()));
-    let ni = match Ni::init(cpu, kernel, RANK_PID, space) {
-        Ok(ni) => ni,
-        Err(error) => cpu.fault(format!("PtlNIInit: {error}")),
-    };
-    let world = mpi::World { rank: seat.rank, size: software.ranks, map: software.map.clone() };
-    let mut mpi = mpi::Mpi::new(ni, cpu.clone(), world, software.mpi.clone());
-    *seat.waiting.borrow_mut() = Some(mpi.waiting());
-    until_launch();
-    let stdin = if seat.rank == 0 { rank::Stdin::Inherit } else { rank::Stdin::Null };
-    let options = rank::SpawnOptions {
-        program: software.program.clone(),
-        args: software.args.clone(),
-        rank: seat.rank,
-        size: software.ranks,
-        library_dir: software.library.clone(),
-        stdin,
-        compute: software.compute,
-        pin: true,
-        ..rank::SpawnOptions::default()
-    };
-    match rank::Process::spawn(&options) {
-        Ok(process) => {
-            memory.0.set(process.memory()).expect("a rank has one process");
-            let party = rank::Party { rank: seat.rank, map: software.programs.clone() };
-            let (core, kernel, waiting) = (cpu.clone(), kernel.clone(), mpi.waiting());
-            let bridge = rank::Bridge::new(core, kernel, space, party, waiting);
-            let (core, costs) = (cpu.clone(), software.agent);
-            let runner = rank::Runner::with_portals(process, core, costs, Some(bridge));
-            mpi.process().set_program(runner.clone());
-            let call = |function, args: &[u64]| mpi.call(function, args);
-            rank::agent(call, &runner, observer)
-        }
-        Err(error) => rank::Ending::Fatal(format!("rank {}: {error}", seat.rank)),
+/// A rank's life, in its fibre.
+struct Life<'a> {
+    cpu: &'a Cpu,
+    kernel: &'a Rc<Kernel>,
+    software: &'a Software,
+    observer: &'a Observer,
+    seat: &'a Seat,
+}
+
+impl Life<'_> {
+    /// Its libraries start, `until_launch` passes, its program runs.
+    fn run(&self, until_launch: impl FnOnce()) -> rank::Ending {
+        let (cpu, software, rank) = (self.cpu, self.software, self.seat.rank);
+        let memory = Late::default();
+        let space = cpu.memory().borrow_mut().add_space(Box::new(memory.clone()));
+        let ni = match Ni::init(cpu, self.kernel, RANK_PID, space) {
+            Ok(ni) => ni,
+            Err(error) => cpu.fault(format!("PtlNIInit: {error}")),
+        };
+        let world = mpi::World { rank, size: software.ranks, map: software.map.clone() };
+        let mut mpi = mpi::Mpi::new(ni, cpu.clone(), world, software.mpi.clone());
+        *self.seat.waiting.borrow_mut() = Some(mpi.waiting());
+        until_launch();
+        let ended = match &software.program {
+            Program::Builtin(builtin) => {
+                let result = builtin.run(mpi.process()).map_err(|error| error.to_string());
+                result.map(|text| {
+                    print!("{text}");
+                    rank::Ending::Exited(rank::ExitStatus::FINISHED)
+                })
+            }
+            Program::Executable { path, args } => self.process(&mut mpi, path, args, &memory),
+        };
+        ended.unwrap_or_else(|why| rank::Ending::Fatal(format!("rank {rank}: {why}")))
+    }
+
+    /// The program as a process. The error says why there is none.
+    fn process(
+        &self,
+        mpi: &mut mpi::Mpi,
+        program: &Path,
+        args: &[OsString],
+        memory: &Late,
+    ) -> Result<rank::Ending, String> {
+        let (software, rank) = (self.software, self.seat.rank);
+        let process = rank::Process::spawn(&rank::SpawnOptions {
+            program: program.to_owned(),
+            args: args.to_owned(),
+            rank,
+            size: software.ranks,
+            library_dir: software.library.clone(),
+            stdin: if rank == 0 { rank::Stdin::Inherit } else { rank::Stdin::Null },
+            compute: software.compute,
+            pin: true,
+            ..rank::SpawnOptions::default()
+        });
+        let process = process.map_err(|error| error.to_string())?;
+        memory.0.set(process.memory()).expect("a rank has one process");
+        let party = rank::Party { rank, map: software.programs.clone() };
+        let (waiting, space) = (mpi.waiting(), mpi.process().space());
+        let bridge =
+            rank::Bridge::new(self.cpu.clone(), self.kernel.clone(), space, party, waiting);
+        let (core, costs) = (self.cpu.clone(), software.agent);
+        let runner = rank::Runner::with_portals(process, core, costs, Some(bridge));
+        mpi.process().set_program(runner.clone());
+        let call = |function, args: &[u64]| mpi.call(function, args);
+        Ok(rank::agent(call, &runner, self.observer))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::journey;
 use crate::node::{Boot, Node, Remains, Schedule, TAPED};
 use crate::parameters::Parameters;
 use crate::profile::Profile;
-use crate::programs::{Ranks, Software};
+use crate::programs::{Program, Ranks, Software};
 use crate::recorder::{Code, Recorder};
 use crate::report::{Exit, Firmware, Machine, Report};
 use crate::seam::{Failure, Journal, Seam};
@@ -15,7 +15,7 @@ use crate::symbols::Symbols;
 use crate::system::Os;
 use abi::seastar::{SHIM_BASE, TEXT_BASE};
 use des::{Ending, EventQueue, Outbox, Stop, Time, TraceHash, Workers};
-use std::ffi::OsString;
+use portals::ProcessId;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -25,10 +25,8 @@ use std::sync::Arc;
 pub struct Options {
     /// The machine, with what was set on the command line.
     pub parameters: Parameters,
-    /// An executable of the MPI 5.0 ABI.
-    pub program: PathBuf,
-    /// Its arguments.
-    pub args: Vec<OsString>,
+    /// What runs on it.
+    pub program: Program,
     /// Ranks to start, one a node.
     pub ranks: u32,
     /// Worker threads.
@@ -74,6 +72,9 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     let launch = Time::ZERO + configuration.launch;
     let topology = &configuration.topology;
     let faults = faults::parse(&options.faults, options.seed, topology, launch).map_err(Mistake)?;
+    if let Program::Executable { .. } = options.program {
+        rank::allow_ranks(options.ranks).map_err(Mistake)?;
+    }
     let image = FirmwareImage::load(&options.firmware).map_err(|e| Mistake(e.to_string()))?;
     let symbols = Arc::new(Symbols::load(&image.elf).map_err(|e| Mistake(e.to_string()))?);
     let code = options.profile.then(|| Arc::new(Code::new(&symbols)));
@@ -85,6 +86,7 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
             symbols: &symbols,
             options,
             ranks: options.ranks,
+            maps: &[Software::map(options.ranks), Software::programs(options.ranks)],
         };
         let boot = parts.boot();
         let builders = (0..configuration.topology.nodes())
@@ -113,6 +115,9 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
 /// Nodes from which on a boot that is shared costs less than boots of their own.
 const SHARED_FROM: u32 = 4;
 
+/// Where each rank is, to MPI and to Portals' own calls.
+type Maps = [Arc<[ProcessId]>; 2];
+
 /// What nodes are assembled from.
 #[derive(Clone, Copy)]
 struct Parts<'a> {
@@ -122,6 +127,8 @@ struct Parts<'a> {
     options: &'a Options,
     /// Ranks of the program; 0 while a boot is taped.
     ranks: u32,
+    /// The same memory for all nodes.
+    maps: &'a Maps,
 }
 
 impl Parts<'_> {
@@ -175,7 +182,7 @@ impl Parts<'_> {
         let os = Os::of(parameters, nid);
         let host = host::Host::new(&os.host(parameters));
         host.memory().borrow_mut().set_paging(os.paging(parameters));
-        let journal = Rc::new(Journal::default());
+        let journal = Rc::new(Journal::new(configuration.topology.nodes()));
         let ht = &configuration.nic;
         let mut seam = Seam {
             nid,
@@ -200,12 +207,11 @@ impl Parts<'_> {
             mpi: configuration.mpi.clone(),
             agent: configuration.agent,
             program: options.program.clone(),
-            args: options.args.clone(),
             library: options.library.clone(),
             compute: options.compute,
             ranks,
-            map: Software::map(ranks),
-            programs: Software::programs(ranks),
+            map: self.maps[0].clone(),
+            programs: self.maps[1].clone(),
         });
         let ranks = Ranks::new(wire_nid, software, journal);
         let launch = Time::ZERO + configuration.launch;

@@ -57,7 +57,6 @@ pub struct Failure {
 }
 
 /// Marks of a node, shared between the hardware's seam and the observers in the libraries.
-#[derive(Default)]
 pub(crate) struct Journal {
     log: RefCell<Log>,
     /// When the last posted write of the host reaches the NIC.
@@ -71,11 +70,19 @@ pub(crate) struct Journal {
 const INTERRUPTS: usize = 32;
 
 impl Journal {
+    /// The journal of one of `nodes` nodes.
+    pub fn new(nodes: u32) -> Journal {
+        Journal {
+            log: RefCell::new(Log::new(nodes)),
+            last_write_arrives: Cell::default(),
+            interrupts: RefCell::default(),
+        }
+    }
     pub fn mark(&self, at: Time, message: MessageId, waypoint: Waypoint, length: Option<u64>) {
         self.log.borrow_mut().push(Mark { at, message, waypoint, length });
     }
     pub fn take(&self) -> Vec<Mark> {
-        self.log.take().into_marks()
+        self.log.borrow_mut().take()
     }
     fn interrupt_written(&self, at: Time) {
         let mut interrupts = self.interrupts.borrow_mut();

@@ -188,6 +188,15 @@ impl Process {
             p.allreduce_items((&send, &recv), datatype, op, comm)
         })
     }
+    /// MPI_Alltoall of `bytes` bytes from each to each.
+    pub fn alltoall(&mut self, (from, to): (u64, u64), bytes: u64, comm: CommId) -> Result<()> {
+        self.within("MPI_Alltoall", |p| {
+            let (out, into) =
+                (Parts::Equal(p.bytes(from, bytes)), Parts::Equal(p.bytes(to, bytes)));
+            let id = p.begin_alltoall(Some(&out), &into, comm)?;
+            p.finish(id, Whose::Own).map(|_| ())
+        })
+    }
     /// MPI_Finalize: a barrier; then nothing of this process is under way any more.
     pub fn finalize(&mut self) -> Result<()> {
         self.within("MPI_Finalize", |p| p.shut_down())

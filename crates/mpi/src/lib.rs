@@ -44,4 +44,5 @@ pub use op::Op;
 pub use params::Params;
 pub use process::{Process, Waiting, World};
 pub use request::{RequestId, Status};
+pub use topology::balance;
 pub use transport::Mode;

@@ -48,7 +48,7 @@ impl Cartesian {
 
 /// Splits `nodes` into factors for the dimensions that are free, as equal as they can be, the
 /// larger first; None if that is impossible.
-pub(crate) fn balance(nodes: u32, free: usize) -> Option<Vec<u32>> {
+pub fn balance(nodes: u32, free: usize) -> Option<Vec<u32>> {
     match (nodes, free) {
         (1, 0) => return Some(Vec::new()),
         (_, 0) => return None,

@@ -2,7 +2,7 @@
 //! link by link, at the end of a run.
 
 use crate::queues::{input_number, PORT};
-use crate::{Router, CHANNELS, LINKS};
+use crate::{Class, Router, CHANNELS, LINKS};
 use abi::packet::Packet;
 
 /// Packets and their payload.
@@ -24,6 +24,8 @@ impl Volume {
         self.bytes += other.bytes;
     }
 }
+
+const CLASSES: [Class; 2] = [Class::Data, Class::Control];
 
 type Channels = [u64; LINKS * CHANNELS];
 
@@ -58,7 +60,7 @@ pub struct Ledger {
     taken: Channels,
     untold: Channels,
     input_queue: u64,
-    /// Of the data class: room at the NIC that the router knows of, and packets on the way to it.
+    /// Room at the NIC that the router knows of, of both classes, and packets on the way to it.
     port: u64,
     node_room: u64,
     /// Packets from the network that the NIC holds; for the bench to fill in.
@@ -78,6 +80,7 @@ impl Router {
         let outputs = lanes.flat_map(|lane| &lane.queue).map(|p| &p.packet);
         inputs.chain(outputs).chain(&self.ejecting).for_each(|packet| inside.count(packet));
         let each = |f: &dyn Fn(usize) -> u32| std::array::from_fn(|i| u64::from(f(i)));
+        let room = |class: Class| u64::from(self.outputs[PORT].lanes[class.channel()].credits);
         let credits = |i: usize| self.outputs[i / CHANNELS].lanes[i % CHANNELS].credits;
         Ledger {
             books: self.books,
@@ -87,8 +90,8 @@ impl Router {
             taken: each(&|i| self.inputs[i].taken),
             untold: each(&|i| self.inputs[i].untold),
             input_queue: self.params.input_queue.into(),
-            port: u64::from(self.outputs[PORT].lanes[0].credits) + self.ejecting.len() as u64,
-            node_room: self.params.node_room.into(),
+            port: CLASSES.map(room).iter().sum::<u64>() + self.ejecting.len() as u64,
+            node_room: u64::from(self.params.node_room) * CLASSES.len() as u64,
             held: 0,
             sent_by_nic: self.books.injected.packets,
             received_by_nic: self.books.ejected.packets,

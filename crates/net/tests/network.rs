@@ -22,8 +22,19 @@ enum Due {
     Router(Event),
     Message(Message),
     Inject,
-    /// The NIC has dealt with a packet.
-    Room,
+    /// The NIC has dealt with a packet of a class.
+    Room(Class),
+}
+
+/// Packets with this bit in their message number are of the control class.
+const CONTROL: u16 = 0x8000;
+
+fn class_of(packet: &Packet) -> Class {
+    if packet.message & CONTROL == 0 {
+        Class::Data
+    } else {
+        Class::Control
+    }
 }
 
 /// A network whose nodes inject what they have as fast as their ports take it, and take packets at
@@ -34,6 +45,8 @@ struct Network {
     around: Around,
     /// How long a NIC takes over a packet.
     digest: Duration,
+    /// It takes control packets at once.
+    control_first: bool,
 }
 
 #[derive(Default)]
@@ -82,6 +95,7 @@ impl Network {
             routers: (0..nodes).map(|node| Router::new(params, &topology, node)).collect(),
             around: Around { backlog, held, ..Around::default() },
             digest: Duration::ZERO,
+            control_first: false,
         }
     }
     fn fail(&mut self, faults: &Faults) {
@@ -110,14 +124,19 @@ impl Network {
                 Due::Router(Event::Eject) => {
                     let packet = router.ejected();
                     self.around.ejected.push((now, node, packet));
+                    let class = class_of(&packet);
                     let (held, free) = &mut self.around.held[node as usize];
                     *held += 1;
-                    *free = now.max(*free) + self.digest;
-                    self.queue.schedule(*free, (node, Due::Room));
+                    let at_once = class == Class::Control && self.control_first;
+                    if !at_once {
+                        *free = now.max(*free) + self.digest;
+                    }
+                    let done = if at_once { now } else { *free };
+                    self.queue.schedule(done, (node, Due::Room(class)));
                 }
-                Due::Room => {
+                Due::Room(class) => {
                     ports.around.held[node as usize].0 -= 1;
-                    router.room(now, Class::Data, 1, &mut ports);
+                    router.room(now, class, 1, &mut ports);
                 }
                 Due::Router(event @ (Event::Grant { .. } | Event::Recovered { .. })) => {
                     router.handle(now, event, &mut ports);
@@ -126,7 +145,7 @@ impl Network {
                 Due::Inject | Due::Router(Event::InjectionFree) => {
                     let backlog = &mut ports.around.backlog[node as usize];
                     let Some(packet) = backlog.pop_front() else { continue };
-                    let free = router.inject(now, Class::Data, packet, &mut ports);
+                    let free = router.inject(now, class_of(&packet), packet, &mut ports);
                     assert!(free > now);
                     let more = !self.around.backlog[node as usize].is_empty();
                     if more && free < Time::NEVER {
@@ -261,7 +280,8 @@ fn traffic(network: &mut Network, nodes: u64, seed: u64, packets: u16) -> Vec<Pa
             let source = random.below(nodes) as u32;
             let dest = if random.below(3) == 0 { hot } else { random.below(nodes) as u32 };
             let size = if random.below(2) == 0 { 64 } else { random.below(65) as u8 };
-            let packet = packet(source, dest, size, message);
+            let control = if random.below(4) == 0 { CONTROL } else { 0 };
+            let packet = packet(source, dest, size, message | control);
             network.send(Time(random.below(3_000_000)), packet);
             packet
         })
@@ -307,6 +327,32 @@ fn a_blocked_destination_stops_others_only_behind_it() {
     assert_eq!(of(0), PARAMS.node_room as usize);
     assert_eq!(of(3), 400, "against the jam");
     assert!(of(1) < 400, "behind the jam, in the same channel");
+}
+
+/// Data for node 2 are stuck all the way back; control passes them on the same links, around the
+/// edge of a torus in its second channel, too.
+#[test]
+fn control_passes_data_that_are_stuck() {
+    for topology in ["4", "torus 4"] {
+        let mut network = Network::new(topology);
+        network.control_first = true;
+        network.around.held[2] = (0, Time(1 << 50));
+        for message in 0..300 {
+            network.send(Time::ZERO, packet(0, 2, 64, message));
+            network.send(Time::ZERO, packet(3, 2, 64, message));
+            network.send(Time::ZERO, packet(1, 2, 64, message | CONTROL));
+            network.send(Time::ZERO, packet(1, 3, 8, message | CONTROL));
+        }
+        network.run_until(Time(1 << 40));
+        network.balance(false);
+        let ejected = &network.around.ejected;
+        let of =
+            |control| ejected.iter().filter(|e| (e.2.message & CONTROL != 0) == control).count();
+        assert_eq!(of(true), 600, "{topology}");
+        assert_eq!(of(false), PARAMS.node_room as usize, "{topology}");
+        let links = network.routers.iter().flat_map(|router| router.counters().links);
+        assert!(links.map(|link| link.queue_max).max() > Some(0), "{topology}");
+    }
 }
 
 /// Every node of a ring sends half around it, as much as its queues hold: without the second
@@ -372,7 +418,7 @@ fn lost_and_damaged_packets_take_no_credits_with_them() {
     assert!(lost > 250 && links(|l| l.damaged) > 250 && links(|l| l.delayed) > 500);
     assert_eq!(network.around.ejected.len() as u64 + lost, sent.len() as u64);
     let changed = |(_, _, packet): &&(Time, u32, Packet)| {
-        let whole = sent[usize::from(packet.message)];
+        let whole = sent[usize::from(packet.message & !CONTROL)];
         packet.data() != whole.data() || packet.crc != whole.crc
     };
     let wrong = network.around.ejected.iter().filter(changed).count();
@@ -424,10 +470,15 @@ proptest! {
         network.run();
         prop_assert_eq!(network.around.ejected.len(), sent.len());
         for (source, dest) in (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b))) {
-            let pair = |p: &&Packet| (u64::from(p.source), u64::from(p.dest)) == (source, dest);
-            let got: Vec<_> = network.around.ejected.iter().map(|e| &e.2).filter(pair).collect();
-            let want: Vec<_> = sent.iter().filter(pair).collect();
-            prop_assert_eq!(got, want);
+            for control in [0, CONTROL] {
+                let pair = |p: &&Packet| {
+                    (u64::from(p.source), u64::from(p.dest)) == (source, dest)
+                        && p.message & CONTROL == control
+                };
+                let got: Vec<_> = network.around.ejected.iter().map(|e| &e.2).filter(pair).collect();
+                let want: Vec<_> = sent.iter().filter(pair).collect();
+                prop_assert_eq!(got, want);
+            }
         }
     }
 }

@@ -212,6 +212,10 @@ impl SeaStar {
     pub fn sram_mut(&mut self) -> &mut Memory {
         &mut self.fabric.sram
     }
+    /// What is left of local memory when the chip is gone.
+    pub fn into_sram(self) -> Memory {
+        self.fabric.sram
+    }
     /// Carries out what was scheduled.
     pub fn handle(&mut self, now: Time, event: Event, ports: &mut impl Ports) {
         let SeaStar { fabric, tx, rx, .. } = self;

@@ -7,9 +7,11 @@
 
 mod agent;
 mod bridge;
+mod builtin;
 mod channel;
 mod compute;
 mod inspect;
+mod limits;
 mod memory;
 mod process;
 mod spawn;
@@ -17,8 +19,10 @@ mod watcher;
 
 pub use agent::{agent, Costs, Ending, Observer, Runner};
 pub use bridge::{Bridge, Party};
+pub use builtin::{Builtin, PREFIX as BUILTIN_PREFIX};
 pub use compute::Compute;
 pub use inspect::{inspect, InspectError, Kind};
+pub use limits::allow_ranks;
 pub use memory::ProcessMemory;
 pub use mpi::Callback;
 pub use process::{Demand, ExitStatus, Process};

@@ -82,6 +82,17 @@ pub struct ExitStatus {
     pub portals: bool,
 }
 
+impl ExitStatus {
+    /// Of a rank that has done everything.
+    pub const FINISHED: ExitStatus = ExitStatus {
+        code: Some(0),
+        signal: None,
+        initialized: true,
+        finalized: true,
+        portals: false,
+    };
+}
+
 impl fmt::Display for ExitStatus {
     /// As a sentence's end: `exited with code 3`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,6 +1,7 @@
 //! Starts a rank's process: cheaply, with everything in place before its first instruction.
 
 use crate::compute::Compute;
+use crate::limits;
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -93,7 +94,7 @@ pub enum SpawnError {
     #[error("{0} is missing: run `make`")]
     Library(PathBuf),
     /// The system refuses a process.
-    #[error("cannot start a process for {0}: {1}")]
+    #[error("cannot start a process for {0}: {1}{hint}", hint = limits::advice(.1))]
     Process(PathBuf, io::Error),
     /// The program cannot be executed.
     #[error("cannot execute {0}: {1}")]
@@ -128,6 +129,8 @@ struct Plan {
     /// The processor to stay on.
     cpu: Option<libc::c_int>,
     randomize: bool,
+    /// The limit of open files, if it is not the simulator's.
+    files: Option<libc::rlimit>,
     /// Signals that were blocked before the parent blocked all.
     mask: libc::sigset_t,
     /// Set by the child if it could not be executed.
@@ -168,6 +171,7 @@ pub(crate) fn start(options: &SpawnOptions, memory: &OwnedFd) -> Result<Child, S
         // SAFETY: takes nothing and touches no memory.
         cpu: options.pin.then(|| unsafe { libc::sched_getcpu() }).filter(|cpu| *cpu >= 0),
         randomize: options.randomize,
+        files: limits::of_programs(),
         // SAFETY: a signal set is plain data; it is filled before it is used.
         mask: unsafe { std::mem::zeroed() },
         error: 0,
@@ -283,6 +287,9 @@ extern "C" fn child(plan: *mut libc::c_void) -> libc::c_int {
             let mut set: libc::cpu_set_t = std::mem::zeroed();
             libc::CPU_SET(cpu as usize, &mut set);
             libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
+        }
+        if let Some(files) = &plan.files {
+            libc::setrlimit(libc::RLIMIT_NOFILE, files);
         }
         if let Some(null) = plan.null {
             libc::dup2(null, 0);

@@ -23,4 +23,5 @@ mod portals;
 mod profile;
 mod programs;
 mod runner;
+mod scale;
 mod wrong;

@@ -13,6 +13,7 @@ struct Bench {
     image: FirmwareImage,
     symbols: Arc<Symbols>,
     options: Options,
+    maps: Maps,
 }
 
 impl Bench {
@@ -26,8 +27,7 @@ impl Bench {
         let symbols = Arc::new(Symbols::load(&image.elf).unwrap());
         let options = Options {
             parameters,
-            program: "/nonexistent".into(),
-            args: Vec::new(),
+            program: Program::Executable { path: "/nonexistent".into(), args: Vec::new() },
             ranks: 2,
             threads: 1,
             compute: rank::Compute::None,
@@ -41,11 +41,12 @@ impl Bench {
             stop: Arc::default(),
         };
         let configuration = Configuration::new(&options.parameters, 8).unwrap();
-        Bench { configuration, image, symbols, options }
+        let maps = [Software::map(2), Software::programs(2)];
+        Bench { configuration, image, symbols, options, maps }
     }
     fn parts(&self) -> Parts<'_> {
-        let Bench { configuration, image, symbols, options } = self;
-        Parts { configuration, image, symbols, options, ranks: 2 }
+        let Bench { configuration, image, symbols, options, maps } = self;
+        Parts { configuration, image, symbols, options, ranks: 2, maps }
     }
 }
 

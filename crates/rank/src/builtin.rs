@@ -1,0 +1,321 @@
+//! Built-in workloads: programs that are functions here and have no process, for machines with more
+//! nodes than a workstation has room for processes. They use the same MPI library as every program,
+//! and check every byte that they receive.
+
+use mpi::{Error, Op, Process, Result};
+use std::ffi::OsString;
+use std::fmt::Write;
+
+/// What a program's name begins with to mean one of these.
+pub const PREFIX: &str = "builtin:";
+
+/// A workload with its arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Builtin {
+    kind: &'static Kind,
+    bytes: u64,
+    times: u32,
+}
+
+/// A kind of workload.
+#[derive(Debug)]
+struct Kind {
+    name: &'static str,
+    /// Bytes by default, none if it has none to choose.
+    bytes: Option<u64>,
+    /// The least number of ranks.
+    ranks: u32,
+    /// Makes buffers and does it once, then as often as asked; the time is that of the latter.
+    run: fn(&mut Task) -> Result<()>,
+}
+
+const KINDS: [Kind; 5] = [
+    Kind { name: "pingpong", bytes: Some(8), ranks: 2, run: pingpong },
+    Kind { name: "barrier", bytes: None, ranks: 1, run: barrier },
+    Kind { name: "allreduce", bytes: Some(8), ranks: 1, run: allreduce },
+    Kind { name: "alltoall", bytes: Some(64), ranks: 1, run: alltoall },
+    Kind { name: "halo", bytes: Some(4096), ranks: 1, run: halo },
+];
+
+/// Most bytes: a rank's buffers shall fit into its share of the simulator's memory.
+const BYTES_MAX: u64 = 16 << 20;
+const TIMES: u32 = 10;
+
+impl Builtin {
+    /// The workload with this name, [`PREFIX`] left out, and these arguments: `[BYTES] [TIMES]`. The
+    /// error is a sentence for the user.
+    pub fn parse(
+        name: &str,
+        arguments: &[OsString],
+        ranks: u32,
+    ) -> std::result::Result<Builtin, String> {
+        let kind = KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
+            let names = KINDS.map(|kind| kind.name).join(", ");
+            format!("there is no built-in workload '{name}'; there are: {names}")
+        })?;
+        if ranks < kind.ranks {
+            return Err(format!("{PREFIX}{name} needs {} ranks; give -n", kind.ranks));
+        }
+        let expected = if kind.bytes.is_some() { "[BYTES] [TIMES]" } else { "[TIMES]" };
+        let number = |text: &OsString| {
+            let number = text.to_str().and_then(|text| text.parse::<u64>().ok());
+            number.ok_or_else(|| {
+                let text = text.to_string_lossy();
+                format!("{PREFIX}{name} takes {expected}: '{text}' is no number")
+            })
+        };
+        let mut numbers =
+            arguments.iter().map(number).collect::<std::result::Result<Vec<_>, _>>()?;
+        if numbers.len() > 1 + usize::from(kind.bytes.is_some()) {
+            return Err(format!("{PREFIX}{name} takes {expected} and no more"));
+        }
+        let bytes = match kind.bytes {
+            None => 0,
+            Some(default) if numbers.is_empty() => default,
+            Some(_) => numbers.remove(0),
+        };
+        let times = numbers.first().map_or(Ok(TIMES), |&times| u32::try_from(times));
+        let times = times.ok().filter(|&times| times > 0);
+        let times = times.ok_or_else(|| format!("{PREFIX}{name}: once is the least"))?;
+        // A vector of doubles, at least one.
+        let bytes = if name == "allreduce" { bytes.next_multiple_of(8).max(8) } else { bytes };
+        let parts = if name == "alltoall" { u64::from(ranks) } else { 1 };
+        if bytes.saturating_mul(parts) > BYTES_MAX {
+            return Err(format!("{PREFIX}{name}: a rank's buffer has at most {BYTES_MAX} bytes"));
+        }
+        Ok(Builtin { kind, bytes, times })
+    }
+
+    /// Runs it as one rank, from MPI_Init to MPI_Finalize. What rank 0 prints is in the result.
+    pub fn run(&self, mpi: &mut Process) -> Result<String> {
+        let (rank, ranks) = (mpi.world().rank, mpi.world().size);
+        let mut task = Task { mpi, rank, ranks, bytes: self.bytes, times: 0, turns: 0 };
+        let mut spent = 0;
+        // Once for the caches and buffers of everybody, then for the clock.
+        for times in [1, self.times] {
+            task.times = times;
+            task.mpi.barrier(Process::WORLD)?;
+            let start = task.mpi.now();
+            (self.kind.run)(&mut task)?;
+            spent = task.mpi.now().since(start).0;
+        }
+        mpi.finalize()?;
+        let mut text = String::new();
+        if rank == 0 {
+            let each = spent as f64 * 1e-6 / f64::from(self.times) / self.ways();
+            let Kind { name, bytes, .. } = self.kind;
+            let of = bytes.map_or(String::new(), |_| format!(" of {} bytes", self.bytes));
+            let times = self.times;
+            writeln!(text, "{name}{of}, {ranks} ranks, {times} times: {each:.3} us each")
+                .expect("a string takes everything");
+        }
+        Ok(text)
+    }
+    /// Ways that a message goes in one time.
+    fn ways(&self) -> f64 {
+        if self.kind.name == "pingpong" {
+            2.0
+        } else {
+            1.0
+        }
+    }
+}
+
+/// A rank that runs a workload.
+struct Task<'a> {
+    mpi: &'a mut Process,
+    rank: u32,
+    ranks: u32,
+    bytes: u64,
+    times: u32,
+    /// Times done so far: what is sent differs from time to time.
+    turns: u32,
+}
+
+impl Task<'_> {
+    /// What `from` sends to `to` this time.
+    fn pattern(&self, from: u32, to: u32) -> Vec<u8> {
+        let seed = from.wrapping_mul(31) ^ to.wrapping_mul(17) ^ self.turns.wrapping_mul(101);
+        (0..self.bytes as u32).map(|i| (seed.wrapping_add(i * 7) >> (i % 3)) as u8).collect()
+    }
+    fn write(&mut self, va: u64, bytes: &[u8]) {
+        let mut memory = self.mpi.cpu().memory().borrow_mut();
+        memory.write(self.mpi.space(), va, bytes).expect("the buffer was allocated");
+    }
+    fn read(&self, va: u64, bytes: u64) -> Vec<u8> {
+        let mut buffer = vec![0; bytes as usize];
+        let mut memory = self.mpi.cpu().memory().borrow_mut();
+        memory.read(self.mpi.space(), va, &mut buffer).expect("the buffer was allocated");
+        buffer
+    }
+    /// What has come from `from`, at `va`, is what it sent.
+    fn check(&self, va: u64, from: u32) -> Result<()> {
+        if self.read(va, self.bytes) == self.pattern(from, self.rank) {
+            return Ok(());
+        }
+        Err(wrong(format!("what came from rank {from} is not what it sent")))
+    }
+    fn times(&mut self, mut once: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
+        for _ in 0..self.times {
+            self.turns += 1;
+            once(self)?;
+        }
+        Ok(())
+    }
+}
+
+fn wrong(text: String) -> Error {
+    Error::new(abi::mpi::ERR_OTHER, text)
+}
+
+/// Rank 0 and the last rank send a message back and forth; the others wait.
+fn pingpong(task: &mut Task) -> Result<()> {
+    let (first, last, bytes) = (0, task.ranks - 1, task.bytes);
+    let (out, into) = (task.mpi.allocate_buffer(bytes), task.mpi.allocate_buffer(bytes));
+    if task.rank != first && task.rank != last {
+        return Ok(());
+    }
+    let peer = if task.rank == first { last } else { first };
+    task.times(|task| {
+        let pattern = task.pattern(task.rank, peer);
+        task.write(out, &pattern);
+        if task.rank == first {
+            task.mpi.send(out, bytes, peer as i32, 0, Process::WORLD)?;
+        }
+        task.mpi.recv(into, bytes, peer as i32, 0, Process::WORLD)?;
+        if task.rank == last {
+            task.mpi.send(out, bytes, peer as i32, 0, Process::WORLD)?;
+        }
+        task.check(into, peer)
+    })
+}
+
+fn barrier(task: &mut Task) -> Result<()> {
+    task.times(|task| task.mpi.barrier(Process::WORLD))
+}
+
+/// Sums of small integers, exact in a double.
+fn allreduce(task: &mut Task) -> Result<()> {
+    let bytes = task.bytes;
+    let (out, into) = (task.mpi.allocate_buffer(bytes), task.mpi.allocate_buffer(bytes));
+    let (rank, ranks) = (f64::from(task.rank), f64::from(task.ranks));
+    task.times(|task| {
+        let turn = f64::from(task.turns);
+        let mine = (0..bytes / 8).flat_map(|i| (rank + turn + i as f64).to_le_bytes());
+        task.write(out, &mine.collect::<Vec<_>>());
+        let double = abi::mpi::DOUBLE;
+        task.mpi.allreduce((out, into), bytes / 8, double, Op::Sum, Process::WORLD)?;
+        let sum = |i: u64| ranks * (ranks - 1.0) / 2.0 + ranks * (turn + i as f64);
+        let expected = (0..bytes / 8).flat_map(|i| sum(i).to_le_bytes());
+        if task.read(into, bytes).into_iter().eq(expected) {
+            return Ok(());
+        }
+        Err(wrong("MPI_Allreduce gave wrong sums".into()))
+    })
+}
+
+fn alltoall(task: &mut Task) -> Result<()> {
+    let (bytes, ranks) = (task.bytes, task.ranks);
+    let all = bytes * u64::from(ranks);
+    let (out, into) = (task.mpi.allocate_buffer(all), task.mpi.allocate_buffer(all));
+    task.times(|task| {
+        for to in 0..ranks {
+            let pattern = task.pattern(task.rank, to);
+            task.write(out + bytes * u64::from(to), &pattern);
+        }
+        task.mpi.alltoall((out, into), bytes, Process::WORLD)?;
+        (0..ranks).try_for_each(|from| task.check(into + bytes * u64::from(from), from))
+    })
+}
+
+/// Everybody sends to its six neighbours in a periodic grid, the most cubic for the number of ranks.
+fn halo(task: &mut Task) -> Result<()> {
+    const WAYS: u64 = 6;
+    let bytes = task.bytes;
+    let (out, into) =
+        (task.mpi.allocate_buffer(WAYS * bytes), task.mpi.allocate_buffer(WAYS * bytes));
+    let neighbours = neighbours(task.rank, task.ranks);
+    task.times(|task| {
+        let mut requests = Vec::with_capacity(2 * WAYS as usize);
+        for (way, &peer) in (0..).zip(&neighbours) {
+            let pattern = task.pattern(task.rank, peer);
+            task.write(out + way * bytes, &pattern);
+            // What comes from that side was sent towards the opposite one.
+            let (va, tag) = (into + way * bytes, (way ^ 1) as i32);
+            requests.push(task.mpi.irecv(va, bytes, peer as i32, tag, Process::WORLD)?);
+        }
+        for (way, &peer) in (0..).zip(&neighbours) {
+            let (va, tag) = (out + way * bytes, way as i32);
+            requests.push(task.mpi.isend(va, bytes, peer as i32, tag, Process::WORLD)?);
+        }
+        task.mpi.waitall(&requests)?;
+        let mut ways = (0..).zip(&neighbours);
+        ways.try_for_each(|(way, &peer)| task.check(into + way * bytes, peer))
+    })
+}
+
+/// Down and up in each of three dimensions.
+fn neighbours(rank: u32, ranks: u32) -> [u32; 6] {
+    let dims = mpi::balance(ranks, 3).expect("every number has factors");
+    let mut stride = 1;
+    let mut neighbours = [0; 6];
+    for (dimension, &dim) in dims.iter().enumerate() {
+        let at = rank / stride % dim;
+        let base = rank - at * stride;
+        neighbours[2 * dimension] = base + (at + dim - 1) % dim * stride;
+        neighbours[2 * dimension + 1] = base + (at + 1) % dim * stride;
+        stride *= dim;
+    }
+    neighbours
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(name: &str, arguments: &str, ranks: u32) -> std::result::Result<Builtin, String> {
+        let arguments: Vec<OsString> = arguments.split_whitespace().map(Into::into).collect();
+        Builtin::parse(name, &arguments, ranks)
+    }
+
+    #[test]
+    fn arguments_are_bytes_and_times() {
+        for (name, arguments, bytes, times) in [
+            ("barrier", "", 0, 10),
+            ("barrier", "3", 0, 3),
+            ("halo", "", 4096, 10),
+            ("alltoall", "100", 100, 10),
+            ("allreduce", "100 7", 104, 7),
+            ("pingpong", "0 1", 0, 1),
+        ] {
+            let builtin = parse(name, arguments, 64).unwrap();
+            assert_eq!((builtin.bytes, builtin.times), (bytes, times), "{name} {arguments}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_told_in_a_sentence() {
+        for (name, arguments, ranks, word) in [
+            ("sort", "", 2, "there are: pingpong, barrier"),
+            ("pingpong", "", 1, "needs 2 ranks"),
+            ("barrier", "1 2", 2, "[TIMES] and no more"),
+            ("halo", "x", 2, "'x' is no number"),
+            ("halo", "8 0", 2, "once is the least"),
+            ("alltoall", "1048576", 4096, "at most"),
+        ] {
+            let sentence = parse(name, arguments, ranks).unwrap_err();
+            assert!(sentence.contains(word), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn neighbours_are_mutual() {
+        for ranks in [1, 2, 8, 12, 64, 100] {
+            for rank in 0..ranks {
+                for (way, peer) in neighbours(rank, ranks).into_iter().enumerate() {
+                    assert_eq!(neighbours(peer, ranks)[way ^ 1], rank);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What the system allows a simulator that has a descriptor for each of many ranks.
+
+use std::io;
+use std::sync::OnceLock;
+
+/// The limit of open files as it was before it was raised: the programs' own.
+static BEFORE: OnceLock<libc::rlimit> = OnceLock::new();
+
+/// Descriptors that are open beside those of the ranks: streams, files of the program's own making.
+const OTHERS: u64 = 64;
+
+/// Makes room for the descriptors of `ranks` processes, if the system allows it. The error is a sentence
+/// for the user.
+pub fn allow_ranks(ranks: u32) -> Result<(), String> {
+    let needed = u64::from(ranks) + OTHERS;
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: fills our own structure.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
+        return Ok(()); // Whatever the limit is, opening a file will tell.
+    }
+    if limit.rlim_cur >= needed {
+        return Ok(());
+    }
+    let wanted = libc::rlimit { rlim_cur: needed, rlim_max: limit.rlim_max.max(needed) };
+    BEFORE.get_or_init(|| limit);
+    // SAFETY: reads our own structure. Beyond the hard limit it takes a privilege, so it may fail.
+    if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const wanted) } == 0 {
+        return Ok(());
+    }
+    Err(format!(
+        "{ranks} ranks need {needed} open files, and the system allows {} (ulimit -Hn); a built-in \
+         workload needs none",
+        limit.rlim_max
+    ))
+}
+
+/// The limit of open files that programs shall have, if it is not the simulator's.
+pub(crate) fn of_programs() -> Option<libc::rlimit> {
+    BEFORE.get().copied()
+}
+
+/// What to do about a process that the system refuses.
+pub(crate) fn advice(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EAGAIN) => {
+            "; the system allows no more processes (ulimit -u, or pids.max of the control group)"
+        }
+        Some(libc::ENOMEM) => "; there is not enough memory for that many ranks",
+        _ => "",
+    }
+}
