@@ -64,6 +64,7 @@ pub fn execute_observed(root: &Root, options: &RunOptions, profile: bool) -> Res
         park: !options.no_park,
         cold_boot: options.cold_boot,
         profile,
+        meter: false,
         firmware: firmware.clone(),
         library: root.library(),
         stop,

@@ -14,6 +14,7 @@ mod echo;
 mod faults;
 pub mod firmware_image;
 pub mod journey;
+pub mod meter;
 mod node;
 pub mod parameters;
 pub mod probe;

@@ -1,6 +1,7 @@
 //! A node: host, NIC with its processor, router, and the event queue that orders them.
 
 use crate::journey::Mark;
+use crate::meter::{Effort, Meter};
 use crate::profile::Profile;
 use crate::programs::Ranks;
 use crate::recorder::Recorder;
@@ -31,6 +32,7 @@ pub(crate) struct Node {
     at_launch: Snapshot,
     idle: IdleLoop,
     recorder: Option<Box<Recorder>>,
+    meter: Meter,
 }
 
 /// When the machine's keepers do something.
@@ -75,6 +77,7 @@ pub(crate) struct Remains {
     pub sram: Vec<u8>,
     pub work: Work,
     pub profile: Option<Profile>,
+    pub effort: Effort,
 }
 
 /// What a node's firmware did since the launch.
@@ -117,6 +120,7 @@ impl Node {
             at_launch: Snapshot::default(),
             idle: IdleLoop::default(),
             recorder: None,
+            meter: Meter::default(),
         }
     }
 
@@ -130,6 +134,11 @@ impl Node {
         if !faults.is_empty() {
             self.seam.router.set_faults(faults, self.seam.nid);
         }
+    }
+
+    /// Measures what the processor model costs.
+    pub fn set_meter(&mut self, on: bool) {
+        self.meter = Meter::new(on);
     }
 
     fn dispatch(&mut self, now: Time, event: Event) {
@@ -210,6 +219,7 @@ impl Node {
             return self.seam.fail(now, 1, sentence);
         }
         self.at_launch = self.snapshot(now);
+        self.meter.launch(&self.core);
         if let Some(recorder) = &mut self.recorder {
             recorder.count();
         }
@@ -246,10 +256,12 @@ impl Node {
             return;
         }
         let mut bus = LocalBus { nic: &mut self.nic, seam: &mut self.seam, horizon };
+        self.meter.begin(&self.core);
         let stop = match self.recorder.as_deref_mut() {
             None => self.core.run(&mut bus, limit),
             Some(recorder) => self.core.run_observed(&mut bus, limit, recorder),
         };
+        self.meter.end(&self.core);
         if stop == ppc440::Stop::Fault {
             self.firmware_fault();
         }
@@ -391,6 +403,7 @@ impl LogicalProcess for Node {
             end: now,
             report: self.report(&end),
             work,
+            effort: self.meter.effort(&self.core),
             profile: self.recorder.take().map(|recorder| recorder.finish(self.seam.nid)),
             sram: self.nic.into_sram().into_bytes(),
         }

@@ -4,6 +4,7 @@ use crate::configure::Configuration;
 use crate::faults;
 use crate::firmware_image::FirmwareImage;
 use crate::journey;
+use crate::meter::Effort;
 use crate::node::{Boot, Node, Remains, Schedule, TAPED};
 use crate::parameters::Parameters;
 use crate::profile::Profile;
@@ -43,6 +44,8 @@ pub struct Options {
     pub cold_boot: bool,
     /// Observe where the firmware's cycles go (changes nothing but the speed).
     pub profile: bool,
+    /// Measure what the processor model costs ([`Outcome::effort`]); that costs a little itself.
+    pub meter: bool,
     /// Folder with the firmware's images: `seastar.elf`, `seastar.img`, `shim.bin`.
     pub firmware: PathBuf,
     /// Folder with `libmpi_abi.so.1`.
@@ -59,6 +62,8 @@ pub struct Outcome {
     pub sram: Vec<Vec<u8>>,
     /// Where the firmware's cycles went, by node; empty unless it was asked for.
     pub profiles: Vec<Profile>,
+    /// What simulating the firmware took.
+    pub effort: Effort,
 }
 
 /// A mistake of the user that keeps a run from starting, as one sentence.
@@ -95,6 +100,7 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
                 move || {
                     let mut node = parts.node(nid, boot);
                     node.set_faults(faults);
+                    node.set_meter(options.meter);
                     node.set_recorder(code.map(Recorder::new));
                     node
                 }
@@ -247,7 +253,7 @@ fn report(
     let mut firmware = Firmware { options: image.options.clone(), ..Firmware::default() };
     let (mut busy_instructions, mut busy_cycles) = (0.0, 0.0);
     let (mut marks, mut nodes, mut sram) = (Vec::new(), Vec::new(), Vec::new());
-    let mut profiles = Vec::new();
+    let (mut profiles, mut effort) = (Vec::new(), Effort::default());
     for node in remains {
         hash.word(node.hash);
         firmware.messages += node.work.messages;
@@ -259,6 +265,7 @@ fn report(
         nodes.push(node.report);
         sram.push(node.sram);
         profiles.extend(node.profile);
+        effort += node.effort;
     }
     let messages = firmware.messages.max(1) as f64;
     firmware.instructions_per_message = busy_instructions / messages;
@@ -284,7 +291,7 @@ fn report(
         firmware,
         nodes,
     };
-    Outcome { report, sram, profiles }
+    Outcome { report, sram, profiles, effort }
 }
 
 /// Exit status and sentences. A failure of the machine or of a rank comes first; then a deadlock; then the

@@ -49,6 +49,8 @@ pub(crate) struct Park {
     pause_next: u32,
     /// Turns that were not executed.
     pub skipped: u64,
+    /// Instructions of theirs.
+    pub skipped_instructions: u64,
 }
 
 impl Park {
@@ -63,6 +65,7 @@ impl Park {
             pause: 0,
             pause_next: 0,
             skipped: 0,
+            skipped_instructions: 0,
         }
     }
 
@@ -104,6 +107,11 @@ impl Core {
     /// Turns of polling loops that were not executed, because what they do was known.
     pub fn parked_turns(&self) -> u64 {
         self.park.skipped
+    }
+
+    /// Instructions of those turns; [`crate::Counters::instructions`] counts them too.
+    pub fn parked_instructions(&self) -> u64 {
+        self.park.skipped_instructions
     }
 
     /// The core enters a line. Finds a head, and calls `arrive` there.
@@ -155,6 +163,7 @@ impl Core {
                 let turns = room / turn.period();
                 turn.repeat(self, bus, turns);
                 self.park.skipped += turns;
+                self.park.skipped_instructions += turns * turn.instructions();
                 if let (true, Some(told)) = (P::ON, turn.told()) {
                     self.tell_again(probe, told, turns);
                 }

@@ -125,6 +125,11 @@ impl Turn {
     pub fn head(&self) -> u32 {
         self.head
     }
+    /// Instructions of one turn.
+    pub fn instructions(&self) -> u64 {
+        self.counts.instructions
+    }
+
     /// Core cycles.
     pub fn period(&self) -> u64 {
         self.period

@@ -50,6 +50,10 @@ fn wake_ups_at_every_phase_of_the_loop() {
         let executed = other.0.counters().instructions;
         assert!(parked.1.repeated * 10 > executed / 4, "parking has skipped {}", parked.1.repeated);
         assert_eq!(parked.1.repeated, parked.0.parked_turns());
+        // A turn of this loop has 14 to 17 instructions.
+        let each = parked.0.parked_instructions() / parked.0.parked_turns();
+        assert!((14..=17).contains(&each), "{each} instructions a turn");
+        assert_eq!(other.0.parked_instructions(), 0);
     }
 }
 

@@ -36,6 +36,7 @@ impl Bench {
             park,
             cold_boot: false,
             profile: false,
+            meter: false,
             firmware,
             library: "/nonexistent".into(),
             stop: Arc::default(),

@@ -1,0 +1,119 @@
+//! What a run costs the machine that simulates: wall time of the processor model, and which instructions it
+//! executed rather than skipped. Nothing of it is simulated, and nothing simulated depends on it.
+
+/// What simulating the firmware took since the launch, over all nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Firmware instructions that were executed one by one.
+    pub executed: u64,
+    /// Firmware instructions of turns of polling loops that were known and skipped.
+    pub parked: u64,
+    /// What was metered; all 0 unless the run was.
+    pub metered: Metered,
+}
+
+/// Calls of the processor model that were timed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Metered {
+    /// Time in the processor model and in what it calls, in [`ticks`].
+    pub ticks: u64,
+    /// Calls of the processor model in that time.
+    pub calls: u64,
+    /// Instructions executed in them.
+    pub executed: u64,
+    /// Calls that are left out because they took so long that the operating system must have given the
+    /// processor to somebody else meanwhile.
+    pub interrupted: u64,
+}
+
+impl std::ops::AddAssign for Effort {
+    fn add_assign(&mut self, other: Effort) {
+        self.executed += other.executed;
+        self.parked += other.parked;
+        self.metered.ticks += other.metered.ticks;
+        self.metered.calls += other.metered.calls;
+        self.metered.executed += other.metered.executed;
+        self.metered.interrupted += other.metered.interrupted;
+    }
+}
+
+/// Whether [`ticks`] are cycles of the time stamp counter; else they are nanoseconds.
+pub const TICKS_ARE_CYCLES: bool = cfg!(target_arch = "x86_64");
+
+/// A clock that is quick to read, of this processor: the time stamp counter, which runs at the processor's
+/// nominal frequency whatever its present one is. Where there is none, nanoseconds.
+#[inline(always)]
+pub fn ticks() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // SAFETY: reading the time stamp counter touches no memory, and x86-64 has it.
+        unsafe { core::arch::x86_64::_rdtsc() }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        use std::sync::OnceLock;
+        use std::time::Instant;
+        static START: OnceLock<Instant> = OnceLock::new();
+        START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+    }
+}
+
+/// A call that takes more ticks and executes less than [`MANY`] instructions was interrupted: some 100 us.
+const LONG: u64 = 250_000;
+const MANY: u64 = 1_000;
+
+/// Measures one node's processor model.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Meter {
+    on: bool,
+    metered: Metered,
+    /// At the last begin, and at the launch.
+    begun: (u64, u64),
+    before: (u64, u64),
+}
+
+/// Instructions executed one by one, and parked, so far.
+fn counts(core: &ppc440::Core) -> (u64, u64) {
+    let parked = core.parked_instructions();
+    (core.counters().instructions - parked, parked)
+}
+
+impl Meter {
+    pub fn new(on: bool) -> Meter {
+        Meter { on, ..Meter::default() }
+    }
+    /// The processor model is called now.
+    #[inline(always)]
+    pub fn begin(&mut self, core: &ppc440::Core) {
+        if self.on {
+            self.begun.1 = counts(core).0;
+            self.begun.0 = ticks();
+        }
+    }
+    /// It has returned.
+    #[inline(always)]
+    pub fn end(&mut self, core: &ppc440::Core) {
+        if self.on {
+            let spent = ticks().wrapping_sub(self.begun.0);
+            let executed = counts(core).0 - self.begun.1;
+            if spent > LONG && executed < MANY {
+                self.metered.interrupted += 1;
+            } else {
+                self.metered.ticks += spent;
+                self.metered.calls += 1;
+                self.metered.executed += executed;
+            }
+        }
+    }
+    /// What was before does not count.
+    pub fn launch(&mut self, core: &ppc440::Core) {
+        self.before = counts(core);
+        self.metered = Metered::default();
+    }
+    /// Since the launch.
+    pub fn effort(&self, core: &ppc440::Core) -> Effort {
+        let ((executed, parked), before) = (counts(core), self.before);
+        let metered = self.metered;
+        Effort { executed: executed - before.0, parked: parked - before.1, metered }
+    }
+}
