@@ -1,5 +1,6 @@
-//! Speed of the whole simulator: real processes, the real firmware, an 8-byte ping-pong and an allreduce on 64
-//! ranks, with the message counts of the table that other simulators were measured with. One thread.
+//! Speed of the whole simulator: the real firmware, an 8-byte ping-pong and an allreduce on 64 ranks, as real
+//! processes and as built-in workloads, with the message counts that other simulators were measured with. One
+//! thread.
 //!
 //! # What is measured
 //!
@@ -19,15 +20,17 @@
 
 use machine::meter::{ticks, TICKS_ARE_CYCLES};
 use machine::parameters::Parameters;
-use machine::{Options, Outcome};
+use machine::{Options, Outcome, Program};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-/// A workload: name, ranks, arguments of the program.
-const WORKLOADS: [(&str, u32, [&str; 2]); 2] = [
-    ("8-byte ping-pong", 2, ["pingpong", "100000"]),
-    ("allreduce of 8 bytes, 64 ranks", 64, ["allreduce", "200"]),
+/// Workloads: name, ranks, arguments of the program or (with another first word) of the built-in workload.
+const WORKLOADS: [(&str, u32, [&str; 3]); 4] = [
+    ("8-byte ping-pong", 2, ["", "pingpong", "100000"]),
+    ("allreduce of 8 bytes, 64 ranks", 64, ["", "allreduce", "200"]),
+    ("the same ping-pong without processes", 2, ["pingpong", "8", "100000"]),
+    ("the same allreduce without processes", 64, ["allreduce", "8", "200"]),
 ];
 
 /// Runs of each kind.
@@ -46,7 +49,17 @@ fn main() {
     let program = compile(root);
     println!("whole runs, one thread; parked instructions do not count as executed");
     for (name, ranks, arguments) in WORKLOADS {
-        let options = |meter| options(root, &program, ranks, arguments, meter);
+        let program = match arguments {
+            ["", arguments @ ..] => Program::Executable {
+                path: program.clone(),
+                args: arguments.map(Into::into).to_vec(),
+            },
+            [name, arguments @ ..] => {
+                let builtin = rank::Builtin::parse(name, &arguments.map(Into::into), ranks);
+                Program::Builtin(builtin.unwrap())
+            }
+        };
+        let options = |meter| options(root, &program, ranks, meter);
         report(name, &options);
     }
 }
@@ -68,11 +81,10 @@ fn compile(root: &Path) -> PathBuf {
     program
 }
 
-fn options(root: &Path, program: &Path, ranks: u32, args: [&str; 2], meter: bool) -> Options {
+fn options(root: &Path, program: &Program, ranks: u32, meter: bool) -> Options {
     Options {
         parameters: Parameters::load(&root.join("machines/redstorm.toml")).unwrap(),
-        program: program.to_owned(),
-        args: args.map(Into::into).to_vec(),
+        program: program.clone(),
         ranks,
         threads: 1,
         seed: 1,
