@@ -1,21 +1,22 @@
-//! Speed of the whole simulator: the real firmware, an 8-byte ping-pong and an allreduce on 64 ranks, as real
-//! processes and as built-in workloads, with the message counts that other simulators were measured with. One
-//! thread.
+//! Speed of the whole simulator: the real firmware, an 8-byte ping-pong and an allreduce on 64
+//! ranks, as real processes and as built-in workloads, with the message counts that other
+//! simulators were measured with. One thread.
 //!
 //! # What is measured
 //!
-//! Messages a second are those that the network interfaces sent, by the wall time of the whole run, its start
-//! and the ranks' processes included. Instructions are the firmware's since the launch, on all nodes, that were
-//! executed one by one; those of polling turns that the core knew and skipped are named apart and count for
-//! nothing. Their number is told by the time of the whole run, and by the time in the processor model alone. That
-//! is measured in further runs by reading the time stamp counter around each call of `Core::run`; what reading it
-//! costs is taken off, and calls that the operating system interrupted for long are left out with their
-//! instructions. It holds what the core does by its own, decoding, timing, caches and the looks whether a turn is
-//! known, and the bus accesses that it makes in SRAM and registers. Cycles are those of the time stamp counter, at
-//! the nominal frequency: virtual machines often have no performance counters.
+//! Messages a second are those that the network interfaces sent, by the wall time of the whole run,
+//! its start and the ranks' processes included. Instructions are the firmware's since the launch,
+//! on all nodes, that were executed one by one; those of polling turns that the core knew and
+//! skipped are named apart and count for nothing. Their number is told by the time of the whole
+//! run, and by the time in the processor model alone. That is measured in further runs by reading
+//! the time stamp counter around each call of `Core::run`; what reading it costs is taken off, and
+//! calls that the operating system interrupted for long are left out with their instructions. It
+//! holds what the core does by its own, decoding, timing, caches and the looks whether a turn is
+//! known, and the bus accesses that it makes in SRAM and registers. Cycles are those of the time
+//! stamp counter, at the nominal frequency: virtual machines often have no performance counters.
 //!
-//! The best of a few runs counts: other work on the machine only slows down. Processor time, the ranks' processes
-//! included, suffers less from it than wall time.
+//! The best of a few runs counts: other work on the machine only slows down. Processor time, the
+//! ranks' processes included, suffers less from it than wall time.
 #![allow(clippy::unwrap_used)]
 
 use machine::meter::{ticks, TICKS_ARE_CYCLES};
@@ -25,7 +26,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-/// Workloads: name, ranks, arguments of the program or (with another first word) of the built-in workload.
+/// Workloads: name, ranks, arguments of the program or (with another first word) of the built-in
+/// workload.
 const WORKLOADS: [(&str, u32, [&str; 3]); 4] = [
     ("8-byte ping-pong", 2, ["", "pingpong", "100000"]),
     ("allreduce of 8 bytes, 64 ranks", 64, ["", "allreduce", "200"]),
@@ -135,7 +137,8 @@ fn report(name: &str, options: &dyn Fn(bool) -> Options) {
     let (executed, metered) = (effort.executed as f64, effort.metered);
     println!("{name}: {messages} messages");
     println!(
-        "  {:.0} messages a second of wall time ({wall:.2} s), {:.0} of processor time ({processor:.2} s)",
+        "  {:.0} messages a second of wall time ({wall:.2} s), {:.0} of processor time \
+         ({processor:.2} s)",
         messages / wall,
         messages / processor,
     );
@@ -145,7 +148,8 @@ fn report(name: &str, options: &dyn Fn(bool) -> Options) {
         effort.parked as f64 / messages,
     );
     println!(
-        "  {:.1} million instructions a second of the whole run's wall time, {:.1} of its processor time",
+        "  {:.1} million instructions a second of the whole run's wall time, {:.1} of its \
+         processor time",
         executed / wall / 1e6,
         executed / processor / 1e6,
     );
