@@ -58,6 +58,7 @@ impl Core {
             }
             self.refresh_limit();
         } else {
+            self.calm_limit = self.until;
             self.limit = self.until.min(self.unit.gather.due);
         }
         (self.pipeline.cycle >= self.until).then_some(Stop::Until)
@@ -96,16 +97,22 @@ impl Core {
     /// Finds out when the loop must look up next.
     pub(crate) fn refresh_limit(&mut self) {
         // While a turn is recorded the loop looks up before each instruction.
-        self.limit = if self.park.recording { 0 } else { self.true_limit() };
+        self.calm_limit = self.limit_but_for_writes();
+        let limit = self.calm_limit.min(self.unit.gather.due);
+        self.limit = if self.park.recording { 0 } else { limit };
     }
 
-    /// Cycle at which something is up: the end of the run, an interrupt, a timer.
+    /// Cycle at which something is up: the end of the run, an interrupt, a timer, a write.
     pub(crate) fn true_limit(&self) -> u64 {
+        self.limit_but_for_writes().min(self.unit.gather.due)
+    }
+
+    fn limit_but_for_writes(&self) -> u64 {
         let waiting = self.registers.msr & MSR_WE != 0;
         if waiting || self.pending_interrupt().is_some() {
             0
         } else {
-            self.until.min(self.timer_cycle()).min(self.unit.gather.due)
+            self.until.min(self.timer_cycle())
         }
     }
 

@@ -128,6 +128,8 @@ pub struct Core {
     /// interrupt.
     pub(crate) until: u64,
     pub(crate) limit: u64,
+    /// The same but for a write that is held.
+    pub(crate) calm_limit: u64,
     /// First cycle after the release of reset.
     pub(crate) started: u64,
     pub(crate) park: Park,
@@ -161,6 +163,7 @@ impl Core {
             interrupt_at: 0,
             until: 0,
             limit: 0,
+            calm_limit: 0,
             started: 0,
             park: Park::new(false),
             account: Account::new(),

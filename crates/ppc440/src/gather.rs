@@ -46,13 +46,16 @@ impl Gather {
     }
     /// Joins a store that issues in `at`, if it may.
     fn join(&mut self, at: u64, real: Real, bytes: &[u8]) -> bool {
+        // Also if there is none, or its time has come.
+        if at >= self.due || self.is_empty() || (real.addr ^ self.addr) >> 4 != 0 {
+            return false;
+        }
         let inhibited = self.inhibited || real.flags & page::INHIBITED != 0;
         let (start, end) = (self.addr, self.addr + self.len as u64);
         let (first, last) = (real.addr, real.addr + bytes.len() as u64);
         let contiguous =
             if inhibited { first == end || last == start } else { first <= end && last >= start };
-        // In this order: there is nothing to join most of the time.
-        if self.is_empty() || at >= self.due || (first ^ start) >> 4 != 0 || !contiguous {
+        if !contiguous {
             return false;
         }
         self.addr = start.min(first);
@@ -116,6 +119,7 @@ impl Core {
     }
 
     /// Before another access: asks for the write that is held.
+    #[inline(always)]
     pub(crate) fn drain<B: Bus>(&mut self, bus: &mut B) -> Result<(), Flow> {
         self.unit.at = self.unit.at.max(self.unit.resume);
         if self.unit.gather.is_empty() {
@@ -137,8 +141,9 @@ impl Core {
             self.blocked = now;
             return Err(Flow::Retry);
         }
-        let gather = std::mem::replace(&mut self.unit.gather, Gather::EMPTY);
-        self.refresh_limit();
+        self.unit.gather.due = u64::MAX;
+        self.limit = if self.park.recording { 0 } else { self.calm_limit };
+        let gather = &self.unit.gather;
         match bus.write(now, gather.addr, gather.bytes()) {
             Ok(free) => {
                 self.counters.uncached_writes += 1;
@@ -147,8 +152,8 @@ impl Core {
                 Ok(())
             }
             Err(error) => {
-                let addr = Some(error.addr);
-                Err(self.stop_at(now, gather.pc, FaultKind::Bus(error), addr))
+                let (pc, addr) = (gather.pc, Some(error.addr));
+                Err(self.stop_at(now, pc, FaultKind::Bus(error), addr))
             }
         }
     }

@@ -25,8 +25,15 @@ impl Slots {
         self.ends[self.count - 1]
     }
     /// Takes the slot that is free first.
+    #[inline(always)]
     pub fn occupy(&mut self, until: u64) {
         let ends = &mut self.ends[..self.count];
+        // What is asked for last mostly ends last.
+        if until >= ends[ends.len() - 1] {
+            ends.copy_within(1.., 0);
+            ends[self.count - 1] = until;
+            return;
+        }
         let later = ends[1..].iter().take_while(|&&other| other < until).count();
         ends.copy_within(1..1 + later, 0);
         ends[later] = until;

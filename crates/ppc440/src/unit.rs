@@ -158,6 +158,9 @@ impl Unit {
         let mut unit = self.clone();
         unit.loads.forget(cycle);
         unit.writes.forget(cycle);
+        if unit.gather.is_empty() {
+            unit.gather = Gather::EMPTY;
+        }
         unit
     }
     fn free_fill(&self) -> usize {
@@ -267,6 +270,7 @@ impl Core {
     }
 
     /// A load within a quadword: from the cache or from the bus.
+    #[inline(always)]
     fn read_piece<B: Bus>(&mut self, bus: &mut B, real: Real, out: &mut [u8]) -> Result<(), Flow> {
         if real.flags & page::INHIBITED != 0 {
             self.drain(bus)?;
@@ -321,6 +325,7 @@ impl Core {
     }
 
     /// A store within a quadword: to the bus, to the cache, or to both.
+    #[inline(always)]
     fn write_piece<B: Bus>(&mut self, bus: &mut B, real: Real, data: &[u8]) -> Result<(), Flow> {
         if real.flags & page::INHIBITED != 0 {
             return self.bus_write(bus, real, data);
