@@ -245,7 +245,8 @@ typedef void (*ptl_eq_handler_t)(ptl_event_t *event);
 int PtlInit(int *max_interfaces);
 
 /* PtlFini (s3.4).
- * Ends the use of Portals; the interface is closed if it is open.
+ * Ends the use of Portals; the interface is closed if it is open. A program that ends without it is
+ * helped to it, unless it is killed.
  */
 void PtlFini(void);
 
@@ -265,7 +266,8 @@ int PtlNIInit(ptl_interface_t interface, ptl_pid_t pid, ptl_ni_limits_t *desired
     ptl_ni_limits_t *actual, ptl_handle_ni_t *ni_handle);
 
 /* PtlNIFini (s3.5).
- * Closes the interface and all that belongs to it. What still arrives for it is dropped.
+ * Closes the interface and all that belongs to it, when the operations under way have ended. What
+ * still arrives is dropped.
  *   ni_handle: The interface.
  * Errors: PTL_NI_INVALID.
  */

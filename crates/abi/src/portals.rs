@@ -12,11 +12,11 @@ pub const FUNCTIONS: usize = 38;
 pub enum Function {
     /// Begins the use of Portals. May be called again.
     Init,
-    /// Ends the use of Portals; the interface is closed if it is open.
+    /// Ends the use of Portals; the interface is closed if it is open. A program that ends without it is helped to it, unless it is killed.
     Fini,
     /// Opens the network interface. If it is open already, its handle is returned again (a library and its program share it).
     NiInit,
-    /// Closes the interface and all that belongs to it. What still arrives for it is dropped.
+    /// Closes the interface and all that belongs to it, when the operations under way have ended. What still arrives is dropped.
     NiFini,
     /// Reads a status register.
     NiStatus,

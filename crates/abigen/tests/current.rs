@@ -42,6 +42,12 @@ fn seastar_header_compiles_for_workstation_and_440() {
 }
 
 #[test]
+fn portals3_header_compiles_as_c_and_as_cplusplus() {
+    compile("gcc", &["-std=c99"], "include", "portals3.h");
+    compile("g++", &["-x", "c++", "-std=c++11"], "include", "portals3.h");
+}
+
+#[test]
 fn seastar_constants_can_be_used_by_the_assembler() {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("constants.S");

@@ -108,9 +108,13 @@ impl Ni {
         Ok(Ni { cpu: cpu.clone(), kernel: kernel.clone(), seat, space, id, way })
     }
 
-    /// Closes it (PtlNIFini). What still arrives is dropped.
+    /// Closes it (PtlNIFini), when the operations under way have ended: their memory may go after this call.
+    /// What still arrives is dropped.
     pub fn fini(self) {
-        self.enter(|| self.kernel.close(self.seat));
+        self.enter(|| self.kernel.leave(self.seat));
+        while !self.kernel.close(self.seat) {
+            self.cpu.wait_until(self.cpu.costs().poll_period, Time::NEVER);
+        }
     }
 
     /// The process's id (PtlGetId).

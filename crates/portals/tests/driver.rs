@@ -306,6 +306,38 @@ fn mistakes_are_error_codes() {
 }
 
 #[test]
+fn a_process_that_leaves_waits_for_what_is_under_way_and_takes_nothing_more() {
+    let mut bench = Bench::new(config(), Behaviour::default());
+    bench.process(1, PID, |p| {
+        let (eq, _) = expose(&p, 5, DATA, 200_000, option::OP_PUT);
+        wait(&p, eq, EventKind::PutStart);
+        let (cpu, space) = (p.cpu.clone(), p.ni.space());
+        // The second message comes meanwhile.
+        p.ni.fini();
+        let mut last = [0; 100];
+        cpu.memory().borrow_mut().read(space, DATA + 99_900, &mut last).unwrap();
+        assert_eq!(last[..], pattern(1, 100_000)[99_900..]);
+        cpu.memory().borrow_mut().read(space, DATA + 100_000, &mut last[..50]).unwrap();
+        assert_eq!(last[..50], [0; 50]);
+    });
+    bench.process(0, PID, |p| {
+        pause(&p, 20);
+        p.write(DATA, &pattern(1, 100_000));
+        let md = p.ni.md_bind(Md::new(DATA, 100_000, 0), Unlink::Retain).unwrap();
+        p.ni.put(md, AckRequest::NoAck, target(1, 5), 0).unwrap();
+        // The first has left, and is being deposited.
+        pause(&p, 120);
+        let small = Region { offset: 0, length: 50 };
+        p.ni.put_region(md, small, AckRequest::NoAck, target(1, 5), 0).unwrap();
+        let (cpu, space) = (p.cpu.clone(), p.ni.space());
+        p.ni.fini();
+        // Both have left: this process may do with its memory what it likes.
+        cpu.memory().borrow_mut().write(space, DATA, &[0; 100_000]).unwrap();
+    });
+    bench.finish();
+}
+
+#[test]
 fn events_that_no_firmware_posts_are_its_fault() {
     for (word, complaint) in [
         (77 << 16 | 3, "unknown type 77"),

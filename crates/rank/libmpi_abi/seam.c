@@ -308,6 +308,15 @@ bool rank_post_carrying(enum rank_function function, unsigned count, const uint6
     return posted;
 }
 
+bool rank_may_call(void)
+{
+    if (!rank_attach() || pthread_mutex_trylock(&lock) != 0)
+        return false;
+    const bool may = !busy;
+    pthread_mutex_unlock(&lock);
+    return may;
+}
+
 int rank_call_portals(unsigned function, const char *name, unsigned count,
                       const uint64_t *arguments)
 {

@@ -22,6 +22,8 @@ void rank_state_add(uint32_t bits) RANK_SHARED(rank_state_add);
 /* Posts a Portals call and waits for its answer: a return code. Ends the process outside of the simulator. */
 int rank_call_portals(unsigned function, const char *name, unsigned count,
                       const uint64_t *arguments) RANK_SHARED(rank_call_portals);
+/* True if a call can be made now: not so in a signal handler, or while another thread is in a call. */
+bool rank_may_call(void) RANK_SHARED(rank_may_call);
 /* Asks for the simulated time, in picoseconds. The channel must be there. */
 uint64_t rank_clock(struct rank_channel *channel) RANK_SHARED(rank_clock);
 /* Lets simulated time pass. The channel must be there. */

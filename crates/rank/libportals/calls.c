@@ -20,6 +20,14 @@ PORTALS_EXPORT int PtlInit(int *max_interfaces)
     return code;
 }
 
+/* A program may end without PtlFini, but its memory must stay while messages still use it. */
+__attribute__((destructor)) static void leave(void)
+{
+    const struct rank_channel *channel = rank_attach();
+    if (channel && channel->state & RANK_STATE_PORTALS && rank_may_call())
+        PtlFini();
+}
+
 /* --- event queues: the simulator tells whether a function of the program shall see the event --- */
 
 /* A call whose last argument is where the simulator puts the address of that function. */

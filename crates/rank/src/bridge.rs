@@ -68,11 +68,11 @@ impl Bridge {
         self.dispatch(function, args).err().unwrap_or(code::OK)
     }
 
-    /// The process has ended: what still arrives for it is dropped.
+    /// Closes the interface, when the operations under way have ended. What still arrives is dropped.
     pub fn close(&self) {
         let ni = std::mem::take(&mut *self.state.borrow_mut()).ni;
         if let Some(ni) = ni.and_then(|ni| Rc::try_unwrap(ni).ok()) {
-            ni.fini();
+            self.while_waiting("PtlNIFini", || ni.fini());
         }
     }
 

@@ -65,6 +65,7 @@ fn nothing_but_mpi_clocks_and_the_seam_is_exported() {
         "sunstar_rank_clock",
         "sunstar_rank_compute",
         "sunstar_rank_fail",
+        "sunstar_rank_may_call",
         "sunstar_rank_sleep",
         "sunstar_rank_state_add",
         "time",

@@ -67,6 +67,14 @@ fn a_program_may_use_portals_alone() {
 }
 
 #[test]
+fn a_program_may_end_while_its_messages_are_under_way() {
+    let leave = run("-n 2 --quiet tests/portals/leave.c");
+    let lines: BTreeSet<&str> = leave.went_well().stdout.lines().collect();
+    let expected = ["rank 0 leaves", "rank 1 leaves after PTL_EVENT_PUT_START"];
+    assert_eq!(lines, BTreeSet::from(expected), "{leave:?}");
+}
+
+#[test]
 fn programs_that_do_not_use_portals_do_not_load_it() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("hello");

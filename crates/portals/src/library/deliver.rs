@@ -168,7 +168,7 @@ impl Interface {
             RequestKind::Atomic(atomic) => atomic.takes(request.rlength, self.limits.max_getput_md),
             _ => true,
         };
-        let admitted = legal && self.admits(request);
+        let admitted = legal && !self.leaving && self.admits(request);
         let found = if admitted { self.search(request, &mut work) } else { None };
         let Some((md, accepted)) = found else {
             self.dropped(request.rlength);

@@ -66,6 +66,8 @@ pub struct Interface {
     pub(crate) mds: Slab<MemoryDescriptor>,
     pub(crate) eqs: Slab<EventQueue>,
     pub(crate) status: Status,
+    /// Its process is leaving: no new request is admitted.
+    pub(crate) leaving: bool,
 }
 
 impl Interface {
@@ -82,7 +84,23 @@ impl Interface {
             mds: Slab::new(limits.max_mds),
             eqs: Slab::new(limits.max_eqs),
             status: Status::default(),
+            leaving: false,
         }
+    }
+
+    /// The process leaves: from now on requests are dropped. Answers are taken as before.
+    pub fn leave(&mut self) {
+        self.leaving = true;
+    }
+
+    /// True while operations are under way, whose memory must stay.
+    pub fn is_busy(&self) -> bool {
+        self.mds.iter().any(|(_, md)| md.pending > 0)
+    }
+
+    /// True once the process is leaving.
+    pub fn is_leaving(&self) -> bool {
+        self.leaving
     }
 
     /// Who owns it.

@@ -213,9 +213,25 @@ impl Kernel {
         Ok(Seat(processes.len() - 1))
     }
 
-    /// Takes its interface from a process (PtlNIFini). What still arrives for it is dropped.
-    pub(crate) fn close(&self, seat: Seat) {
-        self.processes.borrow_mut()[seat.0].interface = None;
+    /// A process begins to leave (PtlNIFini): what still arrives for it is dropped.
+    pub(crate) fn leave(&self, seat: Seat) {
+        self.with(seat, Interface::leave);
+    }
+
+    /// Takes its interface from a process that is leaving. False while operations are under way.
+    pub(crate) fn close(&self, seat: Seat) -> bool {
+        let busy = self.with(seat, |interface| interface.is_busy()).unwrap_or(false);
+        if !busy {
+            self.processes.borrow_mut()[seat.0].interface = None;
+        }
+        !busy
+    }
+
+    /// Makes a process look that waits for the end of its operations.
+    pub(crate) fn wake_leaving(&self, seat: Seat) {
+        if self.with(seat, |interface| interface.is_leaving()).unwrap_or(false) {
+            self.processes.borrow()[seat.0].waker.wake();
+        }
     }
 
     pub(crate) fn find(&self, pid: u32) -> Option<Seat> {

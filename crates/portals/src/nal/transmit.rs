@@ -211,6 +211,7 @@ impl Kernel {
         let Some(Ending { seat, operation }) = ending else { return };
         let work = self.with(seat, |interface| interface.complete(&operation, fail));
         self.charge_events(cpu, seat, work.unwrap_or_default(), id);
+        self.wake_leaving(seat);
     }
 }
 
