@@ -14,13 +14,13 @@ fn rates(ended: &Ended) -> Vec<f64> {
 
 #[test]
 fn two_flows_share_a_link() {
-    // Slow enough that the link is the narrowest part: 64 bytes in 9 flits of 6 ns are 1185 MB/s.
-    let slow = "--set net.flit=6ns tests/network/share.c";
+    // Slow enough that the link is the narrowest part: 64 bytes in 9 flits of 8 ns are 889 MB/s.
+    let slow = "--set net.flit=8ns tests/network/share.c";
     let alone = rates(&row(&format!("{slow} alone")))[0];
-    assert!((1140.0..1185.0).contains(&alone), "{alone}");
+    assert!((855.0..889.0).contains(&alone), "{alone}");
     let both = rates(&row(slow));
     let sum = both[0] + both[1];
-    assert!((1150.0..1190.0).contains(&sum) && (both[0] - both[1]).abs() < 5.0, "{both:?}");
+    assert!((862.0..893.0).contains(&sum) && (both[0] - both[1]).abs() < 4.0, "{both:?}");
 }
 
 /// The receive engine is full, the network behind it, and the senders wait; nothing is lost.
@@ -61,10 +61,11 @@ fn threads_change_nothing_about_a_jam_or_a_fault() {
 #[test]
 fn what_the_firmware_cannot_survive_is_told() {
     let flood = "tests/network/flood.c";
-    // The firmware keeps up with one sender; the program does not, and leaves the messages to wait.
-    run(&format!("-n 2 {flood}")).said(1, &["rank 1", "more unexpected messages"]);
-    let few = "--set portals.tx_pendings=1264"; // of 1274: ten for receives
-    run(&format!("-n 2 {few} {flood}")).said(1, &["node 1", "no receive pending", "from node 0"]);
+    // A node keeps up with one sender of its own kind. With one that enters its kernel faster the
+    // firmware still does, but the program does not, and leaves the messages to wait.
+    let fast = "--set host.kernel_entry=200ns";
+    run(&format!("-n 2 {fast} {flood}")).said(1, &["rank 1", "more unexpected messages"]);
+    run(&format!("-n 3 {flood}")).said(1, &["node 2", "no receive pending", "from node"]);
     let damaged = "--fault link.biterror=1e-7 examples/pingpong.c";
     run(&format!("-n 2 {damaged}"))
         .said(1, &["MPI_Recv", "the network lost or damaged the message"]);
