@@ -69,6 +69,21 @@ fn datatypes() {
 }
 
 #[test]
+fn contents_of_datatypes_and_distributed_arrays() {
+    compare("contents", &[2], &[]);
+}
+
+#[test]
+fn graphs_and_exchange_with_neighbours() {
+    compare("neighbours", &[1, 2, 6], &[]);
+}
+
+#[test]
+fn lifetimes_of_requests_and_what_they_need() {
+    compare("lifetimes", &[1, 5], &[]);
+}
+
+#[test]
 fn groups_communicators_and_grids() {
     compare("groups", &[1, 5, 6], &[]);
 }

@@ -293,6 +293,21 @@ impl Process {
         self.finish(id, Whose::Own).map(|_| ())
     }
 
+    /// The program has freed a communicator: it goes when no operation uses it.
+    pub(crate) fn free_comm(&mut self, comm: CommId) -> Result<()> {
+        self.comms.get_mut(comm)?.freed = true;
+        self.remove_freed_comms()
+    }
+
+    fn remove_freed_comms(&mut self) -> Result<()> {
+        for comm in self.comms.freed() {
+            if !self.requests.use_comm(comm) {
+                self.comms.remove(comm)?;
+            }
+        }
+        Ok(())
+    }
+
     /// A new communicator; all members of `parent` call this, each with the members of its own new
     /// one (none: it takes part without getting one).
     pub(crate) fn make_comm(
@@ -300,6 +315,7 @@ impl Process {
         parent: CommId,
         members: Option<(u32, Rc<[u32]>)>,
     ) -> Result<Option<CommId>> {
+        self.remove_freed_comms()?;
         // Agree on a number that is free everywhere.
         let free = self.comms.free_numbers();
         let buffer = self.scratch.take(self.cpu.memory(), free.len() as u64);

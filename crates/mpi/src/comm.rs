@@ -2,6 +2,7 @@
 
 use crate::call::Attributes;
 use crate::error::{Error, Result};
+use crate::graph::Graph;
 use crate::matching::MAX_COMMUNICATORS;
 use crate::topology::Cartesian;
 use crate::{constant, World};
@@ -41,8 +42,12 @@ pub(crate) struct Comm {
     pub is_named: bool,
     /// The ranks stand in a grid.
     pub cartesian: Option<Rc<Cartesian>>,
+    /// The ranks stand in a graph.
+    pub graph: Option<Rc<Graph>>,
     /// Words that the program has attached.
     pub attributes: Attributes,
+    /// The program has freed it; operations under way still use it.
+    pub freed: bool,
     /// Collective operations begun.
     collectives: u32,
 }
@@ -71,6 +76,9 @@ impl Comm {
     }
 }
 
+/// Collective operations of passing communicators are numbered from here on.
+const PASSING: u32 = 1 << 30;
+
 /// The communicators of a process.
 pub(crate) struct Comms {
     table: Vec<Option<Comm>>,
@@ -91,7 +99,9 @@ impl Comms {
             on_error: OnError::Fatal,
             is_named: true,
             cartesian: None,
+            graph: None,
             attributes: Attributes::new(),
+            freed: false,
             collectives: 0,
         };
         let table = vec![
@@ -116,8 +126,9 @@ impl Comms {
     /// Tag of the messages of the next collective operation on `id`: all ranks count alike.
     pub fn next_collective(&mut self, id: CommId) -> i32 {
         let comm = self.table[id.0 as usize].as_mut().expect("an operation begins on it");
-        comm.collectives = (comm.collectives + 1) & i32::MAX as u32;
-        comm.collectives as i32
+        let turn = comm.collectives & PASSING | (comm.collectives + 1) & (PASSING - 1);
+        comm.collectives = turn;
+        turn as i32
     }
     /// Numbers free here, as a bit set: what the members of a new communicator agree on.
     pub fn free_numbers(&self) -> Vec<u8> {
@@ -143,7 +154,9 @@ impl Comms {
             on_error,
             is_named,
             cartesian,
+            graph: None,
             attributes,
+            freed: false,
             collectives,
         };
         let index = self.table.iter().position(Option::is_none).unwrap_or(self.table.len());
@@ -152,6 +165,40 @@ impl Comms {
         }
         self.table[index] = Some(comm);
         CommId(index as u32)
+    }
+    /// True if something is attached under the key to any of them.
+    pub fn have_attribute(&self, key: i32) -> bool {
+        self.table.iter().flatten().any(|comm| comm.attributes.contains_key(&key))
+    }
+    /// A communicator of some members of `parent` for one collective operation, whose messages
+    /// differ from all others of `parent` by their tag.
+    pub fn pass(
+        &mut self,
+        parent: CommId,
+        rank: u32,
+        members: Rc<[u32]>,
+        tag: i32,
+    ) -> Result<CommId> {
+        let old = self.get(parent)?;
+        let collectives = PASSING | tag as u32 & (PASSING - 1);
+        let (cartesian, graph, attributes) = (None, None, Attributes::new());
+        let comm = Comm { rank, members, cartesian, graph, attributes, collectives, ..old.clone() };
+        let index = self.table.iter().position(Option::is_none).unwrap_or(self.table.len());
+        if index == self.table.len() {
+            self.table.push(None);
+        }
+        self.table[index] = Some(comm);
+        Ok(CommId(index as u32))
+    }
+    /// Forgets such a communicator; its number is its parent's.
+    pub fn end_passing(&mut self, id: CommId) {
+        self.table[id.0 as usize] = None;
+    }
+    /// Those that the program has freed and that are still there.
+    pub fn freed(&self) -> Vec<CommId> {
+        let indices = 0..self.table.len() as u32;
+        let freed = |id: &CommId| self.get(*id).is_ok_and(|comm| comm.freed);
+        indices.map(CommId).filter(freed).collect()
     }
     /// Removes one.
     pub fn remove(&mut self, id: CommId) -> Result<()> {

@@ -56,6 +56,23 @@ impl Type {
         Ok(Type { name: "a subarray", ..piece.with_bounds(0, stride) })
     }
 
+    /// This process's part of an array that is distributed over a grid of processes: in each
+    /// dimension, from the one that varies fastest, how many items there are in all, and the runs of
+    /// them that are here (first item, items).
+    pub fn distributed(&self, dimensions: &[(u64, Vec<(i64, u64)>)]) -> Result<Type> {
+        let mut piece = self.contiguous(1)?;
+        for (whole, runs) in dimensions {
+            let extent = piece.extent;
+            let scale = |&(first, items): &(i64, u64)| {
+                first.checked_mul(extent).map(|offset| (offset, items))
+            };
+            let blocks = runs.iter().map(scale).collect::<Option<Vec<_>>>();
+            let all = extent.checked_mul(*whole as i64).ok_or_else(too_large)?;
+            piece = piece.indexed(&blocks.ok_or_else(too_large)?)?.with_bounds(0, all);
+        }
+        Ok(Type { name: "a distributed array", ..piece })
+    }
+
     /// Blocks of items of one or several types, in the order of their data.
     pub fn build(name: &'static str, blocks: &[Block<'_>]) -> Result<Type> {
         let mut new = Type {
@@ -71,6 +88,7 @@ impl Type {
             resized: blocks.iter().any(|block| block.of.resized),
             committed: false,
             predefined: false,
+            recipe: None,
         };
         let (mut low, mut high) = (i64::MAX, i64::MIN);
         let mut basics = blocks.iter().map(|block| block.of.basic);

@@ -4,6 +4,8 @@
 //! merged. Reductions see items *packed*, that is without holes.
 
 use crate::error::Error;
+use crate::recipe::Recipe;
+use std::rc::Rc;
 
 /// What the bytes of a predefined type mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +97,8 @@ pub(crate) struct Type {
     pub committed: bool,
     /// It may not be freed.
     pub predefined: bool,
+    /// How it was made; none: it is predefined by name.
+    pub recipe: Option<Rc<Recipe>>,
 }
 
 impl Type {
@@ -130,6 +134,7 @@ impl Type {
             resized,
             committed,
             predefined,
+            recipe: None,
         }
     }
 
@@ -245,7 +250,8 @@ pub(crate) fn predefined() -> Vec<(u64, Type)> {
         t(WCHAR, "MPI_WCHAR", Opaque, 4, 4),
         int(INT8_T, "MPI_INT8_T", 1),
         uint(UINT8_T, "MPI_UINT8_T", 1),
-        t(CHAR, "MPI_CHAR", Opaque, 1, 1),
+        // Not for reductions in the standard, but programs use it there and other libraries let them.
+        int(CHAR, "MPI_CHAR", 1),
         int(SIGNED_CHAR, "MPI_SIGNED_CHAR", 1),
         uint(UNSIGNED_CHAR, "MPI_UNSIGNED_CHAR", 1),
         t(BYTE, "MPI_BYTE", Byte, 1, 1),

@@ -82,6 +82,8 @@ pub struct Process {
     /// Collective operations that can go on.
     pub(crate) ready: VecDeque<RequestId>,
     pub(crate) spare_schedules: Vec<Schedule>,
+    /// Tag of the collective operation that is begun next, if it was chosen before.
+    pub(crate) collective_tag: Option<i32>,
     /// The program, if there is one: a built-in workload has none.
     pub(crate) program: Option<Rc<dyn Program>>,
     /// The program has ended while the library ran a function of it.
@@ -143,6 +145,7 @@ impl Process {
             groups: Groups::default(),
             ready: VecDeque::new(),
             spare_schedules: Vec::new(),
+            collective_tag: None,
             program: None,
             ended: false,
             lent: ([0; 2], 0),

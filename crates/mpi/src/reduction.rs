@@ -70,6 +70,10 @@ impl Ops {
             Error::new(constant::ERR_OP, text)
         })
     }
+    /// True if `handle` is one that the program has made.
+    pub fn is_user(&self, handle: u64) -> bool {
+        matches!(self.get(handle), Ok(Operator::User(_)))
+    }
     /// Forgets one; operations under way keep it.
     pub fn remove(&mut self, handle: u64) -> Result<()> {
         if let Operator::Predefined(op) = self.get(handle)? {

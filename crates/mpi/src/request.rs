@@ -180,6 +180,10 @@ impl Requests {
         self.free.push(id.index);
         slot.request.take().expect("the request was removed")
     }
+    /// True if there is an operation on a communicator.
+    pub fn use_comm(&self, comm: CommId) -> bool {
+        self.slots.iter().filter_map(|slot| slot.request.as_ref()).any(|r| r.comm == comm)
+    }
     /// The sends that are not over.
     pub fn unfinished_send(&self) -> Option<&Request> {
         let requests = self.slots.iter().filter_map(|slot| slot.request.as_ref());

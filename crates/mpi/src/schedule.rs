@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::items::Items;
 use crate::process::Process;
 use crate::reduction::Reduction;
-use crate::request::{Direction, Request, RequestId};
+use crate::request::{Direction, Request, RequestId, Status};
 use crate::scratch::Buffer;
 use crate::transport::{Envelope, Mode};
 use std::rc::Rc;
@@ -21,6 +21,10 @@ pub(crate) enum Step {
     Send { to: u32, items: Items },
     /// Items from a rank, which must send as many bytes if `exact`.
     Receive { from: u32, items: Items, exact: bool },
+    /// Items of a message of the program's own.
+    MessageTo { to: i32, tag: i32, items: Items },
+    /// Room for one; its status is that of the whole.
+    MessageFrom { from: i32, tag: i32, items: Items },
     /// All that was begun is over.
     Wait,
     /// Items to where there is as much room.
@@ -37,6 +41,9 @@ pub(crate) struct Schedule {
     /// Sends and receives begun since the last `Wait`; how many bytes a receive must get.
     children: Vec<(RequestId, Option<u64>)>,
     buffers: Vec<Buffer>,
+    /// The child whose status is that of the whole, and that status.
+    speaker: Option<RequestId>,
+    status: Option<Status>,
     error: Option<Error>,
 }
 
@@ -67,6 +74,14 @@ impl<'a> Plan<'a> {
     /// Receives items, or fewer.
     pub fn receive_up_to(&mut self, from: u32, items: Items) {
         self.schedule.steps.push(Step::Receive { from, items, exact: false });
+    }
+    /// Sends a message of the program's own.
+    pub fn message_to(&mut self, to: i32, tag: i32, items: Items) {
+        self.schedule.steps.push(Step::MessageTo { to, tag, items });
+    }
+    /// Receives one; its status is that of the whole operation.
+    pub fn message_from(&mut self, from: i32, tag: i32, items: Items) {
+        self.schedule.steps.push(Step::MessageFrom { from, tag, items });
     }
     /// Sends to one, receives from another, and waits for both.
     pub fn swap(&mut self, (to, out): (u32, Items), (from, into): (u32, Items)) {
@@ -100,7 +115,8 @@ impl<'a> Plan<'a> {
     /// Begins the operation.
     pub fn begin(self) -> RequestId {
         let Plan { process, comm, schedule, .. } = self;
-        let tag = process.comms.next_collective(comm);
+        let chosen = process.collective_tag.take();
+        let tag = chosen.unwrap_or_else(|| process.comms.next_collective(comm));
         let mut request = Request::new(Direction::Collective, comm, PROC_NULL, tag);
         request.collective = true;
         request.schedule = Some(Box::new(schedule));
@@ -141,7 +157,11 @@ impl Process {
             self.requests.get_mut(id).schedule = Some(schedule);
             return;
         }
-        self.requests.get_mut(id).error = schedule.error.take();
+        let request = self.requests.get_mut(id);
+        request.error = schedule.error.take();
+        if let Some(status) = schedule.status.take() {
+            request.status = status;
+        }
         for buffer in schedule.buffers.drain(..) {
             self.scratch.give(buffer);
         }
@@ -169,6 +189,14 @@ impl Process {
             Step::Send { to, items } => {
                 (self.send_items(envelope(to), &items, Mode::Standard)?, None)
             }
+            Step::MessageTo { to, tag, items } => {
+                (self.begin_send(&items, to, tag, comm, Mode::Standard)?, None)
+            }
+            Step::MessageFrom { from, tag, items } => {
+                let child = self.begin_receive(&items, from, tag, comm)?;
+                schedule.speaker = Some(child);
+                (child, None)
+            }
             Step::Receive { from, items, exact } => {
                 let child = self.receive_items(envelope(from), &items)?;
                 (child, exact.then_some(items.bytes()))
@@ -190,6 +218,9 @@ impl Process {
         }
         for (child, expected) in schedule.children.drain(..) {
             let (status, result) = self.take(child);
+            if schedule.speaker == Some(child) {
+                (schedule.speaker, schedule.status) = (None, Some(status));
+            }
             let result = result.and_then(|()| match expected {
                 Some(bytes) if bytes != status.bytes => {
                     Err(unequal(status.source, status.bytes, bytes))

@@ -3,6 +3,7 @@
 use crate::constant;
 use crate::datatype::{predefined, Type};
 use crate::error::{Error, Result};
+use crate::recipe::Ingredient;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -18,6 +19,8 @@ pub(crate) struct Types {
     derived: Vec<Option<Rc<Type>>>,
     /// Names that the program has given.
     names: BTreeMap<u64, String>,
+    /// Types of a precision and a range.
+    lasting: BTreeMap<(i32, i32, i32), u64>,
 }
 
 impl Types {
@@ -27,7 +30,12 @@ impl Types {
         for (handle, datatype) in predefined() {
             table[(handle - FIRST) as usize] = Some(Rc::new(datatype));
         }
-        Types { predefined: table, derived: Vec::new(), names: BTreeMap::new() }
+        Types {
+            predefined: table,
+            derived: Vec::new(),
+            names: BTreeMap::new(),
+            lasting: BTreeMap::new(),
+        }
     }
     /// The type of `handle`, committed or not.
     pub fn any(&self, handle: u64) -> Result<Rc<Type>> {
@@ -50,6 +58,39 @@ impl Types {
             return Ok(datatype);
         }
         Err(Error::new(constant::ERR_TYPE, "the datatype was not committed (MPI_Type_commit)"))
+    }
+    /// The type of `handle`, as another keeps it that is made of it.
+    pub fn ingredient(&self, handle: u64) -> Result<Ingredient> {
+        let datatype = self.any(handle)?;
+        Ok(match datatype.recipe {
+            None => Ingredient::Predefined(handle),
+            Some(_) => Ingredient::Derived(datatype),
+        })
+    }
+    /// A type that is there for all time, under this key; its handle.
+    pub fn lasting(&mut self, key: (i32, i32, i32), make: impl FnOnce() -> Type) -> u64 {
+        if let Some(&handle) = self.lasting.get(&key) {
+            return handle;
+        }
+        let handle = self.add(Type { committed: true, predefined: true, ..make() });
+        self.lasting.insert(key, handle);
+        handle
+    }
+    /// True if `handle` is in the range of those that programs make.
+    pub fn is_derived(handle: u64) -> bool {
+        (DERIVED..DERIVED << 1).contains(&handle)
+    }
+    /// Another handle for a derived type.
+    pub fn add_again(&mut self, datatype: &Rc<Type>) -> u64 {
+        if datatype.predefined {
+            // One that is there for all time: it has just one handle.
+            let same =
+                |slot: &Option<Rc<Type>>| slot.as_ref().is_some_and(|t| Rc::ptr_eq(t, datatype));
+            if let Some(index) = self.derived.iter().position(same) {
+                return DERIVED + index as u64;
+            }
+        }
+        self.add((**datatype).clone())
     }
     /// Adds a derived type; its handle.
     pub fn add(&mut self, datatype: Type) -> u64 {

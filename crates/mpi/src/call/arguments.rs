@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::items::Items;
 use crate::process::Process;
 use crate::request::{RequestId, Status};
+use crate::types::Types;
 use abi::mpi::status;
 
 /// Most bytes of a message: the wire header has 32 bits for its length.
@@ -42,7 +43,7 @@ impl Process {
             constant::COMM_SELF => Some(1),
             _ => handle.checked_sub(COMM_BASE).and_then(|index| u32::try_from(index).ok()),
         };
-        let id = index.map(CommId).filter(|&id| self.comm(id).is_ok());
+        let id = index.map(CommId).filter(|&id| self.comm(id).is_ok_and(|comm| !comm.freed));
         let id = id.ok_or_else(|| {
             let text = match handle {
                 constant::COMM_NULL => "the communicator is MPI_COMM_NULL".to_string(),
@@ -52,6 +53,27 @@ impl Process {
         })?;
         self.side.blame = id;
         Ok(id)
+    }
+
+    /// True if the program has made what this handle names, and may free it: a datatype, an
+    /// operation, a communicator.
+    pub(crate) fn is_freeable(&self, handle: u64) -> bool {
+        let comm = handle.checked_sub(COMM_BASE).and_then(|index| u32::try_from(index).ok());
+        Types::is_derived(handle) && self.types.any(handle).is_ok()
+            || self.ops.is_user(handle)
+            || comm.is_some_and(|index| self.comm(CommId(index)).is_ok())
+    }
+
+    /// Frees such an object.
+    pub(crate) fn free_object(&mut self, handle: u64) -> Result<()> {
+        if Types::is_derived(handle) {
+            return self.types.free(handle);
+        }
+        if self.ops.is_user(handle) {
+            return self.ops.remove(handle);
+        }
+        let index = handle.checked_sub(COMM_BASE).and_then(|index| u32::try_from(index).ok());
+        self.free_comm(CommId(index.unwrap_or(u32::MAX)))
     }
 
     /// `count` items of the type `datatype` at `va`.

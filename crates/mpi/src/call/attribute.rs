@@ -48,14 +48,6 @@ impl Keyvals {
             )
         })
     }
-    fn live(&self, key: i32) -> Result<Keyval> {
-        let keyval = self.get(key)?;
-        if keyval.freed {
-            let text = format!("attribute key {key} was freed");
-            return Err(Error::new(constant::ERR_KEYVAL, text));
-        }
-        Ok(keyval)
-    }
 }
 
 impl Process {
@@ -84,6 +76,17 @@ impl Process {
         Ok(new)
     }
 
+    /// A key that may be used: one that was freed lives on as long as something is attached under it.
+    fn live_keyval(&self, key: i32) -> Result<Keyval> {
+        let keyval = self.side.keyvals.get(key)?;
+        let of_types = || self.side.keyvals.types.values().any(|words| words.contains_key(&key));
+        if keyval.freed && !self.comms.have_attribute(key) && !of_types() {
+            let text = format!("attribute key {key} was freed");
+            return Err(Error::new(constant::ERR_KEYVAL, text));
+        }
+        Ok(keyval)
+    }
+
     /// Tells the program that an attribute goes away.
     fn deleted(&mut self, object: u64, key: i32, value: u64) -> Result<()> {
         let keyval = self.side.keyvals.get(key)?;
@@ -105,9 +108,10 @@ impl Process {
 
     /// A communicator goes away.
     pub(crate) fn delete_comm_attributes(&mut self, comm: CommId) -> Result<()> {
-        let attributes = std::mem::take(&mut self.comms.get_mut(comm)?.attributes);
-        for (key, value) in attributes.into_iter().rev() {
+        // One after the other: what cannot be deleted stays, and so does what comes after it.
+        while let Some((&key, &value)) = self.comm(comm)?.attributes.last_key_value() {
             self.deleted(comm_handle(comm), key, value)?;
+            self.comms.get_mut(comm)?.attributes.remove(&key);
         }
         Ok(())
     }
@@ -123,9 +127,14 @@ impl Process {
 
     /// A datatype goes away.
     pub(crate) fn delete_type_attributes(&mut self, datatype: u64) -> Result<()> {
-        for (key, value) in self.side.keyvals.types.remove(&datatype).unwrap_or_default() {
+        let last = |words: &Attributes| words.last_key_value().map(|(&key, &value)| (key, value));
+        while let Some((key, value)) = self.side.keyvals.types.get(&datatype).and_then(last) {
             self.deleted(datatype, key, value)?;
+            if let Some(words) = self.side.keyvals.types.get_mut(&datatype) {
+                words.remove(&key);
+            }
         }
+        self.side.keyvals.types.remove(&datatype);
         Ok(())
     }
 
@@ -172,7 +181,7 @@ pub(super) fn create_keyval(mpi: &mut Process, args: &[u64]) -> Answer {
 /// What is attached under the key stays.
 pub(super) fn free_keyval(mpi: &mut Process, args: &[u64]) -> Answer {
     let key = mpi.get_int(args[0], "the key")?;
-    mpi.side.keyvals.live(key)?;
+    mpi.live_keyval(key)?;
     mpi.side.keyvals.table[(key - FIRST) as usize].freed = true;
     mpi.put_int(args[0], "the key", constant::KEYVAL_INVALID)
 }
@@ -180,7 +189,7 @@ pub(super) fn free_keyval(mpi: &mut Process, args: &[u64]) -> Answer {
 /// `comm, key, value`.
 pub(super) fn comm_set(mpi: &mut Process, args: &[u64]) -> Answer {
     let (comm, key) = (mpi.comm_of(args[0])?, int(args[1]));
-    mpi.side.keyvals.live(key)?;
+    mpi.live_keyval(key)?;
     if let Some(&old) = mpi.comm(comm)?.attributes.get(&key) {
         mpi.deleted(args[0], key, old)?;
     }
@@ -199,7 +208,7 @@ pub(super) fn comm_get(mpi: &mut Process, args: &[u64]) -> Answer {
     if let Some(va) = mpi.predefined_attribute(key)? {
         return put(mpi, args, Some(va));
     }
-    mpi.side.keyvals.live(key)?;
+    mpi.live_keyval(key)?;
     let value = mpi.comm(comm)?.attributes.get(&key).copied();
     put(mpi, args, value)
 }
@@ -207,17 +216,18 @@ pub(super) fn comm_get(mpi: &mut Process, args: &[u64]) -> Answer {
 /// `comm, key`.
 pub(super) fn comm_delete(mpi: &mut Process, args: &[u64]) -> Answer {
     let (comm, key) = (mpi.comm_of(args[0])?, int(args[1]));
-    mpi.side.keyvals.live(key)?;
-    match mpi.comms.get_mut(comm)?.attributes.remove(&key) {
-        Some(old) => mpi.deleted(args[0], key, old),
-        None => Ok(()),
+    mpi.live_keyval(key)?;
+    if let Some(&old) = mpi.comm(comm)?.attributes.get(&key) {
+        mpi.deleted(args[0], key, old)?;
+        mpi.comms.get_mut(comm)?.attributes.remove(&key);
     }
+    Ok(())
 }
 
 pub(super) fn type_set(mpi: &mut Process, args: &[u64]) -> Answer {
     mpi.types.any(args[0])?;
     let key = int(args[1]);
-    mpi.side.keyvals.live(key)?;
+    mpi.live_keyval(key)?;
     let attributes = mpi.side.keyvals.types.entry(args[0]).or_default();
     match attributes.insert(key, args[2]) {
         Some(old) => mpi.deleted(args[0], key, old),
@@ -228,7 +238,7 @@ pub(super) fn type_set(mpi: &mut Process, args: &[u64]) -> Answer {
 pub(super) fn type_get(mpi: &mut Process, args: &[u64]) -> Answer {
     mpi.types.any(args[0])?;
     let key = int(args[1]);
-    mpi.side.keyvals.live(key)?;
+    mpi.live_keyval(key)?;
     let value = mpi.side.keyvals.types.get(&args[0]).and_then(|a| a.get(&key).copied());
     put(mpi, args, value)
 }
@@ -236,9 +246,13 @@ pub(super) fn type_get(mpi: &mut Process, args: &[u64]) -> Answer {
 pub(super) fn type_delete(mpi: &mut Process, args: &[u64]) -> Answer {
     mpi.types.any(args[0])?;
     let key = int(args[1]);
-    mpi.side.keyvals.live(key)?;
-    match mpi.side.keyvals.types.get_mut(&args[0]).and_then(|a| a.remove(&key)) {
-        Some(old) => mpi.deleted(args[0], key, old),
-        None => Ok(()),
+    mpi.live_keyval(key)?;
+    let attached = |mpi: &Process| mpi.side.keyvals.types.get(&args[0])?.get(&key).copied();
+    if let Some(old) = attached(mpi) {
+        mpi.deleted(args[0], key, old)?;
+        if let Some(words) = mpi.side.keyvals.types.get_mut(&args[0]) {
+            words.remove(&key);
+        }
     }
+    Ok(())
 }

@@ -24,13 +24,18 @@ pub(super) fn size(mpi: &mut Process, args: &[u64]) -> Answer {
 fn duplicate(mpi: &mut Process, handle: u64) -> Result<CommId> {
     let comm = mpi.comm_of(handle)?;
     let new = mpi.duplicate(comm)?;
-    let cartesian = mpi.comm(comm)?.cartesian.clone();
-    mpi.comms.get_mut(new)?.cartesian = cartesian;
-    mpi.copy_comm_attributes(comm, new)?;
+    let topology = (mpi.comm(comm)?.cartesian.clone(), mpi.comm(comm)?.graph.clone());
+    let copy = mpi.comms.get_mut(new)?;
+    (copy.cartesian, copy.graph) = topology;
+    if let Err(error) = mpi.copy_comm_attributes(comm, new) {
+        mpi.comms.remove(new)?;
+        return Err(error);
+    }
     Ok(new)
 }
 
 pub(super) fn dup(mpi: &mut Process, args: &[u64]) -> Answer {
+    mpi.put_word(args[1], "the new communicator", constant::COMM_NULL)?;
     let new = duplicate(mpi, args[0])?;
     mpi.put_word(args[1], "the new communicator", comm_handle(new))
 }
@@ -45,6 +50,31 @@ pub(super) fn begin_idup(mpi: &mut Process, args: &[u64]) -> Begun {
     dup(mpi, args)?;
     let comm = mpi.comm_of(args[0])?;
     Ok(mpi.nothing(Direction::Send, comm))
+}
+
+/// `comm, info, newcomm, request`; no hint changes anything here.
+pub(super) fn begin_idup_with_info(mpi: &mut Process, args: &[u64]) -> Begun {
+    begin_idup(mpi, &[args[0], args[2]])
+}
+
+/// `comm, group, tag, newcomm`: only the members of the group take part.
+pub(super) fn create_group(mpi: &mut Process, args: &[u64]) -> Answer {
+    let comm = mpi.comm_of(args[0])?;
+    let members = mpi.groups.get(args[1])?;
+    let me = mpi.world().rank;
+    let Some(place) = members.iter().position(|&member| member == me) else {
+        return mpi.put_word(args[3], "the new communicator", constant::COMM_NULL);
+    };
+    let passing = mpi.comms.pass(comm, place as u32, members.clone(), int(args[2]))?;
+    let new = mpi.make_comm(passing, Some((place as u32, members)));
+    mpi.comms.end_passing(passing);
+    let handle = new?.map_or(constant::COMM_NULL, comm_handle);
+    mpi.put_word(args[3], "the new communicator", handle)
+}
+
+/// No rank was started by another program.
+pub(super) fn get_parent(mpi: &mut Process, args: &[u64]) -> Answer {
+    mpi.put_word(args[0], "the parent", constant::COMM_NULL)
 }
 
 pub(super) fn split(mpi: &mut Process, args: &[u64]) -> Answer {
@@ -102,7 +132,7 @@ pub(super) fn free(mpi: &mut Process, args: &[u64]) -> Answer {
     }
     mpi.delete_comm_attributes(comm)?;
     mpi.put_word(args[0], "the communicator", constant::COMM_NULL)?;
-    mpi.comms.remove(comm)
+    mpi.free_when_unused(handle)
 }
 
 pub(super) fn compare(mpi: &mut Process, args: &[u64]) -> Answer {

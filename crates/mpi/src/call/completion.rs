@@ -247,7 +247,7 @@ pub(super) fn status_set_cancelled(mpi: &mut Process, args: &[u64]) -> Answer {
 pub(super) fn request_free(mpi: &mut Process, args: &[u64]) -> Answer {
     let handle = mpi.get_word(args[0], "the request")?;
     let active = mpi.request_of(handle)?;
-    if !mpi.side.persistent.remove(handle) && active.is_none() {
+    if !mpi.free_persistent(handle)? && active.is_none() {
         return Err(Error::new(constant::ERR_REQUEST, "the request is MPI_REQUEST_NULL"));
     }
     if let Some(id) = active {
@@ -268,4 +268,53 @@ pub(super) fn request_get_status(mpi: &mut Process, args: &[u64]) -> Answer {
     };
     mpi.put_int(args[1], "the flag", i32::from(status.is_some()))?;
     status.map_or(Ok(()), |status| mpi.put_status(args[2], &status))
+}
+
+/// The status of a request that is complete; a null one is.
+fn status_of(mpi: &Process, handle: u64) -> Result<Option<Status>> {
+    let Some(id) = mpi.request_of(handle)? else { return Ok(Some(Status::EMPTY)) };
+    let request = mpi.requests.get(id);
+    Ok(request.is_complete().then_some(request.status))
+}
+
+/// `count, requests, flag, statuses`.
+pub(super) fn request_get_status_all(mpi: &mut Process, args: &[u64]) -> Answer {
+    mpi.progress();
+    let array = Array::read(mpi, args[0], args[1])?;
+    let statuses = array.handles.iter().map(|&handle| status_of(mpi, handle));
+    let statuses: Option<Vec<Status>> = statuses.collect::<Result<Vec<_>>>()?.into_iter().collect();
+    mpi.put_int(args[2], "the flag", i32::from(statuses.is_some()))?;
+    statuses.map_or(Ok(()), |statuses| mpi.put_statuses(args[3], &statuses))
+}
+
+/// `count, requests, index, flag, status`.
+pub(super) fn request_get_status_any(mpi: &mut Process, args: &[u64]) -> Answer {
+    mpi.progress();
+    let array = Array::read(mpi, args[0], args[1])?;
+    let done = array.live.iter().find(|&&(_, id)| is_complete(mpi, id));
+    let (index, flag, status) = match done {
+        Some(&(index, id)) => (index as i32, true, mpi.requests.get(id).status),
+        None => (constant::UNDEFINED, array.live.is_empty(), Status::EMPTY),
+    };
+    mpi.put_int(args[2], "the index", index)?;
+    mpi.put_int(args[3], "the flag", i32::from(flag))?;
+    if flag {
+        mpi.put_status(args[4], &status)?;
+    }
+    Ok(())
+}
+
+/// `incount, requests, outcount, indices, statuses`.
+pub(super) fn request_get_status_some(mpi: &mut Process, args: &[u64]) -> Answer {
+    mpi.progress();
+    let array = Array::read(mpi, args[0], args[1])?;
+    if array.live.is_empty() {
+        return mpi.put_int(args[2], "the number completed", constant::UNDEFINED);
+    }
+    let done: Vec<_> = array.live.iter().filter(|&&(_, id)| is_complete(mpi, id)).collect();
+    let indices: Vec<i64> = done.iter().map(|live| live.0 as i64).collect();
+    let statuses: Vec<Status> = done.iter().map(|live| mpi.requests.get(live.1).status).collect();
+    mpi.put_int(args[2], "the number completed", indices.len() as i32)?;
+    mpi.put_numbers::<4>(args[3], "the indices", &indices)?;
+    mpi.put_statuses(args[4], &statuses)
 }

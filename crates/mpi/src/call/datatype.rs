@@ -6,6 +6,8 @@ use crate::constant;
 use crate::datatype::Type;
 use crate::error::{Error, Result};
 use crate::process::Process;
+use crate::recipe::Recipe;
+use std::rc::Rc;
 
 pub(super) fn size(mpi: &mut Process, args: &[u64]) -> Answer {
     let size = mpi.types.any(args[0])?.size;
@@ -29,29 +31,47 @@ pub(super) fn get_true_extent(mpi: &mut Process, args: &[u64]) -> Answer {
     mpi.put_word(args[2], "the true extent", (high - low) as u64)
 }
 
-pub(super) fn contiguous(mpi: &mut Process, args: &[u64]) -> Answer {
+/// `count, oldtype, newtype`.
+pub(super) fn contiguous<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
     let old = mpi.types.any(args[1])?;
     let new = old.contiguous(count(args[0], "count")?);
-    add(mpi, new, args[2])
+    let recipe = Recipe::new(constant::COMBINER_CONTIGUOUS).counts([args[0] as i64]);
+    add(mpi, new, recipe.width(W), &args[1..2], args[2])
 }
 
-pub(super) fn vector(mpi: &mut Process, args: &[u64]) -> Answer {
+/// `count, blocklength, stride, oldtype, newtype`; the stride in items.
+pub(super) fn vector<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
     let old = mpi.types.any(args[3])?;
     let (number, block) = (count(args[0], "count")?, count(args[1], "block length")?);
     let stride = (args[2] as i64).checked_mul(old.extent).ok_or_else(|| {
         Error::new(constant::ERR_ARG, format!("stride {} is too large", args[2] as i64))
     })?;
-    add(mpi, old.vector(number, block, stride), args[4])
+    let numbers = args[..3].iter().map(|&number| number as i64);
+    let recipe = Recipe::new(constant::COMBINER_VECTOR).counts(numbers).width(W);
+    add(mpi, old.vector(number, block, stride), recipe, &args[3..4], args[4])
 }
 
-pub(super) fn hvector(mpi: &mut Process, args: &[u64]) -> Answer {
+/// The same; the stride in bytes.
+pub(super) fn hvector<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
     let old = mpi.types.any(args[3])?;
     let (number, block) = (count(args[0], "count")?, count(args[1], "block length")?);
-    add(mpi, old.vector(number, block, args[2] as i64), args[4])
+    let recipe = Recipe::new(constant::COMBINER_HVECTOR).counts([args[0] as i64, args[1] as i64]);
+    let recipe = recipe.addresses([args[2] as i64]).width(W);
+    add(mpi, old.vector(number, block, args[2] as i64), recipe, &args[3..4], args[4])
 }
 
-pub(super) fn add(mpi: &mut Process, new: Result<Type>, va: u64) -> Answer {
-    let handle = mpi.types.add(new?);
+/// Adds a new type, which was made so, out of the types of these handles.
+pub(super) fn add(
+    mpi: &mut Process,
+    new: Result<Type>,
+    recipe: Recipe,
+    of: &[u64],
+    va: u64,
+) -> Answer {
+    let new = new?;
+    let types = of.iter().map(|&handle| mpi.types.ingredient(handle)).collect::<Result<_>>()?;
+    let recipe = Some(Rc::new(Recipe { types, ..recipe }));
+    let handle = mpi.types.add(Type { recipe, ..new });
     mpi.put_word(va, "the new datatype", handle)
 }
 
@@ -62,23 +82,33 @@ pub(super) fn commit(mpi: &mut Process, args: &[u64]) -> Answer {
 
 pub(super) fn free(mpi: &mut Process, args: &[u64]) -> Answer {
     let handle = mpi.get_word(args[0], "the datatype")?;
-    mpi.types.any(handle)?;
+    if mpi.types.any(handle)?.predefined {
+        return mpi.types.free(handle);
+    }
     mpi.delete_type_attributes(handle)?;
-    mpi.types.free(handle)?;
+    mpi.free_when_unused(handle)?;
     mpi.put_word(args[0], "the datatype", constant::DATATYPE_NULL)
 }
 
 /// `oldtype, lb, extent, newtype`.
-pub(super) fn resized(mpi: &mut Process, args: &[u64]) -> Answer {
+pub(super) fn resized<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
     let old = mpi.types.any(args[0])?;
-    add(mpi, Ok(old.with_bounds(args[1] as i64, args[2] as i64)), args[3])
+    let (lower, extent) = (args[1] as i64, args[2] as i64);
+    let recipe = Recipe::new(constant::COMBINER_RESIZED).addresses([lower, extent]).width(W);
+    add(mpi, Ok(old.with_bounds(lower, extent)), recipe, &args[..1], args[3])
 }
 
 /// `oldtype, newtype`.
 pub(super) fn dup(mpi: &mut Process, args: &[u64]) -> Answer {
     let old = mpi.types.any(args[0])?;
-    let handle = mpi.types.add(Type { predefined: false, ..(*old).clone() });
-    mpi.copy_type_attributes(args[0], handle)?;
+    mpi.put_word(args[1], "the new datatype", constant::DATATYPE_NULL)?;
+    let types = vec![mpi.types.ingredient(args[0])?];
+    let recipe = Some(Rc::new(Recipe { types, ..Recipe::new(constant::COMBINER_DUP) }));
+    let handle = mpi.types.add(Type { predefined: false, recipe, ..(*old).clone() });
+    if let Err(error) = mpi.copy_type_attributes(args[0], handle) {
+        mpi.types.free(handle)?;
+        return Err(error);
+    }
     mpi.put_word(args[1], "the new datatype", handle)
 }
 
@@ -102,6 +132,11 @@ pub(super) fn set_name(mpi: &mut Process, args: &[u64]) -> Answer {
 pub(super) fn match_size(mpi: &mut Process, args: &[u64]) -> Answer {
     let (class, size) = (int(args[0]), int(args[1]));
     let handle = match (class, size) {
+        (constant::TYPECLASS_REAL, 2) => constant::REAL2,
+        (constant::TYPECLASS_REAL, 16) => constant::REAL16,
+        (constant::TYPECLASS_INTEGER, 16) => constant::INTEGER16,
+        (constant::TYPECLASS_COMPLEX, 4) => constant::COMPLEX4,
+        (constant::TYPECLASS_COMPLEX, 32) => constant::COMPLEX32,
         (constant::TYPECLASS_REAL, 4) => constant::REAL4,
         (constant::TYPECLASS_REAL, 8) => constant::REAL8,
         (constant::TYPECLASS_INTEGER, 1) => constant::INTEGER1,

@@ -6,9 +6,10 @@ use super::datatype::add;
 use super::Answer;
 use crate::constant;
 use crate::constructor::{check_shape, Block};
-use crate::datatype::Type;
+use crate::datatype::{too_large, Type};
 use crate::error::{Error, Result};
 use crate::process::Process;
+use crate::recipe::Recipe;
 
 /// Offsets in items become offsets in bytes.
 fn scaled(places: Vec<i64>, of: &Type) -> Result<Vec<i64>> {
@@ -20,6 +21,12 @@ fn scaled(places: Vec<i64>, of: &Type) -> Result<Vec<i64>> {
     places.into_iter().map(scale).collect()
 }
 
+/// A recipe that begins with the number of blocks and their lengths.
+fn lengths_in(combiner: i32, lengths: &[u64]) -> Recipe {
+    let recipe = Recipe::new(combiner).counts([lengths.len() as i64]);
+    recipe.counts(lengths.iter().map(|&length| length as i64))
+}
+
 fn zip(places: Vec<i64>, lengths: Vec<u64>) -> Vec<(i64, u64)> {
     places.into_iter().zip(lengths).collect()
 }
@@ -29,8 +36,10 @@ pub(super) fn indexed<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer
     let number = count(args[0], "count")?;
     let of = mpi.types.any(args[3])?;
     let lengths = mpi.counts::<W>(args[1], number, "the block lengths")?;
-    let places = scaled(mpi.numbers::<W>(args[2], number, "the displacements")?, &of)?;
-    add(mpi, of.indexed(&zip(places, lengths)), args[4])
+    let places = mpi.numbers::<W>(args[2], number, "the displacements")?;
+    let recipe = lengths_in(constant::COMBINER_INDEXED, &lengths).counts(places.clone()).width(W);
+    let new = of.indexed(&zip(scaled(places, &of)?, lengths));
+    add(mpi, new, recipe, &args[3..4], args[4])
 }
 
 /// The same; the displacements are in bytes.
@@ -39,25 +48,32 @@ pub(super) fn hindexed<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answe
     let of = mpi.types.any(args[3])?;
     let lengths = mpi.counts::<W>(args[1], number, "the block lengths")?;
     let places = mpi.numbers::<8>(args[2], number, "the displacements")?;
-    add(mpi, of.indexed(&zip(places, lengths)), args[4])
+    let recipe = lengths_in(constant::COMBINER_HINDEXED, &lengths);
+    let recipe = recipe.addresses(places.clone()).width(W);
+    add(mpi, of.indexed(&zip(places, lengths)), recipe, &args[3..4], args[4])
 }
 
 /// `count, blocklength, displacements, oldtype, newtype`.
 pub(super) fn indexed_block<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
     let (number, length) = (count(args[0], "count")?, count(args[1], "block length")?);
     let of = mpi.types.any(args[3])?;
-    let places = scaled(mpi.numbers::<W>(args[2], number, "the displacements")?, &of)?;
+    let places = mpi.numbers::<W>(args[2], number, "the displacements")?;
+    let recipe = Recipe::new(constant::COMBINER_INDEXED_BLOCK);
+    let recipe = recipe.counts([number as i64, length as i64]).counts(places.clone()).width(W);
     let lengths = vec![length; places.len()];
-    add(mpi, of.indexed(&zip(places, lengths)), args[4])
+    let new = of.indexed(&zip(scaled(places, &of)?, lengths));
+    add(mpi, new, recipe, &args[3..4], args[4])
 }
 
 /// The same; the displacements are in bytes.
-pub(super) fn hindexed_block(mpi: &mut Process, args: &[u64]) -> Answer {
+pub(super) fn hindexed_block<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
     let (number, length) = (count(args[0], "count")?, count(args[1], "block length")?);
     let of = mpi.types.any(args[3])?;
     let places = mpi.numbers::<8>(args[2], number, "the displacements")?;
+    let recipe = Recipe::new(constant::COMBINER_HINDEXED_BLOCK);
+    let recipe = recipe.counts([number as i64, length as i64]).addresses(places.clone()).width(W);
     let lengths = vec![length; places.len()];
-    add(mpi, of.indexed(&zip(places, lengths)), args[4])
+    add(mpi, of.indexed(&zip(places, lengths)), recipe, &args[3..4], args[4])
 }
 
 /// `count, blocklengths, displacements, types, newtype`.
@@ -65,13 +81,16 @@ pub(super) fn structure<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answ
     let number = count(args[0], "count")?;
     let lengths = mpi.counts::<W>(args[1], number, "the block lengths")?;
     let places = mpi.numbers::<8>(args[2], number, "the displacements")?;
-    let types = mpi.numbers::<8>(args[3], number, "the datatypes")?;
-    let types = types.into_iter().map(|handle| mpi.types.any(handle as u64));
+    let handles = mpi.numbers::<8>(args[3], number, "the datatypes")?;
+    let handles: Vec<u64> = handles.into_iter().map(|handle| handle as u64).collect();
+    let recipe = lengths_in(constant::COMBINER_STRUCT, &lengths);
+    let recipe = recipe.addresses(places.clone()).width(W);
+    let types = handles.iter().map(|&handle| mpi.types.any(handle));
     let types = types.collect::<Result<Vec<_>>>()?;
     let blocks: Vec<Block<'_>> = (lengths.into_iter().zip(places).zip(&types))
         .map(|((count, offset), of)| Block { offset, count, of })
         .collect();
-    add(mpi, Type::structure(&blocks), args[4])
+    add(mpi, Type::structure(&blocks), recipe, &handles, args[4])
 }
 
 /// `ndims, sizes, subsizes, starts, order, oldtype, newtype`.
@@ -81,6 +100,9 @@ pub(super) fn subarray<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answe
     let mut part = mpi.counts::<W>(args[2], number, "the subsizes")?;
     let mut start = mpi.counts::<W>(args[3], number, "the starts")?;
     check_shape(&whole, &part, &start)?;
+    let numbers = [&whole, &part, &start].into_iter().flatten().map(|&number| number as i64);
+    let recipe = Recipe::new(constant::COMBINER_SUBARRAY).integers([number as i64]);
+    let recipe = recipe.counts(numbers).integers([int(args[4]).into()]).width(W);
     match int(args[4]) {
         constant::ORDER_C => {}
         constant::ORDER_FORTRAN => {
@@ -92,5 +114,73 @@ pub(super) fn subarray<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answe
         }
     }
     let of = mpi.types.any(args[5])?;
-    add(mpi, of.subarray(&whole, &part, &start), args[6])
+    add(mpi, of.subarray(&whole, &part, &start), recipe, &args[5..6], args[6])
+}
+
+/// How the items of a dimension are spread over processes: kind, argument, processes.
+type Spread = (i32, i64, u64);
+
+/// The runs of `whole` items (first, items) that the process with this coordinate has.
+fn runs(whole: u64, (kind, argument, processes): Spread, at: u64) -> Result<Vec<(i64, u64)>> {
+    let wrong = |text: String| Error::new(constant::ERR_ARG, text);
+    let default = argument == i64::from(constant::DISTRIBUTE_DFLT_DARG);
+    let block = match kind {
+        constant::DISTRIBUTE_NONE if processes == 1 => whole.max(1),
+        constant::DISTRIBUTE_NONE => {
+            let text = format!("a dimension that is not distributed has {processes} processes");
+            return Err(wrong(text));
+        }
+        constant::DISTRIBUTE_BLOCK if default => whole.div_ceil(processes).max(1),
+        constant::DISTRIBUTE_CYCLIC if default => 1,
+        constant::DISTRIBUTE_BLOCK | constant::DISTRIBUTE_CYCLIC if argument > 0 => argument as u64,
+        constant::DISTRIBUTE_BLOCK | constant::DISTRIBUTE_CYCLIC => {
+            return Err(wrong(format!("distribution argument {argument} is not positive")));
+        }
+        _ => return Err(wrong(format!("there is no distribution {kind}"))),
+    };
+    let round = block.checked_mul(processes).ok_or_else(too_large)?;
+    if kind == constant::DISTRIBUTE_BLOCK && round < whole {
+        let text = format!("{processes} blocks of {block} are less than {whole} items");
+        return Err(wrong(text));
+    }
+    let firsts = (0..whole.div_ceil(round)).map(|turn| turn * round + at * block);
+    let here = firsts.filter(|&first| first < whole);
+    Ok(here.map(|first| (first as i64, block.min(whole - first))).collect())
+}
+
+/// `size, rank, ndims, gsizes, distribs, dargs, psizes, order, oldtype, newtype`; processes stand in
+/// their grid with the last dimension varying fastest.
+pub(super) fn darray<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
+    let wrong = |text: String| Error::new(constant::ERR_ARG, text);
+    let number = count(args[2], "the number of dimensions")?;
+    let sizes = mpi.counts::<W>(args[3], number, "the sizes")?;
+    let kinds = mpi.numbers::<4>(args[4], number, "the distributions")?;
+    let arguments = mpi.numbers::<4>(args[5], number, "the distribution arguments")?;
+    let processes = mpi.counts::<4>(args[6], number, "the sizes of the grid")?;
+    let (all, mut rank) = (count(args[0], "size")?, count(args[1], "rank")?);
+    if rank >= all || processes.iter().product::<u64>() != all || all == 0 {
+        let text = format!("rank {rank} of {all} has no place in a grid of {processes:?}");
+        return Err(wrong(text));
+    }
+    let mut dimensions = Vec::new();
+    for d in (0..sizes.len()).rev() {
+        let spread = (kinds[d] as i32, arguments[d], processes[d]);
+        dimensions.push((sizes[d], runs(sizes[d], spread, rank % processes[d])?));
+        rank /= processes[d];
+    }
+    match int(args[7]) {
+        constant::ORDER_C => {}
+        constant::ORDER_FORTRAN => dimensions.reverse(),
+        order => return Err(wrong(format!("order {order} is neither MPI_ORDER_C nor of Fortran"))),
+    }
+    let of = mpi.types.any(args[8])?;
+    let signed = |list: &[u64]| list.iter().map(|&n| n as i64).collect::<Vec<_>>();
+    let recipe = Recipe::new(constant::COMBINER_DARRAY)
+        .integers(args[..3].iter().map(|&arg| int(arg).into()))
+        .counts(signed(&sizes))
+        .integers(kinds)
+        .integers(arguments)
+        .integers(signed(&processes))
+        .integers([int(args[7]).into()]);
+    add(mpi, of.distributed(&dimensions), recipe.width(W), &args[8..9], args[9])
 }

@@ -57,6 +57,32 @@ impl Process {
     }
 }
 
+/// The class or code that was added last goes first, as the standard asks.
+pub(super) fn remove_error_code(mpi: &mut Process, args: &[u64]) -> Answer {
+    let (code, last) = (int(args[0]), mpi.side.errhandlers.last());
+    if code != last || mpi.side.errhandlers.codes.pop().is_none() {
+        let text = format!("error code {code} is not the one that was added last ({last})");
+        return Err(Error::new(constant::ERR_OTHER, text));
+    }
+    Ok(())
+}
+
+/// `errorcode`: its string becomes empty.
+pub(super) fn remove_error_string(mpi: &mut Process, args: &[u64]) -> Answer {
+    let code = int(args[0]);
+    let index = code.checked_sub(constant::ERR_LASTCODE + 1).map(|index| index as usize);
+    match index.and_then(|index| mpi.side.errhandlers.codes.get_mut(index)) {
+        Some(code) => {
+            code.text.clear();
+            Ok(())
+        }
+        None => {
+            let text = format!("the program has not added error code {code}");
+            Err(Error::new(constant::ERR_OTHER, text))
+        }
+    }
+}
+
 fn on_error(mpi: &Process, handle: u64) -> Result<OnError> {
     let known = FIRST..FIRST + mpi.side.errhandlers.functions.len() as u64;
     match handle {

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::process::Process;
 
 /// First handle of the objects that programs make.
-const FIRST: u64 = 0x5000_0000;
+const FIRST: u64 = 0x6000_0000;
 
 /// Keys and values.
 type Pairs = Vec<(String, String)>;

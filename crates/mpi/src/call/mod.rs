@@ -11,14 +11,18 @@ mod buffered;
 mod collective;
 mod comm;
 mod completion;
+mod contents;
 mod datatype;
 mod datatype_arrays;
 mod environment;
 mod errhandler;
+mod exchange;
+mod graph;
 mod group;
 mod handles;
 mod info;
 mod matched;
+mod neighbor;
 mod op;
 mod packing;
 mod persistent;
@@ -176,17 +180,21 @@ impl Process {
                 self.side.handles.insert(args[args.len() - 1], id);
                 Ok(())
             }
-            Handler::Persistent(begin) => {
-                self.side.persistent.insert(begin, args);
-                Ok(())
-            }
+            Handler::Persistent(begin) => self.make_persistent(begin, args, false),
+            Handler::PersistentCollective(begin) => self.make_persistent(begin, args, true),
         }
     }
 
     /// Does what the error handler says.
     fn handle(&mut self, function: Function, args: &[u64], error: Error) -> Outcome {
-        let comm = self.side.blame;
-        let on_error = self.on_error(comm).unwrap_or(OnError::Fatal);
+        let mut comm = self.side.blame;
+        let mut on_error = self.on_error(comm).unwrap_or(OnError::Fatal);
+        // Errors that concern no communicator are MPI_COMM_SELF's since MPI 4, and were
+        // MPI_COMM_WORLD's before: programs that handle errors handle them there.
+        if comm == Process::SELF && on_error == OnError::Fatal {
+            comm = Process::WORLD;
+            on_error = self.on_error(comm).unwrap_or(OnError::Fatal);
+        }
         if on_error == OnError::Fatal {
             let rank = self.world().rank;
             return Outcome::Fatal(format!("rank {rank}: {}: {}", function.name(), error.text));

@@ -16,7 +16,8 @@ pub(super) fn create(mpi: &mut Process, args: &[u64]) -> Answer {
 
 pub(super) fn free(mpi: &mut Process, args: &[u64]) -> Answer {
     let handle = mpi.get_word(args[0], "the operation")?;
-    mpi.ops.remove(handle)?;
+    mpi.ops.get(handle)?;
+    mpi.free_when_unused(handle)?;
     mpi.put_word(args[0], "the operation", constant::OP_NULL)
 }
 

@@ -1,9 +1,9 @@
 //! Who does which function.
 
 use super::{
-    attribute, buffered, collective, comm, completion, datatype, datatype_arrays, environment,
-    errhandler, group, info, matched, op, packing, persistent, point_to_point, topology, Answer,
-    Begun,
+    attribute, buffered, collective, comm, completion, contents, datatype, datatype_arrays,
+    environment, errhandler, exchange, graph, group, info, matched, neighbor, op, packing,
+    persistent, point_to_point, topology, Answer, Begun,
 };
 use crate::process::Process;
 use abi::mpi::Function;
@@ -24,6 +24,8 @@ pub(crate) enum Handler {
     Starting(Begin),
     /// This begins it whenever it is started; the last argument is its request's handle.
     Persistent(Begin),
+    /// The same, of a collective operation.
+    PersistentCollective(Begin),
 }
 
 /// Who does a function; None: nobody.
@@ -33,6 +35,7 @@ pub(crate) fn handler(function: Function) -> Option<Handler> {
         .or_else(|| point_to_point_begun(function))
         .or_else(|| collective_begun(function))
         .or_else(|| collective_with_arrays_begun(function))
+        .or_else(|| neighbor_begun(function))
 }
 
 fn direct(function: Function) -> Option<Direct> {
@@ -61,6 +64,8 @@ fn environment_and_completion(function: Function) -> Option<Direct> {
         AddErrorClass => errhandler::add_error_class,
         AddErrorCode => errhandler::add_error_code,
         AddErrorString => errhandler::add_error_string,
+        RemoveErrorClass | RemoveErrorCode => errhandler::remove_error_code,
+        RemoveErrorString => errhandler::remove_error_string,
         ErrhandlerFree => errhandler::free,
         CommCreateErrhandler => errhandler::create,
         CommSetErrhandler => errhandler::set,
@@ -100,6 +105,9 @@ fn environment_and_completion(function: Function) -> Option<Direct> {
         StatusSetCancelled => completion::status_set_cancelled,
         RequestFree => completion::request_free,
         RequestGetStatus => completion::request_get_status,
+        RequestGetStatusAll => completion::request_get_status_all,
+        RequestGetStatusAny => completion::request_get_status_any,
+        RequestGetStatusSome => completion::request_get_status_some,
         Start => persistent::start,
         Startall => persistent::startall,
         _ => return None,
@@ -136,7 +144,9 @@ fn communicators(function: Function) -> Option<Direct> {
         CommSplit => comm::split,
         CommSplitType => comm::split_type,
         CommCreate => comm::create,
-        CommFree => comm::free,
+        CommCreateGroup => comm::create_group,
+        CommFree | CommDisconnect => comm::free,
+        CommGetParent => comm::get_parent,
         CommCompare => comm::compare,
         CommGroup => comm::group,
         CommTestInter => comm::test_inter,
@@ -173,6 +183,16 @@ fn communicators(function: Function) -> Option<Direct> {
         CartGet => topology::cart_get,
         CartMap => topology::cart_map,
         CartdimGet => topology::cartdim_get,
+        GraphCreate => graph::create,
+        GraphdimsGet => graph::dims_get,
+        GraphGet => graph::get,
+        GraphNeighborsCount => graph::neighbors_count,
+        GraphNeighbors => graph::neighbors,
+        GraphMap => graph::map,
+        DistGraphCreate => graph::create_distributed,
+        DistGraphCreateAdjacent => graph::create_adjacent,
+        DistGraphNeighborsCount => graph::dist_neighbors_count,
+        DistGraphNeighbors => graph::dist_neighbors,
         TopoTest => topology::topo_test,
         DimsCreate => topology::dims_create,
 
@@ -196,10 +216,14 @@ fn datatypes(function: Function) -> Option<Direct> {
         TypeCommit => datatype::commit,
         TypeFree => datatype::free,
         TypeDup => datatype::dup,
-        TypeContiguous | TypeContiguousC => datatype::contiguous,
-        TypeVector | TypeVectorC => datatype::vector,
-        TypeCreateHvector | TypeCreateHvectorC => datatype::hvector,
-        TypeCreateResized | TypeCreateResizedC => datatype::resized,
+        TypeContiguous => datatype::contiguous::<4>,
+        TypeContiguousC => datatype::contiguous::<8>,
+        TypeVector => datatype::vector::<4>,
+        TypeVectorC => datatype::vector::<8>,
+        TypeCreateHvector => datatype::hvector::<4>,
+        TypeCreateHvectorC => datatype::hvector::<8>,
+        TypeCreateResized => datatype::resized::<4>,
+        TypeCreateResizedC => datatype::resized::<8>,
         TypeMatchSize => datatype::match_size,
         TypeIndexed => datatype_arrays::indexed::<4>,
         TypeIndexedC => datatype_arrays::indexed::<8>,
@@ -207,11 +231,22 @@ fn datatypes(function: Function) -> Option<Direct> {
         TypeCreateHindexedC => datatype_arrays::hindexed::<8>,
         TypeCreateIndexedBlock => datatype_arrays::indexed_block::<4>,
         TypeCreateIndexedBlockC => datatype_arrays::indexed_block::<8>,
-        TypeCreateHindexedBlock | TypeCreateHindexedBlockC => datatype_arrays::hindexed_block,
+        TypeCreateHindexedBlock => datatype_arrays::hindexed_block::<4>,
+        TypeCreateHindexedBlockC => datatype_arrays::hindexed_block::<8>,
         TypeCreateStruct => datatype_arrays::structure::<4>,
         TypeCreateStructC => datatype_arrays::structure::<8>,
         TypeCreateSubarray => datatype_arrays::subarray::<4>,
         TypeCreateSubarrayC => datatype_arrays::subarray::<8>,
+        TypeCreateDarray => datatype_arrays::darray::<4>,
+        TypeCreateDarrayC => datatype_arrays::darray::<8>,
+        TypeGetEnvelope => contents::get_envelope,
+        TypeGetEnvelopeC => contents::get_envelope_c,
+        TypeGetContents => contents::get_contents,
+        TypeGetContentsC => contents::get_contents_c,
+        TypeCreateF90Real => contents::f90_real,
+        TypeCreateF90Complex => contents::f90_complex,
+        TypeCreateF90Integer => contents::f90_integer,
+        TypeGetValueIndex => contents::get_value_index,
         Pack => packing::pack::<4>,
         PackC => packing::pack::<8>,
         Unpack => packing::unpack::<4>,
@@ -236,7 +271,10 @@ fn point_to_point_begun(function: Function) -> Option<Handler> {
         SsendInit | SsendInitC => Persistent(point_to_point::begin_ssend),
         BsendInit | BsendInitC => Persistent(buffered::begin),
         RecvInit | RecvInitC => Persistent(point_to_point::begin_receive),
+        Isendrecv | IsendrecvC => Starting(exchange::begin_sendrecv),
+        IsendrecvReplace | IsendrecvReplaceC => Starting(exchange::begin_sendrecv_replace),
         CommIdup => Starting(comm::begin_idup),
+        CommIdupWithInfo => Starting(comm::begin_idup_with_info),
         _ => return None,
     })
 }
@@ -248,7 +286,7 @@ macro_rules! forms {
             $(
                 $blocking => Some(Handler::Blocking($begin)),
                 $starting => Some(Handler::Starting($begin)),
-                $persistent => Some(Handler::Persistent($begin)),
+                $persistent => Some(Handler::PersistentCollective($begin)),
             )*
             _ => None,
         }
@@ -299,5 +337,29 @@ fn collective_with_arrays_begun(function: Function) -> Option<Handler> {
             F::ReduceScatterInit,
         collective::reduce_scatter::<8> => F::ReduceScatterC, F::IreduceScatterC,
             F::ReduceScatterInitC,
+    }
+}
+
+fn neighbor_begun(function: Function) -> Option<Handler> {
+    use Function as F;
+    forms! { function;
+        neighbor::allgather => F::NeighborAllgather | F::NeighborAllgatherC,
+            F::IneighborAllgather | F::IneighborAllgatherC,
+            F::NeighborAllgatherInit | F::NeighborAllgatherInitC,
+        neighbor::alltoall => F::NeighborAlltoall | F::NeighborAlltoallC,
+            F::IneighborAlltoall | F::IneighborAlltoallC,
+            F::NeighborAlltoallInit | F::NeighborAlltoallInitC,
+        neighbor::allgatherv::<4> => F::NeighborAllgatherv, F::IneighborAllgatherv,
+            F::NeighborAllgathervInit,
+        neighbor::allgatherv::<8> => F::NeighborAllgathervC, F::IneighborAllgathervC,
+            F::NeighborAllgathervInitC,
+        neighbor::alltoallv::<4> => F::NeighborAlltoallv, F::IneighborAlltoallv,
+            F::NeighborAlltoallvInit,
+        neighbor::alltoallv::<8> => F::NeighborAlltoallvC, F::IneighborAlltoallvC,
+            F::NeighborAlltoallvInitC,
+        neighbor::alltoallw::<4> => F::NeighborAlltoallw, F::IneighborAlltoallw,
+            F::NeighborAlltoallwInit,
+        neighbor::alltoallw::<8> => F::NeighborAlltoallwC, F::IneighborAlltoallwC,
+            F::NeighborAlltoallwInitC,
     }
 }

@@ -5,6 +5,7 @@ use super::Answer;
 use crate::comm::CommId;
 use crate::constant;
 use crate::error::{Error, Result};
+use crate::graph::Graph;
 use crate::process::Process;
 use crate::topology::{balance, Cartesian};
 use std::rc::Rc;
@@ -153,8 +154,13 @@ pub(super) fn cartdim_get(mpi: &mut Process, args: &[u64]) -> Answer {
 /// `comm, status`.
 pub(super) fn topo_test(mpi: &mut Process, args: &[u64]) -> Answer {
     let comm = mpi.comm_of(args[0])?;
-    let is_grid = mpi.comm(comm)?.cartesian.is_some();
-    let kind = if is_grid { constant::CART } else { constant::UNDEFINED };
+    let members = mpi.comm(comm)?;
+    let kind = match members.graph.as_deref() {
+        _ if members.cartesian.is_some() => constant::CART,
+        Some(Graph::Whole(_)) => constant::GRAPH,
+        Some(Graph::Own { .. }) => constant::DIST_GRAPH,
+        None => constant::UNDEFINED,
+    };
     mpi.put_int(args[1], "the topology", kind)
 }
 

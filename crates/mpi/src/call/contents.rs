@@ -1,0 +1,175 @@
+//! How a datatype was made, and types by what they can hold.
+
+use super::arguments::{count, int};
+use super::Answer;
+use crate::constant;
+use crate::datatype::Type;
+use crate::error::{Error, Result};
+use crate::process::Process;
+use crate::recipe::{Ingredient, Recipe};
+use std::rc::Rc;
+
+/// Numbers of integers, addresses, large counts and types; and the combiner.
+fn envelope(mpi: &Process, handle: u64) -> Result<([i64; 4], i32)> {
+    let datatype = mpi.types.any(handle)?;
+    let Some(recipe) = &datatype.recipe else {
+        return Ok(([0; 4], constant::COMBINER_NAMED));
+    };
+    let sizes = [
+        recipe.plain().len(),
+        recipe.plain_addresses().len(),
+        recipe.large_counts().len(),
+        recipe.types.len(),
+    ];
+    Ok((sizes.map(|size| size as i64), recipe.combiner))
+}
+
+/// `datatype, num_integers, num_addresses, num_datatypes, combiner`.
+pub(super) fn get_envelope(mpi: &mut Process, args: &[u64]) -> Answer {
+    let ([integers, addresses, large, types], combiner) = envelope(mpi, args[0])?;
+    if large > 0 {
+        let text = "the datatype was made with large counts: MPI_Type_get_envelope_c tells them";
+        return Err(Error::new(constant::ERR_TYPE, text));
+    }
+    for (&va, number) in args[1..4].iter().zip([integers, addresses, types]) {
+        mpi.put_int(va, "a number", number as i32)?;
+    }
+    mpi.put_int(args[4], "the combiner", combiner)
+}
+
+/// `datatype, num_integers, num_addresses, num_large_counts, num_datatypes, combiner`.
+pub(super) fn get_envelope_c(mpi: &mut Process, args: &[u64]) -> Answer {
+    let (sizes, combiner) = envelope(mpi, args[0])?;
+    for (&va, number) in args[1..5].iter().zip(sizes) {
+        mpi.put_word(va, "a number", number as u64)?;
+    }
+    mpi.put_int(args[5], "the combiner", combiner)
+}
+
+/// The recipe, and an error if there is less room than it needs.
+fn recipe(mpi: &Process, handle: u64, room: [u64; 4]) -> Result<Rc<Recipe>> {
+    let datatype = mpi.types.any(handle)?;
+    let Some(recipe) = datatype.recipe.clone() else {
+        let text = format!("{} is predefined: it was not made of others", datatype.name);
+        return Err(Error::new(constant::ERR_TYPE, text));
+    };
+    let (sizes, _) = envelope(mpi, handle)?;
+    for (size, room) in sizes.into_iter().zip(room) {
+        if count(room, "an array's length")? < size as u64 {
+            let text = format!("there is room for {room} where {size} are to be stored");
+            return Err(Error::new(constant::ERR_ARG, text));
+        }
+    }
+    Ok(recipe)
+}
+
+/// Stores the types, as handles that the program frees.
+fn put_types(mpi: &mut Process, recipe: &Recipe, va: u64) -> Answer {
+    let mut handles = Vec::new();
+    for ingredient in &recipe.types {
+        handles.push(match ingredient {
+            Ingredient::Predefined(handle) => *handle as i64,
+            Ingredient::Derived(datatype) => mpi.types.add_again(datatype) as i64,
+        });
+    }
+    mpi.put_numbers::<8>(va, "the datatypes", &handles)
+}
+
+/// `datatype, max_integers, max_addresses, max_datatypes, integers, addresses, datatypes`.
+pub(super) fn get_contents(mpi: &mut Process, args: &[u64]) -> Answer {
+    let recipe = recipe(mpi, args[0], [args[1], args[2], 0, args[3]])?;
+    mpi.put_numbers::<4>(args[4], "the integers", &recipe.plain())?;
+    mpi.put_numbers::<8>(args[5], "the addresses", recipe.plain_addresses())?;
+    put_types(mpi, &recipe, args[6])
+}
+
+/// `datatype, max_integers, max_addresses, max_large_counts, max_datatypes`, and the arrays.
+pub(super) fn get_contents_c(mpi: &mut Process, args: &[u64]) -> Answer {
+    let recipe = recipe(mpi, args[0], [args[1], args[2], args[3], args[4]])?;
+    mpi.put_numbers::<4>(args[5], "the integers", &recipe.plain())?;
+    mpi.put_numbers::<8>(args[6], "the addresses", recipe.plain_addresses())?;
+    mpi.put_numbers::<8>(args[7], "the large counts", &recipe.large_counts())?;
+    put_types(mpi, &recipe, args[8])
+}
+
+/// Decimal digits and decimal exponents of the floating-point types of Fortran, smallest first.
+const REALS: [(i32, i32, u64, u64); 3] = [
+    (6, 37, constant::REAL4, constant::COMPLEX8),
+    (15, 307, constant::REAL8, constant::COMPLEX16),
+    (33, 4931, constant::REAL16, constant::COMPLEX32),
+];
+/// Decimal digits of the integers of Fortran.
+const INTEGERS: [(i32, u64); 4] = [
+    (2, constant::INTEGER1),
+    (4, constant::INTEGER2),
+    (9, constant::INTEGER4),
+    (18, constant::INTEGER8),
+];
+
+/// Stores the type that stands for a choice of kind; every such choice has one type.
+fn chosen(mpi: &mut Process, found: Option<u64>, key: (i32, i32, i32), va: u64) -> Answer {
+    let (combiner, precision, range) = key;
+    let Some(handle) = found else {
+        let text = format!("no type has {precision} digits and exponents up to {range}");
+        return Err(Error::new(constant::ERR_ARG, text));
+    };
+    let datatype = mpi.types.any(handle)?;
+    let integers = match combiner {
+        constant::COMBINER_F90_INTEGER => vec![range.into()],
+        _ => vec![precision.into(), range.into()],
+    };
+    let recipe = Some(Rc::new(Recipe::new(combiner).integers(integers)));
+    let handle = mpi.types.lasting(key, || Type { recipe, ..(*datatype).clone() });
+    mpi.put_word(va, "the new datatype", handle)
+}
+
+fn real(precision: i32, range: i32) -> Option<(u64, u64)> {
+    let enough = |wanted: i32, has: i32| wanted == constant::UNDEFINED || wanted <= has;
+    let none = precision == constant::UNDEFINED && range == constant::UNDEFINED;
+    let mut good = REALS.iter().filter(|real| enough(precision, real.0) && enough(range, real.1));
+    good.next().filter(|_| !none).map(|&(_, _, real, complex)| (real, complex))
+}
+
+/// `p, r, newtype`.
+pub(super) fn f90_real(mpi: &mut Process, args: &[u64]) -> Answer {
+    let (precision, range) = (int(args[0]), int(args[1]));
+    let found = real(precision, range).map(|found| found.0);
+    chosen(mpi, found, (constant::COMBINER_F90_REAL, precision, range), args[2])
+}
+
+/// `p, r, newtype`.
+pub(super) fn f90_complex(mpi: &mut Process, args: &[u64]) -> Answer {
+    let (precision, range) = (int(args[0]), int(args[1]));
+    let found = real(precision, range).map(|found| found.1);
+    chosen(mpi, found, (constant::COMBINER_F90_COMPLEX, precision, range), args[2])
+}
+
+/// `r, newtype`.
+pub(super) fn f90_integer(mpi: &mut Process, args: &[u64]) -> Answer {
+    let range = int(args[0]);
+    let found = INTEGERS.iter().find(|&&(digits, _)| range <= digits).map(|found| found.1);
+    chosen(mpi, found, (constant::COMBINER_F90_INTEGER, 0, range), args[1])
+}
+
+/// `value_type, index_type, pair_type`: none of the pairs has other indices than integers of C or
+/// numbers of its own kind.
+pub(super) fn get_value_index(mpi: &mut Process, args: &[u64]) -> Answer {
+    use constant as c;
+    let pair = match (args[0], args[1]) {
+        (c::FLOAT, c::INT) => c::FLOAT_INT,
+        (c::DOUBLE, c::INT) => c::DOUBLE_INT,
+        (c::LONG, c::INT) => c::LONG_INT,
+        (c::INT, c::INT) => c::TWO_INT,
+        (c::SHORT, c::INT) => c::SHORT_INT,
+        (c::LONG_DOUBLE, c::INT) => c::LONG_DOUBLE_INT,
+        (c::REAL, c::REAL) => c::TWO_REAL,
+        (c::DOUBLE_PRECISION, c::DOUBLE_PRECISION) => c::TWO_DOUBLE_PRECISION,
+        (c::INTEGER, c::INTEGER) => c::TWO_INTEGER,
+        (value, index) => {
+            mpi.types.any(value)?;
+            mpi.types.any(index)?;
+            c::DATATYPE_NULL
+        }
+    };
+    mpi.put_word(args[2], "the pair's type", pair)
+}
