@@ -50,7 +50,13 @@ fn main() {
     }
     let program = compile(root);
     println!("whole runs, one thread; parked instructions do not count as executed");
+    // Words on the command line choose the workloads that have one of them in their names.
+    let words: Vec<_> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let chosen = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(&**word));
     for (name, ranks, arguments) in WORKLOADS {
+        if !chosen(name) {
+            continue;
+        }
         let program = match arguments {
             ["", arguments @ ..] => Program::Executable {
                 path: program.clone(),

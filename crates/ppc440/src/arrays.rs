@@ -5,15 +5,16 @@
 //! A hint table gives the place of a line without a search of 64 ways; it is only a hint, the tag
 //! decides.
 
+use crate::code::{Code, Decoder, Line, WORDS};
 use crate::decode::Op;
 use crate::fetch::Ahead;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 pub(crate) const LINE: usize = 32;
 const WAYS: usize = 64;
 const SETS: usize = 16;
 const LINES: usize = WAYS * SETS;
-const WORDS: usize = LINE / 4;
 
 /// Which way of each set is replaced next: one byte a set, four to an SPR.
 #[derive(Clone, Hash)]
@@ -233,8 +234,9 @@ pub(crate) const BUFFER: usize = LINES;
 #[derive(Clone)]
 pub(crate) struct InstructionCache {
     tags: Box<[u64; LINES]>,
-    words: Box<[u32]>,
-    pub ops: Box<[Op]>,
+    /// The instructions of each line and of the buffer; `None` while they are executed.
+    lines: Box<[Option<Arc<Line>>]>,
+    decoder: Decoder,
     map: Box<[Fetched; FETCHES]>,
     /// Key (generation, effective line) of what the fetch buffer holds.
     pub buffered: Option<u64>,
@@ -246,9 +248,10 @@ pub(crate) struct InstructionCache {
 }
 
 impl Hash for InstructionCache {
-    /// All but the decoded instructions, which follow from the words.
+    /// Of the instructions the words, from which all else follows.
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (&self.tags, &self.words, &self.map, self.buffered, &self.victims).hash(state);
+        (&self.tags, &self.map, self.buffered, &self.victims).hash(state);
+        self.lines.iter().flatten().for_each(|line| line.words.hash(state));
         self.ahead.hash(state);
     }
 }
@@ -259,11 +262,13 @@ pub(crate) fn tag(effective: u32, space: bool, tid: u8) -> u64 {
 }
 
 impl InstructionCache {
-    pub fn new() -> InstructionCache {
+    pub fn new(code: &Code) -> InstructionCache {
+        let mut decoder = Decoder::new(code);
+        let nothing = decoder.line(0, [0; WORDS]);
         InstructionCache {
             tags: Box::new([0; LINES]),
-            words: vec![0; (LINES + 1) * WORDS].into(),
-            ops: vec![Op::UNDECODED; (LINES + 1) * WORDS].into(),
+            lines: vec![Some(nothing); LINES + 1].into(),
+            decoder,
             map: Box::new([Fetched { key: 0, line: 0 }; FETCHES]),
             buffered: None,
             ahead: Ahead::default(),
@@ -291,18 +296,27 @@ impl InstructionCache {
         self.victims.advance(set);
         self.unmap(self.tags[line]);
         self.tags[line] = tag;
-        self.set_words(line, words);
+        self.set_words(line, tag, words);
         line
     }
-    /// Fills a line, or the buffer, with undecoded words.
-    pub fn set_words(&mut self, line: usize, words: [u32; WORDS]) {
+    /// Fills a line, or the buffer, with the instructions of line number `number`.
+    pub fn set_words(&mut self, line: usize, number: u64, words: [u32; WORDS]) {
         self.epoch += 1;
-        self.words[line * WORDS..(line + 1) * WORDS].copy_from_slice(&words);
-        self.ops[line * WORDS..(line + 1) * WORDS].fill(Op::UNDECODED);
+        self.lines[line] = Some(self.decoder.line(number, words));
     }
-    /// The instruction word at `index` (line * 8 + word).
-    pub fn word(&self, index: usize) -> u32 {
-        self.words[index]
+    /// The instruction of a line that stands at `pc`.
+    pub fn op(&self, line: usize, pc: u32) -> Option<&Op> {
+        self.lines[line].as_ref().map(|line| &line.ops[(pc >> 2) as usize % WORDS])
+    }
+    /// Takes the instructions of a line, to execute them.
+    #[inline(always)]
+    pub fn take(&mut self, line: usize) -> Option<Arc<Line>> {
+        self.lines[line].take()
+    }
+    /// Gives them back, unless others stand there now.
+    #[inline(always)]
+    pub fn give_back(&mut self, line: usize, code: Arc<Line>) {
+        self.lines[line].get_or_insert(code);
     }
     /// Nothing may be fetched through the map from the line of this tag any more.
     fn unmap(&mut self, tag: u64) {

@@ -19,11 +19,11 @@ impl Core {
             self.tell_write();
         }
         // Nothing else was up.
-        if self.pipeline.cycle < self.limit {
+        if self.pipeline.cycle() < self.limit {
             return None;
         }
         if self.park.recording {
-            if self.pipeline.cycle < self.true_limit() {
+            if self.pipeline.cycle() < self.true_limit() {
                 self.record();
                 return None;
             }
@@ -39,10 +39,10 @@ impl Core {
                 self.tell_stall(probe, pc, Cause::Sleep);
             }
         }
-        if self.pipeline.cycle >= self.until {
+        if self.pipeline.cycle() >= self.until {
             return Some(Stop::Until);
         }
-        self.special.update_timers(self.pipeline.cycle);
+        self.special.update_timers(self.pipeline.cycle());
         // An instruction that has begun to use the bus is completed first.
         if self.unit.replay.count == 0 {
             if let Some(exception) = self.pending_interrupt() {
@@ -51,7 +51,7 @@ impl Core {
                 }
                 self.raise(exception);
                 self.unit.replay_forgotten();
-                self.pipeline.stall(self.pipeline.cycle + self.synchronise);
+                self.pipeline.stall(self.pipeline.cycle() + self.synchronise);
                 if P::ON {
                     self.tell_exception(probe, pc);
                 }
@@ -61,14 +61,14 @@ impl Core {
             self.calm_limit = self.until;
             self.limit = self.until.min(self.unit.gather.due);
         }
-        (self.pipeline.cycle >= self.until).then_some(Stop::Until)
+        (self.pipeline.cycle() >= self.until).then_some(Stop::Until)
     }
 
     /// Asks for the write that is held, if that is due before anything else.
     fn write_due<B: Bus>(&mut self, bus: &mut B) -> Result<(), Flow> {
         let due = self.unit.gather.due;
         let waiting = self.registers.msr & MSR_WE != 0;
-        let next = if waiting { self.wake_cycle() } else { self.pipeline.cycle };
+        let next = if waiting { self.wake_cycle() } else { self.pipeline.cycle() };
         if due < self.until && due <= next {
             self.write_gathered(bus, due)?;
         }
@@ -88,7 +88,7 @@ impl Core {
     /// Cycle in which an interrupt ends the wait state; `u64::MAX` if none is in sight.
     pub(crate) fn wake_cycle(&self) -> u64 {
         let external = match self.pending_interrupt() {
-            Some(Exception::External) => self.interrupt_at.max(self.pipeline.cycle),
+            Some(Exception::External) => self.interrupt_at.max(self.pipeline.cycle()),
             _ => u64::MAX,
         };
         external.min(self.timer_cycle())

@@ -7,7 +7,7 @@ use crate::exception::Exception;
 use crate::tlb::page;
 use bus::Bus;
 
-fn address(core: &Core, op: Op) -> u32 {
+fn address(core: &Core, op: &Op) -> u32 {
     core.registers.get(op.ra).wrapping_add(core.registers.get(op.rb))
 }
 
@@ -16,16 +16,16 @@ fn flow(result: Result<(), Flow>) -> Flow {
 }
 
 /// dcbf: write back if dirty, then invalidate.
-pub(crate) fn data_flush<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Flow {
+pub(crate) fn data_flush<B: Bus>(core: &mut Core, bus: &mut B, op: &Op) -> Flow {
     flow(push(core, bus, op, true))
 }
 
 /// dcbst: write back if dirty.
-pub(crate) fn data_store<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Flow {
+pub(crate) fn data_store<B: Bus>(core: &mut Core, bus: &mut B, op: &Op) -> Flow {
     flow(push(core, bus, op, false))
 }
 
-fn push<B: Bus>(core: &mut Core, bus: &mut B, op: Op, invalidate: bool) -> Result<(), Flow> {
+fn push<B: Bus>(core: &mut Core, bus: &mut B, op: &Op, invalidate: bool) -> Result<(), Flow> {
     core.begin();
     let real = core.translate(address(core, op), page::READ)?;
     if let Some(index) = core.dcache.find((real.addr >> 5) as u32) {
@@ -39,7 +39,7 @@ fn push<B: Bus>(core: &mut Core, bus: &mut B, op: Op, invalidate: bool) -> Resul
 }
 
 /// dcbi: invalidate, modified data are lost. Counts as a store.
-pub(crate) fn data_invalidate<B: Bus>(core: &mut Core, _bus: &mut B, op: Op) -> Flow {
+pub(crate) fn data_invalidate<B: Bus>(core: &mut Core, _bus: &mut B, op: &Op) -> Flow {
     core.begin();
     let real = match core.translate(address(core, op), page::WRITE) {
         Ok(real) => real,
@@ -52,7 +52,7 @@ pub(crate) fn data_invalidate<B: Bus>(core: &mut Core, _bus: &mut B, op: Op) -> 
 }
 
 /// dcbt, dcbtst: a fill if the page is cacheable; never an exception.
-pub(crate) fn data_touch<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Flow {
+pub(crate) fn data_touch<B: Bus>(core: &mut Core, bus: &mut B, op: &Op) -> Flow {
     core.begin();
     let Some(real) = core.translate_quietly(address(core, op)) else {
         return Flow::Next;
@@ -67,7 +67,7 @@ pub(crate) fn data_touch<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Flow {
 }
 
 /// dcbz: a line of zeros without a read.
-pub(crate) fn data_zero<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Flow {
+pub(crate) fn data_zero<B: Bus>(core: &mut Core, bus: &mut B, op: &Op) -> Flow {
     let addr = address(core, op);
     core.begin();
     let zero = core.translate(addr, page::WRITE).and_then(|real| {
@@ -92,13 +92,13 @@ pub(crate) fn data_zero<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Flow {
 }
 
 /// dccci: invalidates the whole data cache; modified data are lost.
-pub(crate) fn data_invalidate_all(core: &mut Core, _op: Op) -> Flow {
+pub(crate) fn data_invalidate_all(core: &mut Core, _op: &Op) -> Flow {
     core.dcache.invalidate_all();
     Flow::Next
 }
 
 /// icbi: invalidates the line with this virtual address in the space of data accesses.
-pub(crate) fn instruction_invalidate(core: &mut Core, op: Op) -> Flow {
+pub(crate) fn instruction_invalidate(core: &mut Core, op: &Op) -> Flow {
     let addr = address(core, op);
     if let Err(flow) = core.translate(addr, page::READ) {
         return flow;
@@ -110,7 +110,7 @@ pub(crate) fn instruction_invalidate(core: &mut Core, op: Op) -> Flow {
 }
 
 /// icbt: a fill if the page is cacheable and executable; never an exception.
-pub(crate) fn instruction_touch<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Flow {
+pub(crate) fn instruction_touch<B: Bus>(core: &mut Core, bus: &mut B, op: &Op) -> Flow {
     let addr = address(core, op);
     core.begin();
     let Some(real) = core.translate_quietly(addr) else {
@@ -133,14 +133,14 @@ pub(crate) fn instruction_touch<B: Bus>(core: &mut Core, bus: &mut B, op: Op) ->
 }
 
 /// iccci: invalidates the whole instruction cache.
-pub(crate) fn instruction_invalidate_all(core: &mut Core, _op: Op) -> Flow {
+pub(crate) fn instruction_invalidate_all(core: &mut Core, _op: &Op) -> Flow {
     core.icache.invalidate_all();
     Flow::Refetch
 }
 
 /// msync and mbar: wait until all that is outstanding has completed. To the architecture mbar only
 /// orders accesses; the 440 has one implementation for both (PPC440x5 manual, storage ordering).
-pub(crate) fn storage_synchronise<B: Bus>(core: &mut Core, bus: &mut B, _op: Op) -> Flow {
+pub(crate) fn storage_synchronise<B: Bus>(core: &mut Core, bus: &mut B, _op: &Op) -> Flow {
     core.begin();
     if let Err(flow) = core.drain(bus) {
         return flow;

@@ -48,7 +48,7 @@ impl Core {
             let data = &data[before..before + len];
             if let Some(byte) = self.dcache.first_unflushed(line, first, data) {
                 let addr = addr + (before + byte) as u64;
-                self.issue = self.pipeline.cycle;
+                self.issue = self.pipeline.cycle();
                 self.stop(FaultKind::Unflushed { addr }, Some(addr));
                 return;
             }

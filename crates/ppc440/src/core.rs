@@ -2,7 +2,8 @@
 
 use crate::arrays::{DataCache, InstructionCache};
 use crate::clock::whole_period;
-use crate::decode::{decode, Op};
+use crate::code::{Code, WORDS};
+use crate::decode::Op;
 use crate::exception::Exception;
 use crate::instructions::execute;
 use crate::park::Park;
@@ -18,7 +19,7 @@ use bus::Bus;
 use des::{Clock, Time};
 
 /// What a core is built from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Config {
     /// The core's clock.
     pub clock: Clock,
@@ -26,6 +27,8 @@ pub struct Config {
     pub timing: Timing,
     /// A load of a stale byte, and a read of an unflushed one by somebody else, are faults.
     pub coherence_faults: bool,
+    /// Where decoded instructions are kept. Cores that execute the same code should share one.
+    pub code: Code,
 }
 
 /// Why [`Core::run`] returned.
@@ -81,8 +84,6 @@ pub(crate) enum Flow {
     Exception,
     /// This one again, later: the horizon does not allow its bus transaction now.
     Retry,
-    /// This one again, decoded.
-    Undecoded,
     /// None: the core has stopped.
     Fault,
 }
@@ -143,7 +144,7 @@ impl Core {
             registers: Registers::new(),
             special: Special::default(),
             tlb: Tlb::new(),
-            icache: InstructionCache::new(),
+            icache: InstructionCache::new(&config.code),
             dcache: DataCache::new(),
             unit: Unit::new(&config.timing),
             pipeline: Pipeline::new(&config.timing),
@@ -192,7 +193,7 @@ impl Core {
                 cycle => self.edge(cycle),
             };
         }
-        let issue = self.edge(self.pipeline.cycle).max(self.blocked);
+        let issue = self.edge(self.pipeline.cycle()).max(self.blocked);
         match held {
             u64::MAX => issue,
             cycle => issue.min(self.edge(cycle)),
@@ -258,7 +259,7 @@ impl Core {
     fn execute_until<B: Bus, P: Probe>(&mut self, bus: &mut B, probe: &mut P) -> Stop {
         loop {
             self.look_for_head(bus, probe);
-            if self.pipeline.cycle >= self.limit {
+            if self.pipeline.cycle() >= self.limit {
                 if let Some(stop) = self.attend(bus, probe) {
                     return stop;
                 }
@@ -269,7 +270,7 @@ impl Core {
                 Err(Flow::Retry) => return Stop::Until,
                 Err(Flow::Fault) => return Stop::Fault,
                 Err(_) => {
-                    self.pipeline.stall(self.pipeline.cycle + self.synchronise);
+                    self.pipeline.stall(self.pipeline.cycle() + self.synchronise);
                     if P::ON {
                         self.tell_exception(probe, pc);
                     }
@@ -279,10 +280,15 @@ impl Core {
             if P::ON {
                 self.tell_fetch(probe);
             }
-            if self.pipeline.cycle >= self.limit && !self.park.recording {
+            if self.pipeline.cycle() >= self.limit && !self.park.recording {
                 continue;
             }
-            if let Some(stop) = self.run_line(bus, line, probe) {
+            let Some(code) = self.icache.take(line) else {
+                unreachable!("only one line is executed at a time")
+            };
+            let stop = self.run_line(bus, &code.ops, probe);
+            self.icache.give_back(line, code);
+            if let Some(stop) = stop {
                 return stop;
             }
         }
@@ -294,57 +300,65 @@ impl Core {
     fn run_line<B: Bus, P: Probe>(
         &mut self,
         bus: &mut B,
-        line: usize,
+        line: &[Op; WORDS],
         probe: &mut P,
     ) -> Option<Stop> {
-        let first = line * 8;
-        loop {
-            let pc = self.registers.pc;
-            let index = first + (pc >> 2 & 7) as usize;
-            let op = self.icache.ops[index];
-            let place = self.pipeline.place(&op);
-            self.issue = place.cycle;
+        // What each instruction needs of the one before stands in registers of the host.
+        let mut pc = self.registers.pc;
+        let mut last = self.pipeline.next();
+        let mut completed = 0;
+        let stop = loop {
+            let op = &line[(pc >> 2) as usize % WORDS];
+            let place = self.pipeline.place(op, last);
+            self.issue = place.cycle();
             let flow = execute(self, bus, op);
-            // The two common cases by comparison: a jump table would be one more unpredictable
-            // jump.
+            // The common cases by comparison: a jump table would be one more unpredictable jump.
             if flow == Flow::Next {
-                self.complete(pc, &op, place, probe);
-                self.registers.pc = self.registers.pc.wrapping_add(4);
-                if self.registers.pc & 31 == 0 {
-                    return None;
+                completed += 1;
+                self.complete(pc, op, place, probe);
+                last = place;
+                pc = pc.wrapping_add(4);
+                self.registers.pc = pc;
+                if pc & 31 == 0 {
+                    break None;
                 }
             } else if flow == Flow::Branch {
-                self.complete(pc, &op, place, probe);
-                self.pipeline.stall(place.cycle + self.bubble);
+                completed += 1;
+                self.complete(pc, op, place, probe);
+                self.pipeline.stall(place.cycle() + self.bubble);
                 if P::ON {
-                    self.tell_branch(probe, pc, &op);
+                    self.tell_branch(probe, pc, op);
                 }
-                let away = (self.registers.pc ^ self.next) & !31 != 0;
-                self.registers.pc = self.next;
+                last = self.pipeline.next();
+                let away = (pc ^ self.next) & !31 != 0;
+                pc = self.next;
+                self.registers.pc = pc;
                 if away {
-                    return None;
+                    break None;
                 }
             } else if flow == Flow::Late {
-                self.complete(pc, &op, place, probe);
-                self.settle_late(&op);
+                completed += 1;
+                self.complete(pc, op, place, probe);
+                self.settle_late(op);
                 if P::ON {
-                    self.tell_late(probe, pc, &op);
+                    self.tell_late(probe, pc, op);
                 }
-                self.registers.pc = self.registers.pc.wrapping_add(4);
-                if self.registers.pc & 31 == 0 {
-                    return None;
+                last = self.pipeline.next();
+                pc = pc.wrapping_add(4);
+                self.registers.pc = pc;
+                if pc & 31 == 0 {
+                    break None;
                 }
-            } else if flow == Flow::Undecoded {
-                let op = decode(self.icache.word(index));
-                self.icache.ops[index] = self.pipeline.prepare(op);
-                continue;
             } else {
-                return self.leave(pc, &op, place, flow, probe);
+                completed += u64::from(matches!(flow, Flow::Refetch | Flow::Synchronise));
+                break self.leave(pc, op, place, flow, probe);
             }
-            if self.pipeline.cycle >= self.limit {
-                return None;
+            if last.cycle() >= self.limit {
+                break None;
             }
-        }
+        };
+        self.counters.instructions += completed;
+        stop
     }
 
     #[inline(always)]
@@ -353,7 +367,6 @@ impl Core {
             self.tell_issue(probe, pc, op, place);
         }
         self.pipeline.issue(op, place);
-        self.counters.instructions += 1;
     }
 
     /// Takes over the load and store unit's delays after an instruction that used its slow path.
@@ -383,11 +396,11 @@ impl Core {
             }
             Flow::Synchronise => {
                 self.complete(pc, op, place, probe);
-                self.pipeline.stall(place.cycle + self.synchronise);
+                self.pipeline.stall(place.cycle() + self.synchronise);
                 self.icache.buffered = None;
             }
             Flow::Exception => {
-                self.pipeline.stall(place.cycle + self.synchronise);
+                self.pipeline.stall(place.cycle() + self.synchronise);
                 self.unit.replay_forgotten();
                 if P::ON {
                     self.tell_exception(probe, pc);
@@ -396,7 +409,7 @@ impl Core {
             }
             Flow::Retry => return Some(Stop::Until),
             Flow::Fault => return Some(Stop::Fault),
-            Flow::Next | Flow::Late | Flow::Branch | Flow::Undecoded => {
+            Flow::Next | Flow::Late | Flow::Branch => {
                 unreachable!("handled in the line's loop")
             }
         }
@@ -431,7 +444,7 @@ impl Core {
 
     /// Records a fault and stops the core.
     pub(crate) fn stop(&mut self, kind: FaultKind, addr: Option<u64>) -> Flow {
-        let at = self.edge(self.issue.max(self.pipeline.cycle));
+        let at = self.edge(self.issue.max(self.pipeline.cycle()));
         self.stop_at(at, self.registers.pc, kind, addr)
     }
 
@@ -448,7 +461,7 @@ impl Core {
         Flow::Fault
     }
 
-    pub(crate) fn illegal(&mut self, op: Op) -> Flow {
+    pub(crate) fn illegal(&mut self, op: &Op) -> Flow {
         self.stop(FaultKind::Illegal { word: op.imm }, None)
     }
 }

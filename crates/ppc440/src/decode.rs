@@ -29,8 +29,6 @@ pub(crate) struct Op {
     /// Registers that it reads and writes, for the timing (see `timing::reg`).
     pub source: [u8; 3],
     pub result: [u8; 2],
-    /// When the results are ready after issue; filled in by `Pipeline::prepare`.
-    pub latency: [u8; 2],
     pub pipe: Pipe,
     pub class: Class,
 }
@@ -204,9 +202,9 @@ pub fn mnemonic(word: u32) -> Option<&'static str> {
 }
 
 impl Op {
-    /// What a line holds before its instructions are decoded.
-    pub const UNDECODED: Op = Op {
-        kind: Kind::Undecoded,
+    /// What an operation is made of; by itself it faults.
+    const ILLEGAL: Op = Op {
+        kind: Kind::Illegal,
         rt: 0,
         ra: 0,
         rb: 0,
@@ -214,7 +212,6 @@ impl Op {
         flags: 0,
         source: [reg::ZERO; 3],
         result: [reg::SINK; 2],
-        latency: [0; 2],
         pipe: Pipe::IJ,
         class: Class::Simple,
     };
@@ -223,12 +220,12 @@ impl Op {
 /// Takes an instruction word apart. An illegal one becomes an `Op` that faults when it is executed.
 pub(crate) fn decode(word: u32) -> Op {
     let Some(row) = row(word) else {
-        return Op { kind: Kind::Illegal, imm: word, ..Op::UNDECODED };
+        return Op { imm: word, ..Op::ILLEGAL };
     };
     let rt = (word >> 21 & 31) as u8;
     let ra = (word >> 16 & 31) as u8;
     let rb = (word >> 11 & 31) as u8;
-    let op = Op { kind: row.kind, rt, ra, rb, pipe: row.pipe, class: row.class, ..Op::UNDECODED };
+    let op = Op { kind: row.kind, rt, ra, rb, pipe: row.pipe, class: row.class, ..Op::ILLEGAL };
     operands(op, row.format, word)
 }
 
@@ -386,7 +383,7 @@ mod tests {
 
     #[test]
     fn an_op_is_small() {
-        assert!(std::mem::size_of::<Op>() <= 20);
+        assert!(std::mem::size_of::<Op>() <= 16);
     }
 
     #[test]

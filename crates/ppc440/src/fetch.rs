@@ -87,12 +87,12 @@ impl Core {
         if real.flags & page::EXECUTE == 0 {
             return Err(self.raise(Exception::InstructionStorage));
         }
-        self.issue = self.pipeline.cycle;
+        self.issue = self.pipeline.cycle();
         if real.flags & page::INHIBITED != 0 {
             self.begin();
             let (words, there) = self.read_line(bus, real)?;
             self.counters.icache_misses += 1;
-            self.icache.set_words(BUFFER, words);
+            self.icache.set_words(BUFFER, u64::from(pc >> 5), words);
             self.icache.buffered = Some(key);
             self.pipeline.stall(there);
             return Ok(BUFFER);
@@ -137,7 +137,7 @@ impl Core {
 
     /// Another line misses: lines ahead that are there go to the cache, others nowhere.
     fn abandon(&mut self) {
-        let cycle = self.pipeline.cycle;
+        let cycle = self.pipeline.cycle();
         let mut complete = self.special.ccr0 & CCR0_ICSLT == 0;
         for line in self.icache.ahead.take().lines() {
             if line.there <= cycle || std::mem::take(&mut complete) {

@@ -6,7 +6,7 @@ use crate::exception::Exception;
 use crate::registers::Registers;
 
 #[inline(always)]
-pub(crate) fn branch(core: &mut Core, op: Op) -> Flow {
+pub(crate) fn branch(core: &mut Core, op: &Op) -> Flow {
     let pc = core.registers.pc;
     let cycles = core.predictor.target(pc);
     let target = if op.flags & AA != 0 { op.imm } else { pc.wrapping_add(op.imm) };
@@ -15,7 +15,7 @@ pub(crate) fn branch(core: &mut Core, op: Op) -> Flow {
 
 /// Tests BO and BI, counting CTR down if it says so.
 #[inline(always)]
-fn holds(r: &mut Registers, op: Op) -> bool {
+fn holds(r: &mut Registers, op: &Op) -> bool {
     let bo = op.rt;
     let counted = if bo & 4 == 0 {
         r.ctr = r.ctr.wrapping_sub(1);
@@ -27,12 +27,12 @@ fn holds(r: &mut Registers, op: Op) -> bool {
 }
 
 /// The branch is taken whatever the registers hold.
-fn always(op: Op) -> bool {
+fn always(op: &Op) -> bool {
     op.rt & 20 == 20
 }
 
 #[inline(always)]
-pub(crate) fn branch_if(core: &mut Core, op: Op) -> Flow {
+pub(crate) fn branch_if(core: &mut Core, op: &Op) -> Flow {
     let pc = core.registers.pc;
     let target = if op.flags & AA != 0 { op.imm } else { pc.wrapping_add(op.imm) };
     let taken = holds(&mut core.registers, op);
@@ -47,19 +47,19 @@ pub(crate) fn branch_if(core: &mut Core, op: Op) -> Flow {
     decided(core, op, taken, target, right, cycles)
 }
 
-pub(crate) fn branch_link(core: &mut Core, op: Op) -> Flow {
+pub(crate) fn branch_link(core: &mut Core, op: &Op) -> Flow {
     let target = core.registers.lr & !3;
     to_register(core, op, target)
 }
 
-pub(crate) fn branch_count(core: &mut Core, op: Op) -> Flow {
+pub(crate) fn branch_count(core: &mut Core, op: &Op) -> Flow {
     // bcctr that counts is an invalid form; it branches to the value before.
     let target = core.registers.ctr & !3;
     to_register(core, op, target)
 }
 
 #[inline(always)]
-fn to_register(core: &mut Core, op: Op, target: u32) -> Flow {
+fn to_register(core: &mut Core, op: &Op, target: u32) -> Flow {
     let taken = holds(&mut core.registers, op);
     if always(op) {
         let cycles = core.predictor.register();
@@ -71,7 +71,7 @@ fn to_register(core: &mut Core, op: Op, target: u32) -> Flow {
 }
 
 #[inline(always)]
-fn decided(core: &mut Core, op: Op, taken: bool, target: u32, right: bool, cycles: u64) -> Flow {
+fn decided(core: &mut Core, op: &Op, taken: bool, target: u32, right: bool, cycles: u64) -> Flow {
     if !right {
         core.counters.mispredicts += 1;
     }
@@ -88,7 +88,7 @@ fn decided(core: &mut Core, op: Op, taken: bool, target: u32, right: bool, cycle
 }
 
 #[inline(always)]
-fn go(core: &mut Core, op: Op, target: u32, cycles: u64) -> Flow {
+fn go(core: &mut Core, op: &Op, target: u32, cycles: u64) -> Flow {
     if op.flags & LK != 0 {
         core.registers.lr = core.registers.pc.wrapping_add(4);
     }
@@ -98,7 +98,7 @@ fn go(core: &mut Core, op: Op, target: u32, cycles: u64) -> Flow {
     Flow::Branch
 }
 
-pub(crate) fn system_call(core: &mut Core, _op: Op) -> Flow {
+pub(crate) fn system_call(core: &mut Core, _op: &Op) -> Flow {
     core.raise(Exception::SystemCall)
 }
 
@@ -116,49 +116,49 @@ fn trap_if(core: &mut Core, to: u8, a: u32, b: u32) -> Flow {
     }
 }
 
-pub(crate) fn trap_immediate(core: &mut Core, op: Op) -> Flow {
+pub(crate) fn trap_immediate(core: &mut Core, op: &Op) -> Flow {
     trap_if(core, op.rt, core.registers.get(op.ra), op.imm)
 }
 
-pub(crate) fn trap(core: &mut Core, op: Op) -> Flow {
+pub(crate) fn trap(core: &mut Core, op: &Op) -> Flow {
     trap_if(core, op.rt, core.registers.get(op.ra), core.registers.get(op.rb))
 }
 
-pub(crate) fn return_normal(core: &mut Core, _op: Op) -> Flow {
+pub(crate) fn return_normal(core: &mut Core, _op: &Op) -> Flow {
     core.resume(core.special.srr0, core.special.srr1)
 }
 
-pub(crate) fn return_critical(core: &mut Core, _op: Op) -> Flow {
+pub(crate) fn return_critical(core: &mut Core, _op: &Op) -> Flow {
     core.resume(core.special.csrr0, core.special.csrr1)
 }
 
-pub(crate) fn return_check(core: &mut Core, _op: Op) -> Flow {
+pub(crate) fn return_check(core: &mut Core, _op: &Op) -> Flow {
     core.resume(core.special.mcsrr0, core.special.mcsrr1)
 }
 
 /// `TABLE` holds the result for BA = BB = 1 in bit 3, BA = 1 in bit 2, BB = 1 in bit 1, neither in
 /// bit 0.
-pub(crate) fn cr<const TABLE: u8>(r: &mut Registers, op: Op) {
+pub(crate) fn cr<const TABLE: u8>(r: &mut Registers, op: &Op) {
     // For the table above: and = 1000, andc (BA and not BB) = 0100, orc = 1101.
     let index = u8::from(r.cr_bit(op.ra)) << 1 | u8::from(r.cr_bit(op.rb));
     r.set_cr_bit(op.rt, TABLE >> index & 1 != 0);
 }
 
-pub(crate) fn cr_move(r: &mut Registers, op: Op) {
+pub(crate) fn cr_move(r: &mut Registers, op: &Op) {
     r.cr[usize::from(op.rt >> 2) & 7] = r.cr[usize::from(op.ra >> 2) & 7];
 }
 
-pub(crate) fn cr_from_xer(r: &mut Registers, op: Op) {
+pub(crate) fn cr_from_xer(r: &mut Registers, op: &Op) {
     r.cr[usize::from(op.rt >> 2) & 7] = (r.xer() >> 28) as u8;
     r.so = false;
     r.ov = false;
     r.ca = false;
 }
 
-pub(crate) fn from_cr(r: &mut Registers, op: Op) {
+pub(crate) fn from_cr(r: &mut Registers, op: &Op) {
     r.set(op.rt, r.cr());
 }
 
-pub(crate) fn to_cr(r: &mut Registers, op: Op) {
+pub(crate) fn to_cr(r: &mut Registers, op: &Op) {
     r.set_cr(r.get(op.rt), op.imm as u8);
 }

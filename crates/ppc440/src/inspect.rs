@@ -52,12 +52,12 @@ impl Core {
     }
     /// Special purpose register `number`; `None` if the 440 has none of that number.
     pub fn spr(&self, number: u32) -> Option<u32> {
-        self.read_special(number, self.pipeline.cycle)
+        self.read_special(number, self.pipeline.cycle())
     }
     /// Sets special purpose register `number`; `None` if the 440 has none of that number that can
     /// be written.
     pub fn set_spr(&mut self, number: u32, value: u32) -> Option<()> {
-        self.write_special(number, value, self.pipeline.cycle)
+        self.write_special(number, value, self.pipeline.cycle())
     }
     /// TLB entry `index` (0 to 63).
     pub fn tlb_entry(&self, index: usize) -> TlbEntry {
@@ -69,7 +69,7 @@ impl Core {
     }
     /// What happened so far.
     pub fn counters(&self) -> Counters {
-        let cycles = self.pipeline.cycle - self.started.min(self.pipeline.cycle);
+        let cycles = self.pipeline.cycle() - self.started.min(self.pipeline.cycle());
         Counters { cycles, ..self.counters }
     }
     /// Everything in the core that can have an effect or be seen, a number for each part.
@@ -85,7 +85,7 @@ impl Core {
             ("translation", of(&self.tlb)),
             ("instruction cache", of(&self.icache)),
             ("data cache", of(&self.dcache)),
-            ("load and store unit", of(self.unit.without_past(self.pipeline.cycle))),
+            ("load and store unit", of(self.unit.without_past(self.pipeline.cycle()))),
             ("pipeline", of((&self.pipeline, self.issue, self.next, self.bubble))),
             ("predictor", of(&self.predictor)),
             ("counters", of(self.counters)),

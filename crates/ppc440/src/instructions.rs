@@ -79,8 +79,6 @@ macro_rules! instructions {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub(crate) enum Kind {
-            /// Not decoded yet.
-            Undecoded,
             /// The 440 has no such instruction.
             Illegal,
             $(#[doc = $name] $kind,)*
@@ -100,9 +98,8 @@ macro_rules! instructions {
         /// Does what `op` says. Inlined into the core's loop: one jump table, all simple semantics
         /// in place.
         #[inline(always)]
-        pub(crate) fn execute<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Flow {
+        pub(crate) fn execute<B: Bus>(core: &mut Core, bus: &mut B, op: &Op) -> Flow {
             match op.kind {
-                Kind::Undecoded => Flow::Undecoded,
                 Kind::Illegal => core.illegal(op),
                 $(Kind::$kind => call!($how, core, bus, op, $f),)*
             }

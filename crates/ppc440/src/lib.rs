@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `instructions` | the table: one row an instruction with encoding, operands, timing, semantics |
 //! | `decode` | from a word to an `Op`, its fields taken apart, by the table |
+//! | `code` | decoded lines, shared by all cores that execute them |
 //! | `integer`, `multiply`, `flow`, `memory`, `caches`, `system` | the semantic functions |
 //! | `registers`, `special` | user registers; system registers, time base and timers |
 //! | `exception` | vectors, what they save, pending interrupts |
@@ -84,6 +85,7 @@ mod arrays;
 mod attend;
 mod caches;
 mod clock;
+mod code;
 mod coherence;
 mod core;
 mod decode;
@@ -110,6 +112,7 @@ mod turn;
 mod twin;
 mod unit;
 
+pub use crate::code::Code;
 pub use crate::core::{Config, Core, Counters, Stop};
 pub use decode::mnemonic;
 pub use fault::{Fault, FaultKind};

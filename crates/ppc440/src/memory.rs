@@ -42,7 +42,7 @@ fn bytes<const N: usize>(value: u32, little: bool) -> [u8; N] {
 }
 
 #[inline(always)]
-fn address<const FORM: u8>(core: &Core, op: Op) -> u32 {
+fn address<const FORM: u8>(core: &Core, op: &Op) -> u32 {
     let index = if FORM & INDEXED != 0 { core.registers.get(op.rb) } else { op.imm };
     core.registers.get(op.ra).wrapping_add(index)
 }
@@ -50,7 +50,7 @@ fn address<const FORM: u8>(core: &Core, op: Op) -> u32 {
 #[inline(always)]
 fn loaded<const N: usize, const FORM: u8>(
     core: &mut Core,
-    op: Op,
+    op: &Op,
     addr: u32,
     bytes: [u8; N],
     little: bool,
@@ -68,7 +68,7 @@ fn loaded<const N: usize, const FORM: u8>(
 pub(crate) fn load<B: Bus, const N: usize, const FORM: u8>(
     core: &mut Core,
     bus: &mut B,
-    op: Op,
+    op: &Op,
 ) -> Flow {
     let addr = address::<FORM>(core, op);
     if let Some((offset, little)) = core.hit::<N>(addr, page::READ, page::INHIBITED) {
@@ -88,7 +88,7 @@ pub(crate) fn load<B: Bus, const N: usize, const FORM: u8>(
 fn load_slow<B: Bus, const N: usize, const FORM: u8>(
     core: &mut Core,
     bus: &mut B,
-    op: Op,
+    op: &Op,
     addr: u32,
 ) -> Flow {
     let mut bytes = [0; N];
@@ -106,7 +106,7 @@ fn load_slow<B: Bus, const N: usize, const FORM: u8>(
 pub(crate) fn store<B: Bus, const N: usize, const FORM: u8>(
     core: &mut Core,
     bus: &mut B,
-    op: Op,
+    op: &Op,
 ) -> Flow {
     let addr = address::<FORM>(core, op);
     let value = core.registers.get(op.rt);
@@ -137,7 +137,7 @@ pub(crate) fn doublewords(addr: u32, len: usize) -> u8 {
 fn store_slow<B: Bus, const N: usize, const FORM: u8>(
     core: &mut Core,
     bus: &mut B,
-    op: Op,
+    op: &Op,
     addr: u32,
 ) -> Flow {
     let value = core.registers.get(op.rt);
@@ -158,7 +158,7 @@ fn store_slow<B: Bus, const N: usize, const FORM: u8>(
 }
 
 /// lwarx: always the slow path, so that the operand's alignment is checked in one place.
-pub(crate) fn load_reserve<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Flow {
+pub(crate) fn load_reserve<B: Bus>(core: &mut Core, bus: &mut B, op: &Op) -> Flow {
     let addr = address::<INDEXED>(core, op);
     if addr & 3 != 0 {
         return core.raise(Exception::Alignment { addr, store: false });
@@ -171,7 +171,7 @@ pub(crate) fn load_reserve<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Flow
 }
 
 /// stwcx.: the 440 has one reservation without an address.
-pub(crate) fn store_conditional<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Flow {
+pub(crate) fn store_conditional<B: Bus>(core: &mut Core, bus: &mut B, op: &Op) -> Flow {
     let addr = address::<INDEXED>(core, op);
     if addr & 3 != 0 {
         return core.raise(Exception::Alignment { addr, store: true });
@@ -191,7 +191,7 @@ pub(crate) fn store_conditional<B: Bus>(core: &mut Core, bus: &mut B, op: Op) ->
 }
 
 /// Registers RT to 31, a word each.
-pub(crate) fn load_multiple<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Flow {
+pub(crate) fn load_multiple<B: Bus>(core: &mut Core, bus: &mut B, op: &Op) -> Flow {
     let addr = address::<0>(core, op);
     let count = 32 - usize::from(op.rt);
     let mut buffer = [0; 128];
@@ -210,7 +210,7 @@ pub(crate) fn load_multiple<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Flo
     Flow::Late
 }
 
-pub(crate) fn store_multiple<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Flow {
+pub(crate) fn store_multiple<B: Bus>(core: &mut Core, bus: &mut B, op: &Op) -> Flow {
     let addr = address::<0>(core, op);
     let count = 32 - usize::from(op.rt);
     let written = core.aligned(addr, 4, true).and_then(|()| {
@@ -225,17 +225,17 @@ pub(crate) fn store_multiple<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Fl
     written.map_or_else(|flow| flow, |()| Flow::Late)
 }
 
-pub(crate) fn load_string_immediate<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Flow {
+pub(crate) fn load_string_immediate<B: Bus>(core: &mut Core, bus: &mut B, op: &Op) -> Flow {
     load_bytes(core, bus, op, core.registers.get(op.ra), op.imm as usize)
 }
 
-pub(crate) fn load_string<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Flow {
+pub(crate) fn load_string<B: Bus>(core: &mut Core, bus: &mut B, op: &Op) -> Flow {
     load_bytes(core, bus, op, address::<INDEXED>(core, op), core.registers.count.into())
 }
 
 /// Bytes in memory order, whatever the page's byte order, into RT and on, from the left of each
 /// register.
-fn load_bytes<B: Bus>(core: &mut Core, bus: &mut B, op: Op, addr: u32, len: usize) -> Flow {
+fn load_bytes<B: Bus>(core: &mut Core, bus: &mut B, op: &Op, addr: u32, len: usize) -> Flow {
     let mut buffer = [0; 128];
     if len == 0 {
         return Flow::Next;
@@ -251,15 +251,15 @@ fn load_bytes<B: Bus>(core: &mut Core, bus: &mut B, op: Op, addr: u32, len: usiz
     Flow::Late
 }
 
-pub(crate) fn store_string_immediate<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Flow {
+pub(crate) fn store_string_immediate<B: Bus>(core: &mut Core, bus: &mut B, op: &Op) -> Flow {
     store_bytes(core, bus, op, core.registers.get(op.ra), op.imm as usize)
 }
 
-pub(crate) fn store_string<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Flow {
+pub(crate) fn store_string<B: Bus>(core: &mut Core, bus: &mut B, op: &Op) -> Flow {
     store_bytes(core, bus, op, address::<INDEXED>(core, op), core.registers.count.into())
 }
 
-fn store_bytes<B: Bus>(core: &mut Core, bus: &mut B, op: Op, addr: u32, len: usize) -> Flow {
+fn store_bytes<B: Bus>(core: &mut Core, bus: &mut B, op: &Op, addr: u32, len: usize) -> Flow {
     let mut buffer = [0; 128];
     if len == 0 {
         return Flow::Next;

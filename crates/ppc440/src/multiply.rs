@@ -18,41 +18,41 @@ pub(crate) const SATURATE: u8 = 8;
 /// The product is subtracted.
 pub(crate) const NEGATE: u8 = 16;
 
-pub(crate) fn low_immediate(r: &mut Registers, op: Op) {
+pub(crate) fn low_immediate(r: &mut Registers, op: &Op) {
     r.set(op.rt, r.get(op.ra).wrapping_mul(op.imm));
 }
-pub(crate) fn low(r: &mut Registers, op: Op) {
+pub(crate) fn low(r: &mut Registers, op: &Op) {
     let wide = i64::from(r.get(op.ra) as i32) * i64::from(r.get(op.rb) as i32);
     if op.flags & OE != 0 {
         r.overflow(i32::try_from(wide).is_err());
     }
     to_rt(r, op, wide as u32);
 }
-pub(crate) fn high(r: &mut Registers, op: Op) {
+pub(crate) fn high(r: &mut Registers, op: &Op) {
     let wide = i64::from(r.get(op.ra) as i32) * i64::from(r.get(op.rb) as i32);
     to_rt(r, op, (wide >> 32) as u32);
 }
-pub(crate) fn high_unsigned(r: &mut Registers, op: Op) {
+pub(crate) fn high_unsigned(r: &mut Registers, op: &Op) {
     let wide = u64::from(r.get(op.ra)) * u64::from(r.get(op.rb));
     to_rt(r, op, (wide >> 32) as u32);
 }
 /// Where the manual leaves the quotient undefined (by zero, or the least number by -1) it is the
 /// dividend.
-pub(crate) fn divide(core: &mut Core, op: Op) -> Flow {
+pub(crate) fn divide(core: &mut Core, op: &Op) -> Flow {
     let r = &mut core.registers;
     let (a, b) = (r.get(op.ra) as i32, r.get(op.rb) as i32);
     quotient(r, op, a.checked_div(b).map(|q| q as u32));
     core.pipeline.divide(core.issue);
     Flow::Next
 }
-pub(crate) fn divide_unsigned(core: &mut Core, op: Op) -> Flow {
+pub(crate) fn divide_unsigned(core: &mut Core, op: &Op) -> Flow {
     let r = &mut core.registers;
     let value = r.get(op.ra).checked_div(r.get(op.rb));
     quotient(r, op, value);
     core.pipeline.divide(core.issue);
     Flow::Next
 }
-fn quotient(r: &mut Registers, op: Op, value: Option<u32>) {
+fn quotient(r: &mut Registers, op: &Op, value: Option<u32>) {
     if op.flags & OE != 0 {
         r.overflow(value.is_none());
     }
@@ -60,7 +60,7 @@ fn quotient(r: &mut Registers, op: Op, value: Option<u32>) {
 }
 
 #[inline(always)]
-fn product<const FORM: u8>(r: &Registers, op: Op) -> i64 {
+fn product<const FORM: u8>(r: &Registers, op: &Op) -> i64 {
     let (a, b) = (r.get(op.ra), r.get(op.rb));
     let (a, b) = match FORM & 3 {
         CROSS => (a as u16, (b >> 16) as u16),
@@ -74,12 +74,12 @@ fn product<const FORM: u8>(r: &Registers, op: Op) -> i64 {
     }
 }
 
-pub(crate) fn halves<const FORM: u8>(r: &mut Registers, op: Op) {
+pub(crate) fn halves<const FORM: u8>(r: &mut Registers, op: &Op) {
     to_rt(r, op, product::<FORM>(r, op) as u32);
 }
 
 /// RT plus or minus the product, wrapped or saturated; overflow if OE.
-pub(crate) fn accumulate<const FORM: u8>(r: &mut Registers, op: Op) {
+pub(crate) fn accumulate<const FORM: u8>(r: &mut Registers, op: &Op) {
     let product = product::<FORM>(r, op);
     let product = if FORM & NEGATE != 0 { -product } else { product };
     let (sum, least, most) = if FORM & UNSIGNED != 0 {

@@ -13,7 +13,6 @@
 
 use crate::analysis::{memory_access, Place, Step};
 use crate::core::Core;
-use crate::decode::Op;
 use crate::probe::{Observation, Probe};
 use crate::turn::Turn;
 use bus::Bus;
@@ -148,7 +147,7 @@ impl Core {
         }
         // Nothing issues in the cycle of the horizon, or of the limit.
         let end = self.true_limit().min(self.cycle_at(bus.horizon()));
-        let room = end.saturating_sub(self.pipeline.cycle + 1);
+        let room = end.saturating_sub(self.pipeline.cycle() + 1);
         if room == 0 || end > FOREVER {
             return;
         }
@@ -220,7 +219,7 @@ impl Core {
     fn next_step(&mut self) -> Option<Step> {
         let pc = self.registers.pc;
         let line = self.icache.mapped(self.fetch_key())?;
-        let op: Op = self.icache.ops[line * 8 + (pc >> 2 & 7) as usize];
+        let op = *self.icache.op(line, pc)?;
         let mut step = Step::new(pc, line, op, self.predictor.state(pc));
         if let Some(form) = memory_access(op.kind) {
             let index = if form.indexed { self.registers.get(op.rb) } else { op.imm };

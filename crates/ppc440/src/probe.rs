@@ -156,13 +156,13 @@ impl Account {
 impl Core {
     /// What passed without a probe is not told.
     pub(crate) fn resume_account(&mut self) {
-        if self.account.cycle != self.pipeline.cycle {
+        if self.account.cycle != self.pipeline.cycle() {
             self.open_account();
         }
     }
 
     fn open_account(&mut self) {
-        self.account.cycle = self.pipeline.cycle;
+        self.account.cycle = self.pipeline.cycle();
         self.account.issued = self.pipeline.is_taken();
         self.account.counters = self.counters;
     }
@@ -191,7 +191,7 @@ impl Core {
 
     /// The instruction at `pc` has made the core stand still until now.
     pub(crate) fn tell_stall<P: Probe>(&mut self, probe: &mut P, pc: u32, cause: Cause) {
-        self.tell_cycles(probe, pc, self.pipeline.cycle, cause);
+        self.tell_cycles(probe, pc, self.pipeline.cycle(), cause);
     }
 
     /// Whether a line that is executed next had to be fetched.
@@ -241,7 +241,7 @@ impl Core {
         self.tell_misses(probe, pc);
         let latest = op.source.into_iter().max_by_key(|&source| self.pipeline.ready_at(source));
         let late = latest.map_or(Cause::Operand, |source| self.account.late[usize::from(source)]);
-        self.tell_cycles(probe, pc, place.cycle, late);
+        self.tell_cycles(probe, pc, place.cycle(), late);
         self.account.counters = now;
         self.account.issued = true;
         for result in op.result {
@@ -254,7 +254,7 @@ impl Core {
     pub(crate) fn tell_late<P: Probe>(&mut self, probe: &mut P, pc: u32, op: &Op) {
         let there = self.unit.data_at;
         if there != 0 {
-            let hit = self.issue.max(self.unit.stall) + u64::from(op.latency[0]);
+            let hit = self.issue.max(self.unit.stall) + self.pipeline.latency(op)[0];
             let late = match self.account.why {
                 _ if there <= hit => Cause::Operand,
                 Cause::Read => Cause::Read,

@@ -171,7 +171,7 @@ impl Core {
         if self.registers.msr & MSR_EE == 0 {
             u64::MAX
         } else {
-            self.special.next_timer(self.pipeline.cycle)
+            self.special.next_timer(self.pipeline.cycle())
         }
     }
 

@@ -8,11 +8,11 @@ use crate::special::{spr, MMUCR_STS};
 use crate::tlb::TlbEntry;
 
 /// dcba, tlbsync.
-pub(crate) fn nothing(_core: &mut Core, _op: Op) -> Flow {
+pub(crate) fn nothing(_core: &mut Core, _op: &Op) -> Flow {
     Flow::Next
 }
 
-pub(crate) fn instruction_synchronise(core: &mut Core, _op: Op) -> Flow {
+pub(crate) fn instruction_synchronise(core: &mut Core, _op: &Op) -> Flow {
     core.registers.pc = core.registers.pc.wrapping_add(4);
     core.tlb.synchronise();
     Flow::Synchronise
@@ -21,7 +21,7 @@ pub(crate) fn instruction_synchronise(core: &mut Core, _op: Op) -> Flow {
 /// Registers whose number has this bit are the supervisor's.
 const PRIVILEGED: u32 = 0x10;
 
-pub(crate) fn from_special(core: &mut Core, op: Op) -> Flow {
+pub(crate) fn from_special(core: &mut Core, op: &Op) -> Flow {
     if op.imm == spr::LR {
         core.registers.set(op.rt, core.registers.lr);
         return Flow::Next;
@@ -43,7 +43,7 @@ pub(crate) fn from_special(core: &mut Core, op: Op) -> Flow {
     }
 }
 
-pub(crate) fn to_special(core: &mut Core, op: Op) -> Flow {
+pub(crate) fn to_special(core: &mut Core, op: &Op) -> Flow {
     match op.imm {
         spr::LR => core.registers.lr = core.registers.get(op.rt),
         spr::CTR => core.registers.ctr = core.registers.get(op.rt),
@@ -52,7 +52,7 @@ pub(crate) fn to_special(core: &mut Core, op: Op) -> Flow {
     Flow::Next
 }
 
-fn to_other_special(core: &mut Core, op: Op) -> Flow {
+fn to_other_special(core: &mut Core, op: &Op) -> Flow {
     if op.imm & PRIVILEGED != 0 {
         if let Err(flow) = core.privileged() {
             return flow;
@@ -65,21 +65,21 @@ fn to_other_special(core: &mut Core, op: Op) -> Flow {
     }
 }
 
-pub(crate) fn from_msr(core: &mut Core, op: Op) -> Flow {
+pub(crate) fn from_msr(core: &mut Core, op: &Op) -> Flow {
     core.registers.set(op.rt, core.registers.msr);
     Flow::Next
 }
 
-pub(crate) fn to_msr(core: &mut Core, op: Op) -> Flow {
+pub(crate) fn to_msr(core: &mut Core, op: &Op) -> Flow {
     core.set_msr_now(core.registers.get(op.rt));
     Flow::Refetch
 }
 
-pub(crate) fn write_enable(core: &mut Core, op: Op) -> Flow {
+pub(crate) fn write_enable(core: &mut Core, op: &Op) -> Flow {
     enable(core, core.registers.get(op.rt) & MSR_EE)
 }
 
-pub(crate) fn write_enable_immediate(core: &mut Core, op: Op) -> Flow {
+pub(crate) fn write_enable_immediate(core: &mut Core, op: &Op) -> Flow {
     enable(core, op.imm)
 }
 
@@ -89,11 +89,11 @@ fn enable(core: &mut Core, bit: u32) -> Flow {
 }
 
 /// There is no device on the DCR bus.
-pub(crate) fn device_control(core: &mut Core, op: Op) -> Flow {
+pub(crate) fn device_control(core: &mut Core, op: &Op) -> Flow {
     core.stop(FaultKind::Dcr { number: op.imm }, None)
 }
 
-pub(crate) fn tlb_read(core: &mut Core, op: Op) -> Flow {
+pub(crate) fn tlb_read(core: &mut Core, op: &Op) -> Flow {
     let entry = core.tlb.entry(core.registers.get(op.ra) as usize);
     if op.imm == 0 {
         core.special.mmucr = core.special.mmucr & !0xff | u32::from(entry.tid);
@@ -104,7 +104,7 @@ pub(crate) fn tlb_read(core: &mut Core, op: Op) -> Flow {
     Flow::Next
 }
 
-pub(crate) fn tlb_write(core: &mut Core, op: Op) -> Flow {
+pub(crate) fn tlb_write(core: &mut Core, op: &Op) -> Flow {
     let index = core.registers.get(op.ra) as usize;
     let mut entry: TlbEntry = core.tlb.entry(index);
     if op.imm == 0 {
@@ -117,7 +117,7 @@ pub(crate) fn tlb_write(core: &mut Core, op: Op) -> Flow {
     Flow::Refetch
 }
 
-pub(crate) fn tlb_search(core: &mut Core, op: Op) -> Flow {
+pub(crate) fn tlb_search(core: &mut Core, op: &Op) -> Flow {
     let effective = core.registers.get(op.ra).wrapping_add(core.registers.get(op.rb));
     let mmucr = core.special.mmucr;
     let found = core.tlb.search(effective, mmucr & MMUCR_STS != 0, mmucr as u8);

@@ -112,64 +112,80 @@ pub(crate) mod reg {
     pub const CR: u8 = 33;
     pub const LR: u8 = 41;
     pub const CTR: u8 = 42;
+    /// The I pipe's divider.
+    pub const DIVIDER: u8 = 43;
     /// Written by instructions without (another) result, never read.
-    pub const SINK: u8 = 43;
+    pub const SINK: u8 = 44;
 }
 
-const I: u8 = 1;
-const J: u8 = 2;
-const L: u8 = 4;
+const I: u64 = 1;
+const J: u64 = 2;
+const L: u64 = 4;
 
-/// By kind of instruction and pipes taken: the pipes taken with this instruction, and `LATER` if
-/// none that it can use is free, so that it issues a cycle later.
-const PICK: [[u8; 8]; 4] = {
-    let mut pick = [[0; 8]; 4];
+/// Where in the stream of issue: eight times the cycle, and the pipes taken in it. The later of two
+/// places is their maximum, and one in which a result gets ready has no pipe taken.
+type Slot = u64;
+
+const fn slot(cycle: u64) -> Slot {
+    cycle << 3
+}
+
+/// By kind of instruction: from a slot, by the pipes taken in it (four bits each), to the first one
+/// after it in which the instruction has issued.
+const STEPS: [u32; 4] = {
+    let mut steps = [0; 4];
     let mut used = 0;
     while used < 8 {
         // Two instructions a cycle: with two pipes taken the third stays empty.
         let full = used != 0 && used & (used - 1) != 0;
-        let taken = used as u8;
-        let simple = if taken & J == 0 { J } else { I };
-        pick[Pipe::IJ as usize][used] = pick_one(taken, simple, full, J);
-        pick[Pipe::L as usize][used] = pick_one(taken, L, full, L);
-        pick[Pipe::I as usize][used] = pick_one(taken, I, full, I);
-        pick[Pipe::Alone as usize][used] = pick_one(taken, I, taken != 0, I);
+        let simple = if used & J == 0 { J } else { I };
+        let by_pipe = [
+            step(used, simple, full, J),
+            step(used, L, full, L),
+            step(used, I, full, I),
+            step(used, I, used != 0, I),
+        ];
+        let mut pipe = 0;
+        while pipe < 4 {
+            steps[pipe] |= (by_pipe[pipe] as u32) << (4 * used);
+            pipe += 1;
+        }
         used += 1;
     }
-    pick
+    steps
 };
 
-const LATER: u8 = 8;
-
-/// `pipe` if it is free, or the pipe `else_later` in the next cycle.
-const fn pick_one(taken: u8, pipe: u8, full: bool, else_later: u8) -> u8 {
-    if full || taken & pipe != 0 {
-        LATER | else_later
+/// To `pipe` if it is free, or to the pipe `else_later` in the next cycle.
+const fn step(used: u64, pipe: u64, full: bool, else_later: u64) -> u64 {
+    if full || used & pipe != 0 {
+        slot(1) + else_later - used
     } else {
-        taken | pipe
+        pipe
     }
 }
 
-/// An instruction's place: the cycle in which it issues and the pipes taken in it, its own
-/// included.
+/// By kind of instruction: what it waits for beside its sources.
+const WAITS: [u8; 4] = [reg::ZERO, reg::ZERO, reg::DIVIDER, reg::DIVIDER];
+
+/// An instruction's place: the slot after it has issued.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
-    pub cycle: u64,
-    used: u8,
+pub(crate) struct Place(Slot);
+
+impl Place {
+    /// The cycle in which it issues.
+    #[inline(always)]
+    pub fn cycle(self) -> u64 {
+        self.0 >> 3
+    }
 }
 
 /// The state of issue.
 #[derive(Clone, Hash)]
 pub(crate) struct Pipeline {
-    /// Earliest cycle in which the next instruction can issue.
-    pub cycle: u64,
-    /// Pipes taken in it.
-    used: u8,
-    /// When each register is ready (see `reg`). As long as an index can be, so that none needs a
-    /// check.
-    ready: [u64; 256],
-    /// When the I pipe has divided.
-    divided: u64,
+    /// The earliest in which the next instruction can issue.
+    slot: Slot,
+    /// When each register is ready (see `reg`). Indices are masked, so that none needs a check.
+    ready: [Slot; 64],
     /// By class: latency of the result and of the second result.
     latency: [[u8; 2]; 16],
     divide_busy: u8,
@@ -194,59 +210,70 @@ impl Pipeline {
         ] {
             latency[class as usize] = [first, second];
         }
-        let divide_busy = t.divide_busy;
-        Pipeline { cycle: 0, used: 0, ready: [0; 256], divided: 0, latency, divide_busy }
+        Pipeline { slot: 0, ready: [0; 64], latency, divide_busy: t.divide_busy }
     }
-    /// Where `op` would issue. Changes nothing, so that an instruction that must wait for the bench
-    /// can be placed again.
+    /// Earliest cycle in which the next instruction can issue.
     #[inline(always)]
-    pub fn place(&self, op: &Op) -> Place {
-        let [a, b, c] = op.source;
-        let mut cycle = self.cycle.max(self.ready(a)).max(self.ready(b).max(self.ready(c)));
-        if op.pipe as u8 >= Pipe::I as u8 {
-            cycle = cycle.max(self.divided);
-            if op.pipe == Pipe::Alone {
-                cycle = self.all_ready(cycle);
-            }
+    pub fn cycle(&self) -> u64 {
+        self.slot >> 3
+    }
+    /// The place of the next instruction, as far as is known before its operands are.
+    #[inline(always)]
+    pub fn next(&self) -> Place {
+        Place(self.slot)
+    }
+    /// Where `op` would issue after `last`. Changes nothing, so that an instruction that must wait
+    /// for the bench can be placed again.
+    #[inline(always)]
+    pub fn place(&self, op: &Op, last: Place) -> Place {
+        let [a, b, c] = op.source.map(|source| self.ready(source));
+        let divider = self.ready(WAITS[op.pipe as usize]);
+        let mut slot = last.0.max(a.max(b).max(c.max(divider)));
+        if op.pipe == Pipe::Alone {
+            slot = slot.max(self.all_ready());
         }
-        // No branches: which way they went would be unpredictable.
-        let used = self.used & u8::from(cycle == self.cycle).wrapping_neg();
-        let pick = PICK[op.pipe as usize][usize::from(used & 7)];
-        Place { cycle: cycle + u64::from(pick >> 3), used: pick & 7 }
+        // No branches and no look into a table: which way they went would be unpredictable, and
+        // each instruction waits for the place of the one before.
+        let step = STEPS[op.pipe as usize] >> (4 * (slot & 7)) & 15;
+        Place(slot + u64::from(step))
     }
     #[inline(always)]
-    fn ready(&self, register: u8) -> u64 {
-        self.ready[usize::from(register)]
+    fn ready(&self, register: u8) -> Slot {
+        self.ready[usize::from(register & 63)]
     }
     /// When a register is ready.
     pub fn ready_at(&self, register: u8) -> u64 {
-        self.ready(register)
+        self.ready(register) >> 3
     }
     /// Something issues in the present cycle.
     pub fn is_taken(&self) -> bool {
-        self.used != 0
+        self.slot & 7 != 0
     }
     #[cold]
-    fn all_ready(&self, cycle: u64) -> u64 {
-        self.ready[..usize::from(reg::SINK)].iter().fold(cycle, |latest, &ready| latest.max(ready))
+    fn all_ready(&self) -> Slot {
+        self.tracked().iter().fold(0, |latest, &ready| latest.max(ready))
+    }
+    fn tracked(&self) -> &[Slot] {
+        &self.ready[..usize::from(reg::SINK)]
     }
     /// Issues `op` at its place.
     #[inline(always)]
     pub fn issue(&mut self, op: &Op, place: Place) {
-        self.cycle = place.cycle;
-        self.used = place.used;
+        self.slot = place.0;
         let [first, second] = op.result;
-        let [first_latency, second_latency] = op.latency;
-        self.ready[usize::from(first)] = place.cycle + u64::from(first_latency);
-        self.ready[usize::from(second)] = place.cycle + u64::from(second_latency);
+        let [first_latency, second_latency] = self.latency(op);
+        let cycle = place.cycle();
+        self.ready[usize::from(first & 63)] = slot(cycle + first_latency);
+        self.ready[usize::from(second & 63)] = slot(cycle + second_latency);
     }
-    /// Fills in what depends on the parameters.
-    pub fn prepare(&self, op: Op) -> Op {
-        Op { latency: self.latency[op.class as usize], ..op }
+    /// From the issue of an instruction to its results.
+    #[inline(always)]
+    pub fn latency(&self, op: &Op) -> [u64; 2] {
+        self.latency[op.class as usize].map(u64::from)
     }
     /// The instruction that issues in `cycle` divides.
     pub fn divide(&mut self, cycle: u64) {
-        self.divided = cycle + u64::from(self.divide_busy);
+        self.ready[usize::from(reg::DIVIDER)] = slot(cycle + u64::from(self.divide_busy));
     }
     /// The first result of the instruction just issued is ready no earlier than `cycle`.
     pub fn late(&mut self, op: &Op, cycle: u64) {
@@ -254,45 +281,37 @@ impl Pipeline {
     }
     /// `register` is ready no earlier than `cycle`.
     pub fn late_register(&mut self, register: u8, cycle: u64) {
-        let ready = &mut self.ready[usize::from(register)];
-        *ready = (*ready).max(cycle);
+        let ready = &mut self.ready[usize::from(register & 63)];
+        *ready = (*ready).max(slot(cycle));
     }
     /// What issues next would issue after the same waits as from `other`.
     pub fn same_phase(&self, other: &Pipeline) -> bool {
-        let wait = |at: u64, cycle: u64| at.saturating_sub(cycle);
-        let tracked = usize::from(reg::SINK);
-        let pairs = self.ready[..tracked].iter().zip(&other.ready[..tracked]);
-        self.used == other.used
-            && wait(self.divided, self.cycle) == wait(other.divided, other.cycle)
-            && pairs
-                .fold(true, |same, (a, b)| same & (wait(*a, self.cycle) == wait(*b, other.cycle)))
+        let wait = |at: Slot, pipeline: &Pipeline| at.saturating_sub(slot(pipeline.cycle()));
+        let pairs = self.tracked().iter().zip(other.tracked());
+        (self.slot ^ other.slot) & 7 == 0
+            && pairs.fold(true, |same, (a, b)| same & (wait(*a, self) == wait(*b, other)))
     }
     /// What happened between `start` and `end` has happened again, to end in `cycle`.
     pub fn repeat(&mut self, start: &Pipeline, end: &Pipeline, cycle: u64) {
         let tracked = usize::from(reg::SINK) + 1;
-        let shift = cycle.wrapping_sub(end.cycle);
+        let shift = slot(cycle).wrapping_sub(slot(end.cycle()));
         let pairs = start.ready[..tracked].iter().zip(&end.ready[..tracked]);
         for (ready, (before, after)) in self.ready.iter_mut().zip(pairs) {
             if before != after {
                 *ready = after.wrapping_add(shift);
             }
         }
-        self.cycle = cycle;
-        self.used = end.used;
+        self.slot = end.slot.wrapping_add(shift);
     }
     /// The load or store just issued keeps the L pipe until `cycle`, and what follows waits.
     pub fn hold(&mut self, cycle: u64) {
-        if cycle > self.cycle {
-            self.cycle = cycle;
-            self.used = L;
+        if cycle > self.cycle() {
+            self.slot = slot(cycle) + L;
         }
     }
     /// Nothing issues before `cycle`.
     #[inline(always)]
     pub fn stall(&mut self, cycle: u64) {
-        if cycle > self.cycle {
-            self.cycle = cycle;
-            self.used = 0;
-        }
+        self.slot = self.slot.max(slot(cycle));
     }
 }

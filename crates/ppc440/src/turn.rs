@@ -63,7 +63,7 @@ impl Turn {
         let free = bus.free()?;
         let counts = difference(&core.counters, &start.counters);
         let rare = [counts.icache_misses, counts.dcache_misses, counts.writebacks];
-        let (was, is) = (start.pipeline.cycle, core.pipeline.cycle);
+        let (was, is) = (start.pipeline.cycle(), core.pipeline.cycle());
         if is == was
             || rare != [0; 3]
             || counts.exceptions != 0
@@ -142,14 +142,14 @@ impl Turn {
 
     /// True if the core, which has arrived at an address, would now execute this very turn.
     pub fn repeats<B: Bus>(&self, core: &mut Core, bus: &mut B) -> bool {
-        let cycle = core.pipeline.cycle;
+        let cycle = core.pipeline.cycle();
         let Some(free) = bus.free() else { return false };
         let registers = (0..32u8).filter(|register| self.named >> register & 1 != 0);
         core.registers.pc == self.head
             && core.icache.epoch == self.epoch
             && core.pipeline.same_phase(&self.pipeline)
-            && core.unit.same_phase(cycle, &self.unit, self.pipeline.cycle)
-            && wait(free, core.edge(cycle)) == wait(self.free, core.edge(self.pipeline.cycle))
+            && core.unit.same_phase(cycle, &self.unit, self.pipeline.cycle())
+            && wait(free, core.edge(cycle)) == wait(self.free, core.edge(self.pipeline.cycle()))
             && same_but_general(&core.registers, &self.registers)
             && registers.into_iter().all(|r| core.registers.get(r) == self.registers.get(r))
             && self.lines.iter().all(|&(line, place)| {
@@ -186,8 +186,8 @@ impl Turn {
 
     /// Leaves core and bus as if the turn had been executed `turns` times, at least once.
     pub fn repeat<B: Bus>(&self, core: &mut Core, bus: &mut B, turns: u64) {
-        let end_cycle = self.pipeline.cycle;
-        let cycle = core.pipeline.cycle + turns * self.period;
+        let end_cycle = self.pipeline.cycle();
+        let cycle = core.pipeline.cycle() + turns * self.period;
         let firsts: Vec<u32> = self.items.iter().map(|(item, _)| read(core, *item)).collect();
         // The value of what is made of an item, `before` turns after now.
         let value = |value: Value, before: u64| match value {

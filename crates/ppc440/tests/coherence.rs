@@ -22,7 +22,12 @@ struct Machine {
 
 /// Runs on whenever `go` is called, each time the next `body`, which ends in a branch to itself.
 fn machine(faults: bool) -> Machine {
-    let mut core = Core::new(&Config { clock: CLOCK, timing: TIMING, coherence_faults: faults });
+    let mut core = Core::new(&Config {
+        clock: CLOCK,
+        timing: TIMING,
+        coherence_faults: faults,
+        code: Default::default(),
+    });
     core.release_reset(Time::ZERO);
     core.set_tlb_entry(0, TlbEntry::new(0, 0, 9, ALL));
     core.set_tlb_entry(1, TlbEntry::new(INHIBITED, 0, 9, TLB_I | ALL));

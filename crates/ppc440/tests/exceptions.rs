@@ -373,7 +373,8 @@ fn two_address_spaces_and_process_ids() {
 
 #[test]
 fn out_of_reset_only_the_top_page_is_there() {
-    let config = Config { clock: CLOCK, timing: TIMING, coherence_faults: true };
+    let config =
+        Config { clock: CLOCK, timing: TIMING, coherence_faults: true, code: Default::default() };
     let mut core = Core::new(&config);
     let mut flat = Flat::new(0xffff_0000, 0x1_0000);
     assert_eq!(core.now(), Time::NEVER);
@@ -414,7 +415,12 @@ fn out_of_reset_only_the_top_page_is_there() {
 
 #[test]
 fn out_of_reset_a_synchronisation_without_a_tlb_entry_loses_the_page() {
-    let mut core = Core::new(&Config { clock: CLOCK, timing: TIMING, coherence_faults: true });
+    let mut core = Core::new(&Config {
+        clock: CLOCK,
+        timing: TIMING,
+        coherence_faults: true,
+        code: Default::default(),
+    });
     let mut flat = Flat::new(0xffff_0000, 0x1_0000);
     flat.words_be(0xffff_fffc, &[b(-0xffc)]);
     flat.words_be(0xffff_f000, &[addi(9, 9, 1), ISYNC, addi(9, 9, 1)]);

@@ -114,7 +114,12 @@ pub const ALL: u32 = 0x3f;
 
 /// A core out of reset that will begin at `pc`, without any page.
 pub fn core(pc: u32) -> Core {
-    let mut core = Core::new(&Config { clock: CLOCK, timing: TIMING, coherence_faults: true });
+    let mut core = Core::new(&Config {
+        clock: CLOCK,
+        timing: TIMING,
+        coherence_faults: true,
+        code: Default::default(),
+    });
     core.release_reset(Time::ZERO);
     core.set_pc(pc);
     core
