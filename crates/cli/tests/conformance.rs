@@ -95,7 +95,7 @@ fn operations_attributes_and_error_handlers() {
 
 #[test]
 fn collectives() {
-    compare("collectives", &[1, 4, 5], &[]);
+    compare("collectives", &[1, 4, 5, 9], &[]);
 }
 
 #[test]
@@ -105,15 +105,17 @@ fn collectives_with_other_algorithms() {
         "mpi.bcast=linear",
         "mpi.reduce=linear",
         "mpi.allreduce=ring",
-        "mpi.gather=binomial",
-        "mpi.scatter=binomial",
-        "mpi.allgather=bruck",
+        "mpi.gather=linear",
+        "mpi.scatter=linear",
+        "mpi.allgather=linear",
         "mpi.alltoall=linear",
         "mpi.reduce_scatter=reduce",
         "mpi.scan=linear",
     ];
     compare("collectives", &[5], &settings);
     compare("operations", &[5], &settings);
+    compare("collectives", &[6], &["mpi.alltoall=bruck", "mpi.allgather=ring"]);
+    compare("collectives", &[3], &["mpi.alltoall=pairwise", "mpi.allgather=bruck"]);
 }
 
 #[test]

@@ -198,6 +198,8 @@ fn mpi(p: &Parameters) -> Result<mpi::Params, String> {
         unexpected_block_size: p.number("mpi.unexpected_block_size"),
         unexpected_events: p.number("mpi.unexpected_events"),
         events: p.number("mpi.events"),
+        alltoall_short: p.number("mpi.alltoall_short"),
+        allgather_short: p.number("mpi.allgather_short"),
         algorithms,
     })
 }

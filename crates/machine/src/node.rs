@@ -457,6 +457,9 @@ impl Node {
             read.expect("the control block stands in SRAM");
         });
         counters.extend(niccb.into_iter().map(|(name, value)| (format!("niccb.{name}"), value)));
+        let pendings = self.ranks.pendings_max();
+        counters.insert("kernel.tx_pendings_max".into(), pendings.transmit.into());
+        counters.insert("kernel.rx_pendings_max".into(), pendings.receive.into());
         let host_ns = crate::counters::host(&end.host, &self.at_launch.host);
         NodeReport { nid: self.seam.nid, counters, host_ns }
     }

@@ -8,7 +8,7 @@ use abi::MessageId;
 use bus::BusError;
 use des::Time;
 use host::{Cpu, Host};
-use portals::{EventKind, Kernel, Ni, ProcessId};
+use portals::{EventKind, Kernel, Ni, PendingsMax, ProcessId};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -68,6 +68,8 @@ const PROGRAM_PID: u32 = 100;
 pub(crate) struct Ranks {
     nid: u16,
     software: Rc<Software>,
+    /// Set once it has booted.
+    kernel: Rc<OnceCell<Rc<Kernel>>>,
     booted: Rc<Cell<bool>>,
     observer: Rc<Observer>,
     seat: Option<Rc<Seat>>,
@@ -87,13 +89,14 @@ impl Ranks {
         let observer = Rc::new(Observer::new(nid.into(), journal));
         let rank = u32::from(nid);
         let seat = (rank < software.ranks).then(|| Rc::new(Seat { rank, ..Seat::default() }));
-        Ranks { nid, software, booted: Rc::default(), observer, seat }
+        let (booted, kernel) = Default::default();
+        Ranks { nid, software, kernel, booted, observer, seat }
     }
 
     /// Starts the kernel and then, on nodes that have one, the rank: its libraries are ready before `launch`,
     /// when the program itself starts.
     pub fn boot(&self, host: &mut Host, launch: Time) {
-        let kernel: Rc<OnceCell<Rc<Kernel>>> = Rc::default();
+        let kernel = self.kernel.clone();
         let for_interrupts = kernel.clone();
         host.set_interrupt_handler(Rc::new(move |cpu| {
             if let Some(kernel) = for_interrupts.get() {
@@ -123,6 +126,11 @@ impl Ranks {
                 *seat.ending.borrow_mut() = Some((cpu.now(), ending));
             });
         });
+    }
+
+    /// Most pendings that were in use at a time.
+    pub fn pendings_max(&self) -> PendingsMax {
+        self.kernel.get().map_or_else(PendingsMax::default, |kernel| kernel.pendings_max())
     }
 
     /// True once the program can be launched.

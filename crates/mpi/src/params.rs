@@ -35,6 +35,10 @@ pub struct Params {
     /// Events that a queue for expected messages and for sends holds; more queues are made as
     /// needed.
     pub events: u32,
+    /// Most bytes to each rank for which an alltoall goes in rounds, if it is chosen by size.
+    pub alltoall_short: u64,
+    /// Most bytes of all ranks for which an allgather goes in rounds, if it is chosen by size.
+    pub allgather_short: u64,
     /// Which algorithm each collective uses.
     pub algorithms: Algorithms,
 }

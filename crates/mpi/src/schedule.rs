@@ -112,6 +112,12 @@ impl<'a> Plan<'a> {
     pub fn bytes(&self, va: u64, count: u64) -> Items {
         self.process.bytes(va, count)
     }
+    /// Runs of bytes, each at an offset from `va` with a length, as items.
+    pub fn runs(&self, va: u64, runs: &[(i64, u64)]) -> Items {
+        let bytes = self.bytes(va, 1);
+        let datatype = bytes.datatype.indexed(runs).expect("the runs lie in a buffer");
+        Items { va, count: 1, datatype: Rc::new(datatype) }
+    }
     /// Begins the operation.
     pub fn begin(self) -> RequestId {
         let Plan { process, comm, schedule, .. } = self;

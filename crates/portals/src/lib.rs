@@ -11,4 +11,6 @@ pub use library::{
     Limits, Md, MdHandle, MeHandle, Next, NiFail, Position, ProcessId, Region, StatusRegister,
     Unlink, JID_ANY, NID_ANY, PID_ANY, PT_INDEX_ANY, THRESH_INF, UID_ANY,
 };
-pub use nal::{Bridge, Config, Costs, Counters, Kernel, Mark, Observer, System, Unobserved};
+pub use nal::{
+    Bridge, Config, Costs, Counters, Kernel, Mark, Observer, PendingsMax, System, Unobserved,
+};

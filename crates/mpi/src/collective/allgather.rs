@@ -8,7 +8,12 @@ use crate::process::Process;
 use crate::request::RequestId;
 use crate::schedule::Plan;
 
-pub(super) static ALGORITHMS: [Algorithm<Allgather>; 3] = [
+pub(super) static ALGORITHMS: [Algorithm<Allgather>; 4] = [
+    Algorithm {
+        name: "by_size",
+        doc: "bruck for up to mpi.allgather_short bytes of all ranks, else ring",
+        run: by_size,
+    },
     Algorithm {
         name: "ring",
         doc: "in each of n - 1 steps a rank passes on the part that it got last",
@@ -22,6 +27,13 @@ pub(super) static ALGORITHMS: [Algorithm<Allgather>; 3] = [
     },
     Algorithm { name: "linear", doc: "each rank to each, all at once", run: linear },
 ];
+
+fn by_size(plan: &mut Plan<'_>, all: &Parts) {
+    let short = plan.process.params.allgather_short;
+    let is_short = all.block().is_some_and(|block| block * u64::from(plan.size) <= short);
+    let run = if is_short { bruck } else { ring };
+    run(plan, all);
+}
 
 fn ring(plan: &mut Plan<'_>, all: &Parts) {
     let (rank, size) = (plan.rank, plan.size);

@@ -7,7 +7,18 @@ use crate::process::Process;
 use crate::request::RequestId;
 use crate::schedule::Plan;
 
-pub(super) static ALGORITHMS: [Algorithm<Alltoall>; 2] = [
+pub(super) static ALGORITHMS: [Algorithm<Alltoall>; 4] = [
+    Algorithm {
+        name: "by_size",
+        doc: "bruck for up to mpi.alltoall_short bytes to each of 8 ranks or more, else pairwise",
+        run: by_size,
+    },
+    Algorithm {
+        name: "bruck",
+        doc: "ceil(log2 n) rounds, in each of which half of all parts move on; pairwise for \
+              MPI_Alltoallv and MPI_Alltoallw",
+        run: bruck,
+    },
     Algorithm {
         name: "pairwise",
         doc: "n - 1 steps, in each of which a rank sends to one and receives from another",
@@ -15,6 +26,62 @@ pub(super) static ALGORITHMS: [Algorithm<Alltoall>; 2] = [
     },
     Algorithm { name: "linear", doc: "each rank to each, all at once", run: linear },
 ];
+
+/// Fewer ranks do not gain from rounds: MPICH has the same limit.
+const ROUNDS_FROM: u32 = 8;
+
+fn by_size(plan: &mut Plan<'_>, out: &Parts, into: &Parts) {
+    let short = plan.process.params.alltoall_short;
+    let is_short = into.block().is_some_and(|block| block <= short);
+    let run = if is_short && plan.size >= ROUNDS_FROM { bruck } else { pairwise };
+    run(plan, out, into);
+}
+
+/// Place `i` of a buffer holds what is on its way to the rank that is `i` above: in the round of
+/// each bit, the places whose number has it are sent that far.
+fn bruck(plan: &mut Plan<'_>, out: &Parts, into: &Parts) {
+    let (Some(block), Parts::Equal(first)) = (into.block(), out) else {
+        return pairwise(plan, out, into);
+    };
+    let (rank, size) = (plan.rank, plan.size);
+    let bytes = |parts: u32| u64::from(parts) * block;
+    let va = plan.buffer(bytes(size));
+    let received = plan.buffer(bytes(size / 2 + 1));
+    let above = size - rank;
+    let from_here = first.part(u64::from(rank) * first.count, u64::from(above) * first.count);
+    plan.copy(from_here, plan.bytes(va, bytes(above)));
+    if rank > 0 {
+        let below = first.part(0, u64::from(rank) * first.count);
+        plan.copy(below, plan.bytes(va + bytes(above), bytes(rank)));
+    }
+    let mut bit = 1;
+    while bit < size {
+        let starts = (bit..size).step_by(2 * bit as usize);
+        let moving: Vec<_> =
+            starts.map(|start| (bytes(start) as i64, bytes(bit.min(size - start)))).collect();
+        let moving = plan.runs(va, &moving);
+        let heard = plan.bytes(received, moving.bytes());
+        let (to, from) = ((rank + bit) % size, (rank + size - bit) % size);
+        plan.swap((to, moving.clone()), (from, heard.clone()));
+        plan.copy(heard, moving);
+        bit *= 2;
+    }
+    // Now place `i` holds what came from the rank that is `i` below.
+    let source = |place: u32| (rank + size - place) % size;
+    match into {
+        Parts::Equal(first) if first.part(0, u64::from(size) * first.count).is_contiguous() => {
+            let places: Vec<_> =
+                (0..size).map(|place| (bytes(source(place)) as i64, block)).collect();
+            let all = plan.runs(first.va, &places);
+            plan.copy(plan.bytes(va, bytes(size)), all);
+        }
+        _ => {
+            for place in 0..size {
+                plan.copy(plan.bytes(va + bytes(place), block), into.of(source(place)));
+            }
+        }
+    }
+}
 
 fn pairwise(plan: &mut Plan<'_>, out: &Parts, into: &Parts) {
     exchange(plan, out, into, true);
@@ -55,6 +122,16 @@ impl Process {
             }
             None => {
                 // What is sent lies where it will be overwritten: it is sent from a copy.
+                if let Parts::Equal(first) = into {
+                    let (all, block) =
+                        (first.part(0, u64::from(size) * first.count), first.bytes());
+                    let va = plan.buffer(all.bytes());
+                    let copy = plan.bytes(va, all.bytes());
+                    plan.copy(all, copy);
+                    let copies = Parts::Equal(plan.bytes(va, block));
+                    run(&mut plan, &copies, into);
+                    return Ok(plan.begin());
+                }
                 let bytes: Vec<u64> = (0..size).map(|peer| into.of(peer).bytes()).collect();
                 let mut va = plan.buffer(bytes.iter().sum());
                 let mut copies = Vec::with_capacity(bytes.len());

@@ -9,12 +9,12 @@ use crate::request::RequestId;
 use crate::schedule::Plan;
 
 pub(super) static ALGORITHMS: [Algorithm<Rooted>; 2] = [
-    Algorithm { name: "linear", doc: "each rank to the root", run: linear },
     Algorithm {
         name: "binomial",
         doc: "up a binomial tree, parts joined on the way; linear for MPI_Gatherv",
         run: binomial,
     },
+    Algorithm { name: "linear", doc: "each rank to the root", run: linear },
 ];
 
 fn linear(plan: &mut Plan<'_>, own: Option<&Items>, all: Option<&Parts>, root: u32) {

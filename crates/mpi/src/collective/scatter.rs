@@ -9,12 +9,12 @@ use crate::request::RequestId;
 use crate::schedule::Plan;
 
 pub(super) static ALGORITHMS: [Algorithm<Rooted>; 2] = [
-    Algorithm { name: "linear", doc: "from the root to each rank", run: linear },
     Algorithm {
         name: "binomial",
         doc: "down a binomial tree, parts split on the way; linear for MPI_Scatterv",
         run: binomial,
     },
+    Algorithm { name: "linear", doc: "from the root to each rank", run: linear },
 ];
 
 fn linear(plan: &mut Plan<'_>, own: Option<&Items>, all: Option<&Parts>, root: u32) {

@@ -170,6 +170,8 @@ pub fn params() -> Params {
         unexpected_block_size: 16 << 10,
         unexpected_events: 1024,
         events: 64,
+        alltoall_short: 128,
+        allgather_short: 1024,
         algorithms: Algorithms::default(),
     }
 }

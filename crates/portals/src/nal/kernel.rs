@@ -93,6 +93,19 @@ pub struct Kernel {
     pub(crate) slot: Cell<u32>,
     serial: Cell<u32>,
     pub(crate) counters: Cell<Counters>,
+    /// Pendings of the host's pool that have ever been in use.
+    pub(crate) used: Cell<u16>,
+    /// Which of the firmware's have.
+    pub(crate) seen: RefCell<Vec<bool>>,
+}
+
+/// Most pendings that were in use at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PendingsMax {
+    /// Of the host's pool, for transmits.
+    pub transmit: u16,
+    /// Of the firmware's, for receives.
+    pub receive: u16,
 }
 
 impl Kernel {
@@ -121,6 +134,8 @@ impl Kernel {
             slot: Cell::new(0),
             serial: Cell::new(0),
             counters: Cell::default(),
+            used: Cell::new(0),
+            seen: RefCell::new(vec![false; GENERIC_PENDINGS as usize]),
         });
         cpu.kernel(|| kernel.initialise(cpu));
         // Messages may have come before the caller can hand interrupts to this kernel.
@@ -128,6 +143,13 @@ impl Kernel {
             cpu.kernel(|| kernel.interrupt(cpu));
         }
         kernel
+    }
+
+    /// Most pendings in use at a time so far. Both pools hand out the pending that was freed last, and one
+    /// that was never used only if all others are: as many as were ever used were in use at once.
+    pub fn pendings_max(&self) -> PendingsMax {
+        let receive = self.seen.borrow().iter().filter(|seen| **seen).count() as u16;
+        PendingsMax { transmit: self.used.get(), receive }
     }
 
     fn initialise(&self, cpu: &Cpu) {

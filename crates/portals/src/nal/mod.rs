@@ -19,5 +19,5 @@ mod wire;
 pub use costs::{Bridge, Config, Costs, System};
 pub(crate) use issue::Call;
 pub(crate) use kernel::Seat;
-pub use kernel::{Counters, Kernel};
+pub use kernel::{Counters, Kernel, PendingsMax};
 pub use observe::{Mark, Observer, Unobserved};

@@ -72,6 +72,9 @@ impl Kernel {
                 self.nid
             ));
         }
+        if u32::from(pending) >= u32::from(self.config.tx_pendings) {
+            self.seen.borrow_mut()[usize::from(pending)] = true;
+        }
         match kind {
             event_type::TX_COMPLETE => self.transmitted(cpu, pending, NiFail::Ok),
             event_type::ERR_TX => self.transmitted(cpu, pending, NiFail::Fail),

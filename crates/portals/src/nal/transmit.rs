@@ -74,6 +74,7 @@ impl Kernel {
     /// False if there is no pending or no DMA list for it.
     fn try_transmit(&self, cpu: &Cpu, message: &Transmit) -> bool {
         let Some(pending) = self.free.borrow_mut().pop() else { return false };
+        self.used.set(self.used.get().max(pending + 1));
         let id = MessageId::from(&message.header);
         let Some(payload) = self.payload(cpu, message, pending) else {
             // The buffer has gone since it was checked.
