@@ -35,6 +35,10 @@ impl HyperTransport {
     pub fn unloaded(&self, bytes: u64) -> Duration {
         Duration::of_transfer(bytes, self.bytes_per_second) + self.latency
     }
+    /// Puts both directions off by `span`.
+    pub fn shift(&mut self, span: Duration) {
+        self.free.iter_mut().for_each(|free| *free += span);
+    }
     /// When the direction is free for the next packet.
     pub fn free_at(&self, direction: Direction) -> Time {
         self.free[direction as usize]

@@ -115,6 +115,10 @@ pub struct RunOptions {
     /// Execute every turn of the firmware's polling loop; the result is the same, later
     #[arg(long)]
     pub no_park: bool,
+    /// Carry out every packet of long messages, also where they repeat what the last ones did; the result is
+    /// the same, later
+    #[arg(long)]
+    pub no_merge: bool,
     /// Boot the firmware on every node instead of once for all; the result is the same, later
     #[arg(long)]
     pub cold_boot: bool,
@@ -128,8 +132,8 @@ pub struct RunOptions {
     ///
     /// Source is compiled first, as by `sunstar cc -O2 -g` (cxx, fc). All that follows the program is
     /// the program's.
-    /// builtin:NAME runs a workload without processes: pingpong, allreduce, alltoall, halo ([BYTES]
-    /// [TIMES]), barrier ([TIMES]).
+    /// builtin:NAME runs a workload without processes: pingpong, allreduce, alltoall, halo, exchange,
+    /// traffic ([BYTES] [TIMES]), barrier ([TIMES]).
     #[arg(value_name = "PROGRAM", required = true, num_args = 1..)]
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<OsString>,

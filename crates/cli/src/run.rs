@@ -62,6 +62,7 @@ pub fn execute_observed(root: &Root, options: &RunOptions, profile: bool) -> Res
         compute: options.compute,
         faults: options.faults.clone(),
         park: !options.no_park,
+        merge: !options.no_merge,
         cold_boot: options.cold_boot,
         profile,
         meter: false,

@@ -1,6 +1,6 @@
 //! The event queue of one logical process.
 
-use crate::Time;
+use crate::{Duration, Time};
 
 /// Order of events: time, then who caused it, then the causer's sequence. None of them depends on how the
 /// simulation is cut into windows or threads.
@@ -103,6 +103,28 @@ impl<E> EventQueue<E> {
         let event = self.events[place as usize].take().expect("a key stands for an event");
         Some((key.at, event))
     }
+    /// All events in order: when they are due, who caused them, and what they are.
+    pub fn iter(&self) -> impl Iterator<Item = (Time, u32, &E)> {
+        self.entries[self.first..].iter().map(|entry| {
+            let event = self.events[entry.place as usize].as_ref();
+            (entry.key.at, entry.key.source, event.expect("a key stands for an event"))
+        })
+    }
+    /// Puts the events that `moves` names off by `span`, as if the owner had scheduled its own ones
+    /// among them last of all.
+    pub fn shift(&mut self, span: Duration, moves: impl Fn(&E) -> bool) {
+        let EventQueue { entries, first, events, sequence, owner, .. } = self;
+        for Entry { key, place } in &mut entries[*first..] {
+            if events[*place as usize].as_ref().is_some_and(&moves) {
+                key.at += span;
+                if key.source == *owner {
+                    *sequence += 1;
+                    key.sequence = *sequence;
+                }
+            }
+        }
+        entries[*first..].sort_unstable_by_key(|entry| entry.key);
+    }
     /// Events waiting.
     pub fn len(&self) -> usize {
         self.entries.len() - self.first
@@ -150,6 +172,26 @@ mod tests {
             assert_eq!(queue.len(), in_queue - left);
         }
         assert!(left > 10_000);
+    }
+
+    #[test]
+    fn events_that_are_put_off_keep_their_order_and_come_after_those_that_stay() {
+        let mut queue = EventQueue::new(3);
+        for (at, event) in [(1, 'x'), (5, 'c'), (6, 'e'), (11, 'b'), (30, 'f')] {
+            queue.schedule(Time(at), event);
+        }
+        queue.schedule_from(Time(5), 9, 1, 'd');
+        queue.schedule_from(Time(9), 1, 1, 'a');
+        assert_eq!(queue.pop_before(Time(5)), Some((Time(1), 'x')));
+        queue.shift(Duration(6), |event| "cde".contains(*event));
+        queue.schedule(Time(12), 'g');
+        let left: Vec<_> = std::iter::from_fn(|| queue.pop_before(Time::NEVER)).collect();
+        let order: String = left.iter().map(|(_, event)| event).collect();
+        assert_eq!(order, "abcdegf");
+        assert_eq!(
+            left.iter().map(|(at, _)| at.0).collect::<Vec<_>>(),
+            [9, 11, 11, 11, 12, 12, 30]
+        );
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The logical processes of one worker.
 
 use crate::barrier::lock;
+use crate::repeat::{fitting, least, Lead, Repeat};
 use crate::window::{Shared, Summary};
-use crate::{Envelope, LogicalProcess, Outbox, Standing, Stop, Time};
+use crate::{Envelope, LogicalProcess, Offers, Outbox, Standing, Stop, Time, LAGS};
 
 /// A worker's processes, and what it has to know of each in every window.
 pub(crate) struct Share<'a, L: LogicalProcess> {
@@ -23,6 +24,12 @@ pub(crate) struct Share<'a, L: LogicalProcess> {
     abroad: Vec<Vec<Envelope<L::Message>>>,
     /// When the first of them arrives.
     next_abroad: Time,
+    /// [`LogicalProcess::beats`] of each, and the first that has any.
+    beats: Vec<Option<u64>>,
+    lead: Lead,
+    /// The sample before which each has moved, and the last sample of all.
+    moved: Vec<u64>,
+    sampled: u64,
 }
 
 impl<'a, L: LogicalProcess> Share<'a, L> {
@@ -45,6 +52,10 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             outbox: Outbox::default(),
             abroad: (0..shared.first_of.len()).map(|_| Vec::new()).collect(),
             next_abroad: Time::NEVER,
+            beats: vec![None; processes.len()],
+            lead: None,
+            moved: vec![0; processes.len()],
+            sampled: 0,
             standings,
             processes,
         }
@@ -57,6 +68,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             failed: self.failed > 0,
             done: self.busy + self.quiet + self.failed == 0,
             stopped: stop.requested(),
+            lead: self.lead,
         }
     }
     fn stands(&mut self, index: usize, standing: Standing) {
@@ -81,6 +93,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
         process.receive(envelope);
         let standing = process.standing();
         self.stands(index, standing);
+        self.moved[index] = self.sampled + 1;
     }
     /// Advances those that have something to do; what they send here is delivered.
     pub(crate) fn advance(&mut self, horizon: Time) {
@@ -98,8 +111,55 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             let standing = process.standing();
             self.stands(index, standing);
             self.sent[index] = self.outbox.sequence;
+            self.moved[index] = self.sampled + 1;
+            let beats = self.processes[index].beats();
+            if beats != self.beats[index] {
+                self.follow(index, beats);
+            }
             self.dispatch();
         }
+    }
+    /// A process's beats have changed.
+    fn follow(&mut self, index: usize, beats: Option<u64>) {
+        self.beats[index] = beats;
+        let mut streams = (self.first..).zip(&self.beats);
+        self.lead = streams.find_map(|(id, beats)| beats.map(|beats| (id, beats)));
+    }
+    /// Samples those that have moved lately, at `now`, when the first of all goes on. `began` are the
+    /// times of the samples before.
+    pub(crate) fn sample(&mut self, number: u64, now: Time, began: [Time; LAGS]) -> Offers {
+        self.sampled = number;
+        let mut offers = [u64::MAX; LAGS];
+        for index in 0..self.processes.len() {
+            if self.moved[index] + LAGS as u64 > number {
+                let Some(offered) = self.processes[index].sample(number, now, began) else {
+                    return [0; LAGS];
+                };
+                offers = least(offers, offered);
+            } else if self.next[index] < Time::NEVER {
+                // It has not moved, but will.
+                offers = least(offers, fitting(self.next[index], now, began));
+            }
+        }
+        offers
+    }
+    /// Repeats a stretch on all that have moved in it.
+    pub(crate) fn repeat(&mut self, Repeat { since, span, times }: Repeat) {
+        self.outbox.horizon = Time::ZERO;
+        self.next_abroad = Time::NEVER;
+        for index in 0..self.processes.len() {
+            if self.moved[index] <= since {
+                continue;
+            }
+            self.outbox.source = self.first + index as u32;
+            let process = &mut self.processes[index];
+            process.repeat(since, span, times, &mut self.outbox);
+            self.next[index] = process.next_event();
+            let beats = self.processes[index].beats();
+            self.follow(index, beats);
+        }
+        // Only now: everybody has to be there.
+        self.dispatch();
     }
     fn dispatch(&mut self) {
         let mut sent = std::mem::take(&mut self.outbox.sent);

@@ -6,6 +6,7 @@
 //! threads. A logical process is built, runs and ends on one worker thread; only messages cross.
 
 use crate::barrier::{lock, Barrier, PoisonOnPanic};
+use crate::repeat::{least, Lead, Offers, Repeats, LAGS};
 use crate::share::Share;
 use crate::{Duration, Time};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +27,29 @@ pub trait LogicalProcess {
     fn receive(&mut self, envelope: Envelope<Self::Message>);
     /// Where it stands after `advance_to`.
     fn standing(&self) -> Standing;
+    /// How far what may repeat itself here has come, in beats; `None` if there is nothing of the kind. Asked after
+    /// every advance.
+    fn beats(&self) -> Option<u64> {
+        None
+    }
+    /// Remembers its state at `now`, between two windows, under `number`, which is one more than that of the last
+    /// sample. Nobody does anything before `now`. Says how many times over it could do what it has done since
+    /// earlier samples, which were at `began`; `None` if it does what cannot be repeated.
+    fn sample(&mut self, number: u64, now: Time, began: [Time; LAGS]) -> Option<Offers> {
+        let _ = (number, now, began);
+        None
+    }
+    /// Leaves it as if it had done `times` times over what it did since sample `since`, which took `span`. A
+    /// message that it sends is received at once.
+    fn repeat(
+        &mut self,
+        since: u64,
+        span: Duration,
+        times: u64,
+        outbox: &mut Outbox<Self::Message>,
+    ) {
+        let _ = (since, span, times, outbox);
+    }
     /// Ends it; `horizon` is the end of the last window of all.
     fn finish(self, horizon: Time) -> Self::Report;
 }
@@ -126,6 +150,7 @@ pub(crate) struct Summary {
     pub(crate) failed: bool,
     pub(crate) done: bool,
     pub(crate) stopped: bool,
+    pub(crate) lead: Lead,
 }
 
 /// Who does the work.
@@ -193,15 +218,29 @@ where
     let mut share = Share::new(share, shared);
     let mut inbox = Vec::new();
     let mut horizon = Time::ZERO;
+    let mut repeats = Repeats::default();
     for round in 0usize.. {
         let all = shared.exchange(round, id, share.summary(stop));
         if let Some(ending) = ending_of(&all) {
             let processes = share.processes.into_iter();
             return (processes.map(|p| p.finish(horizon)).collect(), ending, horizon);
         }
-        horizon = all.next + lookahead;
         shared.take_inbox(round, id, &mut inbox);
         inbox.drain(..).for_each(|envelope| share.deliver(envelope));
+        let mut next = all.next;
+        if repeats.beat(all.lead) {
+            let (number, began) = repeats.sample(next);
+            let offers = shared.agree(id, share.sample(number, next, began));
+            if let Some(repeat) = repeats.chosen(offers) {
+                share.repeat(repeat);
+                share.post(round);
+                shared.wait();
+                shared.take_inbox(round, id, &mut inbox);
+                inbox.drain(..).for_each(|envelope| share.deliver(envelope));
+                next += repeat.span * repeat.times;
+            }
+        }
+        horizon = next + lookahead;
         share.advance(horizon);
         share.post(round + 1);
     }
@@ -227,6 +266,7 @@ fn ending_of(all: &Summary) -> Option<Ending> {
 pub(crate) struct Shared<M> {
     pub(crate) inboxes: [Vec<Mutex<Vec<Envelope<M>>>>; 2],
     summaries: [Vec<Mutex<Option<Summary>>>; 2],
+    offers: Vec<Mutex<Offers>>,
     barrier: Barrier,
     pub(crate) first_of: Vec<u32>,
 }
@@ -238,6 +278,7 @@ impl<M> Shared<M> {
         Shared {
             inboxes: [inboxes(), inboxes()],
             summaries: [summaries(), summaries()],
+            offers: (0..threads).map(|_| Mutex::new([0; LAGS])).collect(),
             barrier: Barrier::new(threads),
             // Neighbours in number tend to be neighbours in the topology: keep them on one worker.
             first_of: (0..threads).map(|t| (t * processes / threads) as u32).collect(),
@@ -264,8 +305,26 @@ impl<M> Shared<M> {
             all.failed |= other.failed;
             all.done &= other.done;
             all.stopped |= other.stopped;
+            all.lead = match (all.lead, other.lead) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            };
         }
         all
+    }
+    /// Publishes a worker's offers, waits for the others, returns the least of each.
+    fn agree(&self, worker: usize, own: Offers) -> Offers {
+        *lock(&self.offers[worker]) = own;
+        self.wait();
+        let all = self.offers.iter().fold(own, |all, other| least(all, *lock(other)));
+        // Nobody offers anew before everybody has read.
+        self.wait();
+        all
+    }
+    fn wait(&self) {
+        if self.first_of.len() > 1 {
+            self.barrier.wait();
+        }
     }
 }
 

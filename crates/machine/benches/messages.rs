@@ -98,6 +98,7 @@ fn options(root: &Path, program: &Program, ranks: u32, meter: bool) -> Options {
         seed: 1,
         faults: Vec::new(),
         park: true,
+        merge: true,
         cold_boot: false,
         profile: false,
         compute: rank::Compute::None,

@@ -1,6 +1,8 @@
 //! From a machine's parameters to what its parts are built from.
 
 use crate::parameters::Parameters;
+use abi::packet::PAYLOAD_BYTES;
+use abi::seastar::FLIT_BYTES;
 use bus::HyperTransport;
 use des::Duration;
 use net::Topology;
@@ -22,10 +24,13 @@ pub(crate) struct Configuration {
 impl Configuration {
     /// The parts of a machine with room for `ranks` ranks. The error is a sentence about the parameters.
     pub fn new(p: &Parameters, ranks: u32) -> Result<Configuration, String> {
+        let (topology, net) = (topology(p, ranks)?, net(p)?);
+        let mut nic = nic(p);
+        nic.in_flight = in_flight(&nic, &net, &topology);
         Ok(Configuration {
-            topology: topology(p, ranks)?,
-            net: net(p)?,
-            nic: nic(p),
+            topology,
+            net,
+            nic,
             link: HyperTransport::new(p.duration("ht.latency"), p.number("ht.bandwidth")),
             ppc440: ppc440::Config {
                 clock: p.clock("ppc440.clock"),
@@ -122,7 +127,20 @@ fn nic(p: &Parameters) -> nic::Params {
         rx_notify: p.duration("nic.rx_notify"),
         rx_start: p.duration("nic.rx_start"),
         rx_command: p.duration("nic.rx_command"),
+        in_flight: 0,
     }
+}
+
+const PACKET: u64 = PAYLOAD_BYTES as u64;
+
+/// Bytes of full packets that fit between two network interfaces: in their engines, and in the queues of
+/// the longest way.
+fn in_flight(nic: &nic::Params, net: &net::Params, topology: &Topology) -> u64 {
+    let packets = |flits: u32| u64::from(flits) * u64::from(FLIT_BYTES) / PACKET + 1;
+    let hop = packets(net.output_queue) + packets(net.input_queue);
+    let ends = nic.tx_buffers as u64 + u64::from(nic.rx_buffers);
+    let queues = packets(net.input_queue) + packets(net.node_queue);
+    PACKET * (ends + queues + hop * u64::from(topology.longest_way()))
 }
 
 fn timing(p: &Parameters) -> ppc440::Timing {

@@ -8,8 +8,19 @@ pub struct Effort {
     pub executed: u64,
     /// Firmware instructions of turns of polling loops that were known and skipped.
     pub parked: u64,
+    /// Events of the whole run, with the boot.
+    pub events: Events,
     /// What was metered; all 0 unless the run was.
     pub metered: Metered,
+}
+
+/// Events of the nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Events {
+    /// Carried out one by one.
+    pub carried_out: u64,
+    /// In stretches that repeated themselves and were skipped.
+    pub skipped: u64,
 }
 
 /// Calls of the processor model that were timed.
@@ -30,6 +41,8 @@ impl std::ops::AddAssign for Effort {
     fn add_assign(&mut self, other: Effort) {
         self.executed += other.executed;
         self.parked += other.parked;
+        self.events.carried_out += other.events.carried_out;
+        self.events.skipped += other.events.skipped;
         self.metered.ticks += other.metered.ticks;
         self.metered.calls += other.metered.calls;
         self.metered.executed += other.metered.executed;
@@ -114,6 +127,7 @@ impl Meter {
     pub fn effort(&self, core: &ppc440::Core) -> Effort {
         let ((executed, parked), before) = (counts(core), self.before);
         let metered = self.metered;
-        Effort { executed: executed - before.0, parked: parked - before.1, metered }
+        let (executed, parked) = (executed - before.0, parked - before.1);
+        Effort { executed, parked, metered, ..Effort::default() }
     }
 }

@@ -6,15 +6,16 @@ use crate::profile::Profile;
 use crate::programs::Ranks;
 use crate::recorder::Recorder;
 use crate::report::NodeReport;
-use crate::seam::{Event, Failure, LocalBus, Seam, Touched};
+use crate::seam::{Crossing, Event, Failure, LocalBus, Seam, Touched};
 use crate::symbols::Symbols;
 use abi::seastar::{READY_FLAG, READY_VALUE};
 use bus::Direction;
-use des::{Duration, Envelope, LogicalProcess, Outbox, Standing, Time};
+use des::{Duration, Envelope, LogicalProcess, Offers, Outbox, Standing, Time, LAGS};
 use std::sync::Arc;
 
 mod coherence;
 mod exception;
+mod stretch;
 mod warm;
 pub(crate) use warm::{Boot, Step, Tape, TAPED};
 
@@ -33,6 +34,7 @@ pub(crate) struct Node {
     idle: IdleLoop,
     recorder: Option<Box<Recorder>>,
     meter: Meter,
+    stretches: stretch::Stretches,
 }
 
 /// When the machine's keepers do something.
@@ -121,12 +123,18 @@ impl Node {
             idle: IdleLoop::default(),
             recorder: None,
             meter: Meter::default(),
+            stretches: Default::default(),
         }
     }
 
     /// Lets a profiler observe the firmware, from reset on.
     pub fn set_recorder(&mut self, recorder: Option<Recorder>) {
         self.recorder = recorder.map(Box::new);
+    }
+
+    /// Lets stretches of streams that repeat themselves be skipped.
+    pub fn set_merging(&mut self, merge: bool) {
+        self.stretches.on = merge;
     }
 
     /// Lets the links that leave this node fail as asked.
@@ -142,12 +150,14 @@ impl Node {
     }
 
     fn dispatch(&mut self, now: Time, event: Event) {
-        self.seam.hash.event(now, kind(&event));
+        let kind = kind(&event);
+        self.seam.hash.event(now, kind);
         self.seam.tape(|| Step::Due(now, event));
         let visible = is_visible(&self.nic, &event);
         if visible == Visible::Firmware {
             self.seam.stimulated();
         }
+        self.stretches.follow(now, kind, stretch::only_passes(&event, visible));
         let may_fail = is_for_host(&event);
         let Node { nic, host, seam, .. } = self;
         match event {
@@ -343,7 +353,7 @@ fn kind(event: &Event) -> u64 {
 }
 
 impl LogicalProcess for Node {
-    type Message = net::Message;
+    type Message = Crossing;
     type Report = Remains;
 
     fn next_event(&self) -> Time {
@@ -357,7 +367,7 @@ impl LogicalProcess for Node {
         }
     }
 
-    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<net::Message>) {
+    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing>) {
         std::mem::swap(outbox, &mut self.seam.outbox);
         while self.seam.failure.is_none() {
             if !self.may_lag(horizon) {
@@ -372,8 +382,13 @@ impl LogicalProcess for Node {
         std::mem::swap(outbox, &mut self.seam.outbox);
     }
 
-    fn receive(&mut self, e: Envelope<net::Message>) {
-        self.seam.queue.schedule_from(e.at, e.source, e.sequence, Event::Link(e.message));
+    fn receive(&mut self, e: Envelope<Crossing>) {
+        match e.message {
+            Crossing::Link(message) => {
+                self.seam.queue.schedule_from(e.at, e.source, e.sequence, Event::Link(message));
+            }
+            Crossing::Skipped(skipped) => self.nic.take_skipped(&skipped, &mut self.seam),
+        }
     }
 
     fn standing(&self) -> Standing {
@@ -386,6 +401,18 @@ impl LogicalProcess for Node {
         } else {
             Standing::Quiet
         }
+    }
+
+    fn beats(&self) -> Option<u64> {
+        self.nic.beats().filter(|_| self.stretches.on)
+    }
+
+    fn sample(&mut self, number: u64, now: Time, began: [Time; LAGS]) -> Option<Offers> {
+        self.take_sample(number, now, began)
+    }
+
+    fn repeat(&mut self, since: u64, span: Duration, times: u64, outbox: &mut Outbox<Crossing>) {
+        self.repeat_since(since, span, times, outbox);
     }
 
     fn finish(mut self, now: Time) -> Remains {
@@ -403,7 +430,7 @@ impl LogicalProcess for Node {
             end: now,
             report: self.report(&end),
             work,
-            effort: self.meter.effort(&self.core),
+            effort: Effort { events: self.stretches.events, ..self.meter.effort(&self.core) },
             profile: self.recorder.take().map(|recorder| recorder.finish(self.seam.nid)),
             sram: self.nic.into_sram().into_bytes(),
         }

@@ -40,6 +40,8 @@ pub struct Options {
     pub faults: Vec<String>,
     /// Skip the turns of polling loops whose every effect is known (changes nothing but the speed).
     pub park: bool,
+    /// Skip stretches in which streams of packets repeat themselves (changes nothing but the speed).
+    pub merge: bool,
     /// Let each node boot by itself instead of sharing one boot (changes nothing but the speed).
     pub cold_boot: bool,
     /// Observe where the firmware's cycles go (changes nothing but the speed).
@@ -101,6 +103,7 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
                     let mut node = parts.node(nid, boot);
                     node.set_faults(faults);
                     node.set_meter(options.meter);
+                    node.set_merging(options.merge);
                     node.set_recorder(code.map(Recorder::new));
                     node
                 }

@@ -45,6 +45,14 @@ pub(crate) enum Event {
     Launch,
 }
 
+/// What crosses between nodes.
+pub(crate) enum Crossing {
+    /// Through a link of the network.
+    Link(net::Message),
+    /// Payload that was skipped, for the node that is to receive it.
+    Skipped(Box<nic::Skipped>),
+}
+
 /// Something that ends the run, with the earliest on any node told first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
@@ -126,7 +134,7 @@ pub(crate) struct Seam {
     pub memory: host::SharedMemory,
     pub router: net::Router,
     /// While the node advances: where what it sends goes.
-    pub outbox: Outbox<net::Message>,
+    pub outbox: Outbox<Crossing>,
     pub journal: Rc<Journal>,
     pub hash: TraceHash,
     /// Bytes of HyperTransport packets beside their data: posted write, read request, read response.
@@ -322,7 +330,7 @@ impl host::Ports for Seam {
 struct NetSeam<'a> {
     nid: u32,
     queue: &'a mut EventQueue<Event>,
-    outbox: &'a mut Outbox<net::Message>,
+    outbox: &'a mut Outbox<Crossing>,
     failure: &'a mut Option<Failure>,
 }
 
@@ -331,7 +339,7 @@ impl net::Ports for NetSeam<'_> {
         self.queue.schedule(at, Event::Net(event));
     }
     fn send(&mut self, at: Time, neighbour: u32, message: net::Message) {
-        self.outbox.send(neighbour, at, message);
+        self.outbox.send(neighbour, at, Crossing::Link(message));
     }
     fn unreachable(&mut self, now: Time, packet: &Packet) {
         let sentence = format!(

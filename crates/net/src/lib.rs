@@ -25,6 +25,7 @@ mod conservation;
 mod faults;
 mod queues;
 mod router;
+mod stretch;
 mod topology;
 
 pub use conservation::{check, Ledger};

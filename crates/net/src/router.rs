@@ -80,9 +80,9 @@ pub struct Router {
     pub(crate) ejecting: VecDeque<Packet>,
     faults: Option<Box<LinkFaults>>,
     pub(crate) books: crate::conservation::Books,
-    injection_free: Time,
-    injection_stalls: u64,
-    input_max: u32,
+    pub(crate) injection_free: Time,
+    pub(crate) injection_stalls: u64,
+    pub(crate) input_max: u32,
 }
 
 impl Router {
@@ -443,6 +443,10 @@ impl Router {
         let event =
             Event::Recovered { link: index as u8, channel: channel as u8, flits: flits as u16 };
         ports.schedule(at, event);
+    }
+    /// True if any of its links may fail.
+    pub(crate) fn fails(&self) -> bool {
+        self.faults.is_some()
     }
     fn is_dead(&self, index: usize, at: Time) -> bool {
         let faults = self.faults.as_ref();

@@ -139,6 +139,10 @@ impl Topology {
             here > from || here == 0
         }
     }
+    /// Links between the two nodes that are farthest apart.
+    pub fn longest_way(&self) -> u32 {
+        self.dims.iter().map(|&dim| if self.torus { dim / 2 } else { dim - 1 }).sum()
+    }
     /// Links between two nodes.
     pub fn hops(&self, from: u32, to: u32) -> u32 {
         let (from, to) = (self.coordinates(from), self.coordinates(to));

@@ -26,6 +26,7 @@ mod registers;
 mod rx;
 mod seastar;
 mod stream;
+mod stretch;
 mod twin;
 mod tx;
 mod windows;
@@ -33,6 +34,7 @@ mod windows;
 pub use counters::Counters;
 pub use params::Params;
 pub use seastar::{Event, SeaStar};
+pub use stretch::{Flow, Skipped};
 
 use abi::packet::Packet;
 use abi::MessageId;

@@ -56,4 +56,7 @@ pub struct Params {
     pub rx_start: Duration,
     /// From taking a receive command to taking the next.
     pub rx_command: Duration,
+    /// Bytes of a stream that all queues between two transmit and receive engines hold at most; for
+    /// skipping stretches of it ([`SeaStar::state`](crate::SeaStar::state)).
+    pub in_flight: u64,
 }

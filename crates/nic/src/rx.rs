@@ -30,27 +30,27 @@ use std::collections::VecDeque;
 
 /// Payload is written to host memory, outside of simulated time, in pieces of at least this many
 /// bytes if it can.
-const GATHER: usize = 4096;
+pub(crate) const GATHER: usize = 1024;
 
 /// The engine.
 #[derive(Clone, Debug)]
 pub(crate) struct Rx {
     pub(crate) commands: CommandFifo,
     pub(crate) done: DoneFifo,
-    cam: Cam,
-    queue: VecDeque<Packet>,
+    pub(crate) cam: Cam,
+    pub(crate) queue: VecDeque<Packet>,
     /// The oldest packet begins a message and waits for a stream to be freed.
-    stalled: bool,
+    pub(crate) stalled: bool,
     /// Streams whose message has come whole: they end without another packet.
-    whole: usize,
-    buffered: u64,
+    pub(crate) whole: usize,
+    pub(crate) buffered: u64,
     /// Packets in the queue and in the streams' buffers.
-    held: u32,
-    taking: bool,
-    waiting: VecDeque<u16>,
-    deposit_free: Time,
-    deposit_event: bool,
-    completing: VecDeque<(u32, MessageId)>,
+    pub(crate) held: u32,
+    pub(crate) taking: bool,
+    pub(crate) waiting: VecDeque<u16>,
+    pub(crate) deposit_free: Time,
+    pub(crate) deposit_event: bool,
+    pub(crate) completing: VecDeque<(u32, MessageId)>,
 }
 
 impl Rx {
@@ -177,8 +177,7 @@ impl Rx {
         };
         let stream = self.cam.stream(index);
         stream.held += 1;
-        stream.crc.update(packet.data());
-        stream.buffer.extend(packet.data());
+        stream.take(packet);
         self.buffered += u64::from(packet.size);
         let most = &mut fabric.counters.rx_buffered_bytes_max;
         *most = (*most).max(self.buffered);
@@ -374,7 +373,7 @@ impl Rx {
         command.left -= count as u32;
         let contiguous = stream.gather_addr + stream.gather.len() as u64 == addr;
         if !stream.gather.is_empty() && (!contiguous || stream.gather.len() >= GATHER) {
-            let (at, data) = (stream.gather_addr, &mut stream.gather);
+            let (at, data) = ((index, stream.gather_addr), &mut stream.gather);
             fabric.posted.deposit(now.max(stream.written), at, data, ports);
         }
         if stream.gather.is_empty() {
@@ -402,7 +401,7 @@ impl Rx {
             stream.error = true;
         }
         if !stream.gather.is_empty() {
-            let (at, data) = (stream.gather_addr, &mut stream.gather);
+            let (at, data) = ((index, stream.gather_addr), &mut stream.gather);
             fabric.posted.deposit(now.max(stream.written), at, data, ports);
         }
         let error = if stream.error { done::ERROR } else { 0 };

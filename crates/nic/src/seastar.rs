@@ -48,6 +48,22 @@ pub enum Event {
     RxDone,
 }
 
+impl Event {
+    /// A number for an event that only moves a stream on.
+    pub fn passing(&self) -> Option<u64> {
+        match self {
+            Event::HostWrite => Some(0),
+            Event::TxAnswer => Some(1),
+            Event::TxData => Some(2),
+            Event::TxPort => Some(3),
+            Event::RxPacket => Some(4),
+            Event::RxDeposit => Some(5),
+            Event::TxTake | Event::TxDone | Event::RxTake | Event::RxDone => None,
+            Event::RxAnnounce { .. } | Event::RxOverflow { .. } => None,
+        }
+    }
+}
+
 const NOTHING: &str = "no device answers";
 
 /// A SeaStar.
@@ -56,7 +72,7 @@ pub struct SeaStar {
     pub(crate) fabric: Fabric,
     pub(crate) control: Control,
     pub(crate) tx: Tx,
-    rx: Rx,
+    pub(crate) rx: Rx,
 }
 
 impl SeaStar {

@@ -54,9 +54,29 @@ pub(crate) struct Stream {
     pub(crate) gather_addr: u64,
     /// When the last write sent arrives at the host.
     pub(crate) written: Time,
+    /// Payload bytes that have come.
+    pub(crate) received: u64,
+    /// What the next packets would carry if they had not been skipped.
+    pub(crate) replaced: VecDeque<u8>,
 }
 
 impl Stream {
+    /// Takes in a packet's payload.
+    pub(crate) fn take(&mut self, packet: &Packet) {
+        self.received += u64::from(packet.size);
+        if self.replaced.is_empty() {
+            self.crc.update(packet.data());
+            self.buffer.extend(packet.data());
+        } else {
+            let mut packet = *packet;
+            let right = self.replaced.len().min(packet.data().len());
+            for (byte, right) in packet.payload.iter_mut().zip(self.replaced.drain(..right)) {
+                *byte = right;
+            }
+            self.crc.update(packet.data());
+            self.buffer.extend(packet.data());
+        }
+    }
     /// Packets that its buffer no longer needs. All of a message but the last are full, and they
     /// leave from the front.
     pub(crate) fn let_go(&mut self) -> u32 {
@@ -77,6 +97,7 @@ impl Stream {
         self.arrived = false;
         self.error = false;
         self.written = Time::ZERO;
+        self.received = 0;
     }
 }
 
@@ -153,6 +174,26 @@ impl Cam {
             self.arriving.swap_remove(at);
         }
         found
+    }
+    /// The stream with number `index`, to look at.
+    pub(crate) fn peek(&self, index: u16) -> Option<&Stream> {
+        self.streams.get(usize::from(index))
+    }
+    /// Streams in use, with their numbers.
+    pub(crate) fn used(&self) -> impl Iterator<Item = (u16, &Stream)> {
+        (0..).zip(&self.streams).filter(|(_, stream)| stream.used)
+    }
+    /// Streams in use, to change.
+    pub(crate) fn in_flight(&mut self) -> impl Iterator<Item = &mut Stream> {
+        self.streams.iter_mut().filter(|stream| stream.used)
+    }
+    /// The stream of a message of which packets are still expected.
+    pub(crate) fn arriving(&self, source: u16, message: u16) -> Option<u16> {
+        let key = u32::from(source) << 16 | u32::from(message);
+        match self.arriving.iter().rfind(|entry| entry.0 == key)?.1 {
+            Found::Stream(index) => Some(index),
+            Found::Dropped | Found::Nothing => None,
+        }
     }
     /// Frees a stream.
     pub(crate) fn release(&mut self, index: u16) {

@@ -24,43 +24,43 @@ use des::Time;
 use std::collections::VecDeque;
 
 /// Host memory is read ahead, outside of simulated time, in pieces of at most this many bytes.
-const READ_AHEAD: u32 = 4096;
+pub(crate) const READ_AHEAD: u32 = 1024;
 
 /// A command that the engine has taken and not finished.
 #[derive(Clone, Copy, Debug)]
-struct Taken {
-    header: bool,
-    last: bool,
-    tag: u16,
-    peer: u16,
-    id: MessageId,
+pub(crate) struct Taken {
+    pub(crate) header: bool,
+    pub(crate) last: bool,
+    pub(crate) tag: u16,
+    pub(crate) peer: u16,
+    pub(crate) id: MessageId,
     /// Some of its bytes could not be read.
-    error: bool,
+    pub(crate) error: bool,
 }
 
 /// What is left to ask for of the newest command.
 #[derive(Clone, Copy, Debug)]
-struct Region {
-    addr: u64,
-    left: u32,
+pub(crate) struct Region {
+    pub(crate) addr: u64,
+    pub(crate) left: u32,
     /// Bytes of it read ahead and not asked for.
-    ahead: u32,
+    pub(crate) ahead: u32,
 }
 
 /// A read under way.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
-    bytes: u8,
+pub(crate) struct Piece {
+    pub(crate) bytes: u8,
     /// Commands that end with it: its own and empty ones that follow.
-    ends: u8,
+    pub(crate) ends: u8,
 }
 
 /// A packet that waits for the port.
 #[derive(Clone, Copy, Debug)]
-struct Staged {
-    packet: Packet,
-    id: MessageId,
-    completion: Option<u32>,
+pub(crate) struct Staged {
+    pub(crate) packet: Packet,
+    pub(crate) id: MessageId,
+    pub(crate) completion: Option<u32>,
 }
 
 /// The engine.
@@ -68,29 +68,35 @@ struct Staged {
 pub(crate) struct Tx {
     pub(crate) commands: CommandFifo,
     pub(crate) done: DoneFifo,
-    nid: u16,
-    next: u32,
-    take_at: Time,
-    taking: bool,
-    in_message: bool,
-    taken: VecDeque<Taken>,
-    region: Option<Region>,
-    bytes: Vec<u8>,
-    used: usize,
-    asked: VecDeque<Piece>,
-    coming: VecDeque<Piece>,
-    packetiser_free: Time,
-    packet: Packet,
-    crc: Crc,
-    message: u16,
-    id: MessageId,
-    poisoned: bool,
-    staged: VecDeque<Staged>,
-    port_free: Time,
-    port_event: bool,
-    port_blocked: bool,
-    leaving: Option<(u32, MessageId)>,
-    completing: VecDeque<(u32, MessageId)>,
+    pub(crate) nid: u16,
+    pub(crate) next: u32,
+    pub(crate) take_at: Time,
+    pub(crate) taking: bool,
+    pub(crate) in_message: bool,
+    pub(crate) taken: VecDeque<Taken>,
+    pub(crate) region: Option<Region>,
+    /// Lines asked for, and payload bytes put into packets, since power-on.
+    pub(crate) lines: u64,
+    pub(crate) absorbed: u64,
+    /// What `absorbed` was when the message's payload began.
+    pub(crate) payload_start: u64,
+    /// Bytes read from host memory, and how many of them are in packets.
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) used: usize,
+    pub(crate) asked: VecDeque<Piece>,
+    pub(crate) coming: VecDeque<Piece>,
+    pub(crate) packetiser_free: Time,
+    pub(crate) packet: Packet,
+    pub(crate) crc: Crc,
+    pub(crate) message: u16,
+    pub(crate) id: MessageId,
+    pub(crate) poisoned: bool,
+    pub(crate) staged: VecDeque<Staged>,
+    pub(crate) port_free: Time,
+    pub(crate) port_event: bool,
+    pub(crate) port_blocked: bool,
+    pub(crate) leaving: Option<(u32, MessageId)>,
+    pub(crate) completing: VecDeque<(u32, MessageId)>,
 }
 
 impl Tx {
@@ -105,6 +111,9 @@ impl Tx {
             in_message: false,
             taken: VecDeque::new(),
             region: None,
+            lines: 0,
+            absorbed: 0,
+            payload_start: 0,
             bytes: Vec::new(),
             used: 0,
             asked: VecDeque::new(),
@@ -205,11 +214,11 @@ impl Tx {
                 return;
             } else {
                 self.take_at = now + fabric.params.tx_command;
-                self.take_command(now, ports);
+                self.take_command(now, fabric, ports);
             }
         }
     }
-    fn take_command(&mut self, now: Time, ports: &mut impl Ports) {
+    fn take_command(&mut self, now: Time, fabric: &Fabric, ports: &mut impl Ports) {
         let place = self.commands.address(self.next);
         let command = self.commands.command(self.next);
         self.next = CommandFifo::after(self.next);
@@ -253,7 +262,7 @@ impl Tx {
         let left = if header { PortalsHeader::SIZE as u32 } else { command.length };
         let region = Region { addr: addr.unwrap_or_default(), left, ahead: 0 };
         if header {
-            taken.error = self.read_ahead(region.addr, left, ports).is_err();
+            taken.error = self.read_ahead(region.addr, left, fabric, ports).is_err();
             let header = &self.bytes[self.bytes.len() - PortalsHeader::SIZE..];
             taken.id = MessageId::of_header(header).expect("64 bytes were read");
             ports.mark(now, taken.id, Mark::HeaderFetched);
@@ -273,11 +282,13 @@ impl Tx {
     }
     /// Asks for the next line of the newest command.
     fn ask(&mut self, now: Time, mut region: Region, fabric: &Fabric, ports: &mut impl Ports) {
+        self.lines += 1;
         let line = (LINE - region.addr % LINE) as u32;
         let bytes = line.min(region.left);
         while region.ahead < bytes {
             let more = (region.left - region.ahead).min(READ_AHEAD);
-            if self.read_ahead(region.addr + u64::from(region.ahead), more, ports).is_err() {
+            let next = region.addr + u64::from(region.ahead);
+            if self.read_ahead(next, more, fabric, ports).is_err() {
                 self.taken.back_mut().expect("the region's command is taken").error = true;
             }
             region.ahead += more;
@@ -291,14 +302,19 @@ impl Tx {
         ports.schedule(leaves, Event::TxAnswer);
         self.asked.push_back(Piece { bytes: bytes as u8, ends });
     }
-    /// Appends host memory to the bytes read ahead; zeros if nothing answers.
-    fn read_ahead(&mut self, addr: u64, len: u32, ports: &mut impl Ports) -> Result<(), BusError> {
-        if self.used == self.bytes.len() {
-            self.bytes.clear();
-            self.used = 0;
-        } else if self.used >= 2 * READ_AHEAD as usize {
-            self.bytes.drain(..self.used);
-            self.used = 0;
+    /// Appends host memory to the bytes read ahead; zeros if nothing answers. Those that may be in
+    /// flight stay known.
+    fn read_ahead(
+        &mut self,
+        addr: u64,
+        len: u32,
+        fabric: &Fabric,
+        ports: &mut impl Ports,
+    ) -> Result<(), BusError> {
+        let known = fabric.params.in_flight as usize;
+        if self.used >= 2 * (known + READ_AHEAD as usize) {
+            self.bytes.drain(..self.used - known);
+            self.used = known;
         }
         let start = self.bytes.len();
         self.bytes.resize(start + len as usize, 0);
@@ -315,6 +331,7 @@ impl Tx {
         if newest.header && self.packet.size == 0 {
             self.begin_message(&newest);
         }
+        self.absorbed += len as u64;
         while len > 0 {
             let size = usize::from(self.packet.size);
             let count = len.min(PAYLOAD_BYTES - size);
@@ -340,6 +357,9 @@ impl Tx {
     /// The oldest command has given all its bytes.
     fn end_command(&mut self) {
         let command = self.taken.pop_front().expect("a command ends once");
+        if command.header {
+            self.payload_start = self.absorbed;
+        }
         self.commands.head = CommandFifo::after(self.commands.head);
         self.poisoned |= command.error;
         let first = if command.header { flag::FIRST } else { 0 };

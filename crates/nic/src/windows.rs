@@ -3,7 +3,7 @@
 
 use crate::{Counters, Event, Ports};
 use abi::seastar::{HTB_VALID, WINDOW_COUNT};
-use des::Time;
+use des::{Duration, Time};
 use std::collections::VecDeque;
 
 /// Bits of host physical addresses that a window's base leaves to the offset.
@@ -35,7 +35,7 @@ enum Posted {
     /// A write of the processor.
     Small { addr: u64, len: u8, data: [u8; LINE] },
     /// Payload from the receive engine.
-    Bulk { addr: u64, data: Vec<u8> },
+    Bulk { stream: u16, addr: u64, data: Vec<u8> },
     /// The interrupt message.
     Interrupt,
 }
@@ -70,22 +70,73 @@ impl PostedWrites {
     pub(crate) fn deposit(
         &mut self,
         arrival: Time,
-        addr: u64,
+        (stream, addr): (u16, u64),
         data: &mut Vec<u8>,
         ports: &mut impl Ports,
     ) {
         let data = std::mem::replace(data, self.spare.pop().unwrap_or_default());
-        self.push(arrival, Posted::Bulk { addr, data }, ports);
+        self.push(arrival, Posted::Bulk { stream, addr, data }, ports);
     }
     /// An interrupt message that arrives at `arrival`.
     pub(crate) fn interrupt(&mut self, arrival: Time, ports: &mut impl Ports) {
         self.push(arrival, Posted::Interrupt, ports);
     }
+    /// For `SeaStar::state`: what is on its way, if that is payload only. `place` tells where a
+    /// stream stands in host memory.
+    pub(crate) fn state(
+        &self,
+        now: Time,
+        place: impl Fn(u16) -> Option<u64>,
+        out: &mut Vec<u64>,
+    ) -> Option<()> {
+        out.extend([self.queue.len() as u64, self.last.since(now).0]);
+        for posted in &self.queue {
+            let Posted::Bulk { stream, addr, data } = posted else { return None };
+            out.extend([data.len() as u64, u64::from(*stream)]);
+            out.push(place(*stream)?.wrapping_sub(*addr));
+        }
+        Some(())
+    }
+    /// Puts everything off by `span`; the events are somebody else's.
+    pub(crate) fn shift(&mut self, span: Duration) {
+        self.last += span;
+    }
+    /// Which of what is on its way is payload of `stream` for the addresses just before `end`.
+    pub(crate) fn bulk_before(&self, stream: u16, mut end: u64) -> Vec<usize> {
+        let mut found = Vec::new();
+        for (index, posted) in self.queue.iter().enumerate().rev() {
+            match posted {
+                Posted::Bulk { stream: whose, addr, data }
+                    if *whose == stream && addr + data.len() as u64 == end =>
+                {
+                    end = *addr;
+                    found.push(index);
+                }
+                _ => {}
+            }
+        }
+        found.reverse();
+        found
+    }
+    /// Payload on its way.
+    pub(crate) fn bulk(&self, index: usize) -> &[u8] {
+        match &self.queue[index] {
+            Posted::Bulk { data, .. } => data,
+            _ => &[],
+        }
+    }
+    /// Makes it payload of the same length for an address that is `further` on.
+    pub(crate) fn replace_bulk(&mut self, index: usize, further: u64, bytes: &[u8]) {
+        if let Posted::Bulk { addr, data, .. } = &mut self.queue[index] {
+            *addr += further;
+            data.copy_from_slice(bytes);
+        }
+    }
     /// The oldest arrives.
     pub(crate) fn arrive(&mut self, now: Time, counters: &mut Counters, ports: &mut impl Ports) {
         let result = match self.queue.pop_front().expect("an event a posted write") {
             Posted::Small { addr, len, data } => ports.host_write(addr, &data[..usize::from(len)]),
-            Posted::Bulk { addr, mut data } => {
+            Posted::Bulk { addr, mut data, .. } => {
                 let result = ports.host_write(addr, &data);
                 data.clear();
                 self.spare.push(data);
@@ -108,7 +159,7 @@ impl PostedWrites {
         for posted in &self.queue {
             let (at, data) = match posted {
                 Posted::Small { addr, len, data } => (*addr, &data[..usize::from(*len)]),
-                Posted::Bulk { addr, data } => (*addr, &data[..]),
+                Posted::Bulk { addr, data, .. } => (*addr, &data[..]),
                 Posted::Interrupt => continue,
             };
             let first = at.max(addr);

@@ -1,4 +1,4 @@
-//! Warm boot: one boot for all nodes, and nobody sees it.
+//! What makes runs shorter and nobody sees: one boot for all nodes, merged stretches of long messages.
 
 use crate::runner::sunstar;
 use serde_json::Value;
@@ -35,6 +35,27 @@ fn a_shared_boot_changes_nothing_but_the_wall_time() {
             ["", "--cold-boot"].map(|option| json(folder.path(), "run", option, line));
         assert_eq!(warm, cold, "{line}");
     }
+}
+
+/// Real programs; the machine's own tests compare built-in workloads on many machines.
+#[test]
+fn merging_changes_nothing_but_the_wall_time() {
+    let folder = tempfile::tempdir().unwrap();
+    for line in [
+        "-n 2 examples/pingpong.c 1048576",
+        "-n 4 -t 2 --set net.topology=row tests/network/share.c",
+        "-n 2 --set host.os=linux examples/pingpong.c 262144",
+        "-n 4 --fault link.delay=0.0001:1us tests/network/exchange.c",
+        "-n 2 --no-park --set nic.rx_buffers=3 examples/pingpong.c 65536",
+    ] {
+        let [merged, plain] =
+            ["", "--no-merge"].map(|option| json(folder.path(), "run", option, line));
+        assert_eq!(merged, plain, "{line}");
+    }
+    let line = "-n 2 examples/pingpong.c 524288";
+    let [merged, plain] =
+        ["", "--no-merge"].map(|option| json(folder.path(), "profile", option, line));
+    assert_eq!(merged, plain);
 }
 
 #[test]

@@ -34,6 +34,7 @@ impl Bench {
             seed: 1,
             faults: Vec::new(),
             park,
+            merge: true,
             cold_boot: false,
             profile: false,
             meter: false,

@@ -35,6 +35,7 @@ pub fn params() -> Params {
         rx_notify: Duration::from_ns(10),
         rx_start: Duration::from_ns(20),
         rx_command: Duration::from_ns(8),
+        in_flight: 1 << 16,
     }
 }
 

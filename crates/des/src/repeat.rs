@@ -1,0 +1,77 @@
+//! Stretches of time that repeat themselves, and are skipped.
+//!
+//! While nothing but a stream of packets moves in the machine, its state comes back after some
+//! packets: all is as it was, but for the time, sums, and what the packets carry. What happened in
+//! between will then happen again, as often as nothing new comes. Now and then ("beats", which the
+//! stream's sender counts) every process that has moved remembers its state, relative to the time,
+//! and compares it with those that it remembers. If all are as they were at the same earlier beat,
+//! the stretch since then is repeated without being carried out: each process adds to its sums what
+//! the stretch added, as often as all of them offer, and goes on later.
+
+use crate::{Duration, Time};
+
+/// Earlier samples with which a new one is compared.
+pub const LAGS: usize = 8;
+
+/// How many times over the stretch since an earlier sample can be repeated, for the last sample
+/// first; 0 if the state is not the same.
+pub type Offers = [u64; LAGS];
+
+/// How many times over the stretches from `began` to `now` fit before `end`.
+pub fn fitting(end: Time, now: Time, began: [Time; LAGS]) -> Offers {
+    began.map(|began| end.since(now).0 / now.since(began).0.max(1))
+}
+
+/// The least of each.
+pub(crate) fn least(a: Offers, b: Offers) -> Offers {
+    std::array::from_fn(|lag| a[lag].min(b[lag]))
+}
+
+/// Who leads (the first process with a stream) and how far its stream has come.
+pub(crate) type Lead = Option<(u32, u64)>;
+
+/// What a worker knows of samples; the same on each.
+#[derive(Default)]
+pub(crate) struct Repeats {
+    lead: Lead,
+    /// Number of the last sample, and times of it and of those before it.
+    number: u64,
+    at: [Time; LAGS + 1],
+    /// Stretches begin after this sample.
+    first: u64,
+}
+
+/// A stretch to be repeated.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Repeat {
+    /// Sample at which it began.
+    pub(crate) since: u64,
+    pub(crate) span: Duration,
+    pub(crate) times: u64,
+}
+
+impl Repeats {
+    /// True if it is time for a sample: the leader has come to another beat.
+    pub(crate) fn beat(&mut self, lead: Lead) -> bool {
+        let beat = lead.is_some() && lead != self.lead;
+        self.lead = lead;
+        beat
+    }
+    /// A sample is taken at `now`. Returns its number and when the stretches of all lags began.
+    pub(crate) fn sample(&mut self, now: Time) -> (u64, [Time; LAGS]) {
+        self.number += 1;
+        let before = self.at;
+        self.at[0] = now;
+        self.at[1..].copy_from_slice(&before[..LAGS]);
+        (self.number, std::array::from_fn(|lag| self.at[lag + 1]))
+    }
+    /// What comes of everybody's offers: the shortest stretch of all that can be repeated.
+    pub(crate) fn chosen(&mut self, offers: Offers) -> Option<Repeat> {
+        let known = (self.number - self.first).saturating_sub(1).min(LAGS as u64) as usize;
+        // A stretch in which nobody has come any farther repeats for ever and is none.
+        let lag = offers[..known].iter().position(|times| (1..u64::MAX).contains(times))?;
+        let since = self.number - 1 - lag as u64;
+        self.first = self.number;
+        Some(Repeat { since, span: self.at[0].since(self.at[lag + 1]), times: offers[lag] })
+    }
+}
