@@ -29,12 +29,14 @@ struct Kind {
     run: fn(&mut Task) -> Result<()>,
 }
 
-const KINDS: [Kind; 5] = [
+const KINDS: [Kind; 7] = [
     Kind { name: "pingpong", bytes: Some(8), ranks: 2, run: pingpong },
     Kind { name: "barrier", bytes: None, ranks: 1, run: barrier },
     Kind { name: "allreduce", bytes: Some(8), ranks: 1, run: allreduce },
     Kind { name: "alltoall", bytes: Some(64), ranks: 1, run: alltoall },
     Kind { name: "halo", bytes: Some(4096), ranks: 1, run: halo },
+    Kind { name: "exchange", bytes: Some(1 << 20), ranks: 2, run: exchange },
+    Kind { name: "traffic", bytes: Some(1 << 16), ranks: 1, run: traffic },
 ];
 
 /// Most bytes: a rank's buffers shall fit into its share of the simulator's memory.
@@ -251,6 +253,59 @@ fn halo(task: &mut Task) -> Result<()> {
         task.mpi.waitall(&requests)?;
         let mut ways = (0..).zip(&neighbours);
         ways.try_for_each(|(way, &peer)| task.check(into + way * bytes, peer))
+    })
+}
+
+/// Ranks 0 and 1, 2 and 3, and so on send each other a message at once.
+fn exchange(task: &mut Task) -> Result<()> {
+    let (peer, bytes) = (task.rank ^ 1, task.bytes);
+    let (out, into) = (task.mpi.allocate_buffer(bytes), task.mpi.allocate_buffer(bytes));
+    if peer >= task.ranks {
+        return Ok(());
+    }
+    task.times(|task| {
+        let pattern = task.pattern(task.rank, peer);
+        task.write(out, &pattern);
+        let received = task.mpi.irecv(into, bytes, peer as i32, 0, Process::WORLD)?;
+        let sent = task.mpi.isend(out, bytes, peer as i32, 0, Process::WORLD)?;
+        task.mpi.waitall(&[received, sent])?;
+        task.check(into, peer)
+    })
+}
+
+/// Everybody sends two messages of any length up to the given one to anybody, at once.
+fn traffic(task: &mut Task) -> Result<()> {
+    const EACH: u32 = 2;
+    let (rank, ranks, bytes) = (task.rank, task.ranks, task.bytes);
+    let out = task.mpi.allocate_buffer(bytes);
+    let mut into = Vec::new();
+    task.times(|task| {
+        // The same for everybody.
+        let mut random = des::Random::new(task.turns.into());
+        let all: Vec<_> = (0..EACH * ranks)
+            .map(|i| (i / EACH, random.below(ranks.into()) as u32, random.below(bytes + 1)))
+            .collect();
+        let coming = all.iter().zip(0..).filter(|((_, to, _), _)| *to == rank);
+        let mut requests = Vec::new();
+        for (i, ((from, _, bytes), tag)) in coming.clone().enumerate() {
+            if i == into.len() {
+                into.push(task.mpi.allocate_buffer(task.bytes));
+            }
+            requests.push(task.mpi.irecv(into[i], *bytes, *from as i32, tag, Process::WORLD)?);
+        }
+        // All of a rank's messages are beginnings of the same bytes.
+        let pattern = task.pattern(rank, 0);
+        task.write(out, &pattern);
+        for ((_, to, bytes), tag) in all.iter().zip(0..).filter(|((from, ..), _)| *from == rank) {
+            requests.push(task.mpi.isend(out, *bytes, *to as i32, tag, Process::WORLD)?);
+        }
+        task.mpi.waitall(&requests)?;
+        coming.zip(&into).try_for_each(|(((from, _, bytes), _), &va)| {
+            if task.read(va, *bytes) == task.pattern(*from, 0)[..*bytes as usize] {
+                return Ok(());
+            }
+            Err(wrong(format!("what came from rank {from} is not what it sent")))
+        })
     })
 }
 

@@ -98,9 +98,15 @@ fn four_thousand_nodes_run_built_in_workloads() {
 /// Each checks every byte that it receives.
 #[test]
 fn built_in_workloads_run_without_processes() {
-    for workload in
-        ["pingpong 1000 3", "barrier 3", "allreduce 64 3", "alltoall 64 3", "halo 200 3"]
-    {
+    for workload in [
+        "pingpong 1000 3",
+        "barrier 3",
+        "allreduce 64 3",
+        "alltoall 64 3",
+        "halo 200 3",
+        "exchange 500 3",
+        "traffic 3000 3",
+    ] {
         let name = workload.split(' ').next().unwrap();
         let ended = run(&format!("-q -n 12 builtin:{workload}"));
         let stdout = &ended.went_well().stdout;
