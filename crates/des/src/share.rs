@@ -12,6 +12,8 @@ pub(crate) struct Share<'a, L: LogicalProcess> {
     pub(crate) processes: Vec<L>,
     /// [`LogicalProcess::next_event`] of each.
     next: Vec<Time>,
+    /// [`LogicalProcess::reach`] of each.
+    reach: Vec<Time>,
     standings: Vec<Standing>,
     /// Processes that stand so.
     busy: usize,
@@ -22,8 +24,9 @@ pub(crate) struct Share<'a, L: LogicalProcess> {
     outbox: Outbox<L::Message>,
     /// What was sent to other workers in this window, by worker.
     abroad: Vec<Vec<Envelope<L::Message>>>,
-    /// When the first of them arrives.
+    /// When the first of them arrives, and the first of all that was sent.
     next_abroad: Time,
+    next_sent: Time,
     /// [`LogicalProcess::beats`] of each, and the first that has any.
     beats: Vec<Option<u64>>,
     lead: Lead,
@@ -45,6 +48,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             shared,
             first,
             next: processes.iter().map(L::next_event).collect(),
+            reach: processes.iter().map(L::reach).collect(),
             busy: count(Standing::Busy),
             quiet: count(Standing::Quiet),
             failed: count(Standing::Failed),
@@ -52,6 +56,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             outbox: Outbox::default(),
             abroad: (0..shared.first_of.len()).map(|_| Vec::new()).collect(),
             next_abroad: Time::NEVER,
+            next_sent: Time::NEVER,
             beats: vec![None; processes.len()],
             lead: None,
             moved: vec![0; processes.len()],
@@ -62,8 +67,12 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
     }
     /// What the others have to know.
     pub(crate) fn summary(&self, stop: &Stop) -> Summary {
+        let first = |times: &[Time], least| times.iter().fold(least, |a: Time, b| a.min(*b));
         Summary {
-            next: self.next.iter().fold(self.next_abroad, |least, next| least.min(*next)),
+            next: first(&self.next, self.next_abroad),
+            // What was sent counts from its arrival on, as if nobody had taken it in, so that the
+            // windows are the same for any number of workers.
+            reach: first(&self.reach, self.next_sent),
             busy: self.busy > 0 || self.next_abroad < Time::NEVER,
             failed: self.failed > 0,
             done: self.busy + self.quiet + self.failed == 0,
@@ -91,6 +100,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
         self.next[index] = self.next[index].min(envelope.at);
         let process = &mut self.processes[index];
         process.receive(envelope);
+        self.reach[index] = process.reach();
         let standing = process.standing();
         self.stands(index, standing);
         self.moved[index] = self.sampled + 1;
@@ -99,6 +109,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
     pub(crate) fn advance(&mut self, horizon: Time) {
         self.outbox.horizon = horizon;
         self.next_abroad = Time::NEVER;
+        self.next_sent = Time::NEVER;
         for index in 0..self.processes.len() {
             if self.next[index] >= horizon {
                 continue;
@@ -108,6 +119,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             let process = &mut self.processes[index];
             process.advance_to(horizon, &mut self.outbox);
             self.next[index] = process.next_event();
+            self.reach[index] = process.reach();
             let standing = process.standing();
             self.stands(index, standing);
             self.sent[index] = self.outbox.sequence;
@@ -147,6 +159,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
     pub(crate) fn repeat(&mut self, Repeat { since, span, times }: Repeat) {
         self.outbox.horizon = Time::ZERO;
         self.next_abroad = Time::NEVER;
+        self.next_sent = Time::NEVER;
         for index in 0..self.processes.len() {
             if self.moved[index] <= since {
                 continue;
@@ -155,6 +168,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             let process = &mut self.processes[index];
             process.repeat(since, span, times, &mut self.outbox);
             self.next[index] = process.next_event();
+            self.reach[index] = process.reach();
             let beats = self.processes[index].beats();
             self.follow(index, beats);
         }
@@ -165,6 +179,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
         let mut sent = std::mem::take(&mut self.outbox.sent);
         let here = self.first..self.first + self.processes.len() as u32;
         for envelope in sent.drain(..) {
+            self.next_sent = self.next_sent.min(envelope.at);
             if here.contains(&envelope.target) {
                 self.deliver(envelope);
             } else {

@@ -1,7 +1,8 @@
 //! Conservative windows: every logical process runs up to a common horizon, then messages are exchanged.
 //!
-//! A message takes at least the lookahead, so what happens inside a window of that length on one logical
-//! process cannot touch another one in the same window. The windows are the same for any number of worker
+//! A message takes at least the lookahead, and each process tells when it may send one at the earliest. The
+//! horizon is the least of these times and the lookahead: what happens before it on one logical process
+//! cannot touch another one before it. The windows are the same for any number of worker
 //! threads, and every queue orders its events by (time, source, sequence), so results do not depend on
 //! threads. A logical process is built, runs and ends on one worker thread; only messages cross.
 
@@ -19,8 +20,16 @@ pub trait LogicalProcess {
     /// What is left of it after the run.
     type Report: Send;
 
-    /// Earliest time at which it may do something by itself; `Time::NEVER` if only a message can move it.
+    /// Earliest time at which it may do something by itself; `Time::NEVER` if only a message can
+    /// move it.
     fn next_event(&self) -> Time;
+    /// Earliest time at which it may send a message, unless one comes before; not before
+    /// `next_event`. A process that needs time to make one from what moves it can look further
+    /// ahead than that. A message that it takes in can only bring this nearer, and not before the
+    /// message's arrival.
+    fn reach(&self) -> Time {
+        self.next_event()
+    }
     /// Does everything due before `horizon`.
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Self::Message>);
     /// Takes in a message that arrives at `envelope.at`, which is never in its past.
@@ -146,6 +155,7 @@ impl Stop {
 #[derive(Clone, Copy)]
 pub(crate) struct Summary {
     pub(crate) next: Time,
+    pub(crate) reach: Time,
     pub(crate) busy: bool,
     pub(crate) failed: bool,
     pub(crate) done: bool,
@@ -227,20 +237,20 @@ where
         }
         shared.take_inbox(round, id, &mut inbox);
         inbox.drain(..).for_each(|envelope| share.deliver(envelope));
-        let mut next = all.next;
+        let mut reach = all.reach;
         if repeats.beat(all.lead) {
-            let (number, began) = repeats.sample(next);
-            let offers = shared.agree(id, share.sample(number, next, began));
+            let (number, began) = repeats.sample(all.next);
+            let offers = shared.agree(id, share.sample(number, all.next, began));
             if let Some(repeat) = repeats.chosen(offers) {
                 share.repeat(repeat);
                 share.post(round);
                 shared.wait();
                 shared.take_inbox(round, id, &mut inbox);
                 inbox.drain(..).for_each(|envelope| share.deliver(envelope));
-                next += repeat.span * repeat.times;
+                reach += repeat.span * repeat.times;
             }
         }
-        horizon = next + lookahead;
+        horizon = reach + lookahead;
         share.advance(horizon);
         share.post(round + 1);
     }
@@ -301,6 +311,7 @@ impl<M> Shared<M> {
         for summary in &self.summaries[round % 2] {
             let other = lock(summary).expect("every worker has published");
             all.next = all.next.min(other.next);
+            all.reach = all.reach.min(other.reach);
             all.busy |= other.busy;
             all.failed |= other.failed;
             all.done &= other.done;
@@ -329,117 +340,4 @@ impl<M> Shared<M> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{EventQueue, Random, TraceHash};
-
-    fn on(threads: usize) -> Workers<'static> {
-        Workers { threads, prepare: &|_| {} }
-    }
-
-    /// Passes tokens to random peers; each token lives a number of hops.
-    struct Node {
-        queue: EventQueue<u32>,
-        random: Random,
-        peers: u32,
-        hash: TraceHash,
-        fail_at: Time,
-    }
-
-    impl LogicalProcess for Node {
-        type Message = u32;
-        type Report = u64;
-        fn next_event(&self) -> Time {
-            self.queue.next_time()
-        }
-        fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<u32>) {
-            while let Some((now, hops)) = self.queue.pop_before(horizon) {
-                self.hash.event(now, hops.into());
-                if hops > 0 {
-                    let target = self.random.below(self.peers.into()) as u32;
-                    // Few distinct delays: many ties.
-                    outbox.send(target, now + Duration(50 + 10 * self.random.below(3)), hops - 1);
-                }
-                if now >= self.fail_at {
-                    self.fail_at = Time::ZERO;
-                }
-            }
-        }
-        fn receive(&mut self, e: Envelope<u32>) {
-            self.queue.schedule_from(e.at, e.source, e.sequence, e.message);
-        }
-        fn standing(&self) -> Standing {
-            match (self.fail_at, self.queue.is_empty()) {
-                (Time::ZERO, _) => Standing::Failed,
-                (_, true) => Standing::Done,
-                (_, false) => Standing::Busy,
-            }
-        }
-        fn finish(self, _: Time) -> u64 {
-            self.hash.value()
-        }
-    }
-
-    fn tokens(threads: usize, fail_at: Time) -> (Vec<u64>, Ending, Time) {
-        let builders: Vec<_> = (0..7u32)
-            .map(|id| {
-                move || {
-                    let mut queue = EventQueue::new(id);
-                    queue.schedule(Time(u64::from(id % 2)), 500);
-                    queue.schedule(Time(1), 300);
-                    let random = Random::new(id.into());
-                    Node { queue, random, peers: 7, hash: TraceHash::default(), fail_at }
-                }
-            })
-            .collect();
-        run(builders, Duration(50), on(threads), &Stop::new())
-    }
-
-    #[test]
-    fn threads_do_not_change_the_run() {
-        let one = tokens(1, Time::NEVER);
-        assert_eq!(one.1, Ending::Done);
-        for threads in [2, 3, 7, 20] {
-            assert_eq!(tokens(threads, Time::NEVER), one);
-        }
-    }
-
-    #[test]
-    fn a_failure_ends_the_run_at_the_same_window_for_any_number_of_threads() {
-        let one = tokens(1, Time(4_000));
-        assert_eq!(one.1, Ending::Failed);
-        assert_eq!(tokens(2, Time(4_000)), one);
-    }
-
-    /// Waits for a message that never comes.
-    struct Waiting;
-    impl LogicalProcess for Waiting {
-        type Message = ();
-        type Report = ();
-        fn next_event(&self) -> Time {
-            Time::NEVER
-        }
-        fn advance_to(&mut self, _: Time, _: &mut Outbox<()>) {}
-        fn receive(&mut self, _: Envelope<()>) {}
-        fn standing(&self) -> Standing {
-            Standing::Quiet
-        }
-        fn finish(self, _: Time) {}
-    }
-
-    #[test]
-    fn nothing_moving_is_a_deadlock() {
-        let builders = vec![|| Waiting, || Waiting];
-        assert_eq!(run(builders, Duration(1), on(2), &Stop::new()).1, Ending::Deadlock);
-    }
-
-    #[test]
-    fn a_panic_on_one_worker_ends_the_run() {
-        let result = std::panic::catch_unwind(|| {
-            let builders: Vec<Box<dyn FnOnce() -> Waiting + Send>> =
-                vec![Box::new(|| Waiting), Box::new(|| panic!("our bug"))];
-            run(builders, Duration(1), on(2), &Stop::new())
-        });
-        assert!(result.is_err());
-    }
-}
+mod tests;

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 mod coherence;
 mod exception;
+mod reach;
 mod stretch;
 mod warm;
 pub(crate) use warm::{Boot, Step, Tape, TAPED};
@@ -357,14 +358,11 @@ impl LogicalProcess for Node {
     type Report = Remains;
 
     fn next_event(&self) -> Time {
-        let next = self.seam.queue.next_time();
-        // An idle firmware catches up when something is due; until then it cannot reach anybody.
-        let idle = self.seam.firmware_idles();
-        if idle {
-            next
-        } else {
-            next.min(self.core.now().max(self.horizon))
-        }
+        self.seam.queue.next_time().min(self.processor_acts())
+    }
+
+    fn reach(&self) -> Time {
+        self.earliest_packet()
     }
 
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing>) {

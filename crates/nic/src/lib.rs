@@ -22,6 +22,7 @@ mod fifo;
 mod params;
 mod plb;
 mod polling;
+mod reach;
 mod registers;
 mod rx;
 mod seastar;

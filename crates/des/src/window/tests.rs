@@ -1,0 +1,187 @@
+//! Windows of processes of several kinds, on one thread and more.
+
+use super::*;
+use crate::{EventQueue, Random, TraceHash};
+
+fn on(threads: usize) -> Workers<'static> {
+    Workers { threads, prepare: &|_| {} }
+}
+
+/// Passes tokens to random peers; each token lives a number of hops.
+struct Node {
+    queue: EventQueue<u32>,
+    random: Random,
+    peers: u32,
+    hash: TraceHash,
+    fail_at: Time,
+}
+
+impl LogicalProcess for Node {
+    type Message = u32;
+    type Report = u64;
+    fn next_event(&self) -> Time {
+        self.queue.next_time()
+    }
+    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<u32>) {
+        while let Some((now, hops)) = self.queue.pop_before(horizon) {
+            self.hash.event(now, hops.into());
+            if hops > 0 {
+                let target = self.random.below(self.peers.into()) as u32;
+                // Few distinct delays: many ties.
+                outbox.send(target, now + Duration(50 + 10 * self.random.below(3)), hops - 1);
+            }
+            if now >= self.fail_at {
+                self.fail_at = Time::ZERO;
+            }
+        }
+    }
+    fn receive(&mut self, e: Envelope<u32>) {
+        self.queue.schedule_from(e.at, e.source, e.sequence, e.message);
+    }
+    fn standing(&self) -> Standing {
+        match (self.fail_at, self.queue.is_empty()) {
+            (Time::ZERO, _) => Standing::Failed,
+            (_, true) => Standing::Done,
+            (_, false) => Standing::Busy,
+        }
+    }
+    fn finish(self, _: Time) -> u64 {
+        self.hash.value()
+    }
+}
+
+fn tokens(threads: usize, fail_at: Time) -> (Vec<u64>, Ending, Time) {
+    let builders: Vec<_> = (0..7u32)
+        .map(|id| {
+            move || {
+                let mut queue = EventQueue::new(id);
+                queue.schedule(Time(u64::from(id % 2)), 500);
+                queue.schedule(Time(1), 300);
+                let random = Random::new(id.into());
+                Node { queue, random, peers: 7, hash: TraceHash::default(), fail_at }
+            }
+        })
+        .collect();
+    run(builders, Duration(50), on(threads), &Stop::new())
+}
+
+#[test]
+fn threads_do_not_change_the_run() {
+    let one = tokens(1, Time::NEVER);
+    assert_eq!(one.1, Ending::Done);
+    for threads in [2, 3, 7, 20] {
+        assert_eq!(tokens(threads, Time::NEVER), one);
+    }
+}
+
+/// Answers each message (9) after a time of its own (0), and does what nobody else sees (7).
+struct Slow {
+    queue: EventQueue<u32>,
+    hash: TraceHash,
+    windows: u64,
+    tells: bool,
+}
+const THINKS: Duration = Duration(400);
+
+impl LogicalProcess for Slow {
+    type Message = u32;
+    type Report = (u64, u64);
+    fn next_event(&self) -> Time {
+        self.queue.next_time()
+    }
+    fn reach(&self) -> Time {
+        // Messages are events that lead to others; the others to messages.
+        let leads = |(at, _, kind): (Time, u32, &u32)| if *kind == 0 { at } else { at + THINKS };
+        match self.tells {
+            true => self.queue.iter().map(leads).min().unwrap_or(Time::NEVER),
+            false => self.next_event(),
+        }
+    }
+    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<u32>) {
+        self.windows += 1;
+        while let Some((now, kind)) = self.queue.pop_before(horizon) {
+            self.hash.event(now, kind.into());
+            match kind {
+                0 => outbox.send(1 - outbox.source, now + Duration(50), 9),
+                _ if now > Time(100_000) => {}
+                9 => self.queue.schedule(now + THINKS, 0),
+                _ => self.queue.schedule(now + Duration(20), 7),
+            }
+        }
+    }
+    fn receive(&mut self, e: Envelope<u32>) {
+        self.queue.schedule_from(e.at, e.source, e.sequence, e.message);
+    }
+    fn standing(&self) -> Standing {
+        if self.queue.is_empty() {
+            Standing::Done
+        } else {
+            Standing::Busy
+        }
+    }
+    fn finish(self, _: Time) -> (u64, u64) {
+        (self.hash.value(), self.windows)
+    }
+}
+
+#[test]
+fn looking_further_ahead_makes_fewer_windows_and_changes_nothing() {
+    let slow = |threads, tells| {
+        let builders: Vec<_> = (0..2)
+            .map(|id| {
+                move || {
+                    let mut queue = EventQueue::new(id);
+                    queue.schedule(Time(3), 7);
+                    queue.schedule(Time(17), 9);
+                    Slow { queue, hash: TraceHash::default(), windows: 0, tells }
+                }
+            })
+            .collect();
+        run(builders, Duration(50), on(threads), &Stop::new()).0
+    };
+    let (near, far) = (slow(1, false), slow(1, true));
+    assert_eq!(far, slow(2, true));
+    for (near, far) in near.iter().zip(&far) {
+        assert_eq!(near.0, far.0);
+        assert!(far.1 * 2 < near.1, "{} and {} windows", far.1, near.1);
+    }
+}
+
+#[test]
+fn a_failure_ends_the_run_at_the_same_window_for_any_number_of_threads() {
+    let one = tokens(1, Time(4_000));
+    assert_eq!(one.1, Ending::Failed);
+    assert_eq!(tokens(2, Time(4_000)), one);
+}
+
+/// Waits for a message that never comes.
+struct Waiting;
+impl LogicalProcess for Waiting {
+    type Message = ();
+    type Report = ();
+    fn next_event(&self) -> Time {
+        Time::NEVER
+    }
+    fn advance_to(&mut self, _: Time, _: &mut Outbox<()>) {}
+    fn receive(&mut self, _: Envelope<()>) {}
+    fn standing(&self) -> Standing {
+        Standing::Quiet
+    }
+    fn finish(self, _: Time) {}
+}
+
+#[test]
+fn nothing_moving_is_a_deadlock() {
+    let builders = vec![|| Waiting, || Waiting];
+    assert_eq!(run(builders, Duration(1), on(2), &Stop::new()).1, Ending::Deadlock);
+}
+
+#[test]
+fn a_panic_on_one_worker_ends_the_run() {
+    let result = std::panic::catch_unwind(|| {
+        let builders: Vec<Box<dyn FnOnce() -> Waiting + Send>> =
+            vec![Box::new(|| Waiting), Box::new(|| panic!("our bug"))];
+        run(builders, Duration(1), on(2), &Stop::new())
+    });
+    assert!(result.is_err());
+}

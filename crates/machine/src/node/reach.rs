@@ -1,0 +1,34 @@
+//! When a node can send a packet, or give back credits, at the earliest: what the length of the
+//! windows is made of. A message that comes to the router goes on at once; what the host or the
+//! firmware does needs HyperTransport and the NIC's engines before it shows in the network. A time
+//! that is told too late here cannot stay unnoticed: what is sent before the end of a window ends the
+//! simulator (`des::Outbox::send`).
+
+use super::*;
+
+impl Node {
+    /// When the processor may next do something that others can see: an idle firmware catches up
+    /// when something is due, and until then it cannot reach anybody.
+    pub(super) fn processor_acts(&self) -> Time {
+        if self.seam.firmware_idles() {
+            Time::NEVER
+        } else {
+            self.core.now().max(self.horizon)
+        }
+    }
+
+    /// The earliest time at which the node may send anything to another one.
+    pub(super) fn earliest_packet(&self) -> Time {
+        let link = self.seam.link.unloaded(0);
+        let access = self.nic.reach_of_access(link);
+        let distance = |event: &Event| match event {
+            Event::Net(_) | Event::Link(_) => Duration::ZERO,
+            Event::Nic(event) => self.nic.reach_of(event, link),
+            Event::MmioWrite { .. } | Event::MmioRead { .. } => access,
+            Event::Host(_) | Event::MmioReply { .. } | Event::Interrupt => link + access,
+            Event::PollReady | Event::Observe | Event::Launch => link + access,
+        };
+        let events = self.seam.queue.iter().map(|(at, _, event)| at + distance(event));
+        events.fold(self.processor_acts() + access, Time::min)
+    }
+}
