@@ -122,6 +122,10 @@ pub struct RunOptions {
     /// Boot the firmware on every node instead of once for all; the result is the same, later
     #[arg(long)]
     pub cold_boot: bool,
+    /// Hold library and firmware against the specification of Portals 3.3 while they run; the first
+    /// disagreement ends the run with status 1 (the result is the same, later)
+    #[arg(long)]
+    pub judge: bool,
     /// Write the summary to FILE as JSON, for other programs ("-": standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

@@ -65,6 +65,7 @@ pub fn execute_observed(root: &Root, options: &RunOptions, profile: bool) -> Res
         merge: !options.no_merge,
         cold_boot: options.cold_boot,
         profile,
+        judge: options.judge,
         meter: false,
         firmware: firmware.clone(),
         library: root.library(),

@@ -2,7 +2,7 @@
 
 use crate::terminal::Terminal;
 use machine::journey::Breakdown;
-use machine::report::{NodeReport, Report};
+use machine::report::{Judged, NodeReport, Report};
 use std::fmt::{self, Write};
 
 /// Fields of the control block that say who and what, and count nothing.
@@ -170,6 +170,13 @@ fn totals(out: &mut String, report: &Report, terminal: &Terminal) -> fmt::Result
     writeln!(out, "Simulated time  {}", terminal.bold(time_of(report.simulated_ns)))?;
     writeln!(out, "Wall time       {} ({slower:.0} times as long)", time_of(wall_ns))?;
     writeln!(out, "Parameters      {parameters}")?;
+    if let Some(judged) = report.judged {
+        let Judged { calls, events, messages, bytes } = judged;
+        writeln!(
+            out,
+            "Judged          {calls} calls, {events} events, {messages} messages, {bytes} payload bytes"
+        )?;
+    }
     writeln!(out, "Trace hash      {}", report.trace_hash)
 }
 
@@ -284,6 +291,7 @@ mod tests {
                 ],
             }),
             firmware: Firmware { options: "inline".into(), messages: 62, ..Firmware::default() },
+            judged: None,
             nodes: (0..nodes).map(node).collect(),
         }
     }

@@ -50,7 +50,7 @@ fn compare_built(program: &str, compiler: &[&str], ranks: &[u32], settings: &[&s
                 .arg(&binary),
         );
         let mut ours = Command::new(env!("CARGO_BIN_EXE_sunstar"));
-        ours.args(["run", "-n", &ranks]);
+        ours.args(["run", "--judge", "-n", &ranks]);
         for setting in settings {
             ours.args(["--set", setting]);
         }

@@ -39,7 +39,7 @@ fn output(command: &mut Command) -> String {
 /// Runs a program in a folder of its own, which it may write to.
 fn run(ranks: u32, folder: &Path, program: &Path, arguments: &[&str]) -> String {
     let mut command = sunstar();
-    command.current_dir(folder).args(["run", "--quiet", "-n", &ranks.to_string()]);
+    command.current_dir(folder).args(["run", "--judge", "--quiet", "-n", &ranks.to_string()]);
     output(command.arg(program).args(arguments))
 }
 

@@ -20,10 +20,14 @@ const LAW: &[(&str, &[&str])] = &[
     ("nic", &["abi", "bus", "des"]),
     ("host", &["bus", "des"]),
     ("net", &["abi", "des"]),
+    ("spec", &["abi"]),
     ("portals", &["abi", "des", "host"]),
     ("mpi", &["abi", "des", "host", "portals"]),
     ("rank", &["abi", "bus", "des", "host", "mpi", "portals"]),
-    ("machine", &["abi", "bus", "des", "host", "mpi", "net", "nic", "portals", "ppc440", "rank"]),
+    (
+        "machine",
+        &["abi", "bus", "des", "host", "mpi", "net", "nic", "portals", "ppc440", "rank", "spec"],
+    ),
     ("cli", &["abi", "des", "machine", "rank"]),
 ];
 

@@ -200,8 +200,9 @@ impl Memory {
         Ok(())
     }
 
-    /// Stores `data` at physical address `phys`: what a device writes. Contiguous writes to a process reach it
-    /// together, at the latest at the next [`Memory::settle`]; an error may so belong to an earlier write.
+    /// Stores `data` at physical address `phys`: what a device writes. Contiguous writes to a process reach
+    /// it together, at the latest at the next [`Memory::settle`]; an error may so belong to an earlier
+    /// write.
     pub fn write_phys(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError> {
         let mut done = 0;
         while done < data.len() {
@@ -222,6 +223,32 @@ impl Memory {
         } else {
             owner.process.read(va, buf)
         }
+    }
+
+    /// As [`Memory::read`], for an observer: nothing else becomes different.
+    pub fn peek(&mut self, space: SpaceId, va: u64, buf: &mut [u8]) -> Result<(), BusError> {
+        let owner = &mut self.spaces[usize::from(space.0)];
+        if va >= LIBRARY_BASE {
+            return owner.library.read(va, buf);
+        }
+        owner.process.read(va, buf)?;
+        // Gathered writes count as done.
+        let Gather { space: gathered, va: start, ref bytes } = self.gather;
+        if gathered == space {
+            let from = va.max(start);
+            let to = (va + buf.len() as u64).min(start + bytes.len() as u64);
+            if from < to {
+                let (from, to) = (from - va, to - va);
+                let gathered = &bytes[(va + from - start) as usize..(va + to - start) as usize];
+                buf[from as usize..to as usize].copy_from_slice(gathered);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whose memory is at physical address `phys`, and at which of its addresses; `None` for the kernel's.
+    pub fn owner_of(&self, phys: u64) -> Option<(SpaceId, u64)> {
+        (phys >= SEGMENT_SIZE).then(|| self.table.owner(phys)).flatten()
     }
 
     /// Stores `data` at virtual address `va` of `space`.
@@ -311,7 +338,7 @@ impl Memory {
     }
 
     /// How many of `len` bytes at `phys` belong together.
-    fn piece(&self, phys: u64, len: usize) -> usize {
+    pub fn piece(&self, phys: u64, len: usize) -> usize {
         usize::try_from(self.table.contiguous(phys)).map_or(len, |left| left.min(len))
     }
 }

@@ -63,6 +63,7 @@ fn run(root: &Path, ranks: u32, name: &str, arguments: &[&str; 2], merge: bool) 
         cold_boot: false,
         profile: false,
         compute: rank::Compute::None,
+        judge: false,
         meter: false,
         firmware: root.join("build/firmware"),
         library: root.join("build/lib"),

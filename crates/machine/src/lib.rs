@@ -4,6 +4,7 @@
 //! parameters ─► configure ─► run ─► node (one a logical process) ─► report, journey
 //!                             │       ├─ warm: one boot for all nodes
 //!                             │       └─ seam: what host, NIC, processor and router ask of one another
+//!                             │       └─ judge: what happens, for the specification
 //!                             │       └─ recorder: the profiler's sums, which become a profile
 //!                             └─ firmware_image, symbols, tracedump: the firmware and its ELF
 //! ```
@@ -14,6 +15,7 @@ mod echo;
 mod faults;
 pub mod firmware_image;
 pub mod journey;
+mod judge;
 pub mod meter;
 mod node;
 pub mod parameters;

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 mod coherence;
 mod exception;
+mod failures;
 mod reach;
 mod stretch;
 mod warm;
@@ -81,6 +82,8 @@ pub(crate) struct Remains {
     pub work: Work,
     pub profile: Option<Profile>,
     pub effort: Effort,
+    /// What the judge has compared, if there was one.
+    pub judged: Option<spec::Tally>,
 }
 
 /// What a node's firmware did since the launch.
@@ -154,6 +157,9 @@ impl Node {
         let kind = kind(&event);
         self.seam.hash.event(now, kind);
         self.seam.tape(|| Step::Due(now, event));
+        if let Some(judge) = &self.seam.judge {
+            judge.set_now(now);
+        }
         let visible = is_visible(&self.nic, &event);
         if visible == Visible::Firmware {
             self.seam.stimulated();
@@ -195,6 +201,7 @@ impl Node {
         if may_fail {
             self.collect_failures(now);
         }
+        self.collect_verdict();
     }
 
     /// The loader waits for the firmware, then the kernel boots.
@@ -241,16 +248,6 @@ impl Node {
         self.idle.first = self.snapshot(now);
         if let Some(recorder) = &mut self.recorder {
             recorder.learn();
-        }
-    }
-
-    fn collect_failures(&mut self, now: Time) {
-        if let Some(fault) = self.host.fault() {
-            let sentence = format!("node {}: {fault}", self.seam.nid);
-            self.seam.fail(fault.at, 1, sentence);
-        }
-        if let Some((code, sentence)) = self.ranks.failure() {
-            self.seam.fail(now, code, sentence);
         }
     }
 
@@ -419,6 +416,7 @@ impl LogicalProcess for Node {
         let end = self.snapshot(now);
         let work = self.work(&end);
         Remains {
+            judged: self.seam.judge.as_ref().map(|judge| judge.tally()),
             failure: self.seam.failure.take(),
             marks: self.seam.journal.take(),
             hash: self.seam.hash.value(),

@@ -2,6 +2,7 @@
 
 use crate::echo;
 use crate::journey::Waypoint;
+use crate::judge::Bailiff;
 use crate::seam::Journal;
 use abi::mpi::Function;
 use abi::MessageId;
@@ -85,8 +86,13 @@ struct Seat {
 
 impl Ranks {
     /// The software of node `nid`, on which rank `nid` runs if there are that many ranks.
-    pub fn new(nid: u16, software: Rc<Software>, journal: Rc<Journal>) -> Ranks {
-        let observer = Rc::new(Observer::new(nid.into(), journal));
+    pub fn new(
+        nid: u16,
+        software: Rc<Software>,
+        journal: Rc<Journal>,
+        judge: Option<Rc<Bailiff>>,
+    ) -> Ranks {
+        let observer = Rc::new(Observer::new(nid.into(), journal, judge));
         let rank = u32::from(nid);
         let seat = (rank < software.ranks).then(|| Rc::new(Seat { rank, ..Seat::default() }));
         let (booted, kernel) = Default::default();
@@ -274,11 +280,12 @@ struct Observer {
     call_entered: Cell<Option<Time>>,
     /// The message whose event the MPI library took last, within the current call.
     returned: Cell<Option<MessageId>>,
+    judge: Option<Rc<Bailiff>>,
 }
 
 impl Observer {
-    fn new(rank: u32, journal: Rc<Journal>) -> Observer {
-        Observer { rank, journal, call_entered: Cell::default(), returned: Cell::default() }
+    fn new(rank: u32, journal: Rc<Journal>, judge: Option<Rc<Bailiff>>) -> Observer {
+        Observer { rank, journal, call_entered: Cell::default(), returned: Cell::default(), judge }
     }
 }
 
@@ -351,6 +358,14 @@ impl portals::Observer for Observer {
                 }
             }
             _ => {}
+        }
+    }
+    fn listens(&self) -> bool {
+        self.judge.is_some()
+    }
+    fn told(&self, at: Time, told: &portals::Told) {
+        if let Some(judge) = &self.judge {
+            judge.told(at, told);
         }
     }
 }

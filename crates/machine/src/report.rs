@@ -30,6 +30,9 @@ pub struct Report {
     pub breakdown: Option<Breakdown>,
     /// What the firmware of all nodes did since the launch.
     pub firmware: Firmware,
+    /// What was held against the specification; absent without a judge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judged: Option<Judged>,
     /// Each node.
     pub nodes: Vec<NodeReport>,
 }
@@ -71,6 +74,29 @@ pub struct Firmware {
     pub instructions_per_message: f64,
     /// Cycles outside of the idle loop, a message.
     pub cycles_per_message: f64,
+}
+
+/// What library and firmware did, held against the specification of Portals.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Judged {
+    /// Calls of processes, with their results.
+    pub calls: u64,
+    /// Events that processes took from their queues.
+    pub events: u64,
+    /// Messages that reached their node.
+    pub messages: u64,
+    /// Payload bytes, with their places.
+    pub bytes: u64,
+}
+
+impl Judged {
+    /// Adds what one node's judge has compared.
+    pub(crate) fn add(&mut self, tally: spec::Tally) {
+        self.calls += tally.calls;
+        self.events += tally.events;
+        self.messages += tally.messages;
+        self.bytes += tally.bytes;
+    }
 }
 
 /// One node.

@@ -4,13 +4,14 @@ use crate::configure::Configuration;
 use crate::faults;
 use crate::firmware_image::FirmwareImage;
 use crate::journey;
+use crate::judge::Bailiff;
 use crate::meter::Effort;
 use crate::node::{Boot, Node, Remains, Schedule, TAPED};
 use crate::parameters::Parameters;
 use crate::profile::Profile;
 use crate::programs::{Program, Ranks, Software};
 use crate::recorder::{Code, Recorder};
-use crate::report::{Exit, Firmware, Machine, Report};
+use crate::report::{Exit, Firmware, Judged, Machine, Report};
 use crate::seam::{Failure, Journal, Seam};
 use crate::symbols::Symbols;
 use crate::system::Os;
@@ -46,6 +47,8 @@ pub struct Options {
     pub cold_boot: bool,
     /// Observe where the firmware's cycles go (changes nothing but the speed).
     pub profile: bool,
+    /// Hold library and firmware against the specification of Portals (changes nothing but the speed).
+    pub judge: bool,
     /// Measure what the processor model costs ([`Outcome::effort`]); that costs a little itself.
     pub meter: bool,
     /// Folder with the firmware's images: `seastar.elf`, `seastar.img`, `shim.bin`.
@@ -86,6 +89,8 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     let symbols = Arc::new(Symbols::load(&image.elf).map_err(|e| Mistake(e.to_string()))?);
     let code = options.profile.then(|| Arc::new(Code::new(&symbols)));
     let started = std::time::Instant::now();
+    let nodes = configuration.topology.nodes();
+    let ledger = options.judge.then(|| Arc::new(spec::Ledger::new(nodes, loses(&faults))));
     let (remains, ending, _) = {
         let parts = Parts {
             configuration: &configuration,
@@ -94,6 +99,7 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
             options,
             ranks: options.ranks,
             maps: &[Software::map(options.ranks), Software::programs(options.ranks)],
+            ledger: ledger.as_ref(),
         };
         let boot = parts.boot();
         let builders = (0..configuration.topology.nodes())
@@ -117,8 +123,29 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
         des::run::<Node, _>(builders, lookahead, workers, &options.stop)
     };
     let wall_seconds = started.elapsed().as_secs_f64();
+    let end = remains.iter().map(|node| node.end).max().unwrap_or(launch);
     balance(&remains, ending);
-    Ok(report(options, &image, remains, ending, launch, wall_seconds))
+    let mut outcome = report(options, &image, remains, ending, launch, wall_seconds);
+    if let Some(ledger) = ledger {
+        settle(&mut outcome.report.exit, &ledger, ending, end);
+    }
+    Ok(outcome)
+}
+
+/// True if messages may be lost or damaged.
+fn loses(faults: &net::Faults) -> bool {
+    faults.bit_error > 0.0 || faults.drop > 0.0 || !faults.dead.is_empty()
+}
+
+/// Where nothing moves any more, every message must have ended.
+fn settle(exit: &mut Exit, ledger: &spec::Ledger, ending: Ending, end: Time) {
+    if !matches!(ending, Ending::Done | Ending::Deadlock) {
+        return;
+    }
+    if let Some(first) = ledger.unsettled(end.0).first() {
+        exit.code = 1;
+        exit.sentences.insert(0, first.to_string());
+    }
 }
 
 /// Nodes from which on a boot that is shared costs less than boots of their own.
@@ -138,6 +165,8 @@ struct Parts<'a> {
     ranks: u32,
     /// The same memory for all nodes.
     maps: &'a Maps,
+    /// The judges' ledger, if they are to judge.
+    ledger: Option<&'a Arc<spec::Ledger>>,
 }
 
 impl Parts<'_> {
@@ -147,7 +176,7 @@ impl Parts<'_> {
         if self.options.cold_boot || nodes < SHARED_FROM {
             return None;
         }
-        let without_ranks = Parts { ranks: 0, ..*self };
+        let without_ranks = Parts { ranks: 0, ledger: None, ..*self };
         let taped = TAPED.map(|nid| without_ranks.cold(0, nid));
         Boot::of(taped).map(Arc::new)
     }
@@ -193,6 +222,10 @@ impl Parts<'_> {
         host.memory().borrow_mut().set_paging(os.paging(parameters));
         let journal = Rc::new(Journal::new(configuration.topology.nodes()));
         let ht = &configuration.nic;
+        let judge = self.ledger.map(|ledger| {
+            let (ledger, memory) = (ledger.clone(), host.memory().clone());
+            Rc::new(Bailiff::new(nid, ledger, memory, true, os == Os::Linux))
+        });
         let mut seam = Seam {
             nid,
             queue: EventQueue::new(nid),
@@ -208,6 +241,7 @@ impl Parts<'_> {
             exception: None,
             touched: Vec::new(),
             idle_turns: 0,
+            judge: judge.clone(),
         };
         let (core, nic) = chip(&mut seam);
         let software = Rc::new(Software {
@@ -222,7 +256,7 @@ impl Parts<'_> {
             map: self.maps[0].clone(),
             programs: self.maps[1].clone(),
         });
-        let ranks = Ranks::new(wire_nid, software, journal);
+        let ranks = Ranks::new(wire_nid, software, journal, judge);
         let launch = Time::ZERO + configuration.launch;
         let schedule = Schedule { ras_poll: configuration.ras_poll, launch };
         Node::start(core, nic, host, ranks, seam, self.symbols.clone(), schedule)
@@ -257,8 +291,12 @@ fn report(
     let (mut busy_instructions, mut busy_cycles) = (0.0, 0.0);
     let (mut marks, mut nodes, mut sram) = (Vec::new(), Vec::new(), Vec::new());
     let (mut profiles, mut effort) = (Vec::new(), Effort::default());
+    let mut judged: Option<Judged> = None;
     for node in remains {
         hash.word(node.hash);
+        if let Some(tally) = node.judged {
+            judged.get_or_insert_default().add(tally);
+        }
         firmware.messages += node.work.messages;
         firmware.instructions += node.work.instructions;
         firmware.cycles += node.work.cycles;
@@ -292,6 +330,7 @@ fn report(
         trace_hash: format!("{:016x}", hash.value()),
         breakdown: journey::break_down(marks, launch),
         firmware,
+        judged,
         nodes,
     };
     Outcome { report, sram, profiles, effort }

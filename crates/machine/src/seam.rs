@@ -1,6 +1,7 @@
 //! Where the parts of a node meet: what each of them asks of its `Ports`, answered with the others.
 
 use crate::journey::{Log, Mark, Waypoint};
+use crate::judge::Bailiff;
 use crate::node::{Step, Tape};
 use abi::packet::Packet;
 use abi::seastar::{
@@ -148,6 +149,8 @@ pub(crate) struct Seam {
     pub touched: Vec<Touched>,
     /// Turns of the firmware's main loop since anything reached it or it did anything that others can see.
     pub idle_turns: u32,
+    /// Told of what devices do to the memory of processes.
+    pub judge: Option<Rc<Bailiff>>,
 }
 
 /// The firmware idles once it has turned this often with nothing to see from outside. A turn polls everything
@@ -213,10 +216,19 @@ impl nic::Ports for Seam {
     fn host_read(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
         let read = self.memory.borrow_mut().read_phys(phys, buf);
         self.tape(|| Step::HostRead { phys, data: buf.to_vec() });
+        if let Some(judge) = &self.judge {
+            judge.device(phys, buf.len(), read.is_ok().then_some(&*buf), false);
+        }
         read
+    }
+    fn host_answers(&mut self, phys: u64) -> bool {
+        self.memory.borrow_mut().read_phys(phys, &mut [0]).is_ok()
     }
     fn host_write(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError> {
         self.tape(|| Step::HostWrite { phys, data: data.to_vec() });
+        if let Some(judge) = &self.judge {
+            judge.device(phys, data.len(), Some(data), true);
+        }
         self.memory.borrow_mut().write_phys(phys, data)
     }
     fn link(&mut self) -> &mut HyperTransport {
@@ -396,8 +408,8 @@ impl bus::Bus for LocalBus<'_> {
 /// Written once in every turn of the main loop.
 const HEARTBEAT: u64 = NICCB_BASE as u64 + niccb::FIRMWARE_HEARTBEAT as u64;
 
-/// True for SRAM that only the firmware uses, or only the RAS system reads (the heartbeat): writing it is part
-/// of the idle loop.
+/// True for SRAM that only the firmware uses, or only the RAS system reads (the heartbeat): writing it is
+/// part of the idle loop.
 fn is_own_data(addr: u64) -> bool {
     let shared = u64::from(SRAM_BASE)..u64::from(abi::seastar::TRACE_BASE);
     addr >= u64::from(SRAM_BASE) && !shared.contains(&addr) && addr <= u64::from(NICCB_BASE) + 0xfff

@@ -51,6 +51,7 @@ impl Case {
             cold_boot: false,
             profile: false,
             compute: rank::Compute::None,
+            judge: true,
             meter: false,
             firmware: root.join("build/firmware"),
             library: root.join("build/lib"),

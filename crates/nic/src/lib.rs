@@ -69,6 +69,10 @@ pub trait Ports {
     fn schedule(&mut self, at: Time, event: Event);
     /// Reads host memory, now and without time passing.
     fn host_read(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError>;
+    /// Whether a read of host memory at `phys` would be answered; nothing is read.
+    fn host_answers(&mut self, phys: u64) -> bool {
+        self.host_read(phys, &mut [0]).is_ok()
+    }
     /// Writes host memory, now and without time passing.
     fn host_write(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError>;
     /// The link to the host.

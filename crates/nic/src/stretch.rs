@@ -143,7 +143,7 @@ impl SeaStar {
         };
         let end = start + bytes;
         let mut pages = (start..end).step_by(PAGE as usize).chain([end - 1]);
-        pages.all(|at| ports.host_read(at, &mut [0]).is_ok()).then_some(start..end)
+        pages.all(|at| ports.host_answers(at)).then_some(start..end)
     }
     /// Puts the transmit engine's stream on by `bytes`, which [`SeaStar::tallies`] have already
     /// counted. What it would have sent is the result.

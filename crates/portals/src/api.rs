@@ -1,15 +1,18 @@
 //! What a process calls. In generic mode every call enters the kernel, except that event queues, which are in
 //! the process's own memory, are read without it.
 
+mod way;
+
 use crate::library::{
     option, AccessEntry, AckRequest, Atomic, Buffer, Criteria, EqHandle, Error, Event, Identity,
     Interface, IoVec, Limits, Md, MdHandle, MeHandle, Next, Position, ProcessId, Region,
     StatusRegister, Unlink,
 };
-use crate::nal::{Bridge, Call, Kernel, Mark, Seat};
+use crate::nal::{Call, Kernel, Mark, ObjectCall, Returned, Seat, Told};
 use des::{Duration, Time};
 use host::{Cpu, SpaceId};
 use std::rc::Rc;
+use way::Way;
 
 /// Bytes of a region in a process's list: address and length.
 const IOVEC_SIZE: usize = 16;
@@ -50,31 +53,6 @@ pub struct Ni {
     way: Way,
 }
 
-/// The way into the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// From user level.
-    User(Bridge),
-    /// From the kernel itself.
-    Kbridge,
-}
-
-impl Way {
-    /// Runs `f` in the kernel.
-    fn enter<R>(self, cpu: &Cpu, f: impl FnOnce() -> R) -> R {
-        match self {
-            Way::User(Bridge::Qk) => cpu.kernel(f),
-            Way::User(Bridge::Uk { ioctl, copy_in, copy_out }) => cpu.kernel(|| {
-                cpu.spend(ioctl + copy_in);
-                let result = f();
-                cpu.spend(copy_out);
-                result
-            }),
-            Way::Kbridge => cpu.kernel_section(f),
-        }
-    }
-}
-
 impl Ni {
     /// Opens the interface of process `pid`, whose memory is `space` (PtlNIInit).
     pub fn init(cpu: &Cpu, kernel: &Rc<Kernel>, pid: u32, space: SpaceId) -> Result<Ni, Error> {
@@ -111,8 +89,8 @@ impl Ni {
     /// Closes it (PtlNIFini), when the operations under way have ended: their memory may go after this call.
     /// What still arrives is dropped.
     pub fn fini(self) {
-        self.enter(|| self.kernel.leave(self.seat));
-        while !self.kernel.close(self.seat) {
+        self.enter(|| self.kernel.leave(&self.cpu, self.seat));
+        while !self.kernel.close(&self.cpu, self.seat) {
             self.cpu.wait_until(self.cpu.costs().poll_period, Time::NEVER);
         }
     }
@@ -134,7 +112,11 @@ impl Ni {
 
     /// A counter of the interface (PtlNIStatus).
     pub fn ni_status(&self, register: StatusRegister) -> u64 {
-        self.enter(|| self.with(|interface| interface.status(register)))
+        self.enter(|| {
+            let value = self.with(|interface| interface.status(register));
+            self.tell(ObjectCall::Status { register }, &[], &Ok(value));
+            value
+        })
     }
 
     /// Distance to a process (PtlNIDist): 0 to this node, 1 to all others.
@@ -171,21 +153,29 @@ impl Ni {
     }
 
     /// A call that makes, changes or frees an object.
-    fn object<R>(&self, f: impl FnOnce(&mut Interface) -> R) -> R {
+    fn object<R: Copy + Into<Returned>>(
+        &self,
+        call: ObjectCall,
+        f: impl FnOnce(&mut Interface) -> Result<R, Error>,
+    ) -> Result<R, Error> {
         self.enter(|| {
             self.cpu.spend(self.kernel.config.costs.object);
-            self.with(f)
+            let result = self.with(f);
+            self.tell(call, &[], &result);
+            result
         })
     }
 
     /// The same for a memory descriptor, whose buffer must be the process's.
-    fn buffer<R>(
+    fn buffer<R: Copy + Into<Returned>>(
         &self,
         md: Md,
+        call: ObjectCall,
         f: impl FnOnce(&mut Interface, Buffer) -> Result<R, Error>,
     ) -> Result<R, Error> {
         self.enter(|| {
-            let regions = self.regions(&md)?;
+            let regions = self.regions(&md);
+            let regions = regions.inspect_err(|error| self.tell::<()>(call, &[], &Err(*error)))?;
             if md.options & option::IOVEC == 0 {
                 self.check(md.start, md.length)?;
             }
@@ -193,8 +183,28 @@ impl Ni {
                 self.check(region.start, region.length)?;
             }
             self.cpu.spend(self.kernel.config.costs.object);
-            self.with(|interface| f(interface, Buffer { md, regions: &regions }))
+            let result = self.with(|interface| f(interface, Buffer { md, regions: &regions }));
+            self.tell(call, &regions, &result);
+            result
         })
+    }
+
+    /// Tells of a call. What a process's memory is, is its own affair: nobody judges `Segv`.
+    fn tell<R: Copy + Into<Returned>>(
+        &self,
+        call: ObjectCall,
+        regions: &[IoVec],
+        result: &Result<R, Error>,
+    ) {
+        if *result.as_ref().err().unwrap_or(&Error::EqEmpty) != Error::Segv {
+            let result = result.map(Into::into);
+            self.kernel.tell(&self.cpu, || Told::Called {
+                seat: self.seat.0,
+                call,
+                regions,
+                result,
+            });
+        }
     }
 
     /// The list that `md` points to, if it has one; a copy, so that the process may reuse it after the call.
@@ -239,7 +249,8 @@ impl Ni {
 
     /// PtlACEntry.
     pub fn ac_entry(&self, index: u32, entry: AccessEntry) -> Result<(), Error> {
-        self.object(|interface| interface.ac_entry(index, entry))
+        let call = ObjectCall::AcEntry { index, entry };
+        self.object(call, |interface| interface.ac_entry(index, entry))
     }
 
     /// PtlMEAttach: `Before` is the head of the portal's list, `After` its tail.
@@ -250,7 +261,8 @@ impl Ni {
         unlink: Unlink,
         position: Position,
     ) -> Result<MeHandle, Error> {
-        self.object(|interface| interface.me_attach(pt_index, criteria, unlink, position))
+        let call = ObjectCall::MeAttach { pt_index, criteria, unlink, position };
+        self.object(call, |interface| interface.me_attach(pt_index, criteria, unlink, position))
     }
 
     /// PtlMEAttachAny: the first portal that was never used, and the match entry.
@@ -259,7 +271,8 @@ impl Ni {
         criteria: Criteria,
         unlink: Unlink,
     ) -> Result<(u32, MeHandle), Error> {
-        self.object(|interface| interface.me_attach_any(criteria, unlink))
+        let call = ObjectCall::MeAttachAny { criteria, unlink };
+        self.object(call, |interface| interface.me_attach_any(criteria, unlink))
     }
 
     /// PtlMEInsert.
@@ -270,27 +283,30 @@ impl Ni {
         unlink: Unlink,
         position: Position,
     ) -> Result<MeHandle, Error> {
-        self.object(|interface| interface.me_insert(base, criteria, unlink, position))
+        let call = ObjectCall::MeInsert { base, criteria, unlink, position };
+        self.object(call, |interface| interface.me_insert(base, criteria, unlink, position))
     }
 
     /// PtlMEUnlink.
     pub fn me_unlink(&self, me: MeHandle) -> Result<(), Error> {
-        self.object(|interface| interface.me_unlink(me))
+        self.object(ObjectCall::MeUnlink { me }, |interface| interface.me_unlink(me))
     }
 
     /// PtlMDAttach.
     pub fn md_attach(&self, me: MeHandle, md: Md, unlink: Unlink) -> Result<MdHandle, Error> {
-        self.buffer(md, |interface, md| interface.md_attach(me, md, unlink))
+        let call = ObjectCall::MdAttach { me, md, unlink };
+        self.buffer(md, call, |interface, md| interface.md_attach(me, md, unlink))
     }
 
     /// PtlMDBind.
     pub fn md_bind(&self, md: Md, unlink: Unlink) -> Result<MdHandle, Error> {
-        self.buffer(md, |interface, md| interface.md_bind(md, unlink))
+        let call = ObjectCall::MdBind { md, unlink };
+        self.buffer(md, call, |interface, md| interface.md_bind(md, unlink))
     }
 
     /// PtlMDUnlink.
     pub fn md_unlink(&self, md: MdHandle) -> Result<(), Error> {
-        self.object(|interface| interface.md_unlink(md))
+        self.object(ObjectCall::MdUnlink { md }, |interface| interface.md_unlink(md))
     }
 
     /// PtlMDUpdate: the former description. With `test`, nothing is changed and `MdNoUpdate` returned unless
@@ -301,11 +317,12 @@ impl Ni {
         new: Option<Md>,
         test: Option<EqHandle>,
     ) -> Result<Md, Error> {
+        let call = ObjectCall::MdUpdate { md, new, test };
         match new {
             Some(new) => {
-                self.buffer(new, |interface, new| interface.md_update(md, Some(new), test))
+                self.buffer(new, call, |interface, new| interface.md_update(md, Some(new), test))
             }
-            None => self.object(|interface| interface.md_update(md, None, test)),
+            None => self.object(call, |interface| interface.md_update(md, None, test)),
         }
     }
 
@@ -321,25 +338,29 @@ impl Ni {
         unlink_md: Unlink,
         test: EqHandle,
     ) -> Result<(MeHandle, MdHandle), Error> {
-        self.buffer(md, |interface, md| {
+        let call =
+            ObjectCall::MeMdPost { base, criteria, unlink_me, position, md, unlink_md, test };
+        self.buffer(md, call, |interface, md| {
             interface.me_md_post(base, criteria, unlink_me, position, md, unlink_md, test)
         })
     }
 
     /// PtlEQAlloc: room for at least `count` events.
     pub fn eq_alloc(&self, count: u32) -> Result<EqHandle, Error> {
-        self.object(|interface| interface.eq_alloc(count))
+        self.object(ObjectCall::EqAlloc { count }, |interface| interface.eq_alloc(count))
     }
 
     /// PtlEQFree.
     pub fn eq_free(&self, eq: EqHandle) -> Result<(), Error> {
-        self.object(|interface| interface.eq_free(eq))
+        self.object(ObjectCall::EqFree { eq }, |interface| interface.eq_free(eq))
     }
 
     /// PtlEQGet: the next event; `EqEmpty` if there is none. Does not enter the kernel.
     pub fn eq_get(&self, eq: EqHandle) -> Result<Next, Error> {
         self.cpu.spend(self.kernel.config.costs.event_get);
-        let next = self.with(|interface| interface.eq_get(eq))?;
+        let result = self.with(|interface| interface.eq_get(eq));
+        self.kernel.tell(&self.cpu, || Told::Looked { seat: self.seat.0, eq, result: &result });
+        let next = result?;
         self.returned(&next.event);
         Ok(next)
     }

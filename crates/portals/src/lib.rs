@@ -4,6 +4,7 @@
 mod api;
 pub mod library;
 mod nal;
+mod plant;
 
 pub use api::{Ni, Polled, Target};
 pub use library::{
@@ -12,5 +13,9 @@ pub use library::{
     Unlink, JID_ANY, NID_ANY, PID_ANY, PT_INDEX_ANY, THRESH_INF, UID_ANY,
 };
 pub use nal::{
-    Bridge, Config, Costs, Counters, Kernel, Mark, Observer, PendingsMax, System, Unobserved,
+    Asked, Bridge, Config, Costs, Counters, Fate, Kernel, Mark, ObjectCall, Observer, PendingsMax,
+    Reaction, Returned, System, Told, Unobserved,
 };
+#[cfg(debug_assertions)]
+pub use plant::plant;
+pub use plant::Plant;

@@ -1,19 +1,62 @@
-//! The library against the naive specification: every match list of up to four entries, and random lives of
-//! longer ones.
+//! The library against the specification: every match list of up to four entries, and random lives of longer
+//! ones.
 
 #![allow(clippy::unwrap_used)] // A test may panic anywhere.
 
-mod naive;
+// Words that this test does not need stay unused.
+#[allow(dead_code)]
+#[path = "../../machine/src/judge/words.rs"]
+mod words;
 
 use abi::MessageId;
-use naive::{Descriptor, Entry, Kind, Portal};
 use portals::library::{Atomic, Buffer, Identity, Interface, IoVec, Operation, RequestKind};
 use portals::{
-    option, Criteria, EqHandle, Error, EventKind, Limits, Md, MdHandle, MeHandle, NiFail, Position,
-    ProcessId, StatusRegister, Unlink, NID_ANY, PID_ANY, THRESH_INF,
+    option, Criteria, EqHandle, Error, Limits, Md, MdHandle, MeHandle, NiFail, ObjectCall,
+    Position, ProcessId, Returned, StatusRegister, Unlink, NID_ANY, PID_ANY, THRESH_INF,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+
+/// A match entry, with its descriptor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    /// The test's own name for it.
+    name: usize,
+    /// Node and process that may send; None for any.
+    from: (Option<u32>, Option<u32>),
+    bits: u64,
+    ignore: u64,
+    unlink: bool,
+    md: Option<Descriptor>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Descriptor {
+    length: u64,
+    /// None: unlimited.
+    threshold: Option<u32>,
+    max_size: u64,
+    options: u32,
+    unlink: bool,
+    eventful: bool,
+}
+
+impl Descriptor {
+    fn new(length: u64, options: u32) -> Descriptor {
+        let (threshold, max_size, unlink, eventful) = (None, 0, false, true);
+        Descriptor { length, threshold, max_size, options, unlink, eventful }
+    }
+}
+
+/// What is asked for by node `from.0`, process `from.1`.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    kind: RequestKind,
+    from: (u32, u32),
+    bits: u64,
+    length: u64,
+    offset: u64,
+}
 
 const BASE: u64 = 1 << 32;
 /// Bytes between the regions of a descriptor that has several.
@@ -31,13 +74,6 @@ fn regions(base: u64, bytes: u64) -> [IoVec; 3] {
     ]
 }
 
-/// The address of a descriptor's byte.
-fn address(base: u64, bytes: u64, scattered: bool, at: u64) -> u64 {
-    let [first, second, _] = regions(base, bytes);
-    let gaps = u64::from(at >= first.length) + u64::from(at >= first.length + second.length);
-    base + at + if scattered { gaps * GAP } else { 0 }
-}
-
 fn unlink(yes: bool) -> Unlink {
     if yes {
         Unlink::Unlink
@@ -51,10 +87,11 @@ struct World {
     interface: Interface,
     eq: EqHandle,
     handles: BTreeMap<usize, (MeHandle, Option<MdHandle>)>,
-    spec: Portal,
-    running: Vec<(usize, Kind, Operation)>,
-    visits: u64,
-    seen: usize,
+    /// Names of the entries that were attached and not unlinked by name, in the order of the list.
+    list: Vec<usize>,
+    spec: spec::Process,
+    running: Vec<Operation>,
+    serial: u32,
 }
 
 impl World {
@@ -62,16 +99,31 @@ impl World {
         let id = ProcessId { nid: 1, pid: 1 };
         let limits = Limits { max_pt_index: 0, ..Limits::default() };
         let mut interface = Interface::new(Identity { id, uid: 0, jid: 0 }, limits);
+        let mut spec = spec::Process::new(words::id(id), 0, 0, words::limits_of(limits));
         let eq = interface.eq_alloc(64).unwrap();
+        let call = spec::Call::EqAlloc { count: 64 };
+        spec.called(&call, Ok(&spec::Value::Handle(eq.raw()))).unwrap();
         World {
             interface,
             eq,
             handles: BTreeMap::new(),
-            spec: Portal::default(),
+            list: Vec::new(),
+            spec,
             running: Vec::new(),
-            visits: 0,
-            seen: 0,
+            serial: 0,
         }
+    }
+
+    /// A call returned this; the specification agrees.
+    fn called<R: Into<Returned>>(
+        &mut self,
+        call: ObjectCall,
+        regions: &[IoVec],
+        result: Result<R, Error>,
+    ) {
+        let value = result.map(|value| words::value(&value.into())).map_err(Error::name);
+        let value = value.as_ref().map_err(|code| *code);
+        self.spec.called(&words::call_of(call, regions), value).unwrap();
     }
 
     /// Puts an entry at place `at` of the list.
@@ -81,81 +133,82 @@ impl World {
             pid: entry.from.1.unwrap_or(PID_ANY),
         };
         let criteria = Criteria { match_id, match_bits: entry.bits, ignore_bits: entry.ignore };
-        let op = unlink(entry.unlink);
-        let list = &self.spec.list;
+        let unlink_me = unlink(entry.unlink);
         let interface = &mut self.interface;
-        let me = if at == list.len() {
-            interface.me_attach(0, criteria, op, Position::After)
-        } else if at == 0 {
-            interface.me_attach(0, criteria, op, Position::Before)
-        } else if at % 2 == 0 {
-            interface.me_insert(self.handles[&list[at].name].0, criteria, op, Position::Before)
+        let (made, call) = if at == self.list.len() || at == 0 {
+            let position = if at == 0 { Position::Before } else { Position::After };
+            let made = interface.me_attach(0, criteria, unlink_me, position);
+            (made, ObjectCall::MeAttach { pt_index: 0, criteria, unlink: unlink_me, position })
         } else {
-            interface.me_insert(self.handles[&list[at - 1].name].0, criteria, op, Position::After)
-        };
-        let me = me.unwrap();
-        let md = entry.md.as_ref().map(|md| {
-            let base = BASE * entry.name as u64;
-            let listed = if md.options & option::IOVEC == 0 { 0 } else { 3 };
-            let regions = &regions(base, md.length)[..listed];
-            let user = Md {
-                start: base,
-                length: if listed == 0 { md.length } else { 3 },
-                threshold: md.threshold.map_or(THRESH_INF, |left| left as i32),
-                max_size: md.max_size,
-                options: md.options,
-                user_ptr: entry.name as u64,
-                eq: md.eventful.then_some(self.eq),
+            let (name, position) = match at % 2 {
+                0 => (self.list[at], Position::Before),
+                _ => (self.list[at - 1], Position::After),
             };
-            let user = Buffer { md: user, regions };
-            interface.md_attach(me, user, unlink(md.unlink)).unwrap()
-        });
+            let base = self.handles[&name].0;
+            let made = interface.me_insert(base, criteria, unlink_me, position);
+            (made, ObjectCall::MeInsert { base, criteria, unlink: unlink_me, position })
+        };
+        self.called(call, &[], made);
+        let Ok(me) = made else { return };
+        let md = entry.md.as_ref().map(|md| self.attach(entry.name, me, md));
         self.handles.insert(entry.name, (me, md));
-        self.spec.list.insert(at, entry);
+        self.list.insert(at, entry.name);
     }
 
-    fn arrive(&mut self, request: &naive::Request) {
-        let kind = match request.kind {
-            Kind::Put => RequestKind::Put,
-            Kind::Get => RequestKind::Get,
-            Kind::Swap => RequestKind::Atomic(Atomic::Swap),
-            Kind::Add => RequestKind::Atomic(Atomic::Add),
+    fn attach(&mut self, name: usize, me: MeHandle, md: &Descriptor) -> MdHandle {
+        let base = BASE * name as u64;
+        let listed = if md.options & option::IOVEC == 0 { 0 } else { 3 };
+        let regions = &regions(base, md.length)[..listed];
+        let user = Md {
+            start: base,
+            length: if listed == 0 { md.length } else { 3 },
+            threshold: md.threshold.map_or(THRESH_INF, |left| left as i32),
+            max_size: md.max_size,
+            options: md.options,
+            user_ptr: name as u64,
+            eq: md.eventful.then_some(self.eq),
         };
+        let made = self.interface.md_attach(me, Buffer { md: user, regions }, unlink(md.unlink));
+        let call = ObjectCall::MdAttach { me, md: user, unlink: unlink(md.unlink) };
+        self.called(call, regions, made);
+        made.unwrap()
+    }
+
+    fn arrive(&mut self, request: &Request) {
+        self.serial += 1;
+        let message = MessageId { source_nid: request.from.0 as u16, serial: self.serial };
+        let initiator = ProcessId { nid: request.from.0, pid: request.from.1 };
+        let Request { kind, bits, length, offset, .. } = *request;
         let delivery = self.interface.deliver(&portals::library::Request {
             kind,
-            initiator: ProcessId { nid: request.from.0, pid: request.from.1 },
+            initiator,
             uid: 0,
             pt_index: 0,
             ac_index: 0,
-            match_bits: request.bits,
-            rlength: request.length,
-            offset: request.offset,
+            match_bits: bits,
+            rlength: length,
+            offset,
             hdr_data: 0,
             ack: false,
-            message: MessageId::default(),
+            message,
         });
-        self.visits += u64::from(delivery.work.entries);
-        let expected = self.spec.arrive(request);
-        let found = delivery.grant.as_ref().map(|grant| naive::Grant {
-            entry: grant.operation.event().md.user_ptr as usize,
-            offset: grant.offset,
-            mlength: grant.mlength,
+        let expected = self.spec.arrive(&spec::Request {
+            kind: words::request_kind(kind),
+            from: words::id(initiator),
+            uid: 0,
+            to: spec::Id { nid: 1, pid: 1 },
+            portal: 0,
+            access: 0,
+            bits,
+            length,
+            offset,
+            hdr_data: 0,
+            ack: false,
+            message,
         });
-        assert_eq!(found, expected);
-        if let Some(grant) = delivery.grant {
-            let entry = grant.operation.event().md.user_ptr as usize;
-            let pieces = grant.place.pieces();
-            let found: Vec<u64> =
-                pieces.flat_map(|piece| piece.start..piece.start + piece.length).collect();
-            // An entry that was found is in the list.
-            let md = self.spec.list.iter().find(|listed| listed.name == entry);
-            let md = md.and_then(|listed| listed.md.as_ref()).unwrap();
-            let scattered = md.options & option::IOVEC != 0;
-            let bytes = grant.offset..grant.offset + grant.mlength;
-            let address = |at| address(BASE * entry as u64, md.length, scattered, at);
-            assert_eq!(found, bytes.map(address).collect::<Vec<_>>());
-            self.running.push((entry, request.kind, grant.operation));
-        }
+        assert_eq!(u64::from(delivery.work.entries), self.spec.take_visits());
+        assert_eq!(delivery.grant.as_ref().map(words::grant), expected);
+        self.running.extend(delivery.grant.map(|grant| grant.operation));
         self.compare();
     }
 
@@ -163,46 +216,49 @@ impl World {
         if self.running.is_empty() {
             return;
         }
-        let (entry, kind, operation) = self.running.remove(which % self.running.len());
+        let operation = self.running.remove(which % self.running.len());
         self.interface.complete(&operation, NiFail::Ok);
-        self.spec.complete(entry, kind);
+        let message = operation.event().message;
+        assert!(self.spec.complete(spec::Key { role: spec::Role::Target, message }, false));
         self.compare();
     }
 
     fn unlink(&mut self, which: usize) {
-        if self.spec.list.is_empty() {
+        if self.list.is_empty() {
             return;
         }
-        let name = self.spec.list[which % self.spec.list.len()].name;
-        let result = self.interface.me_unlink(self.handles[&name].0);
-        let expected = if self.spec.unlink(name) { Ok(()) } else { Err(Error::MeInUse) };
-        assert_eq!(result, expected);
+        let at = which % self.list.len();
+        let me = self.handles[&self.list[at]].0;
+        let result = self.interface.me_unlink(me);
+        self.called(ObjectCall::MeUnlink { me }, &[], result);
         self.compare();
     }
 
     fn compare(&mut self) {
-        while let Some((kind, entry)) = self.spec.events.get(self.seen) {
-            let event = self.interface.eq_get(self.eq).unwrap().event;
-            assert_eq!((event.kind, event.md.user_ptr), (*kind, *entry as u64));
-            let starts = [EventKind::PutStart, EventKind::GetStart, EventKind::GetPutStart];
-            let start = starts.contains(kind);
-            assert!(!start || event.link == event.sequence);
-            self.seen += 1;
+        loop {
+            let next = self.interface.eq_get(self.eq).map_err(Error::name);
+            let event = next.map(|next| (words::event(&next.event), next.dropped));
+            let got = event.as_ref().map(|(event, lost)| (event, *lost)).map_err(|code| *code);
+            self.spec.next_event(self.eq.raw(), got).unwrap();
+            if event.is_err() {
+                break;
+            }
         }
-        assert_eq!(self.interface.eq_get(self.eq), Err(Error::EqEmpty));
-        assert_eq!(self.interface.status(StatusRegister::DropCount), self.spec.drops);
-        assert_eq!(self.visits, self.spec.visits);
+        let register = StatusRegister::DropCount;
+        let drops = self.interface.status(register);
+        self.called(ObjectCall::Status { register }, &[], Ok(drops));
+        let spec = &self.spec;
+        self.list.retain(|name| spec.has(self.handles[name].0.raw())[0]);
     }
 
     /// What has gone is gone, and nothing else.
     fn compare_handles(&mut self) {
-        for (name, (me, md)) in &self.handles {
-            let entry = self.spec.list.iter().find(|entry| entry.name == *name);
-            let alive = md.map(|md| self.interface.md_update(md, None, None).is_ok());
-            assert_eq!(alive.unwrap_or(false), entry.is_some_and(|entry| entry.md.is_some()));
-            if entry.is_none() {
-                assert_eq!(self.interface.me_unlink(*me), Err(Error::MeInvalid));
+        for (me, md) in self.handles.values() {
+            if let Some(md) = md {
+                let alive = self.interface.md_update(*md, None, None).is_ok();
+                assert_eq!(alive, self.spec.has(md.raw())[1]);
             }
+            assert_eq!(self.interface.owns(me.raw()), self.spec.has(me.raw()).contains(&true));
         }
     }
 }
@@ -231,10 +287,10 @@ fn kinds() -> Vec<Entry> {
 #[test]
 fn every_list_of_up_to_four_entries_gives_messages_to_whom_the_specification_does() {
     let kinds = kinds();
-    let requests: Vec<naive::Request> = [(0, 1), (1, 1), (0, 2), (1, 2)]
+    let requests: Vec<Request> = [(0, 1), (1, 1), (0, 2), (1, 2)]
         .into_iter()
-        .map(|(bits, nid)| naive::Request {
-            kind: Kind::Put,
+        .map(|(bits, nid)| Request {
+            kind: RequestKind::Put,
             from: (nid, 5),
             bits,
             length: 4,
@@ -267,7 +323,7 @@ fn every_list_of_up_to_four_entries_gives_messages_to_whom_the_specification_doe
 #[derive(Clone, Debug)]
 enum Step {
     Insert(Entry, usize),
-    Arrive(naive::Request),
+    Arrive(Request),
     Complete(usize),
     Unlink(usize),
 }
@@ -309,9 +365,14 @@ fn entry() -> impl Strategy<Value = Entry> {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let kind = prop::sample::select(vec![Kind::Put, Kind::Get, Kind::Swap, Kind::Add]);
+    let kind = prop::sample::select(vec![
+        RequestKind::Put,
+        RequestKind::Get,
+        RequestKind::Atomic(Atomic::Swap),
+        RequestKind::Atomic(Atomic::Add),
+    ]);
     let request = (kind, (1..3u32, 1..3u32), 0..4u64, 0..16u64, 0..16u64).prop_map(
-        |(kind, from, bits, length, offset)| naive::Request { kind, from, bits, length, offset },
+        |(kind, from, bits, length, offset)| Request { kind, from, bits, length, offset },
     );
     prop_oneof![
         3 => (entry(), 0..8usize).prop_map(|(entry, at)| Step::Insert(entry, at)),
@@ -332,7 +393,7 @@ proptest! {
         for (name, step) in steps.into_iter().enumerate() {
             match step {
                 Step::Insert(entry, at) => {
-                    let at = at.min(world.spec.list.len());
+                    let at = at.min(world.list.len());
                     world.insert(Entry { name, ..entry }, at);
                 }
                 Step::Arrive(request) => world.arrive(&request),

@@ -6,6 +6,7 @@
 #include "fifo.h"
 #include "niccb.h"
 #include "panic.h"
+#include "plant.h"
 #include "trace.h"
 
 static source_t *stalled_head; /* Sources whose head pending found the FIFO full. */
@@ -86,6 +87,32 @@ static inline uint32_t rx_write_header(const volatile uint32_t *header, uint32_t
         w2 = header[i + 2];
         w3 = header[i + 3];
         upper += 16;
+        if (PLANTED(PLANT_SPOILS_HEADER) && i == 4)
+            w0 ^= 0x10;
+    }
+}
+
+/* Announces a message that is complete, or does what a planted bug does instead. */
+static inline void rx_announce_whole(void)
+{
+    static uint32_t count;
+    static pending_t *held;
+
+    if (OPT_PLANTED)
+        ++count;
+    if (PLANTED(PLANT_LOSES_INLINE) && count % 8 == 0)
+        return;
+    if (PLANTED(PLANT_OVERTAKES) && count % 8 == 7) {
+        held = pending;
+        return;
+    }
+    event_post(SS_EVENT_TYPE_RX_INLINE);
+    if (PLANTED(PLANT_ANNOUNCES_TWICE))
+        event_post(SS_EVENT_TYPE_RX_INLINE);
+    if (PLANTED(PLANT_OVERTAKES) && held) {
+        pending = held;
+        held = 0;
+        event_post(SS_EVENT_TYPE_RX_INLINE);
     }
 }
 
@@ -166,7 +193,7 @@ static void rx_message(uint32_t word)
     if (OPT_INLINE && ((word0 >> 8) & SS_HEADER_FLAG_INLINE)) {
         pending->source = 0;
         pending->state = PENDING_RX_DONE;
-        event_post(SS_EVENT_TYPE_RX_INLINE);
+        rx_announce_whole();
         rx_drain(stream, TAG_DRAIN);
         rx_check_serial(serial);
         source_put(source);
@@ -193,6 +220,8 @@ static void rx_push_deposit(void)
     if (pending->dma_count)
         dmalist_take(&region);
     pending->length -= region.length;
+    if (PLANTED(PLANT_MISPLACES))
+        region.addr_lo += 4;
     flags = pending->length == 0 && pending->extra == 0 ? SS_DMA_FLAG_LAST : 0;
     rx_fifo_push(DMA_WORD0(SS_DMA_OP_PAYLOAD, flags, pending->stream),
                  DMA_WORD1(pending_tag(pending), region.addr_hi), region.addr_lo, region.length);
@@ -293,6 +322,10 @@ int rx_command(uint32_t word0, const volatile uint32_t *words)
     pending->dma_count = (uint16_t)dma_count;
     pending->length = length;
     pending->extra -= length;
+    if (PLANTED(PLANT_DEPOSITS_LESS) && length > 4) {
+        pending->length -= 4;
+        pending->extra += 4;
+    }
     pending->state = PENDING_RX_QUEUED;
 
     source = local_pointer(pending->source);
@@ -335,6 +368,8 @@ static void rx_complete(uint32_t word)
     pending->source = 0;
     pending->next = 0;
     process = &processes[pending->process_index];
+    if (PLANTED(PLANT_CRIES_WOLF))
+        word |= SS_DONE_ERROR;
     event_post(word & SS_DONE_ERROR ? SS_EVENT_TYPE_ERR_RX_CRC : SS_EVENT_TYPE_RX_COMPLETE);
     source_put(source);
     if (source->rx_head)

@@ -6,6 +6,7 @@
 #include "fifo.h"
 #include "niccb.h"
 #include "panic.h"
+#include "plant.h"
 #include "trace.h"
 
 static pending_t *list_head; /* TX pending list: the oldest message not completed. */
@@ -66,6 +67,8 @@ int tx_command(uint32_t word0, const volatile uint32_t *words)
         list_head = pending;
     list_tail = pending;
     ++cached_niccb.tx_pending;
+    if (PLANTED(PLANT_ENDS_TOO_SOON) && length)
+        event_post(SS_EVENT_TYPE_TX_COMPLETE);
     if (!list_next) {
         list_next = pending;
         tx_progress();
@@ -96,6 +99,8 @@ static void tx_push_payload(void)
     if (pending->dma_count)
         dmalist_take(&region);
     pending->length -= region.length;
+    if (PLANTED(PLANT_SENDS_BEHIND))
+        region.addr_lo += 4;
     flags = pending->length ? 0 : SS_DMA_FLAG_LAST;
     tx_fifo_push(DMA_WORD0(SS_DMA_OP_PAYLOAD, flags, pending->peer),
                  DMA_WORD1(pending_tag(pending), region.addr_hi), region.addr_lo, region.length);

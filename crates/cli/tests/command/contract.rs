@@ -1,6 +1,7 @@
-//! The contract of Portals (`tests/contract/portals/*.toml`) on the whole machine: the same cases that judge the
-//! library, done by C programs over the real firmware. Cases that need what only the library's own test has (an
-//! operation that ends when the test says so, other limits) stay there; `portals/tests/contract.rs` runs all.
+//! The contract of Portals (`tests/contract/portals/*.toml`) on the whole machine: the same cases that
+//! judge the library, done by C programs over the real firmware. Cases that need what only the library's
+//! own test has (an operation that ends when the test says so, other limits) stay there;
+//! `portals/tests/contract.rs` runs all.
 
 use crate::clause::{self, Buffer, Case, Entry, Event, Outcome, Request, Step, Table};
 use crate::runner::{command, ended, root};
@@ -424,7 +425,7 @@ fn the_whole_machine_keeps_the_contract() {
     let source = place.path().join("contract.c");
     std::fs::write(&source, text).unwrap();
     let mut run = command();
-    run.args(["run", "--quiet", "-n", &RANKS.to_string()]).arg(&source);
+    run.args(["run", "--judge", "--quiet", "-n", &RANKS.to_string()]).arg(&source);
     let run = ended(&mut run);
     assert_eq!(run.went_well().stdout, "0 failures\n");
 }

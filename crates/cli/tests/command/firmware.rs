@@ -33,7 +33,7 @@ fn run_planted(address: u32, words: &[u32], options: &[&str]) -> Ended {
     assert!(installation(folder.path()));
     plant(&folder.path().join(VARIANT).join("seastar.img"), address, words);
     let mut command = command();
-    let line = ["run", "-n", "2", "--quiet"];
+    let line = ["run", "--judge", "-n", "2", "--quiet"];
     let program = ["examples/hello.c"];
     command.env("SUNSTAR_ROOT", folder.path()).args(line).args(options).args(program);
     ended(&mut command)

@@ -59,7 +59,7 @@ fn a_program_may_use_portals_alone() {
     assert!(needed.contains("libportals.so") && !needed.contains("libmpi_abi"), "{needed}");
     let mut runs = [1, 2].map(|threads: u32| {
         let mut adds = command();
-        adds.args(["run", "-n", "2", "--quiet", "--threads", &threads.to_string()]);
+        adds.args(["run", "--judge", "-n", "2", "--quiet", "--threads", &threads.to_string()]);
         ended(adds.arg(&program).arg("20")).went_well().stdout.clone()
     });
     runs.iter_mut().for_each(|text| assert!(text.ends_with("the number is 190\n"), "{text}"));
@@ -98,7 +98,7 @@ fn what_a_rank_waits_for_and_how_it_ends_is_told() {
         );
         std::fs::write(&source, text).unwrap();
         let mut run = command();
-        ended(run.args(["run", "-n", "1", "--quiet"]).arg(&source))
+        ended(run.args(["run", "--judge", "-n", "1", "--quiet"]).arg(&source))
     };
     let stuck = program("return PtlEQWait(eq, &event);");
     assert!(stuck.stderr.contains("rank 0 waits in PtlEQWait"), "{stuck:?}");

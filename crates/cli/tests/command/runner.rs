@@ -29,11 +29,21 @@ pub fn command() -> Command {
     command
 }
 
-/// Runs the command to its end.
+/// Runs the command to its end. Every program that is run so is judged, whatever else a test looks at.
 pub fn sunstar<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Ended {
     let mut command = command();
-    command.args(arguments);
+    for (at, argument) in arguments.into_iter().enumerate() {
+        command.arg(&argument);
+        if at == 0 && argument.as_ref() == "run" {
+            command.arg("--judge");
+        }
+    }
     ended(&mut command)
+}
+
+/// As [`sunstar`], but without the judge.
+pub fn unjudged(line: &str) -> Ended {
+    ended(command().args(line.split_whitespace()))
 }
 
 /// `sunstar run` with the words of `line`, split at blanks.

@@ -37,6 +37,7 @@ impl Bench {
             merge: true,
             cold_boot: false,
             profile: false,
+            judge: true,
             meter: false,
             firmware,
             library: "/nonexistent".into(),
@@ -48,7 +49,7 @@ impl Bench {
     }
     fn parts(&self) -> Parts<'_> {
         let Bench { configuration, image, symbols, options, maps } = self;
-        Parts { configuration, image, symbols, options, ranks: 2, maps }
+        Parts { configuration, image, symbols, options, ranks: 2, maps, ledger: None }
     }
 }
 

@@ -6,6 +6,7 @@ use super::error::Error;
 use super::handle::MdHandle;
 use super::table::Interface;
 use super::types::Work;
+use crate::plant::{is_planted, Plant};
 
 /// What an atomic operation does with the bytes that it finds. All answer with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +45,11 @@ impl Atomic {
                 memory.copy_from_slice(operand);
             }
             Atomic::Add => {
-                let sum = number(memory).wrapping_add(number(operand));
+                let mut sum = number(memory).wrapping_add(number(operand));
+                if is_planted(Plant::LosesCarry) {
+                    let above = (number(memory) >> 8).wrapping_add(number(operand) >> 8);
+                    sum = above << 8 | sum & 0xff;
+                }
                 memory.copy_from_slice(&sum.to_le_bytes()[..operand.len()]);
             }
         }

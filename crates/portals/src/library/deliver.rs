@@ -10,6 +10,7 @@ use super::table::Interface;
 use super::types::{
     option, Event, EventKind, Md, NiFail, Request, RequestKind, Response, Unlink, Work,
 };
+use crate::plant::{is_planted, Plant};
 use abi::MessageId;
 
 /// An operation under way, to be handed back to `Interface::complete` when it ends.
@@ -199,7 +200,8 @@ impl Interface {
             fail: NiFail::Ok,
             message: request.message,
         };
-        let ack = request.ack && !descriptor.has(option::ACK_DISABLE);
+        let never = descriptor.has(option::ACK_DISABLE) && !is_planted(Plant::AcknowledgesAlways);
+        let ack = request.ack && !never;
         let place = descriptor.place(accepted.offset, accepted.mlength);
         self.count_delivery(request.kind, accepted.mlength);
         let event = Event { jid: self.identity.jid, ..event };
@@ -290,7 +292,8 @@ impl Interface {
         descriptor.pending += 1;
         let left = descriptor.bytes.saturating_sub(response.local_offset);
         let mlength = response.mlength.min(left);
-        let offset = response.local_offset.min(descriptor.bytes);
+        let asked = if is_planted(Plant::ReplyAtStart) { 0 } else { response.local_offset };
+        let offset = asked.min(descriptor.bytes);
         let place = descriptor.place(offset, mlength);
         let user = descriptor.user;
         self.status.received += 1;
@@ -326,7 +329,9 @@ impl Interface {
     fn begin(&mut self, md: MdHandle, kinds: Kinds, event: Event, work: &mut Work) -> Operation {
         let descriptor = self.md_mut(md);
         let eq = descriptor.user.eq;
-        let start = eq.is_some() && !descriptor.has(option::EVENT_START_DISABLE);
+        let start = eq.is_some()
+            && !descriptor.has(option::EVENT_START_DISABLE)
+            && !is_planted(Plant::NoStart);
         let end = eq.is_some() && !descriptor.has(option::EVENT_END_DISABLE);
         let mut event = Event { kind: kinds.1, ..event };
         if start {
@@ -371,7 +376,7 @@ impl Interface {
             return;
         }
         let (eq, promised) = (descriptor.user.eq, descriptor.unlink_promised);
-        if promised {
+        if promised && !is_planted(Plant::NoUnlink) {
             self.promise(eq, -1);
             self.post(eq, Event { kind: EventKind::Unlink, link: 0, ..event }, work);
         }

@@ -1,6 +1,7 @@
 //! Event queues: rings that are overwritten when nobody reads them (Portals 3.3 s3.11).
 
 use super::types::Event;
+use crate::plant::{is_planted, Plant};
 use std::collections::VecDeque;
 
 /// An event taken from a queue.
@@ -42,7 +43,7 @@ impl EventQueue {
         event.sequence = self.next_sequence();
         if self.ring.len() == self.slots {
             self.ring.pop_front();
-            self.dropped = true;
+            self.dropped = !is_planted(Plant::DropsInSilence);
         }
         self.ring.push_back(event);
         self.written += 1;

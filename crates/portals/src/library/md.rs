@@ -4,6 +4,7 @@ use super::error::Error;
 use super::handle::MeHandle;
 use super::place::{Buffer, IoVec, Place};
 use super::types::{option, Md, RequestKind, Unlink, THRESH_INF};
+use crate::plant::{is_planted, Plant};
 use std::rc::Rc;
 
 /// One memory descriptor and what has happened to it.
@@ -112,7 +113,8 @@ impl MemoryDescriptor {
 
     /// Counts an operation against the threshold.
     pub(crate) fn count(&mut self) {
-        if self.user.threshold > 0 {
+        let spared = is_planted(Plant::CountsTooLate) && self.pending == 0;
+        if self.user.threshold > 0 && !spared {
             self.user.threshold -= 1;
         }
     }
@@ -138,7 +140,7 @@ impl MemoryDescriptor {
         let left = self.bytes.checked_sub(offset)?;
         if rlength <= left {
             Some(Accepted { offset, mlength: rlength })
-        } else if self.has(option::TRUNCATE) && !whole {
+        } else if self.has(option::TRUNCATE) && !whole && !is_planted(Plant::NeverTruncates) {
             Some(Accepted { offset, mlength: left })
         } else {
             None
@@ -150,7 +152,9 @@ impl MemoryDescriptor {
         self.count();
         self.pending += 1;
         // The local offset moves also when the initiator manages offsets: PtlMDUpdate may end that.
-        self.local_offset = self.local_offset.saturating_add(accepted.mlength);
+        if !is_planted(Plant::OffsetStays) {
+            self.local_offset = self.local_offset.saturating_add(accepted.mlength);
+        }
         let left = self.bytes.saturating_sub(self.local_offset);
         if self.has(option::MAX_SIZE) && left < self.user.max_size {
             self.full = true;

@@ -4,6 +4,7 @@
 
 use super::issue::Call;
 use super::kernel::{Kernel, Seat};
+use super::tap::{Fate, Told};
 use super::transmit::{Ending, Source, Transmit};
 use super::wire;
 use crate::library::{Atomic, Error, Grant, MdHandle, NiFail, Place, ProcessId, RequestKind};
@@ -28,7 +29,8 @@ impl Kernel {
         atomic: Atomic,
         get: MdHandle,
     ) -> Result<(), Error> {
-        let to = call.destination()?;
+        let purpose = (RequestKind::Atomic(atomic), Some(get));
+        let to = self.destination(cpu, seat, call, purpose)?;
         let id = self.begin(cpu, call.entered);
         cpu.spend(self.config.costs.api_check);
         let issue = call.issue(id);
@@ -36,7 +38,9 @@ impl Kernel {
             let (grant, work) = interface.start_atomic(atomic, get, call.md, &issue)?;
             Ok((grant, work, interface.identity().id))
         });
-        let (grant, work, me) = started.expect("the caller has an interface")?;
+        let started = started.expect("the caller has an interface");
+        self.tell(cpu, || Told::asked(seat, call, purpose, id, &started));
+        let (grant, work, me) = started?;
         self.charge_events(cpu, seat, work, id);
         if to.nid == self.nid {
             self.local_atomic(cpu, seat, me, &Call { md: get, ..*call }, atomic, grant);
@@ -44,6 +48,7 @@ impl Kernel {
         }
         let op = wire::atomic_op(atomic);
         let header = wire::issue(op, me.pid as u16, to, &issue, get, grant.mlength);
+        self.tell(cpu, || Told::Header { seat: seat.0, header: &header });
         let ending = Some(Ending { seat, operation: grant.operation });
         self.transmit(cpu, Transmit { header, source: Source::Place(grant.place), ending });
         Ok(())
@@ -68,13 +73,14 @@ impl Kernel {
         let Some((target, taken)) = taker else { return };
         let ending = Some(Ending { seat: target, operation: taken.operation });
         let data = match sent {
-            NiFail::Ok => self.perform(cpu, target, atomic, call.hdr_data, &taken.place, &operand),
+            NiFail::Ok => self.perform(cpu, target, atomic, call.hdr_data, &taken, &operand),
             NiFail::Fail => Err(NiFail::Fail),
         };
         let Ok(data) = data else { return self.end(cpu, ending, id, NiFail::Fail) };
         let response = call.response(call.target, &taken, id);
         let reply = self.with(seat, |interface| interface.reply(&response));
         let reply = reply.expect("the caller has an interface");
+        self.tell_local(cpu, target, id, Fate::of(seat, &reply));
         self.charge_events(cpu, seat, reply.work, id);
         if let Some(place) = reply.grant {
             let fail = self.store(cpu, seat, &place.place, &data);
@@ -94,17 +100,17 @@ impl Kernel {
         grant: Grant,
         operand: Result<Data, NiFail>,
     ) {
-        let answer = operand.and_then(|operand| {
-            self.perform(cpu, seat, atomic, header.hdr_data, &grant.place, &operand)
-        });
+        let answer = operand
+            .and_then(|operand| self.perform(cpu, seat, atomic, header.hdr_data, &grant, &operand));
         let id = MessageId::from(header);
         let reply = wire::reply(header, &grant, self.next_message());
         let ending = Some(Ending { seat, operation: grant.operation });
         match answer {
             Ok(data) => {
                 // The answer goes to the descriptor's beginning.
-                let header = PortalsHeader { hdr_data: 0, ..reply };
-                self.transmit(cpu, Transmit { header, source: Source::Data(data), ending });
+                let reply = PortalsHeader { hdr_data: 0, ..reply };
+                self.tell_answer(cpu, seat, header, &reply);
+                self.transmit(cpu, Transmit { header: reply, source: Source::Data(data), ending });
             }
             Err(fail) => self.end(cpu, ending, id, fail),
         }
@@ -117,14 +123,17 @@ impl Kernel {
         seat: Seat,
         atomic: Atomic,
         condition: u64,
-        place: &Place,
+        grant: &Grant,
         operand: &Data,
     ) -> Result<Data, NiFail> {
+        let place = &grant.place;
         self.count(|counters| counters.atomics += 1);
         let mut found = [0; DATA_MAX];
         if self.fetch(cpu, seat, place, &mut found) != NiFail::Ok {
             return Err(NiFail::Fail);
         }
+        let message = grant.operation.event().message;
+        self.tell(cpu, || Told::Performs { seat: seat.0, message });
         let length = place.len() as usize;
         let mut memory = found;
         if atomic.perform(&mut memory[..length], &operand[..length], condition) {

@@ -2,11 +2,12 @@
 
 use super::kernel::{Kernel, Seat};
 use super::observe::Mark;
+use super::tap::{Fate, Told};
 use super::transmit::{Ending, Source, Transmit};
 use super::wire::{self, Destination};
 use crate::library::{
     AckRequest, Error, Grant, IoVec, Issue, MdHandle, NiFail, Place, ProcessId, Region, Request,
-    RequestKind, Response,
+    RequestKind, Response, Work,
 };
 use abi::seastar::{header_flag, portals_op};
 use abi::MessageId;
@@ -99,7 +100,7 @@ impl Kernel {
 
     /// PtlPut and PtlPutRegion, in the kernel.
     pub(crate) fn put(&self, cpu: &Cpu, seat: Seat, call: &Call) -> Result<(), Error> {
-        let to = call.destination()?;
+        let to = self.destination(cpu, seat, call, (RequestKind::Put, None))?;
         let id = self.begin(cpu, call.entered);
         cpu.spend(self.config.costs.api_check);
         let issue = call.issue(id);
@@ -107,7 +108,9 @@ impl Kernel {
             let (grant, work) = interface.start_put(call.md, call.region, &issue)?;
             Ok((grant, work, interface.identity().id))
         });
-        let (grant, work, me) = started.expect("the caller has an interface")?;
+        let started = started.expect("the caller has an interface");
+        self.tell(cpu, || Told::asked(seat, call, (RequestKind::Put, None), id, &started));
+        let (grant, work, me) = started?;
         self.charge_events(cpu, seat, work, id);
         let ending = Some(Ending { seat, operation: grant.operation });
         if to.nid == self.nid {
@@ -119,13 +122,14 @@ impl Kernel {
         if call.ack == AckRequest::Ack {
             header.flags |= header_flag::ACK_REQUESTED;
         }
+        self.tell(cpu, || Told::Header { seat: seat.0, header: &header });
         self.transmit(cpu, Transmit { header, source: Source::Place(grant.place), ending });
         Ok(())
     }
 
     /// PtlGet and PtlGetRegion, in the kernel.
     pub(crate) fn get(&self, cpu: &Cpu, seat: Seat, call: &Call) -> Result<(), Error> {
-        let to = call.destination()?;
+        let to = self.destination(cpu, seat, call, (RequestKind::Get, None))?;
         let id = self.begin(cpu, call.entered);
         cpu.spend(self.config.costs.api_check);
         // The reply brings the local offset back in the word that a put uses for user data.
@@ -133,9 +137,11 @@ impl Kernel {
         let issue = Issue { hdr_data: local_offset, ..call.issue(id) };
         let started = self.with(seat, |interface| {
             let grant = interface.start_get(call.md, call.region, &issue)?;
-            Ok((grant, interface.identity().id))
+            Ok((grant, Work::default(), interface.identity().id))
         });
-        let (grant, me) = started.expect("the caller has an interface")?;
+        let started = started.expect("the caller has an interface");
+        self.tell(cpu, || Told::asked(seat, call, (RequestKind::Get, None), id, &started));
+        let (grant, _, me) = started?;
         let ending = Some(Ending { seat, operation: grant.operation });
         if to.nid == self.nid {
             self.end(cpu, ending, id, NiFail::Ok);
@@ -145,6 +151,7 @@ impl Kernel {
         let mut header =
             wire::issue(portals_op::GET, me.pid as u16, to, &issue, call.md, grant.mlength);
         header.flags |= header_flag::INLINE;
+        self.tell(cpu, || Told::Header { seat: seat.0, header: &header });
         self.transmit(cpu, Transmit { header, source: Source::Nothing, ending });
         Ok(())
     }
@@ -162,8 +169,9 @@ impl Kernel {
         let Some((target, taken)) = taker else { return };
         if taken.ack && fail == NiFail::Ok {
             let response = call.response(call.target, &taken, id);
-            let work = self.with(seat, |interface| interface.ack(&response));
-            self.charge_events(cpu, seat, work.unwrap_or_default(), id);
+            let work = self.with(seat, |interface| interface.ack(&response)).unwrap_or_default();
+            self.tell_local(cpu, target, id, Fate::Handed { seat: seat.0, grant: None, work });
+            self.charge_events(cpu, seat, work, id);
         }
         self.end(cpu, Some(Ending { seat: target, operation: taken.operation }), id, fail);
     }
@@ -176,6 +184,7 @@ impl Kernel {
         let response = call.response(call.target, &taken, id);
         let reply = self.with(seat, |interface| interface.reply(&response));
         let reply = reply.expect("the caller has an interface");
+        self.tell_local(cpu, target, id, Fate::of(seat, &reply));
         self.charge_events(cpu, seat, reply.work, id);
         let mut fail = NiFail::Ok;
         if let Some(place) = reply.grant {
@@ -195,9 +204,13 @@ impl Kernel {
         let Some(seat) = self.find(target.pid) else {
             self.count(|counters| counters.undeliverable += 1);
             self.mark(cpu, request.message, Mark::Dropped);
+            let message = request.message;
+            self.tell(cpu, || Told::Delivered { message, fate: Fate::Nobody });
             return None;
         };
         let delivery = self.with(seat, |interface| interface.deliver(request))?;
+        let message = request.message;
+        self.tell(cpu, || Told::Delivered { message, fate: Fate::of(seat, &delivery) });
         self.charge_search(cpu, delivery.work);
         self.mark(cpu, request.message, Mark::Matched);
         self.charge_events(cpu, seat, delivery.work, request.message);

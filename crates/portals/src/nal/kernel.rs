@@ -7,6 +7,7 @@ use super::mailbox::Mailbox;
 use super::observe::{Mark, Observer};
 use super::receive::Receive;
 use super::region::{Region, EVENT_SLOTS};
+use super::tap::Told;
 use super::transmit::{Flight, Transmit};
 use crate::library::{Error, Identity, Interface, IoVec, Place, ProcessId, Work, PID_ANY};
 use abi::seastar::{
@@ -24,7 +25,7 @@ const GENERIC_PID: u16 = 0;
 
 /// Names a process's place in the kernel; never used again once the process has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Seat(usize);
+pub(crate) struct Seat(pub(crate) usize);
 
 struct Process {
     pid: u32,
@@ -74,6 +75,8 @@ pub struct Kernel {
     pub(crate) nid: u16,
     pub(crate) config: Config,
     pub(crate) observer: Rc<dyn Observer>,
+    /// The observer listens.
+    pub(crate) listened: bool,
     processes: RefCell<Vec<Process>>,
     pub(crate) mailbox: Mailbox,
     pub(crate) region: Region,
@@ -120,6 +123,7 @@ impl Kernel {
         let kernel = Rc::new(Kernel {
             nid,
             config: *config,
+            listened: observer.listens(),
             observer,
             processes: RefCell::default(),
             mailbox: Mailbox::new(config.shadow_fifos),
@@ -232,19 +236,24 @@ impl Kernel {
         let interface = Interface::new(Identity { id, uid: 0, jid: 0 }, self.config.limits);
         let mut processes = self.processes.borrow_mut();
         processes.push(Process { pid, space, waker: cpu.waker(), interface: Some(interface) });
-        Ok(Seat(processes.len() - 1))
+        let seat = Seat(processes.len() - 1);
+        let (identity, limits) = (Identity { id, uid: 0, jid: 0 }, self.config.limits);
+        self.tell(cpu, || Told::Opened { seat: seat.0, space, identity, limits });
+        Ok(seat)
     }
 
     /// A process begins to leave (PtlNIFini): what still arrives for it is dropped.
-    pub(crate) fn leave(&self, seat: Seat) {
+    pub(crate) fn leave(&self, cpu: &Cpu, seat: Seat) {
         self.with(seat, Interface::leave);
+        self.tell(cpu, || Told::Leaving { seat: seat.0 });
     }
 
     /// Takes its interface from a process that is leaving. False while operations are under way.
-    pub(crate) fn close(&self, seat: Seat) -> bool {
+    pub(crate) fn close(&self, cpu: &Cpu, seat: Seat) -> bool {
         let busy = self.with(seat, |interface| interface.is_busy()).unwrap_or(false);
         if !busy {
             self.processes.borrow_mut()[seat.0].interface = None;
+            self.tell(cpu, || Told::Closed { seat: seat.0 });
         }
         !busy
     }

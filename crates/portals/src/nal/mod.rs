@@ -13,6 +13,7 @@ mod mailbox;
 mod observe;
 mod receive;
 mod region;
+mod tap;
 mod transmit;
 mod wire;
 
@@ -21,3 +22,4 @@ pub(crate) use issue::Call;
 pub(crate) use kernel::Seat;
 pub use kernel::{Counters, Kernel, PendingsMax};
 pub use observe::{Mark, Observer, Unobserved};
+pub use tap::{Asked, Fate, ObjectCall, Reaction, Returned, Told};

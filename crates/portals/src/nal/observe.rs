@@ -1,5 +1,6 @@
 //! What can be seen of a message's way through the host. Observation never takes simulated time.
 
+use super::tap::Told;
 use crate::library::EventKind;
 use abi::MessageId;
 use des::Time;
@@ -42,6 +43,14 @@ pub trait Observer {
     /// Message `id` passed `mark` at `at`. Marks of one message come in order of time but for `CallEntered`,
     /// `KernelEntered`, `InterruptRaised` and `HandlerEntered`, which are told once the message is known.
     fn mark(&self, at: Time, id: MessageId, mark: Mark);
+
+    /// Whether it wants to be told more than marks. Asked once.
+    fn listens(&self) -> bool {
+        false
+    }
+
+    /// Something took effect at `at`.
+    fn told(&self, _at: Time, _told: &Told) {}
 }
 
 /// Sees nothing.

@@ -6,9 +6,11 @@ use super::dma_list::{self, DmaList};
 use super::kernel::{Kernel, Seat};
 use super::observe::Mark;
 use super::region::EVENT_SLOTS;
+use super::tap::{Fate, Told};
 use super::transmit::{payload_length, Ending, Source, Transmit};
 use super::wire;
-use crate::library::{Delivery, Grant, NiFail};
+use crate::library::{Delivery, Grant, NiFail, Work};
+use crate::plant::{is_planted, Plant};
 use abi::seastar::{
     command_op, event_type, header_flag, portals_op, PortalsHeader, ReleaseCommand, RxCommand,
     GENERIC_PENDINGS, GENERIC_PROCESS, INLINE_MAX,
@@ -85,6 +87,7 @@ impl Kernel {
             event_type::ERR_RX_HDR_CRC => {
                 // Nothing in such a header can be believed, not even whose it is.
                 self.count(|counters| counters.undeliverable += 1);
+                self.tell(cpu, || Told::Damaged);
                 self.release(cpu, pending);
             }
             _ => cpu.fault(format_args!(
@@ -258,6 +261,7 @@ impl Kernel {
         let Some(seat) = self.find(u32::from(header.target_pid)) else {
             self.count(|counters| counters.undeliverable += 1);
             self.mark(cpu, id, Mark::Dropped);
+            self.tell(cpu, || Told::Taken { header, fate: Fate::Nobody });
             return None;
         };
         if header.op == portals_op::ACK {
@@ -291,8 +295,11 @@ impl Kernel {
         });
         let Some(delivery) = delivery.flatten() else {
             self.mark(cpu, id, Mark::Dropped);
+            let fate = Fate::Handed { seat: seat.0, grant: None, work: Work::default() };
+            self.tell(cpu, || Told::Taken { header, fate });
             return None;
         };
+        self.tell(cpu, || Told::Taken { header, fate: Fate::of(seat, &delivery) });
         self.charge_search(cpu, delivery.work);
         self.mark(cpu, id, Mark::Matched);
         self.charge_events(cpu, seat, delivery.work, id);
@@ -301,14 +308,18 @@ impl Kernel {
 
     fn acknowledged(&self, cpu: &Cpu, seat: Seat, header: &PortalsHeader) {
         let work = self.with(seat, |interface| interface.ack(&wire::response(header)));
-        self.charge_events(cpu, seat, work.unwrap_or_default(), MessageId::from(header));
+        let work = work.unwrap_or_default();
+        let fate = Fate::Handed { seat: seat.0, grant: None, work };
+        self.tell(cpu, || Told::Taken { header, fate });
+        self.charge_events(cpu, seat, work, MessageId::from(header));
     }
 
     /// Sends the reply to a get; the get ends when it has left.
     fn answer(&self, cpu: &Cpu, seat: Seat, header: &PortalsHeader, grant: Grant) {
-        let header = wire::reply(header, &grant, self.next_message());
+        let reply = wire::reply(header, &grant, self.next_message());
+        self.tell_answer(cpu, seat, header, &reply);
         let ending = Some(Ending { seat, operation: grant.operation });
-        self.transmit(cpu, Transmit { header, source: Source::Place(grant.place), ending });
+        self.transmit(cpu, Transmit { header: reply, source: Source::Place(grant.place), ending });
     }
 
     /// Copies an inline payload to its taker; an atomic operation's operand stays where it is.
@@ -339,9 +350,11 @@ impl Kernel {
             };
             return self.answer_atomic(cpu, seat, header, atomic, grant, operand);
         }
-        if grant.ack && fail == NiFail::Ok {
-            let header = wire::ack(header, &grant, self.next_message());
-            self.transmit(cpu, Transmit { header, source: Source::Nothing, ending: None });
+        let ack = grant.ack && !(is_planted(Plant::AcknowledgesLittle) && grant.mlength > 12);
+        if ack && fail == NiFail::Ok {
+            let ack = wire::ack(header, &grant, self.next_message());
+            self.tell_answer(cpu, seat, header, &ack);
+            self.transmit(cpu, Transmit { header: ack, source: Source::Nothing, ending: None });
         }
         let ending = Some(Ending { seat, operation: grant.operation });
         self.end(cpu, ending, MessageId::from(header), fail);

@@ -4,6 +4,7 @@ use super::atomic::Data;
 use super::dma_list::{self, DmaList};
 use super::kernel::{Kernel, Seat};
 use super::observe::Mark;
+use super::tap::Told;
 use crate::library::{NiFail, Operation, Place};
 use abi::seastar::{
     command_op, header_flag, PortalsHeader, TxCommand, GENERIC_PROCESS, INLINE_MAX,
@@ -100,6 +101,8 @@ impl Kernel {
             }
             _ => None,
         };
+        let (seat, inline) = (message.ending.map(|e| e.seat.0), payload.is_inline());
+        self.tell(cpu, || Told::Commanded { seat, message: id, inline });
         let mut header = message.header;
         if let Payload::Inline(data) = &payload {
             header.flags |= header_flag::INLINE;
@@ -211,7 +214,10 @@ impl Kernel {
     pub(crate) fn end(&self, cpu: &Cpu, ending: Option<Ending>, id: MessageId, fail: NiFail) {
         let Some(Ending { seat, operation }) = ending else { return };
         let work = self.with(seat, |interface| interface.complete(&operation, fail));
-        self.charge_events(cpu, seat, work.unwrap_or_default(), id);
+        let work = work.unwrap_or_default();
+        let (kind, message) = (operation.event().kind, operation.event().message);
+        self.tell(cpu, || Told::Ended { seat: seat.0, kind, message, fail, work });
+        self.charge_events(cpu, seat, work, id);
         self.wake_leaving(seat);
     }
 }
@@ -222,6 +228,10 @@ enum Payload {
 }
 
 impl Payload {
+    fn is_inline(&self) -> bool {
+        matches!(self, Payload::Inline(_))
+    }
+
     fn keep(self, kernel: &Kernel) {
         if let Payload::Extents(extents) = self {
             kernel.keep_extents(extents);

@@ -4,6 +4,8 @@
 #![allow(dead_code, unused_imports)] // Each test file uses its part.
 
 mod firmware;
+#[path = "../../../machine/src/judge/mod.rs"]
+mod judge;
 mod program;
 mod space;
 
@@ -15,9 +17,11 @@ pub use space::HOLE;
 use des::{Duration, EventQueue, Time};
 use firmware::{Firmware, Message};
 use host::{Cpu, Host};
-use portals::{Config, Costs, Counters, Kernel, Limits, Mark, Ni, Observer, ProcessId};
+use judge::Bailiff;
+use portals::{Config, Costs, Counters, Kernel, Limits, Mark, Ni, Observer, ProcessId, Told};
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 const HT_LATENCY: Duration = Duration::from_ns(100);
 
@@ -76,10 +80,29 @@ impl Observer for Journal {
     }
 }
 
+/// Lets a judge listen to what one node tells, beside an observer.
+struct Judged {
+    observer: Rc<dyn Observer>,
+    judge: Rc<Bailiff>,
+}
+
+impl Observer for Judged {
+    fn mark(&self, at: Time, id: abi::MessageId, mark: Mark) {
+        self.observer.mark(at, id, mark);
+    }
+    fn listens(&self) -> bool {
+        true
+    }
+    fn told(&self, at: Time, told: &Told) {
+        self.judge.told(at, told);
+    }
+}
+
 struct Node {
     host: Host,
     firmware: Firmware,
     kernel: Rc<OnceCell<Rc<Kernel>>>,
+    judge: Rc<Bailiff>,
 }
 
 /// The bench.
@@ -87,6 +110,7 @@ pub struct Bench {
     nodes: Vec<Node>,
     queue: Queue,
     now: Time,
+    ledger: Arc<spec::Ledger>,
 }
 
 /// What a process of a test is given.
@@ -114,8 +138,12 @@ impl Bench {
     }
 
     pub fn observed(config: Config, behaviour: Behaviour, observer: Rc<dyn Observer>) -> Bench {
+        let ledger = Arc::new(spec::Ledger::new(2, !behaviour.fates.is_empty()));
         let node = |nid: usize| {
             let mut host = Host::new(&HOST_COSTS);
+            let memory = host.memory().clone();
+            let judge = Bailiff::new(nid as u32, ledger.clone(), memory, false, false);
+            let judge = Rc::new(judge);
             let kernel: Rc<OnceCell<Rc<Kernel>>> = Rc::default();
             let handler = kernel.clone();
             host.set_interrupt_handler(Rc::new(move |cpu| {
@@ -123,15 +151,16 @@ impl Bench {
                     kernel.interrupt(cpu);
                 }
             }));
-            let (booted, observer) = (kernel.clone(), observer.clone());
+            let booted = kernel.clone();
+            let observer = Rc::new(Judged { observer: observer.clone(), judge: judge.clone() });
             host.spawn("boot", move |cpu| {
                 let kernel = Kernel::boot(&cpu, nid as u16, &config, observer);
                 assert!(booted.set(kernel).is_ok());
             });
-            Node { host, firmware: Firmware::new(nid as u16, behaviour.clone()), kernel }
+            Node { host, firmware: Firmware::new(nid as u16, behaviour.clone()), kernel, judge }
         };
-        let mut bench =
-            Bench { nodes: vec![node(0), node(1)], queue: Queue::new(0), now: Time::ZERO };
+        let nodes = vec![node(0), node(1)];
+        let mut bench = Bench { nodes, queue: Queue::new(0), now: Time::ZERO, ledger };
         bench.run();
         for node in &bench.nodes {
             assert!(node.kernel.get().is_some(), "boot failed: {:?}", node.host.fault());
@@ -150,9 +179,26 @@ impl Bench {
         });
     }
 
-    /// Runs until nothing happens any more, and expects every process to have ended.
+    /// What the judges did not agree with, as sentences, the first one first.
+    pub fn verdicts(&self) -> Vec<String> {
+        let verdicts = self.nodes.iter().filter_map(|node| node.judge.verdict());
+        let unsettled = self.ledger.unsettled(self.now.0);
+        let mut all: Vec<_> = verdicts.chain(unsettled).collect();
+        all.sort_by_key(|verdict| verdict.at);
+        all.iter().map(ToString::to_string).collect()
+    }
+    /// What they have compared.
+    pub fn judged(&self) -> spec::Tally {
+        let mut all = spec::Tally::default();
+        self.nodes.iter().for_each(|node| all += node.judge.tally());
+        all
+    }
+
+    /// Runs until nothing happens any more, and expects every process to have ended, with the judges'
+    /// agreement.
     pub fn finish(&mut self) {
         self.run();
+        assert_eq!(self.verdicts(), [""; 0]);
         for node in &self.nodes {
             assert_eq!(node.host.fault(), None);
             assert!(node.firmware.idle(), "pendings were lost");

@@ -1,20 +1,23 @@
-//! The contract of Portals 3.3 (`tests/contract/portals/*.toml`: a case a clause, each with its section) run
-//! against the library.
+//! The contract of Portals 3.3 (`tests/contract/portals/*.toml`: a case a clause, each with its section)
+//! run against the library, and against the specification: what each step does to the one, it must do to
+//! the other.
 
 #![allow(clippy::unwrap_used)] // A test may panic anywhere.
 
 // The machine's backend asks what this one need not know.
 #[allow(dead_code)]
+#[path = "../clause/mod.rs"]
 mod clause;
+mod operations;
+#[allow(dead_code)]
+#[path = "../../../machine/src/judge/words.rs"]
+mod words;
 
-use clause::{Case, Entry, Outcome, Step, Table};
-use portals::library::{
-    Atomic, Buffer, Grant, Identity, Interface, IoVec, Issue, Operation, Request, RequestKind,
-    Response, Work,
-};
+use clause::{Case, Entry, Step, Table};
+use portals::library::{Buffer, Identity, Interface, IoVec, Operation};
 use portals::{
     AccessEntry, Criteria, EqHandle, Error, Event, Limits, MdHandle, MeHandle, Next, NiFail,
-    Position, ProcessId, Region, StatusRegister, Unlink,
+    ObjectCall, Position, ProcessId, Returned, StatusRegister, Unlink,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,6 +28,9 @@ struct Runner {
     mes: BTreeMap<String, MeHandle>,
     mds: BTreeMap<String, MdHandle>,
     operations: BTreeMap<String, Operation>,
+    spec: spec::Process,
+    /// Messages so far.
+    serial: u32,
 }
 
 /// Checks an outcome against the case's `error`; the value if it is a success.
@@ -57,15 +63,6 @@ fn unlink(yes: bool) -> Unlink {
 
 fn regions(buffer: &clause::Buffer) -> Vec<IoVec> {
     buffer.regions.iter().map(|&[start, length]| IoVec { start, length }).collect()
-}
-
-fn atomic(kind: &str) -> Atomic {
-    match kind {
-        "swap" => Atomic::Swap,
-        "cswap" => Atomic::CompareSwap,
-        "add" => Atomic::Add,
-        other => panic!("operation {other}"),
-    }
 }
 
 fn criteria(entry: &Entry) -> Criteria {
@@ -101,7 +98,27 @@ impl Runner {
             mes: BTreeMap::new(),
             mds: BTreeMap::new(),
             operations: BTreeMap::new(),
+            spec: spec::Process::new(words::id(id), 0, 0, words::limits_of(limits)),
+            serial: 0,
         }
+    }
+
+    fn message(&mut self) -> abi::MessageId {
+        self.serial += 1;
+        abi::MessageId { source_nid: 1, serial: self.serial }
+    }
+
+    /// A call returned this; the specification agrees.
+    fn called<R: Copy + Into<Returned>>(
+        &mut self,
+        call: ObjectCall,
+        regions: &[IoVec],
+        result: Result<R, Error>,
+    ) -> Result<R, Error> {
+        let value = result.map(|value| words::value(&value.into())).map_err(Error::name);
+        let value = value.as_ref().map_err(|code| *code);
+        self.spec.called(&words::call_of(call, regions), value).unwrap();
+        result
     }
 
     /// The descriptor that a case describes.
@@ -134,10 +151,15 @@ impl Runner {
             Step::AcEntry { index, nid, pid, uid, jid, pt, error } => {
                 let match_id = ProcessId { nid: *nid, pid: *pid };
                 let entry = AccessEntry { match_id, uid: *uid, jid: *jid, pt_index: *pt };
-                judge(self.interface.ac_entry(*index, entry), error);
+                let result = self.interface.ac_entry(*index, entry);
+                let call = ObjectCall::AcEntry { index: *index, entry };
+                judge(self.called(call, &[], result), error);
             }
             Step::Status { register: name, value } => {
-                assert_eq!(self.interface.status(register(name)), *value, "{name}");
+                let register = register(name);
+                let found = self.interface.status(register);
+                assert_eq!(found, *value, "{name}");
+                self.called(ObjectCall::Status { register }, &[], Ok(found)).unwrap();
             }
             _ => self.operation(step),
         }
@@ -146,29 +168,42 @@ impl Runner {
     fn queue(&mut self, step: &Step) {
         match step {
             Step::EqAlloc { eq, count, error } => {
-                if let Some(handle) = judge(self.interface.eq_alloc(*count), error) {
+                let made = self.interface.eq_alloc(*count);
+                let made = self.called(ObjectCall::EqAlloc { count: *count }, &[], made);
+                if let Some(handle) = judge(made, error) {
                     self.eqs.insert(eq.clone(), handle);
                 }
             }
             Step::EqFree { eq, error } => {
-                judge(self.interface.eq_free(self.eqs[eq]), error);
+                let eq = self.eqs[eq];
+                let freed = self.interface.eq_free(eq);
+                judge(self.called(ObjectCall::EqFree { eq }, &[], freed), error);
             }
             Step::Events { eq, kinds } => {
                 for kind in kinds {
-                    let next = self.interface.eq_get(self.eqs[eq]).unwrap();
+                    let next = self.next_event(eq).unwrap();
                     assert_eq!(clause::name(next.event.kind), kind);
                 }
-                let after = self.interface.eq_get(self.eqs[eq]);
+                let after = self.next_event(eq);
                 assert_eq!(after.unwrap_err(), Error::EqEmpty);
             }
             Step::Event(expected) => {
-                let next = self.interface.eq_get(self.eqs[&expected.eq]);
+                let next = self.next_event(&expected.eq);
                 if let Some(Next { event, dropped }) = judge(next, &expected.error) {
                     self.compare(expected, &event, dropped);
                 }
             }
             _ => unreachable!("no step about queues"),
         }
+    }
+
+    fn next_event(&mut self, eq: &str) -> Result<Next, Error> {
+        let eq = self.eqs[eq];
+        let next = self.interface.eq_get(eq);
+        let event = next.map(|next| (words::event(&next.event), next.dropped)).map_err(Error::name);
+        let got = event.as_ref().map(|(event, lost)| (event, *lost)).map_err(|code| *code);
+        self.spec.next_event(eq.raw(), got).unwrap();
+        next
     }
 
     fn compare(&self, expected: &clause::Event, event: &Event, dropped: bool) {
@@ -200,34 +235,53 @@ impl Runner {
         match step {
             Step::MeAttach { me, pt, position: at, entry, error } => {
                 let op = unlink(entry.unlink);
-                let made = self.interface.me_attach(*pt, criteria(entry), op, position(at));
+                let (criteria, position) = (criteria(entry), position(at));
+                let made = self.interface.me_attach(*pt, criteria, op, position);
+                let call = ObjectCall::MeAttach { pt_index: *pt, criteria, unlink: op, position };
+                let made = self.called(call, &[], made);
                 self.keep_me(me, judge(made, error));
             }
             Step::MeAttachAny { me, pt, entry, error } => {
-                let made = self.interface.me_attach_any(criteria(entry), unlink(entry.unlink));
+                let (criteria, unlink) = (criteria(entry), unlink(entry.unlink));
+                let made = self.interface.me_attach_any(criteria, unlink);
+                let call = ObjectCall::MeAttachAny { criteria, unlink };
+                let made = self.called(call, &[], made);
                 let made = judge(made, error);
                 assert_eq!(made.map(|(found, _)| found), *pt);
                 self.keep_me(me, made.map(|(_, handle)| handle));
             }
             Step::MeInsert { me, base, position: at, entry, error } => {
                 let (base, op) = (self.mes[base], unlink(entry.unlink));
-                let made = self.interface.me_insert(base, criteria(entry), op, position(at));
+                let (criteria, position) = (criteria(entry), position(at));
+                let made = self.interface.me_insert(base, criteria, op, position);
+                let call = ObjectCall::MeInsert { base, criteria, unlink: op, position };
+                let made = self.called(call, &[], made);
                 self.keep_me(me, judge(made, error));
             }
             Step::MeUnlink { me, error } => {
-                judge(self.interface.me_unlink(self.mes[me]), error);
+                let me = self.mes[me];
+                let result = self.interface.me_unlink(me);
+                judge(self.called(ObjectCall::MeUnlink { me }, &[], result), error);
             }
             Step::MeMdPost { me, md, base, position: at, test, entry, buffer, error } => {
-                let regions = regions(buffer);
-                let made = self.interface.me_md_post(
-                    self.mes[base],
-                    criteria(entry),
-                    unlink(entry.unlink),
-                    position(at),
-                    Buffer { md: self.md(buffer), regions: &regions },
-                    Unlink::Retain,
-                    self.eqs[test],
-                );
+                let (regions, md_of) = (regions(buffer), self.md(buffer));
+                let (base, criteria, position) = (self.mes[base], criteria(entry), position(at));
+                let (unlink_me, unlink_md, test) =
+                    (unlink(entry.unlink), Unlink::Retain, self.eqs[test]);
+                let user = Buffer { md: md_of, regions: &regions };
+                let made = self
+                    .interface
+                    .me_md_post(base, criteria, unlink_me, position, user, unlink_md, test);
+                let call = ObjectCall::MeMdPost {
+                    base,
+                    criteria,
+                    unlink_me,
+                    position,
+                    md: md_of,
+                    unlink_md,
+                    test,
+                };
+                let made = self.called(call, &regions, made);
                 let made = judge(made, error);
                 self.keep_me(me, made.map(|(me, _)| me));
                 self.keep_md(md, made.map(|(_, md)| md));
@@ -241,24 +295,34 @@ impl Runner {
             Step::MdAttach { md, me, buffer, error } => {
                 let (md_of, regions) = (self.md(buffer), regions(buffer));
                 let user = Buffer { md: md_of, regions: &regions };
-                let op = unlink(buffer.unlink);
-                let made = self.interface.md_attach(self.mes[me], user, op);
+                let (me, unlink) = (self.mes[me], unlink(buffer.unlink));
+                let made = self.interface.md_attach(me, user, unlink);
+                let made =
+                    self.called(ObjectCall::MdAttach { me, md: md_of, unlink }, &regions, made);
                 self.keep_md(md, judge(made, error));
             }
             Step::MdBind { md, buffer, error } => {
                 let (md_of, regions) = (self.md(buffer), regions(buffer));
                 let user = Buffer { md: md_of, regions: &regions };
-                let made = self.interface.md_bind(user, unlink(buffer.unlink));
+                let unlink = unlink(buffer.unlink);
+                let made = self.interface.md_bind(user, unlink);
+                let made = self.called(ObjectCall::MdBind { md: md_of, unlink }, &regions, made);
                 self.keep_md(md, judge(made, error));
             }
             Step::MdUnlink { md, error } => {
-                judge(self.interface.md_unlink(self.mds[md]), error);
+                let md = self.mds[md];
+                let result = self.interface.md_unlink(md);
+                judge(self.called(ObjectCall::MdUnlink { md }, &[], result), error);
             }
             Step::MdUpdate { md, test, old_length, read_only, buffer, error } => {
                 let (md_of, regions) = (self.md(buffer), regions(buffer));
                 let new = (!read_only).then_some(Buffer { md: md_of, regions: &regions });
                 let test = test.as_ref().map(|eq| self.eqs[eq]);
-                let old = judge(self.interface.md_update(self.mds[md], new, test), error);
+                let md = self.mds[md];
+                let result = self.interface.md_update(md, new, test);
+                let new = (!read_only).then_some(md_of);
+                let result = self.called(ObjectCall::MdUpdate { md, new, test }, &regions, result);
+                let old = judge(result, error);
                 if let (Some(old), Some(length)) = (old, old_length) {
                     assert_eq!(old.length, *length);
                 }
@@ -272,106 +336,6 @@ impl Runner {
     }
     fn keep_md(&mut self, name: &str, handle: Option<MdHandle>) {
         handle.map(|handle| self.mds.insert(name.to_owned(), handle));
-    }
-
-    fn operation(&mut self, step: &Step) {
-        let issue = Issue {
-            pt_index: 0,
-            match_bits: 0,
-            remote_offset: 0,
-            hdr_data: 0,
-            message: abi::MessageId::default(),
-        };
-        match step {
-            Step::Put { md, region, op, error } => {
-                let region = region.map(|[offset, length]| Region { offset, length });
-                let started = self.interface.start_put(self.mds[md], region, &issue);
-                let grant = judge(started, error).map(|(grant, _): (Grant, Work)| grant);
-                self.keep_operation(op, grant);
-            }
-            Step::Get { md, region, op, error } => {
-                let region = region.map(|[offset, length]| Region { offset, length });
-                let started = self.interface.start_get(self.mds[md], region, &issue);
-                self.keep_operation(op, judge(started, error));
-            }
-            Step::Atomic { kind, get, put, op, error } => {
-                let (get, put) = (self.mds[get], self.mds[put]);
-                let started = self.interface.start_atomic(atomic(kind), get, put, &issue);
-                self.keep_operation(op, judge(started, error).map(|(grant, _)| grant));
-            }
-            Step::Arrive { kind, request: r, op, outcome } => {
-                let delivery = self.interface.deliver(&Request {
-                    kind: match kind.as_str() {
-                        "put" => RequestKind::Put,
-                        "get" => RequestKind::Get,
-                        kind => RequestKind::Atomic(atomic(kind)),
-                    },
-                    initiator: ProcessId { nid: r.nid, pid: r.pid },
-                    uid: r.uid,
-                    pt_index: r.pt,
-                    ac_index: r.ac,
-                    match_bits: r.bits,
-                    rlength: r.length,
-                    offset: r.offset,
-                    hdr_data: r.hdr_data,
-                    ack: r.ack,
-                    message: abi::MessageId::default(),
-                });
-                self.compare_grant(delivery.grant.as_ref(), outcome);
-                self.keep_operation(op, delivery.grant);
-            }
-            Step::Reply { md, length, at, op, outcome } => {
-                let delivery = self.interface.reply(&self.response(md, *length, 0, *at));
-                self.compare_grant(delivery.grant.as_ref(), outcome);
-                self.keep_operation(op, delivery.grant);
-            }
-            Step::Ack { md, length, offset } => {
-                self.interface.ack(&self.response(md, *length, *offset, 0));
-            }
-            Step::Complete { op, fail } => {
-                let fail = if *fail { NiFail::Fail } else { NiFail::Ok };
-                self.interface.complete(&self.operations[op], fail);
-            }
-            _ => unreachable!("no step about operations"),
-        }
-    }
-
-    fn response(&self, md: &str, mlength: u64, offset: u64, local_offset: u64) -> Response {
-        Response {
-            from: ProcessId { nid: 2, pid: 2 },
-            uid: 0,
-            md: self.mds[md],
-            match_bits: 0,
-            pt_index: 0,
-            mlength,
-            offset,
-            local_offset,
-            message: abi::MessageId::default(),
-        }
-    }
-
-    fn compare_grant(&self, grant: Option<&Grant>, outcome: &Outcome) {
-        let Some(md) = &outcome.into else {
-            assert!(grant.is_none(), "taken: {grant:?}");
-            return;
-        };
-        let grant = grant.expect("dropped");
-        assert_eq!(grant.operation.event().md_handle, self.mds[md], "taken by another descriptor");
-        assert_eq!(grant.offset, outcome.at.unwrap_or(grant.offset), "offset");
-        assert_eq!(grant.mlength, outcome.moved.unwrap_or(grant.mlength), "moved");
-        let pieces = grant.place.pieces().map(|piece| [piece.start, piece.length]);
-        let pieces: Vec<_> = pieces.collect();
-        if let Some(start) = outcome.start {
-            assert_eq!(pieces, [[start, grant.mlength]]);
-        }
-        assert_eq!(&pieces, outcome.pieces.as_ref().unwrap_or(&pieces), "pieces");
-        assert_eq!(grant.ack, outcome.acked, "acked");
-    }
-
-    fn keep_operation(&mut self, name: &Option<String>, grant: Option<Grant>) {
-        if let (Some(name), Some(grant)) = (name, grant) {
-            self.operations.insert(name.clone(), grant.operation);
-        }
     }
 }
 

@@ -1,0 +1,84 @@
+//! The judge over whole runs: it sees each bug that is planted in the firmware
+//! (firmware/seastar/core/plant.h), nothing in the firmware as it is, and nobody sees it. Bugs in the
+//! library: portals/tests/planted.rs.
+
+use crate::runner::{command, ended, root, run, unjudged, Ended};
+use std::path::Path;
+use std::process::Command;
+
+/// What each bug makes the judge say, in the order of `enum plant`.
+const BUGS: &[(&str, &[&str])] = &[
+    ("LOSES_INLINE", &["arrival of a message", "before it, got this one", "s2.2"]),
+    ("ANNOUNCES_TWICE", &["arrival of a message", "it comes again", "s2.2"]),
+    ("OVERTAKES", &["arrival of a message", "before it, got this one", "s2.2"]),
+    ("SPOILS_HEADER", &["match bits in the header that arrived", "s2.2"]),
+    ("MISPLACES", &["memory that the network interface writes", "s3.10"]),
+    ("DEPOSITS_LESS", &["bytes in memory when message", "s3.11"]),
+    ("SENDS_BEHIND", &["memory that the network interface reads", "s3.10"]),
+    ("ENDS_TOO_SOON", &["bytes read of message", "when its sending ends", "s3.11"]),
+    ("CRIES_WOLF", &["ni_fail_type", "expected \"PTL_NI_OK\"", "s3.11"]),
+];
+
+/// Runs a program on an installation whose firmware has a bug, or none.
+fn run_with(bug: usize, installation: &Path, images: &Path) -> Ended {
+    let variant = "cache-id_inline-on_shadow-on_trace-off_pinned-on";
+    let firmware = installation.join("build/firmware").join(variant);
+    for file in ["seastar.elf", "seastar.img", "shim.img"] {
+        std::fs::copy(images.join(bug.to_string()).join(file), firmware.join(file)).unwrap();
+    }
+    let mut command = command();
+    command.env("SUNSTAR_ROOT", installation);
+    command.args(["run", "--judge", "-n", "2", "--quiet", "tests/judge/mixed.c"]);
+    ended(&mut command)
+}
+
+#[test]
+fn every_bug_in_the_firmware_is_found() {
+    let build = root().join("build/planted");
+    let make = Command::new("make")
+        .args(["--silent", "planted", "-C"])
+        .arg(root().join("firmware/seastar"))
+        .arg(format!("BUILD={}", build.display()))
+        .env_remove("MAKEFLAGS")
+        .status();
+    assert!(make.unwrap().success());
+    let header = root().join("firmware/seastar/core/plant.h");
+    let header = std::fs::read_to_string(header).unwrap();
+    let names = header.lines().filter_map(|line| line.trim().strip_prefix("PLANT_"));
+    let names: Vec<&str> = names.filter_map(|line| line.split([' ', ',']).next()).collect();
+    assert_eq!(names, BUGS.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+
+    let folder = tempfile::tempdir().unwrap();
+    assert!(crate::mistakes::installation(folder.path()));
+    let images = build.join("planted");
+    let none = run_with(0, folder.path(), &images);
+    assert_eq!(none.went_well().stdout, "0 wrong bytes\n0 wrong bytes\n");
+    for (number, (_, words)) in BUGS.iter().enumerate() {
+        let ended = run_with(number + 1, folder.path(), &images);
+        ended.said(1, words).said(1, &["the judge: node ", "at ", " us"]);
+        let reports = ended.stderr.lines().filter(|line| line.contains("the judge")).count();
+        assert_eq!(reports, 1, "{ended:#?}");
+    }
+}
+
+/// The line of a summary that begins with `start`.
+fn line<'a>(summary: &'a str, start: &str) -> Option<&'a str> {
+    summary.lines().find(|line| line.starts_with(start))
+}
+
+#[test]
+fn the_judge_changes_nothing() {
+    for program in [
+        "-n 3 tests/cli/traffic.c",
+        "-n 2 examples/portals_put.c",
+        "-n 2 --machine redstorm-linux examples/pingpong.c 100000",
+        "-n 8 -t 2 builtin:allreduce 8 3",
+    ] {
+        let (judged, free) = (run(program), unjudged(&format!("run {program}")));
+        let (judged, free) = (judged.went_well(), free.went_well());
+        let hash = line(&judged.stdout, "Trace hash");
+        assert!(hash.is_some() && hash == line(&free.stdout, "Trace hash"), "{program}");
+        assert!(line(&judged.stdout, "Judged").is_some(), "{program}");
+        assert!(line(&free.stdout, "Judged").is_none(), "{program}");
+    }
+}

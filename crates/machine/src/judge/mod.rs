@@ -1,0 +1,157 @@
+//! The judge beside a node: what library and kernel tell, and what the DMA engines do to processes' memory,
+//! in the specification's own words.
+
+mod words;
+
+use des::Time;
+use host::{SharedMemory, SpaceId};
+use portals::Told;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The judge of one node. All its causes come from the node's own thread.
+pub(crate) struct Bailiff {
+    judge: RefCell<spec::Judge>,
+    memory: SharedMemory,
+    spaces: Spaces,
+    now: Cell<Time>,
+}
+
+/// The address spaces of processes, which the specification knows by their place here.
+type Spaces = Rc<RefCell<Vec<SpaceId>>>;
+
+/// Space of no process with an interface.
+const FOREIGN: u32 = u32::MAX;
+
+struct View {
+    memory: SharedMemory,
+    spaces: Spaces,
+}
+
+impl spec::Memory for View {
+    fn read(&self, space: u32, va: u64, buf: &mut [u8]) -> bool {
+        let space = self.spaces.borrow().get(space as usize).copied();
+        space.is_some_and(|space| self.memory.borrow_mut().peek(space, va, buf).is_ok())
+    }
+}
+
+impl Bailiff {
+    /// The judge of node `nid`. `watched`: the DMA engines tell what they do. `scattered`: memory may be in
+    /// more pieces than the network interface can be told of.
+    pub fn new(
+        nid: u32,
+        ledger: Arc<spec::Ledger>,
+        memory: SharedMemory,
+        watched: bool,
+        scattered: bool,
+    ) -> Bailiff {
+        let spaces = Spaces::default();
+        let view = Box::new(View { memory: memory.clone(), spaces: spaces.clone() });
+        let judge = spec::Judge::new(nid, ledger, view, watched, scattered);
+        Bailiff { judge: RefCell::new(judge), memory, spaces, now: Cell::default() }
+    }
+
+    /// The first disagreement.
+    pub fn verdict(&self) -> Option<spec::Disagreement> {
+        self.judge.borrow().verdict().cloned()
+    }
+
+    /// What has been compared.
+    pub fn tally(&self) -> spec::Tally {
+        self.judge.borrow().tally()
+    }
+
+    /// What happens from now on happens at this time.
+    pub fn set_now(&self, now: Time) {
+        self.now.set(now);
+    }
+
+    /// A device has read (`data` is what was there, `None` if nothing was) or, with `write`, written memory.
+    pub fn device(&self, phys: u64, length: usize, data: Option<&[u8]>, write: bool) {
+        let at = self.now.get().0;
+        let mut done = 0;
+        while done < length {
+            let from = phys + done as u64;
+            let (owner, piece) = {
+                let memory = self.memory.borrow();
+                (memory.owner_of(from), memory.piece(from, length - done))
+            };
+            let part = data.map(|data| &data[done..done + piece]);
+            done += piece;
+            // The kernel's own memory belongs to nobody.
+            let Some((space, va)) = owner else { continue };
+            let space = self.spaces.borrow().iter().position(|known| *known == space);
+            let space = space.map_or(FOREIGN, |space| space as u32);
+            let mut judge = self.judge.borrow_mut();
+            match (write, part) {
+                (true, Some(part)) => judge.dma_write(at, space, va, part),
+                _ => judge.dma_read(at, space, va, piece as u64, part),
+            }
+        }
+    }
+
+    fn space(&self, space: SpaceId) -> u32 {
+        let mut spaces = self.spaces.borrow_mut();
+        let known = spaces.iter().position(|known| *known == space);
+        known.unwrap_or_else(|| {
+            spaces.push(space);
+            spaces.len() - 1
+        }) as u32
+    }
+
+    /// Something has taken effect in library or kernel.
+    pub fn told(&self, at: Time, told: &Told) {
+        self.now.set(at);
+        let at = at.0;
+        let mut judge = self.judge.borrow_mut();
+        match *told {
+            Told::Opened { seat, space, identity, limits } => {
+                let user = [identity.uid, identity.jid];
+                judge.opened(
+                    seat,
+                    self.space(space),
+                    words::id(identity.id),
+                    user,
+                    words::limits_of(limits),
+                );
+            }
+            Told::Leaving { seat } => judge.leaves(at, seat),
+            Told::Closed { seat } => judge.closed(at, seat),
+            Told::Called { seat, call, regions, result } => {
+                let value = result.as_ref().map(words::value).map_err(|error| error.name());
+                let result = value.as_ref().map_err(|code| *code);
+                judge.called(at, seat, &words::call_of(call, regions), result);
+            }
+            Told::Looked { seat, eq, result } => {
+                let got = result.as_ref().map(|next| (words::event(&next.event), next.dropped));
+                let got = got.as_ref().map(|(event, lost)| (event, *lost));
+                judge.next_event(at, seat, eq.raw(), got.map_err(|error| error.name()));
+            }
+            Told::Asked { seat, ref asked, result, work } => {
+                let grant = result.map(words::grant).map_err(|error| error.name());
+                let grant = grant.as_ref().map_err(|code| *code);
+                judge.issued(at, seat, &words::issue(asked), grant, work.events);
+            }
+            Told::Header { seat, header } => judge.sent(at, seat, &words::header_of(header)),
+            Told::Commanded { seat, message, inline } => {
+                judge.commanded(at, seat.unwrap_or(usize::MAX), message, inline);
+            }
+            Told::Taken { header, fate } => {
+                judge.taken(at, &words::header_of(header), &words::fate_of(fate))
+            }
+            Told::Delivered { message, fate } => {
+                judge.delivered(at, message, &words::fate_of(fate))
+            }
+            Told::Damaged => judge.damaged(at),
+            Told::Performs { seat, message } => judge.performs(at, seat, message),
+            Told::Answered { seat, request, reaction } => {
+                judge.answered(at, seat, request, &words::answer(reaction));
+            }
+            Told::Ended { seat, kind, message, fail, work } => {
+                let failed = fail != portals::NiFail::Ok;
+                judge.ended(at, seat, (words::kind_of(kind), message), failed, work.events);
+            }
+        }
+    }
+}

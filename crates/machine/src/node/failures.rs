@@ -1,0 +1,24 @@
+//! What ends the run: failures of the host's software, and what the judge does not agree with.
+
+use super::*;
+
+impl Node {
+    /// The first failure of fibres and ranks ends the run.
+    pub(super) fn collect_failures(&mut self, now: Time) {
+        if let Some(fault) = self.host.fault() {
+            let sentence = format!("node {}: {fault}", self.seam.nid);
+            self.seam.fail(fault.at, 1, sentence);
+        }
+        if let Some((code, sentence)) = self.ranks.failure() {
+            self.seam.fail(now, code, sentence);
+        }
+    }
+
+    /// A disagreement ends the run.
+    pub(super) fn collect_verdict(&mut self) {
+        let verdict = self.seam.judge.as_ref().and_then(|judge| judge.verdict());
+        if let Some(verdict) = verdict {
+            self.seam.fail(Time(verdict.at), 1, verdict.to_string());
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! What library and kernel tell an observer who listens: every call of a process with its result, every
+//! message that leaves or arrives and what became of it, every end of an operation. Told at the instant at
+//! which it takes effect, without simulated time, and not at all if nobody listens.
+
+use super::issue::Call;
+use super::kernel::{Kernel, Seat};
+use super::wire::Destination;
+use crate::library::{
+    AccessEntry, AckRequest, Criteria, Delivery, EqHandle, Error, EventKind, Grant, Identity,
+    IoVec, Limits, Md, MdHandle, MeHandle, Next, NiFail, Position, ProcessId, Region, RequestKind,
+    StatusRegister, Unlink, Work,
+};
+use abi::seastar::PortalsHeader;
+use abi::MessageId;
+use host::{Cpu, SpaceId};
+
+/// A call that makes, changes, frees or reads an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // The calls' own arguments, as `Ni` has them.
+pub enum ObjectCall {
+    AcEntry {
+        index: u32,
+        entry: AccessEntry,
+    },
+    MeAttach {
+        pt_index: u32,
+        criteria: Criteria,
+        unlink: Unlink,
+        position: Position,
+    },
+    MeAttachAny {
+        criteria: Criteria,
+        unlink: Unlink,
+    },
+    MeInsert {
+        base: MeHandle,
+        criteria: Criteria,
+        unlink: Unlink,
+        position: Position,
+    },
+    MeUnlink {
+        me: MeHandle,
+    },
+    MdAttach {
+        me: MeHandle,
+        md: Md,
+        unlink: Unlink,
+    },
+    MdBind {
+        md: Md,
+        unlink: Unlink,
+    },
+    MdUnlink {
+        md: MdHandle,
+    },
+    MdUpdate {
+        md: MdHandle,
+        new: Option<Md>,
+        test: Option<EqHandle>,
+    },
+    MeMdPost {
+        base: MeHandle,
+        criteria: Criteria,
+        unlink_me: Unlink,
+        position: Position,
+        md: Md,
+        unlink_md: Unlink,
+        test: EqHandle,
+    },
+    EqAlloc {
+        count: u32,
+    },
+    EqFree {
+        eq: EqHandle,
+    },
+    Status {
+        register: StatusRegister,
+    },
+}
+
+/// What it returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Returned {
+    /// Nothing.
+    Nothing,
+    /// Handle of a new object.
+    Handle(u32),
+    /// Portal, and handle of the match entry on it.
+    Portal(u32, u32),
+    /// Handles of a match entry and its descriptor.
+    Pair(u32, u32),
+    /// The former description.
+    Md(Md),
+    /// A counter.
+    Number(u64),
+}
+
+impl From<()> for Returned {
+    fn from((): ()) -> Returned {
+        Returned::Nothing
+    }
+}
+impl From<MeHandle> for Returned {
+    fn from(me: MeHandle) -> Returned {
+        Returned::Handle(me.raw())
+    }
+}
+impl From<MdHandle> for Returned {
+    fn from(md: MdHandle) -> Returned {
+        Returned::Handle(md.raw())
+    }
+}
+impl From<EqHandle> for Returned {
+    fn from(eq: EqHandle) -> Returned {
+        Returned::Handle(eq.raw())
+    }
+}
+impl From<(u32, MeHandle)> for Returned {
+    fn from((portal, me): (u32, MeHandle)) -> Returned {
+        Returned::Portal(portal, me.raw())
+    }
+}
+impl From<(MeHandle, MdHandle)> for Returned {
+    fn from((me, md): (MeHandle, MdHandle)) -> Returned {
+        Returned::Pair(me.raw(), md.raw())
+    }
+}
+impl From<Md> for Returned {
+    fn from(md: Md) -> Returned {
+        Returned::Md(md)
+    }
+}
+impl From<u64> for Returned {
+    fn from(number: u64) -> Returned {
+        Returned::Number(number)
+    }
+}
+
+/// An operation as a process asked for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// What for.
+    pub kind: RequestKind,
+    /// The descriptor that is sent, or that a get fills.
+    pub md: MdHandle,
+    /// The descriptor that an atomic operation's answer goes to.
+    pub get: Option<MdHandle>,
+    /// Part of it.
+    pub region: Option<Region>,
+    /// The target.
+    pub target: ProcessId,
+    /// Portal.
+    pub pt_index: u32,
+    /// Access control entry.
+    pub ac_index: u32,
+    /// Match bits.
+    pub match_bits: u64,
+    /// Offset at the target.
+    pub remote_offset: u64,
+    /// Out-of-band word.
+    pub hdr_data: u64,
+    /// An acknowledgement is wanted.
+    pub ack: AckRequest,
+    /// The message.
+    pub message: MessageId,
+}
+
+impl Asked {
+    pub(crate) fn new(
+        kind: RequestKind,
+        call: &Call,
+        get: Option<MdHandle>,
+        message: MessageId,
+    ) -> Asked {
+        Asked {
+            kind,
+            md: call.md,
+            get,
+            region: call.region,
+            target: call.target,
+            pt_index: call.pt_index,
+            ac_index: call.ac_index,
+            match_bits: call.match_bits,
+            remote_offset: call.remote_offset,
+            hdr_data: call.hdr_data,
+            ack: call.ack,
+            message,
+        }
+    }
+}
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug)]
+pub enum Fate<'a> {
+    /// There is no such process.
+    Nobody,
+    /// The library of the process in this seat had it.
+    Handed {
+        /// The process.
+        seat: usize,
+        /// Where it goes, if anywhere.
+        grant: Option<&'a Grant>,
+        /// What was done.
+        work: Work,
+    },
+}
+
+/// How a request was answered.
+#[derive(Clone, Copy, Debug)]
+pub enum Reaction<'a> {
+    /// By a message.
+    Sent(&'a PortalsHeader),
+    /// On this node.
+    Local(Fate<'a>),
+}
+
+/// Something that has just taken effect. A seat is a process's place in the kernel, never used again.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)] // The fields are what their types say.
+pub enum Told<'a> {
+    /// A process has its interface.
+    Opened { seat: usize, space: SpaceId, identity: Identity, limits: Limits },
+    /// It begins to leave.
+    Leaving { seat: usize },
+    /// It has left.
+    Closed { seat: usize },
+    /// A call about objects; `regions` are those of its description.
+    Called { seat: usize, call: ObjectCall, regions: &'a [IoVec], result: Result<Returned, Error> },
+    /// A look into an event queue.
+    Looked { seat: usize, eq: EqHandle, result: &'a Result<Next, Error> },
+    /// A put, get or atomic operation.
+    Asked { seat: usize, asked: Asked, result: Result<&'a Grant, Error>, work: Work },
+    /// The header of one for another node.
+    Header { seat: usize, header: &'a PortalsHeader },
+    /// A message is handed to the firmware; the payload of one that is not `inline` is read by DMA. An
+    /// acknowledgement is no operation of a process.
+    Commanded { seat: Option<usize>, message: MessageId, inline: bool },
+    /// A message has arrived.
+    Taken { header: &'a PortalsHeader, fate: Fate<'a> },
+    /// A request between processes of this node.
+    Delivered { message: MessageId, fate: Fate<'a> },
+    /// The firmware says that a header is damaged.
+    Damaged,
+    /// The kernel changes a process's memory for an atomic operation next.
+    Performs { seat: usize, message: MessageId },
+    /// A request that came with `request` is answered by the process in `seat`.
+    Answered { seat: usize, request: MessageId, reaction: Reaction<'a> },
+    /// An operation has ended.
+    Ended { seat: usize, kind: EventKind, message: MessageId, fail: NiFail, work: Work },
+}
+
+/// What is asked for, and the descriptor of an atomic operation's answer.
+pub(crate) type Purpose = (RequestKind, Option<MdHandle>);
+
+impl<'a> Told<'a> {
+    /// An operation that a process asked for, as the library began it.
+    pub(crate) fn asked(
+        seat: Seat,
+        call: &Call,
+        (kind, get): Purpose,
+        message: MessageId,
+        started: &'a Result<(Grant, Work, ProcessId), Error>,
+    ) -> Told<'a> {
+        let work = started.as_ref().map_or(Work::default(), |started| started.1);
+        let result = started.as_ref().map(|started| &started.0).map_err(|error| *error);
+        Told::Asked { seat: seat.0, asked: Asked::new(kind, call, get, message), result, work }
+    }
+}
+
+impl<'a> Fate<'a> {
+    /// What the library of a process made of it.
+    pub(crate) fn of(seat: Seat, delivery: &'a Delivery) -> Fate<'a> {
+        let Delivery { grant, work } = delivery;
+        Fate::Handed { seat: seat.0, grant: grant.as_ref(), work: *work }
+    }
+}
+
+impl Kernel {
+    /// Where an operation goes; tells of one that goes nowhere.
+    pub(crate) fn destination(
+        &self,
+        cpu: &Cpu,
+        seat: Seat,
+        call: &Call,
+        purpose: Purpose,
+    ) -> Result<Destination, Error> {
+        call.destination().inspect_err(|error| {
+            let refused = Err(*error);
+            self.tell(cpu, || Told::asked(seat, call, purpose, MessageId::default(), &refused));
+        })
+    }
+
+    /// A request of this node was answered by the process in `seat`.
+    pub(crate) fn tell_local(&self, cpu: &Cpu, seat: Seat, request: MessageId, fate: Fate) {
+        let reaction = Reaction::Local(fate);
+        self.tell(cpu, || Told::Answered { seat: seat.0, request, reaction });
+    }
+
+    /// A request was answered by a message of the process in `seat`.
+    pub(crate) fn tell_answer(
+        &self,
+        cpu: &Cpu,
+        seat: Seat,
+        request: &PortalsHeader,
+        header: &PortalsHeader,
+    ) {
+        let (request, reaction) = (MessageId::from(request), Reaction::Sent(header));
+        self.tell(cpu, || Told::Answered { seat: seat.0, request, reaction });
+    }
+
+    /// Tells the observer something, if it listens.
+    #[inline]
+    pub(crate) fn tell<'a>(&self, cpu: &Cpu, told: impl FnOnce() -> Told<'a>) {
+        if self.listened {
+            self.observer.told(cpu.now(), &told());
+        }
+    }
+}

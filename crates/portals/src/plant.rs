@@ -1,0 +1,54 @@
+//! Bugs that can be planted in the library, to see that the judge finds them (`tests/planted.rs`). Only a
+//! build with debug assertions has them; a release does not.
+
+/// A bug.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plant {
+    /// PtlMEAttach puts an entry that should be the first at the end of the list.
+    HeadIsTail,
+    /// Match bits are compared only where they should be ignored.
+    IgnoresTheWrongBits,
+    /// A descriptor that truncates refuses what is too long all the same.
+    NeverTruncates,
+    /// The local offset stays where it is.
+    OffsetStays,
+    /// A threshold is one operation too long.
+    CountsTooLate,
+    /// No START event is posted.
+    NoStart,
+    /// No UNLINK event is posted.
+    NoUnlink,
+    /// PTL_EQ_DROPPED is never told.
+    DropsInSilence,
+    /// Puts are acknowledged although the descriptor says never.
+    AcknowledgesAlways,
+    /// Puts of more than 12 bytes are not acknowledged.
+    AcknowledgesLittle,
+    /// A reply to a region begins at the descriptor's first byte.
+    ReplyAtStart,
+    /// An atomic add forgets the carry out of the lowest byte.
+    LosesCarry,
+}
+
+#[cfg(debug_assertions)]
+thread_local! {
+    static PLANTED: std::cell::Cell<Option<Plant>> = const { std::cell::Cell::new(None) };
+}
+
+/// From now on the libraries on this thread have this bug, or none.
+#[cfg(debug_assertions)]
+pub fn plant(bug: Option<Plant>) {
+    PLANTED.set(bug);
+}
+
+/// True if the library has this bug.
+#[inline(always)]
+pub(crate) fn is_planted(bug: Plant) -> bool {
+    #[cfg(debug_assertions)]
+    return PLANTED.get() == Some(bug);
+    #[cfg(not(debug_assertions))]
+    {
+        let _ = bug;
+        false
+    }
+}

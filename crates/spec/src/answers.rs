@@ -1,0 +1,132 @@
+//! Acknowledgements and replies: each exactly when it is due (Portals 3.3 s3.13).
+
+use crate::header::check_header;
+use crate::judge::{read, Answer, Judge};
+use crate::ledger::{Message, New, What};
+use crate::process::{Key, Role};
+use crate::types::{same, Atomic, Grant, Kind, Response, Wrong};
+use abi::MessageId;
+use std::sync::Arc;
+
+impl Judge {
+    /// The kernel begins an atomic operation on a process's memory, which is as it has been.
+    pub fn performs(&mut self, at: u64, seat: usize, message: MessageId) {
+        self.judge(at, self.about(seat, Some(message)), |judge| {
+            let space = judge.space(seat);
+            let key = (seat, Key { role: Role::Target, message });
+            if let Some(open) = judge.open.get_mut(&key) {
+                open.found = read(&*judge.memory, space, &open.grant.pieces).unwrap_or_default();
+            }
+            Ok(())
+        })
+    }
+
+    /// The process in `seat` answers a request.
+    pub fn answered(&mut self, at: u64, seat: usize, request: MessageId, answer: &Answer) {
+        let about = self.about(seat, Some(request));
+        self.judge(at, about, |judge| judge.answer(at, seat, request, answer))
+    }
+
+    fn answer(
+        &mut self,
+        at: u64,
+        seat: usize,
+        request: MessageId,
+        answer: &Answer,
+    ) -> Result<(), Wrong> {
+        const CLAUSE: &str = "Portals 3.3 s3.13 (acknowledgements and replies)";
+        let key = (seat, Key { role: Role::Target, message: request });
+        let not_due = |got: &str| Wrong {
+            clause: CLAUSE,
+            what: "answer to a request".to_owned(),
+            expected: "none: none is due".to_owned(),
+            got: got.to_owned(),
+        };
+        let uid = self.process(seat)?.uid();
+        let open = self.open.get_mut(&key).ok_or_else(|| not_due("one"))?;
+        let asked = *open.message.request().expect("only requests are answered");
+        let put = asked.kind == Kind::Put;
+        if std::mem::replace(&mut open.answered, true) || (put && !open.grant.ack) {
+            return Err(not_due(if put { "an acknowledgement" } else { "a reply" }));
+        }
+        let message = open.message.clone();
+        let response = Response {
+            from: asked.to,
+            uid,
+            md: message.answer_to,
+            bits: asked.bits,
+            portal: asked.portal,
+            mlength: open.grant.mlength,
+            offset: open.grant.offset,
+            local_offset: message.local_offset,
+            message: match answer {
+                Answer::Sent(header) => header.message,
+                Answer::Local(_) => request,
+            },
+        };
+        let what = if put { What::Ack(response) } else { What::Reply(response) };
+        let pieces = match asked.kind {
+            Kind::Get => open.grant.pieces.clone(),
+            _ => Vec::new(),
+        };
+        let found = std::mem::take(&mut open.found);
+        let grant = open.grant.clone();
+        if let Kind::Atomic(atomic) = asked.kind {
+            self.check_memory(seat, atomic, &message, &grant, &found)?;
+        }
+        let new = New {
+            id: response.message,
+            what,
+            from: asked.to,
+            to: asked.from,
+            length: if put { 0 } else { grant.mlength },
+            pieces,
+            answer_to: message.answer_to,
+            local_offset: message.local_offset,
+            at,
+        };
+        match answer {
+            Answer::Sent(header) => {
+                let reply = self.begin(new)?;
+                check_header(&reply, header, "header of the answer")?;
+                reply.state().bytes = found;
+                if put {
+                    reply.state().source_done = true;
+                } else if let Some(open) = self.open.get_mut(&key) {
+                    open.answer = Some(reply);
+                }
+                Ok(())
+            }
+            Answer::Local(fate) => {
+                let pieces = (asked.kind == Kind::Get).then_some(&grant.pieces[..]);
+                let bytes = match pieces {
+                    Some(pieces) => read(&*self.memory, self.space(seat), pieces),
+                    None => Some(found),
+                };
+                let reply = Message::local(new, bytes);
+                self.hand(&Arc::new(reply), fate)
+            }
+        }
+    }
+
+    /// An atomic operation has left what it should.
+    fn check_memory(
+        &mut self,
+        seat: usize,
+        atomic: Atomic,
+        message: &Message,
+        grant: &Grant,
+        found: &[u8],
+    ) -> Result<(), Wrong> {
+        let Some(now) = read(&*self.memory, self.space(seat), &grant.pieces) else { return Ok(()) };
+        let request = message.request().expect("atomic operations are requests");
+        let state = message.state();
+        let Some(operand) = state.bytes.get(..grant.mlength as usize) else { return Ok(()) };
+        if found.len() != operand.len() {
+            return Ok(());
+        }
+        let expected = atomic.result(found, operand, request.hdr_data);
+        let what = || format!("memory after the {}", message.describe());
+        same("Portals 3.3 s3.13 (PtlGetPut); brightwell2007", what, &expected, &now)
+    }
+}

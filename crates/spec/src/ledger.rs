@@ -1,0 +1,262 @@
+//! The messages of the whole machine: what each is, as its sender meant it, and what has become of it. Nodes
+//! meet only here, and what one writes another reads no earlier than a hop of the network later, so that it
+//! does not matter on which threads they run.
+
+use crate::types::{Descriptor, Id, Kind, Request, Response};
+use crate::verdict::Disagreement;
+use abi::MessageId;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// What a message is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum What {
+    Request(Request),
+    Ack(Response),
+    Reply(Response),
+}
+
+/// How far a message has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stage {
+    /// Its process has asked for it.
+    #[default]
+    Called,
+    /// The kernel has handed it to the firmware.
+    Commanded,
+    /// The target's kernel has it.
+    Taken,
+    /// The target has done with it: it is in memory, or was dropped.
+    Done,
+}
+
+/// What changes of a message.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub stage: Stage,
+    /// The payload as it was read at the source, so far.
+    pub bytes: Vec<u8>,
+    /// It travels in the header.
+    pub inline: bool,
+    /// Its memory could not be read or written.
+    pub poisoned: bool,
+    /// The sender's operation has ended.
+    pub source_done: bool,
+}
+
+/// A message.
+#[derive(Debug)]
+pub(crate) struct Message {
+    pub id: MessageId,
+    pub what: What,
+    pub from: Id,
+    pub to: Id,
+    /// Payload bytes.
+    pub length: u64,
+    /// Where the payload is read; empty if it comes out of the kernel.
+    pub pieces: Vec<(u64, u64)>,
+    /// The initiator's descriptor that an answer is for.
+    pub answer_to: Descriptor,
+    /// Where in it a reply goes.
+    pub local_offset: u64,
+    /// When it was asked for, in picoseconds.
+    pub at: u64,
+    /// It stands in the ledger: answers on the same node do not.
+    pub listed: bool,
+    state: Mutex<State>,
+}
+
+impl Message {
+    pub fn new(new: New) -> Message {
+        let New { id, what, from, to, length, pieces, answer_to, local_offset, at } = new;
+        let state = Mutex::default();
+        Message {
+            id,
+            what,
+            from,
+            to,
+            length,
+            pieces,
+            answer_to,
+            local_offset,
+            at,
+            listed: true,
+            state,
+        }
+    }
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nobody panics while holding a message")
+    }
+    pub fn request(&self) -> Option<&Request> {
+        match &self.what {
+            What::Request(request) => Some(request),
+            _ => None,
+        }
+    }
+    /// Its kind, length and ends, for people.
+    pub fn describe(&self) -> String {
+        let name = match &self.what {
+            What::Request(request) => request.kind.name(),
+            What::Ack(_) => "acknowledgement",
+            What::Reply(_) => "reply",
+        };
+        let MessageId { source_nid, serial } = self.id;
+        let ends = |id: Id| format!("process {} on node {}", id.pid, id.nid);
+        let bytes = match &self.what {
+            What::Request(Request { kind: Kind::Get, length, .. }) => *length,
+            _ => self.length,
+        };
+        format!(
+            "message {source_nid}:{serial} ({name}, {bytes} bytes, {} to {})",
+            ends(self.from),
+            ends(self.to)
+        )
+    }
+}
+
+/// What is needed to begin a message.
+pub(crate) struct New {
+    pub id: MessageId,
+    pub what: What,
+    pub from: Id,
+    pub to: Id,
+    pub length: u64,
+    pub pieces: Vec<(u64, u64)>,
+    pub answer_to: Descriptor,
+    pub local_offset: u64,
+    pub at: u64,
+}
+
+/// The messages of one source node.
+#[derive(Debug, Default)]
+struct Shelf {
+    messages: BTreeMap<u32, Arc<Message>>,
+    /// By target node: serials in the order in which they were asked for, which is that of their arrival.
+    ways: HashMap<u32, VecDeque<u32>>,
+    last: u32,
+}
+
+/// The messages of the whole machine.
+#[derive(Debug)]
+pub struct Ledger {
+    shelves: Vec<Mutex<Shelf>>,
+    lossy: bool,
+}
+
+/// Why a message cannot be taken.
+pub(crate) enum Untakable {
+    Unknown,
+    Again,
+    /// Another one, which was sent before it, has not come.
+    Overtook(Arc<Message>),
+}
+
+impl Ledger {
+    /// The ledger of a machine. `lossy`: messages may be lost or damaged on links.
+    pub fn new(nodes: u32, lossy: bool) -> Ledger {
+        Ledger { shelves: (0..nodes).map(|_| Mutex::default()).collect(), lossy }
+    }
+
+    /// Messages may be lost or damaged on links.
+    pub fn is_lossy(&self) -> bool {
+        self.lossy
+    }
+
+    fn shelf(&self, nid: u32) -> Option<MutexGuard<'_, Shelf>> {
+        let shelf = self.shelves.get(nid as usize)?;
+        Some(shelf.lock().expect("nobody panics while holding a shelf"))
+    }
+
+    /// A message begins. `None` if its id is not new.
+    pub(crate) fn begin(&self, new: New) -> Option<Arc<Message>> {
+        let mut shelf = self.shelf(new.id.source_nid.into())?;
+        let serial = new.id.serial;
+        let fresh = (serial.wrapping_sub(shelf.last) as i32) > 0;
+        if !fresh {
+            return None;
+        }
+        shelf.last = serial;
+        let remote = new.to.nid != u32::from(new.id.source_nid);
+        if remote {
+            shelf.ways.entry(new.to.nid).or_default().push_back(serial);
+        }
+        let message = Arc::new(Message::new(new));
+        shelf.messages.insert(serial, message.clone());
+        Some(message)
+    }
+
+    /// A message that has begun and not ended at both ends.
+    pub(crate) fn find(&self, id: MessageId) -> Option<Arc<Message>> {
+        self.shelf(id.source_nid.into())?.messages.get(&id.serial).cloned()
+    }
+
+    /// Node `nid` has got a message.
+    pub(crate) fn take(&self, id: MessageId, nid: u32) -> Result<Arc<Message>, Untakable> {
+        let mut shelf = self.shelf(id.source_nid.into()).ok_or(Untakable::Unknown)?;
+        let message = shelf.messages.get(&id.serial).cloned();
+        let way = shelf.ways.entry(nid).or_default();
+        let at = way.iter().position(|serial| *serial == id.serial);
+        let Some(at) = at else {
+            let again = message.is_some() || (shelf.last.wrapping_sub(id.serial) as i32) >= 0;
+            return Err(if again { Untakable::Again } else { Untakable::Unknown });
+        };
+        if self.lossy {
+            way.drain(..=at);
+        } else {
+            way.remove(at);
+        }
+        let first = way.front().copied().filter(|_| at > 0 && !self.lossy);
+        let message = message.ok_or(Untakable::Unknown)?;
+        if let Some(first) = first.and_then(|first| shelf.messages.get(&first)) {
+            return Err(Untakable::Overtook(first.clone()));
+        }
+        message.state().stage = Stage::Taken;
+        Ok(message)
+    }
+
+    /// The target has done with a message.
+    pub(crate) fn target_done(&self, message: &Message) {
+        self.done(message, |state| state.stage = Stage::Done);
+    }
+
+    /// The source's operation has ended.
+    pub(crate) fn source_done(&self, message: &Message) {
+        self.done(message, |state| state.source_done = true);
+    }
+
+    fn done(&self, message: &Message, change: impl FnOnce(&mut State)) {
+        let shelf = self.shelf(message.id.source_nid.into());
+        let mut shelf = shelf.expect("the message stands there");
+        let mut state = message.state();
+        change(&mut state);
+        if message.listed && state.source_done && state.stage == Stage::Done {
+            shelf.messages.remove(&message.id.serial);
+        }
+    }
+
+    /// The kernel could not send it.
+    pub(crate) fn withdraw(&self, message: &Message) {
+        if let Some(mut shelf) = self.shelf(message.id.source_nid.into()) {
+            if let Some(way) = shelf.ways.get_mut(&message.to.nid) {
+                way.retain(|serial| *serial != message.id.serial);
+            }
+        }
+        self.target_done(message);
+    }
+
+    /// Nothing moves any more: the messages of which somebody still waits for something.
+    pub fn unsettled(&self, now: u64) -> Vec<Disagreement> {
+        let mut all = Vec::new();
+        if self.lossy {
+            return all;
+        }
+        for shelf in &self.shelves {
+            let shelf = shelf.lock().expect("nobody panics while holding a shelf");
+            all.extend(
+                shelf.messages.values().map(|message| Disagreement::unsettled(message, now)),
+            );
+        }
+        all.sort_by_key(|found| (found.since, found.message));
+        all
+    }
+}

@@ -1,0 +1,35 @@
+//! Portals 3.3 as an executable specification, and the judge that holds library, firmware and DMA engines
+//! against it while they run.
+//!
+//! It shares nothing with what it judges but the ids of messages (`abi::MessageId`): types, matching, event
+//! queues and arithmetic are its own, written for clarity alone. It knows no time and no hardware; the
+//! times in its reports are those that it is told.
+//!
+//! ```text
+//! process   the specification of one process's interface: what each call returns, who takes what arrives,
+//!           which events are posted
+//! judge     a node's processes, told the causes and the effects
+//! answers   acknowledgements and replies, when they are due
+//! header    what a message's header must say
+//! payload   where the bytes of messages are read and written
+//! ledger    the messages of the whole machine: each is delivered once, or dropped
+//! ```
+
+mod answers;
+mod header;
+mod judge;
+mod ledger;
+mod payload;
+mod process;
+mod types;
+mod verdict;
+
+pub use header::{Header, Op};
+pub use judge::{Answer, Fate, Judge, Memory, Tally};
+pub use ledger::Ledger;
+pub use process::{Issue, Key, Process, Role};
+pub use types::{
+    option, Access, Atomic, Call, Code, Criteria, Descriptor, Event, EventKind, Grant, Id, Kind,
+    Limits, Md, Register, Request, Response, Value, Wrong, ANY,
+};
+pub use verdict::Disagreement;

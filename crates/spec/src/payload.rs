@@ -1,0 +1,294 @@
+//! Where payloads are read and written: what the DMA engines do, and what stands in memory when an operation
+//! ends. A payload is what was read at its source, where and when the engine read it; so it does not matter
+//! what a program does to memory before or after.
+
+use crate::judge::{read, About, Going, Judge, Open};
+use crate::ledger::{Message, New, Stage};
+use crate::process::Key;
+use crate::types::{same, Grant, Kind, Wrong};
+use abi::MessageId;
+use std::sync::Arc;
+
+const CLAUSE: &str =
+    "Portals 3.3 s3.10 and s3.13: the bytes of the message, in the descriptor's place";
+
+/// A payload that a DMA engine writes.
+pub(crate) struct Coming {
+    seat: usize,
+    key: Key,
+    space: u32,
+    message: Arc<Message>,
+    pieces: Vec<(u64, u64)>,
+    length: u64,
+    filled: u64,
+    /// Bytes came that are not those of the message; the operation must end in an error then.
+    wrong: Option<Wrong>,
+}
+
+/// The address of byte `at` of a place, and how many bytes of its piece are left there.
+fn address(pieces: &[(u64, u64)], mut at: u64) -> Option<(u64, u64)> {
+    for &(start, length) in pieces {
+        if at < length {
+            return Some((start + at, length - at));
+        }
+        at -= length;
+    }
+    None
+}
+
+/// True if `length` bytes at `va` are those from byte `at` of a place on.
+fn is_next(pieces: &[(u64, u64)], at: u64, va: u64, length: u64) -> bool {
+    address(pieces, at).is_some_and(|(there, left)| there == va && length <= left)
+}
+
+impl Message {
+    /// The answer to a request on the same node, with its payload.
+    pub(crate) fn local(new: New, bytes: Option<Vec<u8>>) -> Message {
+        let mut message = Message::new(new);
+        message.listed = false;
+        let mut state = message.state();
+        state.poisoned = bytes.is_none();
+        state.bytes = bytes.unwrap_or_default();
+        (state.stage, state.source_done) = (Stage::Commanded, true);
+        drop(state);
+        message
+    }
+}
+
+impl Judge {
+    /// The kernel hands a message to the firmware; the payload of one that is not `inline` is read by DMA.
+    pub fn commanded(&mut self, at: u64, seat: usize, message: MessageId, inline: bool) {
+        self.judge(at, self.about(seat, Some(message)), |judge| {
+            let Some(message) = judge.ledger.find(message) else {
+                return Err(Wrong {
+                    clause: "Portals 3.3 s2.2: what is sent was asked for",
+                    what: "a message for the firmware".to_owned(),
+                    expected: "one that somebody asked for".to_owned(),
+                    got: format!("{message:?}"),
+                });
+            };
+            {
+                let mut state = message.state();
+                let stage = std::mem::replace(&mut state.stage, Stage::Commanded);
+                let what = || format!("a command for {}", message.describe());
+                same("Portals 3.3 s2.2: each message once", what, &Stage::Called, &stage)?;
+                state.inline = inline;
+            }
+            if message.pieces.is_empty() {
+                return Ok(());
+            }
+            if inline || !judge.watched {
+                judge.fetch(seat, &message);
+            } else {
+                let space = judge.space(seat);
+                judge.going.push_back(Going { space, message, read: 0 });
+            }
+            Ok(())
+        })
+    }
+
+    /// The kernel reads a payload now.
+    pub(crate) fn fetch(&mut self, seat: usize, message: &Message) {
+        let bytes = read(&*self.memory, self.space(seat), &message.pieces);
+        let mut state = message.state();
+        state.poisoned |= bytes.is_none();
+        state.bytes = bytes.unwrap_or_default();
+    }
+
+    /// A DMA engine has read a process's memory; `None`: it is not there.
+    pub fn dma_read(&mut self, at: u64, space: u32, va: u64, length: u64, data: Option<&[u8]>) {
+        self.judge(at, About::default(), |judge| {
+            let found = judge.going.iter_mut().position(|going| {
+                going.space == space && is_next(&going.message.pieces, going.read, va, length)
+            });
+            let Some(found) = found else {
+                return Err(Wrong {
+                    clause: CLAUSE,
+                    what: "memory that the network interface reads".to_owned(),
+                    expected: "the next bytes of a message that is being sent".to_owned(),
+                    got: format!("{length} bytes at {va:#x}"),
+                });
+            };
+            let going = &mut judge.going[found];
+            going.read += length;
+            let mut state = going.message.state();
+            match data {
+                Some(data) => state.bytes.extend_from_slice(data),
+                None => {
+                    state.poisoned = true;
+                    let whole = state.bytes.len() + length as usize;
+                    state.bytes.resize(whole, 0);
+                }
+            }
+            drop(state);
+            if going.read == going.message.length {
+                judge.going.remove(found);
+            }
+            Ok(())
+        })
+    }
+
+    /// A DMA engine has written a process's memory.
+    pub fn dma_write(&mut self, at: u64, space: u32, va: u64, data: &[u8]) {
+        let length = data.len() as u64;
+        let found = self.coming.iter().position(|coming| {
+            coming.space == space && is_next(&coming.pieces, coming.filled, va, length)
+        });
+        let about = match found {
+            Some(found) => {
+                self.about(self.coming[found].seat, Some(self.coming[found].key.message))
+            }
+            None => About::default(),
+        };
+        self.judge(at, about, |judge| {
+            let Some(found) = found else { return judge.misplaced(va, length) };
+            let coming = &mut judge.coming[found];
+            let from = coming.filled as usize;
+            coming.filled += length;
+            judge.tally.bytes += length;
+            let state = coming.message.state();
+            let sent = state.bytes.get(from..from + data.len()).unwrap_or_default();
+            if coming.wrong.is_none() && sent != data && !state.poisoned {
+                let odd = sent.iter().zip(data).position(|(a, b)| a != b).unwrap_or(sent.len());
+                let byte = |bytes: &[u8]| {
+                    bytes.get(odd).map_or("nothing".to_owned(), |byte| format!("{byte:#04x}"))
+                };
+                coming.wrong = Some(Wrong {
+                    clause: CLAUSE,
+                    what: format!("byte {} of {}", from + odd, coming.message.describe()),
+                    expected: byte(sent),
+                    got: byte(data),
+                });
+            }
+            Ok(())
+        })
+    }
+
+    fn misplaced(&mut self, va: u64, length: u64) -> Result<(), Wrong> {
+        if self.ledger.is_lossy() {
+            return self.gives_up();
+        }
+        let waiting = self.coming.iter().find(|coming| coming.filled < coming.length);
+        let expected = match waiting {
+            Some(Coming { message, pieces, filled, .. }) => {
+                let next = address(pieces, *filled).map_or(0, |(va, _)| va);
+                format!("byte {filled} of {} at {next:#x}", message.describe())
+            }
+            None => "none: no payload is expected".to_owned(),
+        };
+        Err(Wrong {
+            clause: CLAUSE,
+            what: "memory that the network interface writes".to_owned(),
+            expected,
+            got: format!("{length} bytes at {va:#x}"),
+        })
+    }
+
+    /// A process takes a message.
+    pub(crate) fn open(&mut self, seat: usize, key: Key, message: &Arc<Message>, grant: Grant) {
+        // An atomic operation's operand goes to the kernel.
+        let operand =
+            matches!(message.request().map(|r| r.kind), Some(Kind::Atomic(_) | Kind::Get));
+        let local = message.from.nid == self.nid;
+        if local && read(&*self.memory, self.space(seat), &grant.pieces).is_none() {
+            message.state().poisoned = true;
+        }
+        let inline = message.state().inline || local;
+        if self.watched && !inline && !operand && grant.mlength > 0 {
+            self.coming.push(Coming {
+                seat,
+                key,
+                space: self.space(seat),
+                message: message.clone(),
+                pieces: grant.pieces.clone(),
+                length: grant.mlength,
+                filled: 0,
+                wrong: None,
+            });
+        }
+        let message = message.clone();
+        let open = Open { message, grant, answer: None, answered: false, found: Vec::new() };
+        self.open.insert((seat, key), open);
+    }
+
+    /// The operation of a message's sender has ended.
+    pub(crate) fn left(&mut self, seat: usize, id: MessageId, failed: bool) -> Result<(), Wrong> {
+        let Some(message) = self.ledger.find(id) else { return Ok(()) };
+        self.sent_whole(seat, &message, failed)?;
+        self.ledger.source_done(&message);
+        Ok(())
+    }
+
+    /// A message has left, or could not.
+    fn sent_whole(&mut self, seat: usize, message: &Message, failed: bool) -> Result<(), Wrong> {
+        let (stage, read, poisoned) = {
+            let state = message.state();
+            (state.stage, state.bytes.len() as u64, state.poisoned)
+        };
+        if failed {
+            self.check_failure(seat, message, &message.pieces)?;
+            self.going.retain(|going| going.message.id != message.id);
+            if stage == Stage::Called {
+                self.ledger.withdraw(message);
+            }
+            return Ok(());
+        }
+        let what = |what: &str| format!("{what} of {} when its sending ends", message.describe());
+        let left = stage != Stage::Called;
+        same("Portals 3.3 s3.11 (SEND_END)", || what("departure"), &true, &left)?;
+        if poisoned {
+            return Ok(());
+        }
+        let clause = "Portals 3.3 s3.11: END of a sender says that its buffer may be used again";
+        same(clause, || what("bytes read"), &message.length, &read)
+    }
+
+    /// The operation of a message's taker has ended.
+    pub(crate) fn arrived(&mut self, seat: usize, key: Key, failed: bool) -> Result<(), Wrong> {
+        let Some(open) = self.open.remove(&(seat, key)) else { return Ok(()) };
+        let at = self.coming.iter().position(|coming| (coming.seat, coming.key) == (seat, key));
+        let coming = at.map(|at| self.coming.remove(at));
+        let kind = open.message.request().map(|request| request.kind);
+        let answer_due = match kind {
+            Some(Kind::Put) => open.grant.ack,
+            Some(_) => true,
+            None => false,
+        };
+        if failed {
+            self.check_failure(seat, &open.message, &open.grant.pieces)?;
+        } else {
+            let what = || format!("answer to {} before it ends", open.message.describe());
+            let clause = "Portals 3.3 s3.13 (acknowledgements and replies)";
+            same(clause, what, &answer_due, &open.answered)?;
+            if matches!(kind, Some(Kind::Put) | None) {
+                self.is_there(seat, &open, coming)?;
+            }
+        }
+        if let Some(reply) = &open.answer {
+            self.sent_whole(seat, reply, failed)?;
+            self.ledger.source_done(reply);
+        }
+        self.ledger.target_done(&open.message);
+        Ok(())
+    }
+
+    /// The payload of a put or reply is where it should be.
+    fn is_there(&mut self, seat: usize, open: &Open, coming: Option<Coming>) -> Result<(), Wrong> {
+        if let Some(Coming { filled, length, wrong, message, .. }) = coming {
+            let what = || format!("bytes in memory when {} ends", message.describe());
+            same("Portals 3.3 s3.11 (PUT_END, REPLY_END)", what, &length, &filled)?;
+            return wrong.map_or(Ok(()), Err);
+        }
+        let Some(there) = read(&*self.memory, self.space(seat), &open.grant.pieces) else {
+            return Ok(());
+        };
+        self.tally.bytes += there.len() as u64;
+        let state = open.message.state();
+        if state.poisoned {
+            return Ok(());
+        }
+        let sent = state.bytes.get(..there.len()).unwrap_or(&state.bytes);
+        let what = || format!("payload of {}", open.message.describe());
+        same(CLAUSE, what, &sent, &&there[..])
+    }
+}
