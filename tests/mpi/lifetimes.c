@@ -59,6 +59,20 @@ static void kept(void)
     say("in any order: %d %d %d", one, values[0], values[1]);
     MPI_Request_free(&made[0]);
     MPI_Request_free(&made[1]);
+    /* The arrays of a persistent collective may serve something else once it is made. */
+    int counts[16], places[16], mine[32], theirs[32];
+    for (int i = 0; i < size; i++)
+        counts[i] = 2, places[i] = 2 * i;
+    for (int i = 0; i < 2 * size; i++)
+        mine[i] = 100 * rank + i, theirs[i] = -1;
+    MPI_Alltoallv_init(mine, counts, places, MPI_INT, theirs, counts, places, MPI_INT,
+                       MPI_COMM_WORLD, MPI_INFO_NULL, &sum);
+    for (int i = 0; i < size; i++)
+        counts[i] = -1, places[i] = 1 << 30;
+    MPI_Start(&sum);
+    MPI_Wait(&sum, MPI_STATUS_IGNORE);
+    MPI_Request_free(&sum);
+    say_ints("arrays that changed", theirs, 2 * size);
     /* A communicator that is freed while messages are under way. */
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Irecv(in, 1, MPI_INT, previous, 2, comm, &requests[0]);
@@ -71,10 +85,11 @@ static void kept(void)
 static void statuses(void)
 {
     MPI_Request requests[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-    MPI_Status all[3];
+    MPI_Status all[3] = {{.MPI_ERROR = MPI_ERR_OTHER}};
     int flag, index, number, indices[3], in[2];
     MPI_Request_get_status_any(3, requests, &index, &flag, all);
-    say("any of none: %d %d", flag, index == MPI_UNDEFINED);
+    say("any of none: %d %d, no error %d", flag, index == MPI_UNDEFINED,
+        all[0].MPI_ERROR == MPI_SUCCESS);
     MPI_Irecv(&in[0], 1, MPI_INT, rank, 8, MPI_COMM_WORLD, &requests[0]);
     MPI_Irecv(&in[1], 1, MPI_INT, rank, 9, MPI_COMM_WORLD, &requests[2]);
     MPI_Request_get_status_all(3, requests, &flag, all);
@@ -138,6 +153,13 @@ static int refuse(MPI_Comm comm, int key, void *value, void *extra)
     return refusals-- > 0 ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
+static int say_deleted(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm, (void)key, (void)extra;
+    say("deleted: %s", (char *)value);
+    return MPI_SUCCESS;
+}
+
 static int refuse_copy(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag)
 {
     (void)comm, (void)key, (void)extra, (void)in, (void)out, (void)flag;
@@ -175,6 +197,19 @@ static void attributes(void)
     say("not copied %d %d", error != MPI_SUCCESS, copy == MPI_COMM_NULL);
     MPI_Comm_free_keyval(&key);
     MPI_Comm_free(&comm);
+    /* What was attached last is deleted first, whatever the keys. */
+    int keys[3];
+    char *names[3] = {"first", "second", "third"}, name[MPI_MAX_OBJECT_NAME];
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int i = 2; i >= 0; i--)
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, say_deleted, &keys[i], NULL);
+    for (int i = 0; i < 3; i++)
+        MPI_Comm_set_attr(comm, keys[(i + 1) % 3], names[i]);
+    MPI_Comm_free(&comm);
+    MPI_Comm_get_name(MPI_COMM_NULL, name, &found);
+    say("%s", name);
+    MPI_Type_get_name(MPI_DATATYPE_NULL, name, &found);
+    say("%s", name);
 }
 
 static void errors(void)
@@ -187,6 +222,7 @@ static void errors(void)
     MPI_Error_class(code, &other);
     MPI_Error_string(code, text, &length);
     say("class %d '%s'", other == class, text);
+    say("a code with a text stays: %d", MPI_Remove_error_code(code) != MPI_SUCCESS);
     MPI_Remove_error_string(code);
     MPI_Error_string(code, text, &length);
     say("'%s' %d", text, length);

@@ -2,7 +2,7 @@
 
 use object::elf;
 use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
-use object::Endianness;
+use object::{Endianness, Object, ObjectSymbol};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,21 @@ const LIBRARY: &str = "libmpi_abi.so.1";
 /// MPI for Fortran, which needs that library itself.
 const FORTRAN_LIBRARY: &str = "libmpi_fortran.so.1";
 const PORTALS: &str = "libportals.so";
+/// What every compiler links: a program that needs nothing else has no way to get at MPI, unless it loads
+/// libraries while it runs.
+const RUNTIME: [&str; 11] = [
+    "libc.so",
+    "libm.so",
+    "libdl.so",
+    "libpthread.so",
+    "librt.so",
+    "libgcc_s.so",
+    "libstdc++.so",
+    "libgfortran.so",
+    "libquadmath.so",
+    "libgomp.so",
+    "ld-linux",
+];
 
 /// What a program is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +33,9 @@ pub enum Kind {
     Mpi,
     /// It links only the library of Portals.
     Portals,
+    /// It links neither, but may get at them: through a library of its own, or one that it loads while it
+    /// runs, as Python does.
+    Indirect,
 }
 
 /// Why a file cannot be run as a rank.
@@ -45,11 +63,16 @@ pub fn inspect(path: &Path) -> Result<Kind, InspectError> {
     if data.starts_with(b"#!") {
         return Err(not_mpi(path, "it is a script; name the program that it starts"));
     }
-    let needed = needed(&data).map_err(|why| not_mpi(path, why))?;
+    let Links { needed, loads } = links(&data).map_err(|why| not_mpi(path, why))?;
     let needs = |library: &str| needed.iter().any(|name| name == library);
+    let of_runtime = |name: &String| RUNTIME.iter().any(|library| name.starts_with(library));
     let kind = match (needs(LIBRARY) || needs(FORTRAN_LIBRARY), needs(PORTALS)) {
         (true, _) => Kind::Mpi,
         (false, true) => Kind::Portals,
+        _ if needed.iter().any(|name| name.starts_with("libmpi")) => {
+            return Err(not_mpi(path, wrong_library(&needed)));
+        }
+        _ if loads || !needed.iter().all(of_runtime) => Kind::Indirect,
         (false, false) => return Err(not_mpi(path, wrong_library(&needed))),
     };
     use std::os::unix::fs::PermissionsExt;
@@ -72,8 +95,15 @@ fn wrong_library(needed: &[String]) -> String {
     }
 }
 
-/// Names of the shared libraries that a program for this machine needs.
-fn needed(data: &[u8]) -> Result<Vec<String>, String> {
+/// What a program for this machine gets from others.
+struct Links {
+    /// Names of the shared libraries that it needs.
+    needed: Vec<String>,
+    /// It loads more while it runs.
+    loads: bool,
+}
+
+fn links(data: &[u8]) -> Result<Links, String> {
     if !data.starts_with(&elf::ELFMAG) {
         return Err("it is not an executable file".into());
     }
@@ -102,5 +132,8 @@ fn needed(data: &[u8]) -> Result<Vec<String>, String> {
         let name = entry.string(endian, strings).map_err(damaged)?;
         names.push(String::from_utf8_lossy(name).into_owned());
     }
-    Ok(names)
+    let loader = |symbol: object::read::elf::ElfSymbol64<'_, '_>| {
+        symbol.is_undefined() && symbol.name_bytes().is_ok_and(|name| name == b"dlopen")
+    };
+    Ok(Links { needed: names, loads: file.dynamic_symbols().any(loader) })
 }

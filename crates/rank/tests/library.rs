@@ -144,6 +144,8 @@ fn programs_without_our_abi_are_named_so() {
         .unwrap();
     assert!(run.success());
     refused(&folder.path().join("other"), "it needs libmpi.so.12");
+    let loader = "#include <dlfcn.h>\nint main(void) { return !dlopen(0, 0); }";
+    assert_eq!(inspect(&build(&[], loader, "loader")).unwrap(), Kind::Indirect);
     refused(&build(&["-c"], "int x;", "s.o"), "it is an object file");
     refused(&build(&["-static"], "int main(void) { return 0; }", "static"), "linked statically");
 }

@@ -29,6 +29,30 @@ fn ring_allreduce_and_traffic_are_right() {
     }
 }
 
+/// As Python does, or a program whose own library uses MPI.
+#[test]
+fn programs_may_get_at_mpi_through_other_libraries() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = folder.path().join("libwork.so");
+    let built = |output: &std::path::Path, options: &[&std::ffi::OsStr]| {
+        let mut compiler = std::process::Command::new("gcc");
+        if options.contains(&"-DSHARED".as_ref()) {
+            compiler = command();
+            compiler.arg("cc");
+        }
+        compiler.current_dir(root()).arg("-o").arg(output);
+        ended(compiler.arg("tests/cli/loader.c").args(options)).went_well();
+    };
+    built(&library, &["-DSHARED", "-shared", "-fPIC"].map(AsRef::as_ref));
+    let (needs, loads) = (folder.path().join("needs"), folder.path().join("loads"));
+    let path = format!("-Wl,-rpath,{}", folder.path().display());
+    let later = "-Wl,--unresolved-symbols=ignore-in-shared-libs";
+    built(&needs, &["-DNEEDED".as_ref(), library.as_ref(), path.as_ref(), later.as_ref()]);
+    built(&loads, &["-ldl".as_ref()]);
+    run(&format!("-n 3 -q {}", needs.display())).went_well();
+    run(&format!("-n 3 -q {} {}", loads.display(), library.display())).went_well();
+}
+
 #[test]
 fn cplusplus_ranks_have_exceptions_of_their_own() {
     let program = run("-n 3 --quiet tests/cli/exceptions.cc");

@@ -221,12 +221,15 @@ impl Process {
     }
 
     /// Stores the status of a call that has one; its error field stays as it is, as the standard
-    /// asks.
+    /// asks, unless the status is the empty one.
     pub(crate) fn put_status(&self, va: u64, value: &Status) -> Result<()> {
         if va == constant::STATUS_IGNORE {
             return Ok(());
         }
         let bytes = status_bytes(value);
+        if *value == Status::EMPTY {
+            return self.write(va, &bytes);
+        }
         self.write(va, &bytes[..status::ERROR])?;
         self.write(va + status::INTERNAL as u64, &bytes[status::INTERNAL..])
     }

@@ -174,6 +174,9 @@ pub(super) fn set_name(mpi: &mut Process, args: &[u64]) -> Answer {
 }
 
 pub(super) fn get_name(mpi: &mut Process, args: &[u64]) -> Answer {
+    if args[0] == constant::COMM_NULL {
+        return mpi.put_string(args[1], args[2], "MPI_COMM_NULL");
+    }
     let comm = mpi.comm_of(args[0])?;
     let comm = mpi.comm(comm)?;
     let name = if comm.is_named { comm.name.clone() } else { "".into() };

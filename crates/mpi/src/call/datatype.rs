@@ -114,6 +114,9 @@ pub(super) fn dup(mpi: &mut Process, args: &[u64]) -> Answer {
 
 /// `datatype, name, length`.
 pub(super) fn get_name(mpi: &mut Process, args: &[u64]) -> Answer {
+    if args[0] == constant::DATATYPE_NULL {
+        return mpi.put_string(args[1], args[2], "MPI_DATATYPE_NULL");
+    }
     let datatype = mpi.types.any(args[0])?;
     let name = mpi.types.given_name(args[0]);
     let name = name.unwrap_or(if datatype.predefined { datatype.name } else { "" }).to_string();

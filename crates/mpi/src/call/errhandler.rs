@@ -57,9 +57,13 @@ impl Process {
     }
 }
 
-/// The class or code that was added last goes first, as the standard asks.
+/// The class or code that was added last goes first, and its text before it, as the standard asks.
 pub(super) fn remove_error_code(mpi: &mut Process, args: &[u64]) -> Answer {
     let (code, last) = (int(args[0]), mpi.side.errhandlers.last());
+    if mpi.side.errhandlers.text(code).is_some_and(|text| !text.is_empty()) {
+        let text = format!("error code {code} still has a text (MPI_Remove_error_string)");
+        return Err(Error::new(constant::ERR_OTHER, text));
+    }
     if code != last || mpi.side.errhandlers.codes.pop().is_none() {
         let text = format!("error code {code} is not the one that was added last ({last})");
         return Err(Error::new(constant::ERR_OTHER, text));

@@ -154,7 +154,7 @@ impl Process {
         let Some(handler) = handler(function) else { return Outcome::Unimplemented };
         self.side.blame = Process::SELF;
         self.enter(function.name());
-        let answer = self.obey(handler, args);
+        let answer = self.obey(function, handler, args);
         self.leave();
         let outcome = match answer {
             Ok(()) => Outcome::Ok(constant::SUCCESS),
@@ -168,7 +168,7 @@ impl Process {
         }
     }
 
-    fn obey(&mut self, handler: Handler, args: &[u64]) -> Answer {
+    fn obey(&mut self, function: Function, handler: Handler, args: &[u64]) -> Answer {
         match handler {
             Handler::Direct(run) => run(self, args),
             Handler::Blocking(begin) => {
@@ -180,8 +180,10 @@ impl Process {
                 self.side.handles.insert(args[args.len() - 1], id);
                 Ok(())
             }
-            Handler::Persistent(begin) => self.make_persistent(begin, args, false),
-            Handler::PersistentCollective(begin) => self.make_persistent(begin, args, true),
+            Handler::Persistent(begin) => self.make_persistent(begin, args, None),
+            Handler::PersistentCollective(begin) => {
+                self.make_persistent(begin, args, Some(function))
+            }
         }
     }
 

@@ -10,14 +10,14 @@ use crate::process::Process;
 use crate::schedule::Plan;
 
 /// Who sends to this rank, and to whom it sends; MPI_PROC_NULL at the edges of a grid.
-struct Neighbours {
-    sources: Vec<i32>,
-    destinations: Vec<i32>,
+pub(super) struct Neighbours {
+    pub sources: Vec<i32>,
+    pub destinations: Vec<i32>,
     /// They stand in pairs, one on each side: what goes to the one comes from the other.
     paired: bool,
 }
 
-fn neighbours(mpi: &Process, comm: CommId) -> Result<Neighbours> {
+pub(super) fn neighbours(mpi: &Process, comm: CommId) -> Result<Neighbours> {
     let members = mpi.comm(comm)?;
     if let Some(grid) = &members.cartesian {
         let both = (0..grid.dimensions.len()).flat_map(|dimension| {

@@ -2,11 +2,15 @@
 //! handle here, an active one has the request of the operation under way.
 
 use super::arguments::count;
+use super::neighbor::neighbours;
 use super::table::Begin;
 use super::Answer;
+use crate::comm::CommId;
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
+use crate::scratch::Buffer;
+use abi::mpi::Function;
 use std::collections::BTreeMap;
 
 /// An operation that can be started.
@@ -19,6 +23,8 @@ struct Persistent {
     tag: Option<i32>,
     /// What it uses and the program may free before.
     kept: Vec<u64>,
+    /// Copies of arrays among the arguments: the program may use its own for something else.
+    copies: Vec<Buffer>,
 }
 
 /// How an object is used that persistent requests need.
@@ -27,6 +33,30 @@ struct Kept {
     requests: u32,
     /// The program has freed it.
     freed: bool,
+}
+
+/// The arguments before this one say what is sent, where a function has arrays for both.
+const SEND_ARGUMENTS: usize = 4;
+
+/// The arguments that are arrays: which, and the bytes of an item.
+fn arrays(function: Function) -> &'static [(usize, usize)] {
+    use Function::*;
+    match function {
+        GathervInit | AllgathervInit | NeighborAllgathervInit => &[(4, 4), (5, 4)],
+        GathervInitC | AllgathervInitC | NeighborAllgathervInitC => &[(4, 8), (5, 8)],
+        ScattervInit => &[(1, 4), (2, 4)],
+        ScattervInitC => &[(1, 8), (2, 8)],
+        AlltoallvInit | NeighborAlltoallvInit => &[(1, 4), (2, 4), (5, 4), (6, 4)],
+        AlltoallvInitC | NeighborAlltoallvInitC => &[(1, 8), (2, 8), (5, 8), (6, 8)],
+        AlltoallwInit => &[(1, 4), (2, 4), (3, 8), (5, 4), (6, 4), (7, 8)],
+        NeighborAlltoallwInit => &[(1, 4), (2, 8), (3, 8), (5, 4), (6, 8), (7, 8)],
+        AlltoallwInitC | NeighborAlltoallwInitC => {
+            &[(1, 8), (2, 8), (3, 8), (5, 8), (6, 8), (7, 8)]
+        }
+        ReduceScatterInit => &[(2, 4)],
+        ReduceScatterInitC => &[(2, 8)],
+        _ => &[],
+    }
 }
 
 /// Persistent requests by handle.
@@ -50,30 +80,62 @@ impl Process {
         &mut self,
         begin: Begin,
         args: &[u64],
-        collective: bool,
+        collective: Option<Function>,
     ) -> Answer {
-        let tag = match collective {
-            true => {
-                let comm = self.comm_of(args[args.len() - 3])?;
-                Some(self.comms.next_collective(comm))
+        let (mut args, mut tag, mut copies) = (args.to_vec(), None, Vec::new());
+        let mut kept = args.clone();
+        if let Some(function) = collective {
+            let comm = self.comm_of(args[args.len() - 3])?;
+            tag = Some(self.comms.next_collective(comm));
+            for array in arrays(function) {
+                let Some((copy, words)) = self.copy_array(function, comm, array, &args)? else {
+                    continue;
+                };
+                args[array.0] = copy.va;
+                copies.push(copy);
+                kept.extend(words);
             }
-            false => None,
-        };
+        }
         // An address or a number that looks like an object keeps that a little longer: no harm.
-        let kept: Vec<u64> =
-            args.iter().copied().filter(|&handle| self.is_freeable(handle)).collect();
+        kept.retain(|&handle| self.is_freeable(handle));
         let persistents = &mut self.side.persistent;
         for &handle in &kept {
             persistents.kept.entry(handle).or_default().requests += 1;
         }
-        let request = Persistent { begin, args: args.to_vec(), tag, kept };
-        persistents.table.insert(args[args.len() - 1], request);
+        let request = Persistent { begin, args, tag, kept, copies };
+        persistents.table.insert(request.args[request.args.len() - 1], request);
         Ok(())
+    }
+
+    /// A copy of an array of an argument, and its items if they are handles. None if it cannot be read:
+    /// it need not be there on a rank on which it has no meaning.
+    fn copy_array(
+        &mut self,
+        function: Function,
+        comm: CommId,
+        &(index, width): &(usize, usize),
+        args: &[u64],
+    ) -> Result<Option<(Buffer, Vec<u64>)>> {
+        let length = match function.name().contains("eighbor") {
+            true if index < SEND_ARGUMENTS => neighbours(self, comm)?.destinations.len(),
+            true => neighbours(self, comm)?.sources.len(),
+            false => self.size(comm)? as usize,
+        };
+        let mut bytes = vec![0; length * width];
+        if self.read(args[index], &mut bytes).is_err() {
+            return Ok(None);
+        }
+        let copy = self.scratch.take(self.cpu.memory(), bytes.len() as u64);
+        self.write(copy.va, &bytes)?;
+        let words = bytes.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().expect("eight")));
+        let words = if width == 8 { words.collect() } else { Vec::new() };
+        Ok(Some((copy, words)))
     }
 
     /// Forgets a persistent request. True if it was there.
     pub(crate) fn free_persistent(&mut self, handle: u64) -> Result<bool> {
         let Some(request) = self.side.persistent.table.remove(&handle) else { return Ok(false) };
+        request.copies.into_iter().for_each(|copy| self.scratch.give(copy));
         for handle in request.kept {
             let kept =
                 self.side.persistent.kept.get_mut(&handle).expect("counted when it was made");
