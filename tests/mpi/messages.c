@@ -70,6 +70,13 @@ static void probes(int right, int left)
     MPI_Get_count(&status, MPI_INT, &count);
     say("imrecv %d %08x", count, hash(back, sizeof(int) * 50000));
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+    /* Taken out as soon as it begins to arrive, received when it is long there. */
+    MPI_Isend(data, 30000, MPI_INT, right, 7, MPI_COMM_WORLD, &request);
+    MPI_Mprobe(left, 7, MPI_COMM_WORLD, &message, &status);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Mrecv(back, 30000, MPI_INT, &message, &status);
+    say("mprobe %08x", hash(back, sizeof(int) * 30000));
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 static void many(int right, int left)

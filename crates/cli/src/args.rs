@@ -90,10 +90,15 @@ pub struct MachineOptions {
 /// How to run a program.
 #[derive(Args, Clone, Debug)]
 pub struct RunOptions {
-    /// Number of ranks, one on each node
+    /// Number of ranks
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub ranks: u32,
+    /// Ranks on each node, with a core each (short for --set host.ranks_per_node=N): 1 is Catamount's
+    /// single node mode (SN), 2 its virtual node mode (VN); ranks with neighbouring numbers share a node
+    #[arg(long, visible_alias = "ppn", value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub ranks_per_node: Option<u32>,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub machine: MachineOptions,
@@ -144,6 +149,13 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
+    /// The machine, with all that was set.
+    pub fn machine(&self) -> MachineOptions {
+        let mut machine = self.machine.clone();
+        let per_node = self.ranks_per_node.map(|number| format!("host.ranks_per_node={number}"));
+        machine.overrides.extend(per_node);
+        machine
+    }
     /// The program as the user named it.
     pub fn program(&self) -> &Path {
         Path::new(&self.command[0])

@@ -112,6 +112,7 @@ fn json_of(options: &ProfileOptions, report: &Report, nodes: &[u32], summary: &S
     let rest = json!({
         "machine": report.machine,
         "ranks": report.ranks,
+        "ranks_per_node": report.ranks_per_node,
         "seed": report.seed,
         "exit": report.exit,
         "trace_hash": report.trace_hash,

@@ -3,6 +3,7 @@
 use crate::terminal::Terminal;
 use machine::journey::Breakdown;
 use machine::report::{Judged, NodeReport, Report};
+use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 /// Fields of the control block that say who and what, and count nothing.
@@ -46,7 +47,7 @@ fn stamp(out: &mut String, report: &Report, threads: u16, terminal: &Terminal) -
     let words = [
         format!("sunstar {}", env!("CARGO_PKG_VERSION")),
         format!("machine {}", report.machine.name),
-        plural(u64::from(report.ranks), "rank"),
+        ranks(report),
         plural(report.nodes.len() as u64, "node"),
         format!("seed {}", report.seed),
         plural(u64::from(threads), "thread"),
@@ -135,21 +136,27 @@ fn counters(out: &mut String, nodes: &[NodeReport], terminal: &Terminal) -> fmt:
     Ok(())
 }
 
-/// Host processor time by kind, in the same columns.
+/// Host processor time by kind: of each node, or of each core where nodes use several.
 fn host_time(out: &mut String, nodes: &[NodeReport], terminal: &Terminal) -> fmt::Result {
-    let mut names: Vec<&String> = nodes.iter().flat_map(|node| node.host_ns.keys()).collect();
+    let by_core = nodes.iter().any(|node| !node.cores.is_empty());
+    let hosts: Vec<&BTreeMap<String, f64>> = if by_core {
+        nodes.iter().flat_map(|node| node.cores.iter().map(|core| &core.host_ns)).collect()
+    } else {
+        nodes.iter().map(|node| &node.host_ns).collect()
+    };
+    let mut names: Vec<&String> = hosts.iter().flat_map(|host| host.keys()).collect();
     names.sort();
     names.dedup();
     if names.is_empty() {
         return Ok(());
     }
     writeln!(out)?;
-    let columns = columns_of(nodes);
+    let columns = if by_core { columns_of_cores(nodes) } else { columns_of(nodes) };
     let title = "Host since launch";
     row(out, &terminal.bold(title).to_string(), title.len(), &columns)?;
     for name in names {
-        let value = |node: &NodeReport| node.host_ns.get(name).copied().unwrap_or(0.0);
-        let values: Vec<f64> = nodes.iter().map(value).collect();
+        let value = |host: &&BTreeMap<String, f64>| host.get(name).copied().unwrap_or(0.0);
+        let values: Vec<f64> = hosts.iter().map(value).collect();
         let cells = cells_of(&values, |v| v.iter().sum(), |v| time_of(*v), f64::total_cmp);
         row(out, &format!("  {name}"), name.len() + 2, &cells)?;
     }
@@ -195,6 +202,19 @@ fn columns_of(nodes: &[NodeReport]) -> Vec<String> {
     ["all nodes", "least", "most"].map(String::from).to_vec()
 }
 
+/// The same for the cores of all nodes.
+fn columns_of_cores(nodes: &[NodeReport]) -> Vec<String> {
+    let cores = |node: &NodeReport| {
+        let nid = node.nid;
+        (0..node.cores.len()).map(move |core| format!("node {nid} core {core}"))
+    };
+    let cores: Vec<String> = nodes.iter().flat_map(cores).collect();
+    if cores.len() <= NODE_COLUMNS_MAX {
+        return cores;
+    }
+    ["all cores", "least", "most"].map(String::from).to_vec()
+}
+
 /// The cells under `columns_of`.
 fn cells_of<T>(
     values: &[T],
@@ -217,6 +237,15 @@ fn row(out: &mut String, name: &str, width: usize, cells: &[String]) -> fmt::Res
         write!(out, "{cell:>14}")?;
     }
     writeln!(out)
+}
+
+/// `4 ranks`, and how many on a node if not one.
+fn ranks(report: &Report) -> String {
+    let ranks = plural(u64::from(report.ranks), "rank");
+    match report.ranks_per_node {
+        1 => ranks,
+        number => format!("{ranks} ({number} a node)"),
+    }
 }
 
 /// `1 rank`, `2 ranks`.
@@ -259,6 +288,8 @@ mod tests {
     fn report(nodes: u32) -> Report {
         let node = |nid| NodeReport {
             nid,
+            ranks: vec![nid],
+            cores: Vec::new(),
             counters: BTreeMap::from([
                 ("tx.messages".into(), 1000 + u64::from(nid)),
                 ("z".into(), 0),
@@ -273,6 +304,7 @@ mod tests {
                 parameters: BTreeMap::from([("assumed".into(), 12), ("documented".into(), 30)]),
             },
             ranks: nodes,
+            ranks_per_node: 1,
             seed: 7,
             compute: "none".into(),
             deterministic: true,

@@ -140,6 +140,25 @@ fn with_linux_on_the_nodes() {
     compare("datatypes", &[3], &["host.linux_nodes=1"]);
 }
 
+/// Ranks that share a node are copied to by its kernel, and share everything below it.
+#[test]
+fn with_two_ranks_a_node() {
+    let two = "host.ranks_per_node=2";
+    compare("messages", &[2, 3, 4], &[two]);
+    compare("collectives", &[4, 5], &[two]);
+    compare("datatypes", &[3], &[two]);
+    compare("neighbours", &[6], &[two]);
+    compare("lifetimes", &[5], &[two]);
+    compare("contents", &[2], &[two]);
+    compare("groups", &[5, 6], &[two]);
+    compare("operations", &[5], &[two]);
+    compare_built("module_2008.f90", &["fc", "-O1", "-w"], &[3], &[two]);
+    compare("messages", &[3], &[two, "host.os=linux"]);
+    compare("collectives", &[4], &[two, "host.os=linux"]);
+    compare("datatypes", &[3], &[two, "host.linux_nodes=1"]);
+    compare("collectives", &[5], &["host.cores=4", "host.ranks_per_node=4"]);
+}
+
 #[test]
 fn messages() {
     compare("messages", &[2, 3], &[]);

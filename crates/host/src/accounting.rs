@@ -10,6 +10,7 @@ pub(crate) enum Class {
     Kernel,
     Interrupt,
     Stall,
+    Lock,
     Polling,
 }
 
@@ -25,6 +26,8 @@ pub struct Times {
     pub interrupt: Duration,
     /// Stalled in uncached reads of the NIC, in any mode.
     pub mmio_stall: Duration,
+    /// Spinning for a lock that another core holds, or has just handed over.
+    pub lock: Duration,
     /// Spinning on a word in memory.
     pub polling: Duration,
     /// Nothing to run.
@@ -37,6 +40,24 @@ pub struct Times {
     pub mmio_writes: u64,
     /// Uncached reads.
     pub mmio_reads: u64,
+}
+
+impl std::iter::Sum for Times {
+    fn sum<I: Iterator<Item = Times>>(times: I) -> Times {
+        times.fold(Times::default(), |a, b| Times {
+            user: a.user + b.user,
+            kernel: a.kernel + b.kernel,
+            interrupt: a.interrupt + b.interrupt,
+            mmio_stall: a.mmio_stall + b.mmio_stall,
+            lock: a.lock + b.lock,
+            polling: a.polling + b.polling,
+            idle: a.idle + b.idle,
+            kernel_entries: a.kernel_entries + b.kernel_entries,
+            interrupts: a.interrupts + b.interrupts,
+            mmio_writes: a.mmio_writes + b.mmio_writes,
+            mmio_reads: a.mmio_reads + b.mmio_reads,
+        })
+    }
 }
 
 /// The running sums.
@@ -71,6 +92,7 @@ impl Account {
             Class::Kernel => &mut times.kernel,
             Class::Interrupt => &mut times.interrupt,
             Class::Stall => &mut times.mmio_stall,
+            Class::Lock => &mut times.lock,
             Class::Polling => &mut times.polling,
         };
         *sum += now.since(self.since);

@@ -1,15 +1,20 @@
-//! What the fibres of a core and their host share.
+//! What the fibres of a core and its processor share.
 
 use crate::accounting::{Account, Class};
 use crate::fibre::{Request, Suspend};
-use crate::{Costs, Cpu, FibreId, Memory, SharedMemory};
+use crate::shared::Shared;
+use crate::{Costs, Cpu, FibreId, SharedMemory};
 use des::Time;
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 type Spawned = (String, Box<dyn FnOnce(Cpu)>);
 
-/// What fibres and the host share.
+/// What fibres and their processor share.
 pub(crate) struct Core {
+    /// Its number on its host.
+    pub(crate) index: usize,
+    pub(crate) shared: Rc<Shared>,
     pub(crate) now: Cell<Time>,
     /// Interrupts wait: in the kernel and in the handler.
     pub(crate) masked: Cell<bool>,
@@ -23,13 +28,13 @@ pub(crate) struct Core {
     pub(crate) woken: RefCell<Vec<FibreId>>,
     pub(crate) account: RefCell<Account>,
     pub(crate) fault: RefCell<Option<(Time, FibreId, String)>>,
-    pub(crate) costs: Costs,
-    pub(crate) memory: SharedMemory,
 }
 
 impl Core {
-    pub(crate) fn new(costs: &Costs) -> Core {
+    pub(crate) fn new(index: usize, shared: &Rc<Shared>) -> Core {
         Core {
+            index,
+            shared: shared.clone(),
             now: Cell::new(Time::ZERO),
             masked: Cell::new(false),
             raised_at: Cell::new(Time::ZERO),
@@ -40,8 +45,6 @@ impl Core {
             woken: RefCell::default(),
             account: RefCell::new(Account::new()),
             fault: RefCell::default(),
-            costs: *costs,
-            memory: Memory::shared(),
         }
     }
     pub(crate) fn now(&self) -> Time {
@@ -54,10 +57,10 @@ impl Core {
         self.raised_at.get()
     }
     pub(crate) fn costs(&self) -> &Costs {
-        &self.costs
+        &self.shared.costs
     }
     pub(crate) fn memory(&self) -> &SharedMemory {
-        &self.memory
+        &self.shared.memory
     }
     pub(crate) fn running_fibre(&self) -> FibreId {
         self.running.get().expect("called from a fibre")
@@ -98,7 +101,7 @@ impl Core {
         let suspend = self.suspend.get();
         assert!(!suspend.is_null(), "only a fibre can let simulated time pass");
         // SAFETY: the pointer is that of the fibre that runs now: the fibre sets it when it starts and whenever
-        // it comes back here, and the host clears it whenever a fibre stops running. The suspender lives on
+        // it comes back here, and the processor clears it whenever a fibre stops running. The suspender lives on
         // the fibre's own stack below this frame, so it outlives this call.
         let answer = unsafe { &*suspend }.suspend(request);
         self.suspend.set(suspend);

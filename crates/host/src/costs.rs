@@ -21,6 +21,11 @@ pub struct Costs {
     pub copy_rate: u64,
     /// Period of a loop that looks at a word in memory until it changes.
     pub poll_period: Duration,
+    /// To take a lock that this core had last. Hosts of several cores only, as all of locks.
+    pub lock_take: Duration,
+    /// From another core's release of a lock to having it, for a core that spins; also to take a free lock
+    /// that another core had last.
+    pub lock_pass: Duration,
 }
 
 impl Costs {

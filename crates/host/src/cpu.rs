@@ -15,6 +15,16 @@ pub struct Cpu {
 }
 
 impl Cpu {
+    /// The number of this core on its host.
+    pub fn core(&self) -> usize {
+        self.core.index
+    }
+
+    /// How many cores the host has.
+    pub fn cores(&self) -> usize {
+        self.core.shared.cores
+    }
+
     /// The simulated time.
     pub fn now(&self) -> Time {
         self.core.now()
@@ -97,6 +107,17 @@ impl Cpu {
     /// Starts another fibre on this core; it runs when this one waits or ends.
     pub fn spawn(&self, name: &str, f: impl FnOnce(Cpu) + 'static) -> FibreId {
         self.core.spawn(name, Box::new(f))
+    }
+
+    /// Starts a fibre on core `core` of this host; it runs there when that core has nothing else to do.
+    pub fn spawn_on(&self, core: usize, name: &str, f: impl FnOnce(Cpu) + 'static) {
+        assert!(core < self.cores(), "a host of {} cores has no core {core}", self.cores());
+        if core == self.core() {
+            self.spawn(name, f);
+        } else {
+            let started = (core, name.to_string(), Box::new(f) as Box<dyn FnOnce(Cpu)>);
+            self.core.shared.started.borrow_mut().push_back(started);
+        }
     }
 
     /// When the interrupt that the handler now serves was raised (the first, if several were pending).

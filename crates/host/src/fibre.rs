@@ -4,7 +4,7 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use des::{Duration, Time};
 
-/// Names a fibre of one host.
+/// Names a fibre of one core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FibreId(pub(crate) usize);
 
@@ -20,6 +20,8 @@ pub(crate) enum Request {
     Store { addr: u32, len: u8, bytes: [u8; 8] },
     /// Send an uncached read of a word and stall until the reply.
     Load { addr: u32 },
+    /// Spin until another core hands over a lock.
+    Spin,
     /// Spin until woken, or until the deadline (`Time::NEVER`: none). Answer: [`WOKEN`] or [`TIMED_OUT`].
     Wait { poll: Duration, deadline: Time },
     /// Take interrupts again.

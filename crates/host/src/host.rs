@@ -1,17 +1,9 @@
-//! The host's side of every request: which fibre runs when, and interrupts.
-//!
-//! At any time the core has at most one *current* fibre. It is running (inside [`Host::run`]), or busy until an
-//! event, or stalled in an uncached read. When the interrupt handler runs, what it preempted is kept aside with
-//! the time it had left. Waiting fibres do not have the core, though a core with nothing better to do spins in
-//! their poll loops: those loops are never simulated; a wake computes the next poll instant instead.
+//! The host: its cores side by side, what they share, and the node's way to each of them.
 
-use crate::accounting::Class;
-use crate::core::Core;
-use crate::fibre::{Fibre, Polling, Request, TIMED_OUT, WOKEN};
+use crate::processor::Processor;
+use crate::shared::Shared;
 use crate::{Costs, Cpu, FibreId, FibreState, SharedMemory, Times};
-use bus::BusError;
-use des::{Duration, Time};
-use std::collections::VecDeque;
+use des::Time;
 use std::fmt;
 use std::rc::Rc;
 
@@ -22,15 +14,29 @@ pub trait Ports {
     /// A posted store of up to 8 bytes leaves the processor for local-bus address `addr`.
     fn mmio_write(&mut self, now: Time, addr: u32, data: &[u8]);
     /// A read of a word leaves the processor; the node answers with [`Host::mmio_reply`], later than now.
+    /// Each core may have one under way; they are answered in the order in which they left.
     fn mmio_read(&mut self, now: Time, addr: u32);
 }
 
 /// Something the host has scheduled for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event(Kind);
+pub struct Event {
+    core: u8,
+    kind: Kind,
+}
+
+impl Event {
+    pub(crate) fn new(core: usize, kind: Kind) -> Event {
+        Event { core: core as u8, kind }
+    }
+    /// Number of the core that it is for.
+    pub fn core(&self) -> usize {
+        self.core.into()
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     /// What the core is busy with ends, unless it was preempted since.
     Ends { generation: u64 },
     /// A deadline of `fibre`'s wait number `wait`.
@@ -54,91 +60,53 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What an interrupt preempted.
-#[derive(Clone, Copy, Debug)]
-struct Preempted {
-    at: Time,
-    /// The current fibre, and the time that it still needs before it runs on.
-    fibre: Option<(usize, Duration)>,
-    class: Class,
-}
-
-/// Where the interrupt handler is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Outside,
-    Entering,
-    Inside,
-    Leaving,
-}
-
-/// The host of one node: a core with its fibres, and memory. Created, used and dropped on one thread.
+/// The host of one node: cores with their fibres, and memory. Created, used and dropped on one thread.
+///
+/// What several cores do at the same instant happens in the order in which the node's events call for it;
+/// what follows from it on other cores (a wake, a lock handed over) at once, the lowest core first.
 ///
 /// Dropping it unwinds the stacks of suspended fibres, so that what they own is freed: their code must not
 /// swallow panics across a [`Cpu`] call, nor call [`Cpu`] in a destructor.
 pub struct Host {
-    core: Rc<Core>,
-    fibres: Vec<Fibre>,
-    /// Fibres that want the core, first come first served.
-    ready: VecDeque<usize>,
-    current: Option<usize>,
-    /// Until when the current fibre (or interrupt entry or exit) is busy.
-    ends: Time,
-    stalled: bool,
-    generation: u64,
-    handler: Option<usize>,
-    phase: Phase,
-    preempted: Option<Preempted>,
-    pending: Option<Time>,
+    cores: Vec<Processor>,
+    shared: Rc<Shared>,
 }
 
+/// The core that takes interrupts and boots.
+const FIRST: usize = 0;
+
 impl Host {
-    /// A host with nothing to run and an empty memory.
+    /// A host of one core with nothing to run and an empty memory.
     pub fn new(costs: &Costs) -> Host {
-        Host {
-            core: Rc::new(Core::new(costs)),
-            fibres: Vec::new(),
-            ready: VecDeque::new(),
-            current: None,
-            ends: Time::ZERO,
-            stalled: false,
-            generation: 0,
-            handler: None,
-            phase: Phase::Outside,
-            preempted: None,
-            pending: None,
-        }
+        Host::with_cores(costs, 1)
     }
 
-    /// Adds a user-level fibre. It starts when the core is free, at the earliest at the next
-    /// [`Host::attend`].
+    /// The same with several cores.
+    pub fn with_cores(costs: &Costs, cores: usize) -> Host {
+        assert!((1..=256).contains(&cores), "a host has 1 to 256 cores, not {cores}");
+        let shared = Rc::new(Shared::new(costs, cores));
+        Host { cores: (0..cores).map(|index| Processor::new(index, &shared)).collect(), shared }
+    }
+
+    /// Adds a user-level fibre to the first core ([`Cpu::spawn_on`] to another). It starts when the core is
+    /// free, at the earliest at the next [`Host::attend`].
     pub fn spawn(&mut self, name: &str, f: impl FnOnce(Cpu) + 'static) -> FibreId {
-        let id = self.core.spawn(name, Box::new(f));
-        self.collect_spawned();
-        id
+        self.cores[FIRST].spawn(name, Box::new(f))
     }
 
-    /// What runs at an interrupt: a fibre of its own on the same core, with interrupts masked. Interrupts
+    /// What runs at an interrupt: a fibre of its own on the first core, with interrupts masked. Interrupts
     /// that come meanwhile (one pending bit) run it again.
     pub fn set_interrupt_handler(&mut self, handler: Rc<dyn Fn(&Cpu)>) {
-        assert!(self.handler.is_none(), "a host has one interrupt handler");
-        let id = self.spawn("interrupt handler", move |cpu| loop {
-            handler(&cpu);
-            cpu.core.suspend(Request::HandlerDone);
-        });
-        self.ready.retain(|fibre| *fibre != id.0);
-        self.handler = Some(id.0);
+        self.cores[FIRST].set_interrupt_handler(handler);
     }
 
     /// Lets the fibres run that are ready: at the start, and after [`Host::spawn`] or [`crate::Waker::wake`]
     /// from outside.
     pub fn attend(&mut self, now: Time, ports: &mut impl Ports) {
-        self.core.now.set(now);
-        self.collect_woken(ports);
-        if self.must_interrupt() {
-            self.take_interrupt(ports);
+        for core in &mut self.cores {
+            core.attend(now, ports);
         }
-        self.offer_core(ports);
+        self.tell_cores(now, ports);
     }
 
     /// [`Host::attend`] under the name that suits the beginning.
@@ -148,326 +116,84 @@ impl Host {
 
     /// An event that the host scheduled is due.
     pub fn handle(&mut self, now: Time, event: Event, ports: &mut impl Ports) {
-        match event.0 {
-            Kind::Deadline { fibre, wait } => {
-                let late = &mut self.fibres[fibre];
-                if late.state == FibreState::Waiting && late.waits == wait {
-                    late.answer = TIMED_OUT;
-                    self.core.now.set(now);
-                    self.make_ready(fibre, ports);
+        self.cores[event.core()].handle(now, event.kind, ports);
+        self.tell_cores(now, ports);
+    }
+
+    /// The NIC raises the interrupt line. Before there is a handler the interrupt stays pending, to be taken
+    /// at the next [`Host::attend`] or when the first core next could take it.
+    pub fn interrupt(&mut self, now: Time, ports: &mut impl Ports) {
+        self.cores[FIRST].interrupt(now, ports);
+        self.tell_cores(now, ports);
+    }
+
+    /// The word that the oldest uncached read asked for has arrived.
+    pub fn mmio_reply(&mut self, now: Time, value: u32, ports: &mut impl Ports) {
+        let core = self.shared.reads.borrow_mut().pop_front().expect("a read is outstanding");
+        self.cores[core].mmio_reply(now, value, ports);
+        self.tell_cores(now, ports);
+    }
+
+    /// What one core did may concern others: fibres that it started there or woke, locks that it handed over.
+    fn tell_cores(&mut self, now: Time, ports: &mut impl Ports) {
+        if self.cores.len() == 1 {
+            return;
+        }
+        loop {
+            let mut told = false;
+            while let Some(core) = self.shared.take_handed() {
+                told = true;
+                self.cores[core].receive_lock(now, ports);
+            }
+            while let Some((core, name, f)) = self.shared.take_started() {
+                told = true;
+                self.cores[core].spawn(&name, f);
+                self.cores[core].attend(now, ports);
+            }
+            for core in &mut self.cores {
+                if core.is_called() {
+                    told = true;
+                    core.attend(now, ports);
                 }
             }
-            Kind::Ends { generation } if generation == self.generation => {
-                self.core.now.set(now);
-                self.ended(ports);
+            if !told {
+                return;
             }
-            // The handler came between: what was left of it has been scheduled anew.
-            Kind::Ends { .. } => {}
         }
     }
 
-    /// The NIC raises the interrupt line. Before there is a handler the interrupt stays pending, to be taken at
-    /// the next [`Host::attend`] or when the core next could take it.
-    pub fn interrupt(&mut self, now: Time, ports: &mut impl Ports) {
-        self.core.now.set(now);
-        self.pending.get_or_insert(now);
-        if self.must_interrupt() {
-            self.take_interrupt(ports);
-        }
-    }
-
-    /// The word that an uncached read asked for has arrived.
-    pub fn mmio_reply(&mut self, now: Time, value: u32, ports: &mut impl Ports) {
-        let fibre = self.current.filter(|_| self.stalled).expect("a read is outstanding");
-        self.core.now.set(now);
-        self.stalled = false;
-        self.fibres[fibre].answer = u64::from(value);
-        self.ends = now;
-        self.enter(self.mode());
-        if self.must_interrupt() {
-            self.take_interrupt(ports);
-        } else {
-            self.run(ports);
-        }
+    /// How many cores it has.
+    pub fn cores(&self) -> usize {
+        self.cores.len()
     }
 
     /// The host's memory.
     pub fn memory(&self) -> &SharedMemory {
-        &self.core.memory
+        &self.shared.memory
     }
 
-    /// A handle on the processor, for what needs one before any fibre runs.
+    /// A handle on the first core, for what needs one before any fibre runs.
     pub fn cpu(&self) -> Cpu {
-        Cpu { core: self.core.clone() }
+        self.cores[FIRST].cpu()
     }
 
     /// The first fault that a fibre recorded.
     pub fn fault(&self) -> Option<Fault> {
-        let fault = self.core.fault.borrow();
-        fault.as_ref().map(|(at, fibre, what)| Fault {
-            at: *at,
-            fibre: self.fibres[fibre.0].name.clone(),
-            what: what.clone(),
-        })
+        self.cores.iter().filter_map(Processor::fault).min_by_key(|fault| fault.at)
     }
 
-    /// Where the core's time went up to `now`.
+    /// Where the time of all cores together went up to `now`.
     pub fn times(&self, now: Time) -> Times {
-        self.core.account.borrow().until(now)
+        self.cores.iter().map(|core| core.times(now)).sum()
     }
 
-    /// The user-level fibres: name and state.
-    pub fn fibres(&self) -> impl Iterator<Item = (FibreId, &str, FibreState)> {
-        let user = self.fibres.iter().enumerate().filter(|(index, _)| Some(*index) != self.handler);
-        user.map(|(index, fibre)| (FibreId(index), fibre.name.as_str(), fibre.state))
+    /// Where each core's time went up to `now`.
+    pub fn times_of_cores(&self, now: Time) -> impl Iterator<Item = Times> + '_ {
+        self.cores.iter().map(move |core| core.times(now))
     }
 
-    fn enter(&mut self, class: Class) {
-        self.core.account.borrow_mut().switch(self.core.now(), class);
-    }
-
-    /// The class of work that the current mode is.
-    fn mode(&self) -> Class {
-        match (self.phase, self.core.masked()) {
-            (Phase::Outside, false) => Class::User,
-            (Phase::Outside, true) => Class::Kernel,
-            _ => Class::Interrupt,
-        }
-    }
-
-    fn busy_for(&mut self, time: Duration, ports: &mut impl Ports) {
-        self.ends = self.core.now() + time;
-        self.generation += 1;
-        ports.schedule(self.ends, Event(Kind::Ends { generation: self.generation }));
-    }
-
-    /// What the core was busy with has ended.
-    fn ended(&mut self, ports: &mut impl Ports) {
-        match self.phase {
-            Phase::Entering => {
-                self.phase = Phase::Inside;
-                self.current = self.handler;
-                self.run(ports);
-            }
-            Phase::Leaving if self.pending.is_some() => self.enter_handler(ports),
-            Phase::Leaving => self.leave_handler(ports),
-            Phase::Outside | Phase::Inside => self.run(ports),
-        }
-    }
-
-    /// A pending interrupt is to be taken now. Without a handler it stays pending: the kernel has not yet
-    /// switched interrupts on.
-    fn must_interrupt(&self) -> bool {
-        let possible = !self.core.masked() && !self.stalled && self.handler.is_some();
-        possible && self.pending.is_some()
-    }
-
-    /// Puts aside what the core does and starts the way into the handler.
-    fn take_interrupt(&mut self, ports: &mut impl Ports) {
-        let now = self.core.now();
-        let fibre = self.current.take().map(|fibre| (fibre, self.ends.since(now)));
-        self.preempted =
-            Some(Preempted { at: now, fibre, class: self.core.account.borrow().class() });
-        self.core.masked.set(true);
-        self.enter_handler(ports);
-    }
-
-    fn enter_handler(&mut self, ports: &mut impl Ports) {
-        let raised_at = self.pending.take().expect("an interrupt is pending");
-        self.core.raised_at.set(raised_at);
-        self.core.account.borrow_mut().times.interrupts += 1;
-        self.phase = Phase::Entering;
-        self.enter(Class::Interrupt);
-        self.busy_for(self.core.costs.interrupt_entry, ports);
-    }
-
-    /// The way out of the handler has ended: what it preempted goes on.
-    fn leave_handler(&mut self, ports: &mut impl Ports) {
-        let preempted = self.preempted.take().expect("the handler preempted something");
-        self.phase = Phase::Outside;
-        self.core.masked.set(false);
-        let lost = self.core.now().since(preempted.at);
-        // Poll loops stood still meanwhile.
-        for fibre in self.fibres.iter_mut() {
-            if let Some(polling) = fibre.polling.as_mut() {
-                polling.start += lost;
-            }
-        }
-        match preempted.fibre {
-            Some((fibre, left)) => {
-                self.current = Some(fibre);
-                self.enter(preempted.class);
-                if left > Duration::ZERO {
-                    self.busy_for(left, ports);
-                } else {
-                    self.run(ports);
-                }
-            }
-            None => self.offer_core(ports),
-        }
-    }
-
-    /// If the core is free, the next fibre that wants it goes on.
-    fn offer_core(&mut self, ports: &mut impl Ports) {
-        if self.current.is_none() && self.phase == Phase::Outside && self.dispatch(ports) {
-            self.run(ports);
-        }
-    }
-
-    /// Gives the free core to the next fibre that wants it. True if that fibre is to run right now; else the
-    /// core is busy until the fibre's next look, or has nothing to run.
-    fn dispatch(&mut self, ports: &mut impl Ports) -> bool {
-        self.current = self.ready.pop_front();
-        let Some(fibre) = self.current else {
-            let waiting = self.fibres.iter().any(|fibre| fibre.state == FibreState::Waiting);
-            self.enter(if waiting { Class::Polling } else { Class::Idle });
-            return false;
-        };
-        let now = self.core.now();
-        let look = self.fibres[fibre].polling.take().map_or(now, |polling| polling.next(now));
-        if look > now {
-            self.enter(Class::Polling);
-            self.busy_for(look.since(now), ports);
-        }
-        look <= now
-    }
-
-    /// Runs fibres until the core is busy, stalled, in the handler, or has nothing to do.
-    fn run(&mut self, ports: &mut impl Ports) {
-        self.enter(self.mode());
-        while let Some(fibre) = self.current {
-            let request = self.resume(fibre);
-            self.collect_spawned();
-            self.collect_woken(ports);
-            match request {
-                Some(Request::Spend(time)) => return self.busy_for(time, ports),
-                Some(Request::Store { addr, len, bytes }) => {
-                    self.core.account.borrow_mut().times.mmio_writes += 1;
-                    ports.mmio_write(self.core.now(), addr, &bytes[..usize::from(len)]);
-                }
-                Some(Request::Load { addr }) => {
-                    self.core.account.borrow_mut().times.mmio_reads += 1;
-                    self.stalled = true;
-                    self.enter(Class::Stall);
-                    return ports.mmio_read(self.core.now(), addr);
-                }
-                Some(Request::Wait { poll, deadline }) => {
-                    if !self.wait(fibre, poll, deadline, ports) && !self.dispatch(ports) {
-                        return;
-                    }
-                    self.enter(Class::User);
-                }
-                Some(Request::Unmask) => {
-                    self.core.masked.set(false);
-                    self.ends = self.core.now();
-                    self.enter(Class::User);
-                    if self.must_interrupt() {
-                        return self.take_interrupt(ports);
-                    }
-                }
-                Some(Request::HandlerDone) => {
-                    self.current = None;
-                    self.phase = Phase::Leaving;
-                    return self.busy_for(self.core.costs.interrupt_exit, ports);
-                }
-                Some(Request::Stop) => {
-                    self.fibres[fibre].state = FibreState::Stopped;
-                    return self.enter(Class::Idle);
-                }
-                None => {
-                    self.fibres[fibre].state = FibreState::Done;
-                    if !self.dispatch(ports) {
-                        return;
-                    }
-                    self.enter(Class::User);
-                }
-            }
-        }
-    }
-
-    /// The current fibre waits. True if it need not: it was woken already.
-    fn wait(
-        &mut self,
-        fibre: usize,
-        period: Duration,
-        deadline: Time,
-        ports: &mut impl Ports,
-    ) -> bool {
-        let now = self.core.now();
-        self.fibres[fibre].answer = WOKEN;
-        if self.core.take_wake(fibre) {
-            return true;
-        }
-        if deadline <= now {
-            self.fibres[fibre].answer = TIMED_OUT;
-            return true;
-        }
-        let waiting = &mut self.fibres[fibre];
-        waiting.state = FibreState::Waiting;
-        waiting.waits += 1;
-        waiting.polling = Some(Polling { start: now, period });
-        if deadline < Time::NEVER {
-            let wait = waiting.waits;
-            ports.schedule(deadline, Event(Kind::Deadline { fibre, wait }));
-        }
-        false
-    }
-
-    fn resume(&mut self, fibre: usize) -> Option<Request> {
-        let settled = self.core.memory.borrow_mut().settle();
-        if let Err(error) = settled {
-            self.device_fault(fibre, error);
-        }
-        if std::mem::take(&mut self.fibres[fibre].looks) && self.core.take_wake(fibre) {
-            self.fibres[fibre].answer = WOKEN;
-        }
-        self.core.running.set(Some(FibreId(fibre)));
-        let request = self.fibres[fibre].resume();
-        self.core.running.set(None);
-        self.core.suspend.set(std::ptr::null());
-        // What the fibre changed in a process is not what a device read before.
-        self.core.memory.borrow_mut().forget();
-        request
-    }
-
-    /// Gathered device writes had nowhere to go.
-    fn device_fault(&mut self, fibre: usize, error: BusError) {
-        let what = format!("the NIC wrote to memory that the program does not have: {error}");
-        self.core.fault.borrow_mut().get_or_insert((self.core.now(), FibreId(fibre), what));
-    }
-
-    fn collect_spawned(&mut self) {
-        while !self.core.spawned.borrow().is_empty() {
-            let (name, f) = self.core.spawned.borrow_mut().remove(0);
-            let cpu = self.cpu();
-            self.ready.push_back(self.fibres.len());
-            self.fibres.push(Fibre::new(&name, move |suspend| {
-                cpu.core.suspend.set(suspend);
-                f(cpu);
-            }));
-        }
-    }
-
-    /// Woken fibres that wait want the core; the others will see their wake when they wait.
-    fn collect_woken(&mut self, ports: &mut impl Ports) {
-        let mut index = 0;
-        loop {
-            let Some(id) = self.core.woken.borrow().get(index).copied() else { return };
-            if self.fibres[id.0].state == FibreState::Waiting {
-                self.core.woken.borrow_mut().remove(index);
-                self.fibres[id.0].answer = WOKEN;
-                self.make_ready(id.0, ports);
-            } else {
-                index += 1;
-            }
-        }
-    }
-
-    /// A waiting fibre wants the core, and gets it if nobody has it.
-    fn make_ready(&mut self, fibre: usize, ports: &mut impl Ports) {
-        self.fibres[fibre].state = FibreState::Running;
-        self.fibres[fibre].looks = true;
-        self.ready.push_back(fibre);
-        self.offer_core(ports);
+    /// The user-level fibres of all cores: name and state.
+    pub fn fibres(&self) -> impl Iterator<Item = (&str, FibreState)> {
+        self.cores.iter().flat_map(Processor::fibres)
     }
 }

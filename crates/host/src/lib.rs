@@ -1,4 +1,5 @@
-//! The host of a node: a processor whose software runs as fibres on simulated time, and its memory.
+//! The host of a node: a processor of one or more cores whose software runs as fibres on simulated time, and
+//! its memory.
 //!
 //! Host software (kernel, libraries, a rank's agent) is ordinary Rust code in a fibre. It calls [`Cpu`] to let
 //! simulated time pass, to reach the NIC and to wait; everything else it does takes no simulated time. The
@@ -14,14 +15,18 @@ mod costs;
 mod cpu;
 mod fibre;
 mod host;
+mod lock;
 mod memory;
 mod pages;
+mod processor;
 mod scatter;
+mod shared;
 
 pub use crate::accounting::Times;
 pub use crate::costs::Costs;
 pub use crate::cpu::{Cpu, Waker};
 pub use crate::fibre::{FibreId, FibreState};
 pub use crate::host::{Event, Fault, Host, Ports};
+pub use crate::lock::Lock;
 pub use crate::memory::{AddressSpace, Memory, SharedMemory, LIBRARY_BASE};
 pub use crate::pages::{Extent, Paging, SpaceId, PAGE_SIZE, PHYSICAL_BITS, SEGMENT_SIZE};

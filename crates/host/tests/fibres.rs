@@ -101,7 +101,7 @@ fn fibres_share_the_core_when_they_wait() {
     }
     world.run();
     assert_eq!(notes(&world), expect(&[(3, "a"), (6, "b"), (16, "a"), (19, "b")]));
-    assert!(world.host.fibres().all(|(_, _, state)| state == FibreState::Done));
+    assert!(world.host.fibres().all(|(_, state)| state == FibreState::Done));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! From a machine's parameters to what its parts are built from.
 
 use crate::parameters::Parameters;
+use crate::placement::Placement;
 use abi::packet::PAYLOAD_BYTES;
 use abi::seastar::FLIT_BYTES;
 use bus::HyperTransport;
@@ -9,6 +10,7 @@ use net::Topology;
 
 /// Everything that the parts of a machine are built from.
 pub(crate) struct Configuration {
+    pub placement: Placement,
     pub topology: Topology,
     pub net: net::Params,
     pub nic: nic::Params,
@@ -24,10 +26,12 @@ pub(crate) struct Configuration {
 impl Configuration {
     /// The parts of a machine with room for `ranks` ranks. The error is a sentence about the parameters.
     pub fn new(p: &Parameters, ranks: u32) -> Result<Configuration, String> {
-        let (topology, net) = (topology(p, ranks)?, net(p)?);
+        let placement = placement(p, ranks)?;
+        let (topology, net) = (topology(p, placement)?, net(p)?);
         let mut nic = nic(p);
         nic.in_flight = in_flight(&nic, &net, &topology);
         Ok(Configuration {
+            placement,
             topology,
             net,
             nic,
@@ -47,38 +51,59 @@ impl Configuration {
     }
 }
 
+/// Where the ranks run, if there is a core for each.
+fn placement(p: &Parameters, ranks: u32) -> Result<Placement, String> {
+    let (per_node, cores) = (p.number("host.ranks_per_node"), p.number::<u32>("host.cores"));
+    if per_node > cores {
+        let has = if cores == 1 { "1 core".to_string() } else { format!("{cores} cores") };
+        let machine = p.name();
+        return Err(format!(
+            "host.ranks_per_node is {per_node}, but a node of {machine} has {has} (host.cores), \
+             and every rank needs one"
+        ));
+    }
+    Ok(Placement { ranks, per_node })
+}
+
 /// The topology that the machine names, with given dimensions, or the smallest that is nearest to a cube.
-fn topology(p: &Parameters, ranks: u32) -> Result<Topology, String> {
+fn topology(p: &Parameters, placement: Placement) -> Result<Topology, String> {
+    let Placement { ranks, per_node } = placement;
+    let nodes = placement.nodes();
     let given: [u32; 3] = ["net.x", "net.y", "net.z"].map(|key| p.number(key));
     let kind = p.choice("net.topology");
-    let dims = if given == [0; 3] { fitting(kind, ranks) } else { given.map(|n| n.max(1)) };
+    let dims = if given == [0; 3] { fitting(kind, nodes) } else { given.map(|n| n.max(1)) };
     let made = match kind {
         "torus" => Topology::torus(dims),
         _ => Topology::mesh(dims),
     };
     let topology = made.map_err(|error| format!("net.topology: {error}"))?;
-    if topology.nodes() < ranks {
+    if topology.nodes() < nodes {
         let [x, y, z] = dims;
+        let need = if per_node == 1 {
+            "as many nodes".to_string()
+        } else {
+            format!("{nodes} nodes at {per_node} ranks a node")
+        };
         return Err(format!(
-            "{ranks} ranks need as many nodes, but net.x, net.y and net.z make {x} x {y} x {z} = {}",
+            "{ranks} ranks need {need}, but net.x, net.y and net.z make {x} x {y} x {z} = {}",
             topology.nodes()
         ));
     }
     Ok(topology)
 }
 
-/// Dimensions for `ranks` nodes: all in a row, or of all boxes with room the smallest, of those the most
+/// Dimensions for `nodes` nodes: all in a row, or of all boxes with room the smallest, of those the most
 /// cubic.
-fn fitting(kind: &str, ranks: u32) -> [u32; 3] {
-    let ranks = ranks.max(1);
+fn fitting(kind: &str, nodes: u32) -> [u32; 3] {
+    let nodes = nodes.max(1);
     if kind == "row" {
-        return [ranks, 1, 1];
+        return [nodes, 1, 1];
     }
-    let mut best = [ranks, 1, 1];
+    let mut best = [nodes, 1, 1];
     let cost = |[x, y, z]: [u32; 3]| (x * y * z, x + y + z);
-    for z in (1..).take_while(|z| z * z * z <= ranks) {
-        for y in (z..).take_while(|y| y * y * z <= ranks) {
-            let candidate = [ranks.div_ceil(y * z), y, z];
+    for z in (1..).take_while(|z| z * z * z <= nodes) {
+        for y in (z..).take_while(|y| y * y * z <= nodes) {
+            let candidate = [nodes.div_ceil(y * z), y, z];
             if cost(candidate) < cost(best) {
                 best = candidate;
             }

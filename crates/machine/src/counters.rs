@@ -72,8 +72,10 @@ pub(crate) fn of(
     counters.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 
-/// Host processor time by kind between two instants, in nanoseconds.
-pub(crate) fn host(end: &host::Times, start: &host::Times) -> BTreeMap<String, f64> {
+/// Host processor time by kind between two instants, in nanoseconds. Where there are several cores, they may
+/// wait for one another.
+pub(crate) fn host(end: &host::Times, start: &host::Times, cores: usize) -> BTreeMap<String, f64> {
+    let lock = (cores > 1).then_some(("lock", end.lock - start.lock));
     let kinds = [
         ("user", end.user - start.user),
         ("kernel", end.kernel - start.kernel),
@@ -82,5 +84,5 @@ pub(crate) fn host(end: &host::Times, start: &host::Times) -> BTreeMap<String, f
         ("polling", end.polling - start.polling),
         ("idle", end.idle - start.idle),
     ];
-    kinds.into_iter().map(|(name, span)| (name.to_string(), span.as_ns())).collect()
+    kinds.into_iter().chain(lock).map(|(name, span)| (name.to_string(), span.as_ns())).collect()
 }

@@ -19,6 +19,7 @@ mod judge;
 pub mod meter;
 mod node;
 pub mod parameters;
+mod placement;
 pub mod probe;
 pub mod profile;
 mod programs;

@@ -17,6 +17,7 @@ mod coherence;
 mod exception;
 mod failures;
 mod reach;
+mod remains;
 mod stretch;
 mod warm;
 pub(crate) use warm::{Boot, Step, Tape, TAPED};
@@ -49,19 +50,20 @@ pub(crate) struct Schedule {
 }
 
 /// Running sums at one instant.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Snapshot {
     instructions: u64,
     cycles: u64,
     heartbeat: u64,
-    host: host::Times,
+    /// Of each core.
+    host: Vec<host::Times>,
 }
 
 /// How long the idle loop is observed before the launch: hundreds of turns, long after the boot.
 const IDLE_OBSERVED: Duration = Duration::from_us(100);
 
 /// The cost of one turn of the firmware's idle loop, measured before the launch.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct IdleLoop {
     first: Snapshot,
     instructions: f64,
@@ -231,9 +233,11 @@ impl Node {
             let at = self.core.pc();
             let nid = self.seam.nid;
             let place = self.symbols.describe(at);
-            let sentence = format!(
-                "node {nid}: the firmware was not ready for the launch at {now}; it stands at {place}"
-            );
+            let (what, why) = match self.ranks.late() {
+                Some(what) => (what, "see machine.launch".into()),
+                None => ("the firmware was".into(), format!("it stands at {place}")),
+            };
+            let sentence = format!("node {nid}: {what} not ready for the launch at {now}; {why}");
             return self.seam.fail(now, 1, sentence);
         }
         self.at_launch = self.snapshot(now);
@@ -284,7 +288,7 @@ impl Node {
             instructions: counters.instructions,
             cycles: counters.cycles,
             heartbeat: self.niccb("firmware_heartbeat"),
-            host: self.host.times(now),
+            host: self.host.times_of_cores(now).collect(),
         }
     }
 
@@ -335,7 +339,7 @@ fn is_for_host(event: &Event) -> bool {
 fn kind(event: &Event) -> u64 {
     match event {
         Event::Nic(_) => 1,
-        Event::Host(_) => 2,
+        Event::Host(event) => 2 | (event.core() as u64) << 8,
         Event::Net(_) => 3,
         Event::Link(net::Message::Packet { packet, .. }) => 4 | u64::from(packet.message) << 8,
         Event::Link(net::Message::Credit { flits, .. }) => 5 | u64::from(*flits) << 8,
@@ -430,60 +434,5 @@ impl LogicalProcess for Node {
             profile: self.recorder.take().map(|recorder| recorder.finish(self.seam.nid)),
             sram: self.nic.into_sram().into_bytes(),
         }
-    }
-}
-
-impl Node {
-    /// What stands still here, a sentence each.
-    fn waiting(&self) -> Vec<String> {
-        let nid = self.seam.nid;
-        let dead = self.seam.router.waiting_for_dead().map(|(neighbour, packets)| {
-            let what = if packets == 1 { "a packet waits" } else { "packets wait" };
-            format!("node {nid}: {what} for the link to node {neighbour}, which is dead")
-        });
-        self.ranks.waiting().into_iter().chain(dead).collect()
-    }
-
-    /// The router's books, with what the NIC knows.
-    fn ledger(&self) -> net::Ledger {
-        let counters = self.nic.counters();
-        let mut ledger = self.seam.router.ledger();
-        ledger.held = self.nic.packets_held().into();
-        ledger.sent_by_nic = counters.tx_packets;
-        ledger.received_by_nic = counters.rx_packets;
-        ledger
-    }
-
-    /// Sets aside the turns of the idle loop, whose cost was measured while the node waited for the launch.
-    fn work(&mut self, end: &Snapshot) -> Work {
-        let (first, launch) = (self.idle.first, self.at_launch);
-        let turns = launch.heartbeat.saturating_sub(first.heartbeat).max(1) as f64;
-        self.idle.instructions =
-            launch.instructions.saturating_sub(first.instructions) as f64 / turns;
-        self.idle.cycles = launch.cycles.saturating_sub(first.cycles) as f64 / turns;
-        let instructions = end.instructions.saturating_sub(launch.instructions);
-        let cycles = end.cycles.saturating_sub(launch.cycles);
-        let turns = end.heartbeat.saturating_sub(launch.heartbeat) as f64;
-        Work {
-            messages: self.niccb("tx_complete") + self.niccb("rx_complete"),
-            instructions,
-            cycles,
-            busy_instructions: (instructions as f64 - turns * self.idle.instructions).max(0.0),
-            busy_cycles: (cycles as f64 - turns * self.idle.cycles).max(0.0),
-        }
-    }
-
-    fn report(&mut self, end: &Snapshot) -> NodeReport {
-        let mut counters = crate::counters::of(&self.core, &self.nic, &self.seam.router);
-        let niccb = crate::counters::niccb(&mut |addr, buf| {
-            let read = self.nic.ras_read(addr, buf, &mut self.seam);
-            read.expect("the control block stands in SRAM");
-        });
-        counters.extend(niccb.into_iter().map(|(name, value)| (format!("niccb.{name}"), value)));
-        let pendings = self.ranks.pendings_max();
-        counters.insert("kernel.tx_pendings_max".into(), pendings.transmit.into());
-        counters.insert("kernel.rx_pendings_max".into(), pendings.receive.into());
-        let host_ns = crate::counters::host(&end.host, &self.at_launch.host);
-        NodeReport { nid: self.seam.nid, counters, host_ns }
     }
 }

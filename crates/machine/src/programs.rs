@@ -3,6 +3,7 @@
 use crate::echo;
 use crate::journey::Waypoint;
 use crate::judge::Bailiff;
+use crate::placement::Placement;
 use crate::seam::Journal;
 use abi::mpi::Function;
 use abi::MessageId;
@@ -41,65 +42,55 @@ pub(crate) struct Software {
     pub program: Program,
     pub library: PathBuf,
     pub compute: rank::Compute,
-    pub ranks: u32,
+    pub placement: Placement,
     /// The Portals process of each rank's MPI library.
     pub map: Arc<[ProcessId]>,
     /// The Portals process of each rank's program, if it opens one.
     pub programs: Arc<[ProcessId]>,
 }
 
-impl Software {
-    /// One rank a node, in order.
-    pub fn map(ranks: u32) -> Arc<[ProcessId]> {
-        (0..ranks).map(|nid| ProcessId { nid, pid: RANK_PID }).collect()
-    }
-
-    /// The same for the programs' own Portals processes.
-    pub fn programs(ranks: u32) -> Arc<[ProcessId]> {
-        (0..ranks).map(|nid| ProcessId { nid, pid: PROGRAM_PID }).collect()
-    }
-}
-
-/// Process id of the MPI library's Portals process on its node.
-const RANK_PID: u32 = 1;
-/// Process id of the program's own Portals process on its node, if it asks for no other.
-const PROGRAM_PID: u32 = 100;
-
-/// The kernel and the ranks of one node (one rank a node in this flavour of host).
+/// The kernel and the ranks of one node.
 pub(crate) struct Ranks {
     nid: u16,
     software: Rc<Software>,
     /// Set once it has booted.
     kernel: Rc<OnceCell<Rc<Kernel>>>,
-    booted: Rc<Cell<bool>>,
-    observer: Rc<Observer>,
-    seat: Option<Rc<Seat>>,
+    /// What is not ready yet: the kernel and each rank; none before the kernel begins to boot.
+    booting: Rc<Cell<Option<usize>>>,
+    observers: Rc<Observers>,
+    /// A rank for each core, as far as there are ranks.
+    seats: Vec<Rc<Seat>>,
 }
 
 /// A rank, as its fibre and the node see it.
 #[derive(Default)]
 struct Seat {
     rank: u32,
+    core: u32,
     ending: RefCell<Option<(Time, rank::Ending)>>,
     waiting: RefCell<Option<mpi::Waiting>>,
 }
 
 impl Ranks {
-    /// The software of node `nid`, on which rank `nid` runs if there are that many ranks.
+    /// The software of node `nid`, on which its ranks run, if there are so many.
     pub fn new(
         nid: u16,
         software: Rc<Software>,
         journal: Rc<Journal>,
         judge: Option<Rc<Bailiff>>,
     ) -> Ranks {
-        let observer = Rc::new(Observer::new(nid.into(), journal, judge));
-        let rank = u32::from(nid);
-        let seat = (rank < software.ranks).then(|| Rc::new(Seat { rank, ..Seat::default() }));
-        let (booted, kernel) = Default::default();
-        Ranks { nid, software, kernel, booted, observer, seat }
+        let placement = software.placement;
+        let first = placement.per_node * u32::from(nid);
+        let observer = |core| Observer::new(first + core, journal.clone());
+        let cores = (0..placement.per_node).map(observer).collect();
+        let observers = Rc::new(Observers { cores, judge });
+        let seat = |rank| Rc::new(Seat { rank, core: placement.core(rank), ..Seat::default() });
+        let seats = placement.on(nid.into()).map(seat).collect();
+        let (booting, kernel) = Default::default();
+        Ranks { nid, software, kernel, booting, observers, seats }
     }
 
-    /// Starts the kernel and then, on nodes that have one, the rank: its libraries are ready before `launch`,
+    /// Starts the kernel and then the ranks, each on its core: their libraries are ready before `launch`,
     /// when the program itself starts.
     pub fn boot(&self, host: &mut Host, launch: Time) {
         let kernel = self.kernel.clone();
@@ -110,27 +101,33 @@ impl Ranks {
             }
         }));
         let (nid, software) = (self.nid, self.software.clone());
-        let (observer, seat) = (self.observer.clone(), self.seat.clone());
-        let booted = self.booted.clone();
+        let (observers, seats) = (self.observers.clone(), self.seats.clone());
+        let booting = self.booting.clone();
+        booting.set(Some(1 + seats.len()));
+        let ready = move || booting.set(booting.get().map(|left| left - 1));
         host.spawn("kernel boot", move |cpu| {
-            let started = Kernel::boot(&cpu, nid, &software.portals, observer.clone());
+            let started = Kernel::boot(&cpu, nid, &software.portals, observers.clone());
             assert!(kernel.set(started.clone()).is_ok(), "a kernel boots once");
             if software.echo {
                 let kernel = started.clone();
                 cpu.spawn("echo", move |cpu| echo::serve(&cpu, &kernel));
             }
-            let Some(seat) = seat else {
-                return booted.set(true);
-            };
-            cpu.spawn(&format!("rank {}", seat.rank), move |cpu| {
-                let (kernel, software, observer) = (&started, &*software, &*observer);
-                let life = Life { cpu: &cpu, kernel, software, observer, seat: &seat };
-                let ending = life.run(|| {
-                    booted.set(true);
-                    cpu.spend(launch.since(cpu.now()));
+            ready();
+            for seat in seats {
+                let (kernel, software) = (started.clone(), software.clone());
+                let (observers, ready) = (observers.clone(), ready.clone());
+                let core = seat.core as usize;
+                cpu.spawn_on(core, &format!("rank {}", seat.rank), move |cpu| {
+                    let (kernel, software, observer) =
+                        (&kernel, &*software, &observers.cores[core]);
+                    let life = Life { cpu: &cpu, kernel, software, observer, seat: &seat };
+                    let ending = life.run(|| {
+                        ready();
+                        cpu.spend(launch.since(cpu.now()));
+                    });
+                    *seat.ending.borrow_mut() = Some((cpu.now(), ending));
                 });
-                *seat.ending.borrow_mut() = Some((cpu.now(), ending));
-            });
+            }
         });
     }
 
@@ -141,24 +138,43 @@ impl Ranks {
 
     /// True once the program can be launched.
     pub fn booted(&self) -> bool {
-        self.booted.get()
+        self.booting.get() == Some(0)
+    }
+
+    /// What of a host whose firmware is ready is not.
+    pub fn late(&self) -> Option<String> {
+        let left = self.booting.get()?;
+        match (left > self.seats.len(), left) {
+            (true, _) => Some("the kernel was".into()),
+            (false, 1) => Some("a rank's libraries were".into()),
+            (false, _) => Some(format!("the libraries of {left} ranks were")),
+        }
     }
 
     /// True once no rank of this node runs any more.
     pub fn all_ended(&self) -> bool {
-        self.seat.as_ref().is_none_or(|seat| seat.ending.borrow().is_some())
+        self.seats.iter().all(|seat| seat.ending.borrow().is_some())
     }
 
-    /// Exit status and sentence of a rank that ended in a way that ends the run.
+    /// The ranks of this node, in the order of its cores.
+    pub fn numbers(&self) -> Vec<u32> {
+        self.seats.iter().map(|seat| seat.rank).collect()
+    }
+
+    /// Exit status and sentence of the first rank that ended in a way that ends the run.
     pub fn failure(&self) -> Option<(i32, String)> {
-        let seat = self.seat.as_ref()?;
-        let ending = seat.ending.borrow();
-        ending.as_ref()?.1.failure(seat.rank)
+        let failure = |seat: &Rc<Seat>| {
+            let ending = seat.ending.borrow();
+            let (at, ending) = ending.as_ref()?;
+            Some((*at, ending.failure(seat.rank)?))
+        };
+        let failures = self.seats.iter().filter_map(failure);
+        failures.min_by_key(|(at, _)| *at).map(|(_, failure)| failure)
     }
 
     /// How the ranks ended: rank, when, exit status.
     pub fn endings(&self) -> Vec<(u32, Time, i32)> {
-        let seats = self.seat.iter();
+        let seats = self.seats.iter();
         seats
             .filter_map(|seat| {
                 let ending = seat.ending.borrow();
@@ -169,7 +185,7 @@ impl Ranks {
 
     /// What the ranks that have not ended wait for.
     pub fn waiting(&self) -> Vec<String> {
-        let seats = self.seat.iter().filter(|seat| seat.ending.borrow().is_none());
+        let seats = self.seats.iter().filter(|seat| seat.ending.borrow().is_none());
         seats
             .map(|seat| {
                 let waiting = seat.waiting.borrow();
@@ -216,11 +232,12 @@ impl Life<'_> {
         let (cpu, software, rank) = (self.cpu, self.software, self.seat.rank);
         let memory = Late::default();
         let space = cpu.memory().borrow_mut().add_space(Box::new(memory.clone()));
-        let ni = match Ni::init(cpu, self.kernel, RANK_PID, space) {
+        let pid = Placement::library_pid(self.seat.core);
+        let ni = match Ni::init(cpu, self.kernel, pid, space) {
             Ok(ni) => ni,
             Err(error) => cpu.fault(format!("PtlNIInit: {error}")),
         };
-        let world = mpi::World { rank, size: software.ranks, map: software.map.clone() };
+        let world = mpi::World { rank, size: software.placement.ranks, map: software.map.clone() };
         let mut mpi = mpi::Mpi::new(ni, cpu.clone(), world, software.mpi.clone());
         *self.seat.waiting.borrow_mut() = Some(mpi.waiting());
         until_launch();
@@ -250,7 +267,7 @@ impl Life<'_> {
             program: program.to_owned(),
             args: args.to_owned(),
             rank,
-            size: software.ranks,
+            size: software.placement.ranks,
             library_dir: software.library.clone(),
             stdin: if rank == 0 { rank::Stdin::Inherit } else { rank::Stdin::Null },
             compute: software.compute,
@@ -271,7 +288,27 @@ impl Life<'_> {
     }
 }
 
-/// Turns what the libraries tell into marks of the journey.
+/// The observers of a node's ranks, one a core, and the node's judge.
+struct Observers {
+    cores: Vec<Observer>,
+    judge: Option<Rc<Bailiff>>,
+}
+
+impl portals::Observer for Observers {
+    fn mark(&self, core: usize, at: Time, id: MessageId, mark: portals::Mark) {
+        self.cores[core].mark(at, id, mark);
+    }
+    fn listens(&self) -> bool {
+        self.judge.is_some()
+    }
+    fn told(&self, at: Time, told: &portals::Told) {
+        if let Some(judge) = &self.judge {
+            judge.told(at, told);
+        }
+    }
+}
+
+/// Turns what the libraries tell of one rank into marks of the journey.
 struct Observer {
     rank: u32,
     journal: Rc<Journal>,
@@ -280,12 +317,11 @@ struct Observer {
     call_entered: Cell<Option<Time>>,
     /// The message whose event the MPI library took last, within the current call.
     returned: Cell<Option<MessageId>>,
-    judge: Option<Rc<Bailiff>>,
 }
 
 impl Observer {
-    fn new(rank: u32, journal: Rc<Journal>, judge: Option<Rc<Bailiff>>) -> Observer {
-        Observer { rank, journal, call_entered: Cell::default(), returned: Cell::default(), judge }
+    fn new(rank: u32, journal: Rc<Journal>) -> Observer {
+        Observer { rank, journal, call_entered: Cell::default(), returned: Cell::default() }
     }
 }
 
@@ -326,7 +362,7 @@ impl rank::Observer for Observer {
     }
 }
 
-impl portals::Observer for Observer {
+impl Observer {
     fn mark(&self, at: Time, id: MessageId, mark: portals::Mark) {
         let journal = &self.journal;
         let pass = |at, waypoint| journal.mark(at, id, waypoint, None);
@@ -358,14 +394,6 @@ impl portals::Observer for Observer {
                 }
             }
             _ => {}
-        }
-    }
-    fn listens(&self) -> bool {
-        self.judge.is_some()
-    }
-    fn told(&self, at: Time, told: &portals::Told) {
-        if let Some(judge) = &self.judge {
-            judge.told(at, told);
         }
     }
 }

@@ -12,6 +12,8 @@ pub struct Report {
     pub machine: Machine,
     /// Ranks that ran.
     pub ranks: u32,
+    /// Ranks on each node, a core each; the last node may have fewer.
+    pub ranks_per_node: u32,
     /// Seed of the run.
     pub seed: u64,
     /// What the program's own computation costs: `none`, or `scale=` and a factor.
@@ -104,8 +106,20 @@ impl Judged {
 pub struct NodeReport {
     /// Node id.
     pub nid: u32,
+    /// The ranks on it, in the order of its cores.
+    pub ranks: Vec<u32>,
     /// Counters: `niccb.*` read from the firmware's control block, `ppc.*`, `tx.*`, `rx.*`, `net.*`.
     pub counters: BTreeMap<String, u64>,
-    /// Host processor time by kind since the launch, in nanoseconds.
+    /// Host processor time by kind since the launch, in nanoseconds, of all cores together.
+    pub host_ns: BTreeMap<String, f64>,
+    /// The same of each core, if the node uses more than one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cores: Vec<Core>,
+}
+
+/// One core of a node.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Core {
+    /// Time by kind since the launch, in nanoseconds.
     pub host_ns: BTreeMap<String, f64>,
 }

@@ -8,6 +8,7 @@ use crate::judge::Bailiff;
 use crate::meter::Effort;
 use crate::node::{Boot, Node, Remains, Schedule, TAPED};
 use crate::parameters::Parameters;
+use crate::placement::Placement;
 use crate::profile::Profile;
 use crate::programs::{Program, Ranks, Software};
 use crate::recorder::{Code, Recorder};
@@ -29,7 +30,7 @@ pub struct Options {
     pub parameters: Parameters,
     /// What runs on it.
     pub program: Program,
-    /// Ranks to start, one a node.
+    /// Ranks to start, as many a node as the machine says.
     pub ranks: u32,
     /// Worker threads.
     pub threads: usize,
@@ -80,6 +81,7 @@ pub struct Mistake(pub String);
 pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     let configuration = Configuration::new(&options.parameters, options.ranks).map_err(Mistake)?;
     let launch = Time::ZERO + configuration.launch;
+    let placement = configuration.placement;
     let topology = &configuration.topology;
     let faults = faults::parse(&options.faults, options.seed, topology, launch).map_err(Mistake)?;
     if let Program::Executable { .. } = options.program {
@@ -97,8 +99,8 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
             image: &image,
             symbols: &symbols,
             options,
-            ranks: options.ranks,
-            maps: &[Software::map(options.ranks), Software::programs(options.ranks)],
+            placement,
+            maps: &[placement.libraries(), placement.programs()],
             ledger: ledger.as_ref(),
         };
         let boot = parts.boot();
@@ -161,8 +163,8 @@ struct Parts<'a> {
     image: &'a FirmwareImage,
     symbols: &'a Arc<Symbols>,
     options: &'a Options,
-    /// Ranks of the program; 0 while a boot is taped.
-    ranks: u32,
+    /// Of the program's ranks; none of them while a boot is taped.
+    placement: Placement,
     /// The same memory for all nodes.
     maps: &'a Maps,
     /// The judges' ledger, if they are to judge.
@@ -176,7 +178,8 @@ impl Parts<'_> {
         if self.options.cold_boot || nodes < SHARED_FROM {
             return None;
         }
-        let without_ranks = Parts { ranks: 0, ledger: None, ..*self };
+        let placement = Placement { ranks: 0, ..self.placement };
+        let without_ranks = Parts { placement, ledger: None, ..*self };
         let taped = TAPED.map(|nid| without_ranks.cold(0, nid));
         Boot::of(taped).map(Arc::new)
     }
@@ -215,10 +218,11 @@ impl Parts<'_> {
         wire_nid: u16,
         chip: impl FnOnce(&mut Seam) -> (ppc440::Core, nic::SeaStar),
     ) -> Node {
-        let Parts { configuration, options, ranks, .. } = *self;
+        let Parts { configuration, options, placement, .. } = *self;
         let parameters = &options.parameters;
         let os = Os::of(parameters, nid);
-        let host = host::Host::new(&os.host(parameters));
+        let cores = placement.per_node as usize;
+        let host = host::Host::with_cores(&os.host(parameters), cores);
         host.memory().borrow_mut().set_paging(os.paging(parameters));
         let journal = Rc::new(Journal::new(configuration.topology.nodes()));
         let ht = &configuration.nic;
@@ -252,7 +256,7 @@ impl Parts<'_> {
             program: options.program.clone(),
             library: options.library.clone(),
             compute: options.compute,
-            ranks,
+            placement,
             map: self.maps[0].clone(),
             programs: self.maps[1].clone(),
         });
@@ -312,6 +316,7 @@ fn report(
     firmware.instructions_per_message = busy_instructions / messages;
     firmware.cycles_per_message = busy_cycles / messages;
     let parameters = &options.parameters;
+    let ranks_per_node = parameters.number("host.ranks_per_node");
     let roles = parameters.roles().map(|(role, count)| (role.to_string(), count));
     let report = Report {
         machine: Machine {
@@ -321,6 +326,7 @@ fn report(
             parameters: roles.into(),
         },
         ranks: options.ranks,
+        ranks_per_node,
         seed: options.seed,
         compute: options.compute.to_string(),
         deterministic: options.compute.is_deterministic(),

@@ -47,6 +47,8 @@ impl Os {
             copy_start: p.duration("host.copy_start"),
             copy_rate: p.number("host.copy_rate"),
             poll_period: p.duration("host.poll_period"),
+            lock_take: p.duration("host.lock_take"),
+            lock_pass: p.duration("host.lock_pass"),
         }
     }
 

@@ -15,6 +15,7 @@ mod comm;
 mod constructor;
 mod datatype;
 mod error;
+mod failure;
 mod graph;
 mod group;
 mod items;

@@ -14,6 +14,7 @@
 use crate::comm::CommId;
 use crate::constant;
 use crate::error::{Error, Result};
+use crate::failure::damaged;
 use crate::matching::{self, Announcement, Pattern, Protocol};
 use crate::process::Process;
 use crate::request::{Direction, Owner, Request, RequestId, Scattered, State, Status};
@@ -268,6 +269,7 @@ impl Process {
         (va, length): (u64, u64),
         scattered: Option<Scattered>,
     ) -> Result<RequestId> {
+        let message = self.unexpected.held(message);
         self.charge(self.params.request);
         self.check_buffer(va, length)?;
         let (source, tag) = (matching::source_of(message.bits), matching::tag_of(message.bits));
@@ -416,7 +418,8 @@ impl Process {
                 self.watch_room(block, event.offset + event.rlength);
             }
             (EventKind::PutStart, Owner::Announcements) => self.unexpected.started(None, event),
-            (EventKind::PutEnd, Owner::Block(_) | Owner::Announcements) => {
+            (EventKind::PutEnd, Owner::Announcements) => {}
+            (EventKind::PutEnd, Owner::Block(_)) => {
                 let damaged = event.fail != NiFail::Ok;
                 if let Some((message, request)) = self.unexpected.ended(event.link, damaged) {
                     self.take_from_block(request, message);
@@ -474,27 +477,4 @@ impl Process {
             self.received(id, event.rlength);
         }
     }
-
-    /// The network lost or damaged bytes: the operation ends with an error.
-    fn failed(&mut self, owner: Owner) {
-        match owner {
-            Owner::Request(id) => {
-                if let Some(request) = self.requests.find(id) {
-                    request.error = Some(damaged());
-                }
-            }
-            Owner::Copy(_) => {
-                // The program was told long ago that this send is over.
-                let rank = self.world.rank;
-                self.cpu.fault(format!("rank {rank}: a message that was sent did not leave"))
-            }
-            // The message's receive will hear of it.
-            Owner::Block(_) | Owner::Announcements => {}
-        }
-    }
-}
-
-fn damaged() -> Error {
-    let text = "the network lost or damaged the message (Portals reports a failed transfer)";
-    Error::new(constant::ERR_OTHER, text)
 }

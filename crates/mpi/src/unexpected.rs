@@ -51,6 +51,8 @@ pub(crate) struct Unexpected {
     list: VecDeque<Message>,
     /// Messages claimed by a receive before they were complete.
     claimed: Vec<(Message, RequestId)>,
+    /// Messages that a probe took out before they were complete.
+    held: Vec<Message>,
 }
 
 impl Unexpected {
@@ -66,7 +68,8 @@ impl Unexpected {
             initiator: event.initiator,
             block,
             offset: event.offset,
-            complete: false,
+            // An announcement has no bytes: its END tells nothing more.
+            complete: block.is_none(),
             damaged: false,
             start: event.sequence,
         });
@@ -80,7 +83,8 @@ impl Unexpected {
             return Some((Message { damaged, ..message }, request));
         }
         // Recent messages are at the back.
-        let message = self.list.iter_mut().rev().find(|m| m.start == start);
+        let mut waiting = self.list.iter_mut().rev().chain(&mut self.held);
+        let message = waiting.find(|m| m.start == start);
         let message = message.expect("an END event follows its START event");
         (message.complete, message.damaged) = (true, damaged);
         None
@@ -99,6 +103,21 @@ impl Unexpected {
     /// Takes the message at `index` out of the list.
     pub fn take(&mut self, index: usize) -> Message {
         self.list.remove(index).expect("the index was just found")
+    }
+
+    /// Takes the message at `index` out of the list for a receive that comes later.
+    pub fn hold(&mut self, index: usize) -> Message {
+        let message = self.take(index);
+        if !message.complete {
+            self.held.push(message);
+        }
+        message
+    }
+
+    /// What has become of a message that was held.
+    pub fn held(&mut self, message: Message) -> Message {
+        let index = self.held.iter().position(|held| held.start == message.start);
+        index.map_or(message, |index| self.held.swap_remove(index))
     }
 
     /// `request` waits for the bytes of `message`.

@@ -78,7 +78,7 @@ impl Ni {
         way: Way,
     ) -> Result<Ni, Error> {
         cpu.spend(kernel.config.costs.api_call);
-        let seat = way.enter(cpu, || {
+        let seat = way.enter(cpu, kernel, || {
             cpu.spend(kernel.config.costs.api_check + kernel.config.costs.object);
             kernel.open(cpu, pid, space)
         })?;
@@ -146,7 +146,7 @@ impl Ni {
     /// A call into the kernel.
     fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         self.cpu.spend(self.kernel.config.costs.api_call);
-        self.way.enter(&self.cpu, || {
+        self.way.enter(&self.cpu, &self.kernel, || {
             self.cpu.spend(self.kernel.config.costs.api_check);
             f()
         })
@@ -173,7 +173,10 @@ impl Ni {
         call: ObjectCall,
         f: impl FnOnce(&mut Interface, Buffer) -> Result<R, Error>,
     ) -> Result<R, Error> {
-        self.enter(|| {
+        self.cpu.spend(self.kernel.config.costs.api_call);
+        self.way.cross(&self.cpu, || {
+            self.cpu.spend(self.kernel.config.costs.api_check);
+            // The process's own memory needs no lock, and pinning its pages could not be done under one.
             let regions = self.regions(&md);
             let regions = regions.inspect_err(|error| self.tell::<()>(call, &[], &Err(*error)))?;
             if md.options & option::IOVEC == 0 {
@@ -182,10 +185,12 @@ impl Ni {
             for region in &regions {
                 self.check(region.start, region.length)?;
             }
-            self.cpu.spend(self.kernel.config.costs.object);
-            let result = self.with(|interface| f(interface, Buffer { md, regions: &regions }));
-            self.tell(call, &regions, &result);
-            result
+            self.kernel.lock.hold(&self.cpu, || {
+                self.cpu.spend(self.kernel.config.costs.object);
+                let result = self.with(|interface| f(interface, Buffer { md, regions: &regions }));
+                self.tell(call, &regions, &result);
+                result
+            })
         })
     }
 
@@ -359,7 +364,10 @@ impl Ni {
     pub fn eq_get(&self, eq: EqHandle) -> Result<Next, Error> {
         self.cpu.spend(self.kernel.config.costs.event_get);
         let result = self.with(|interface| interface.eq_get(eq));
-        self.kernel.tell(&self.cpu, || Told::Looked { seat: self.seat.0, eq, result: &result });
+        // A look that finds an event half written is no look.
+        if result.is_ok() || !self.with(|interface| interface.is_writing(eq)) {
+            self.kernel.tell(&self.cpu, || Told::Looked { seat: self.seat.0, eq, result: &result });
+        }
         let next = result?;
         self.returned(&next.event);
         Ok(next)
@@ -431,7 +439,7 @@ impl Ni {
     ) -> Result<(), Error> {
         let call = self.call(md, region, ack, target, hdr_data);
         self.cpu.spend(self.kernel.config.costs.api_call);
-        self.way.enter(&self.cpu, || self.kernel.put(&self.cpu, self.seat, &call))
+        self.way.enter(&self.cpu, &self.kernel, || self.kernel.put(&self.cpu, self.seat, &call))
     }
 
     /// PtlGet: fills all of `md`.
@@ -447,7 +455,7 @@ impl Ni {
     fn start_get(&self, md: MdHandle, region: Option<Region>, target: Target) -> Result<(), Error> {
         let call = self.call(md, region, AckRequest::NoAck, target, 0);
         self.cpu.spend(self.kernel.config.costs.api_call);
-        self.way.enter(&self.cpu, || self.kernel.get(&self.cpu, self.seat, &call))
+        self.way.enter(&self.cpu, &self.kernel, || self.kernel.get(&self.cpu, self.seat, &call))
     }
 
     /// PtlGetPut, PtlCGetPut and PtlGetAdd: all of `put` is the operand, and what the target had goes to the
@@ -462,7 +470,9 @@ impl Ni {
     ) -> Result<(), Error> {
         let call = self.call(put, None, AckRequest::NoAck, target, hdr_data);
         self.cpu.spend(self.kernel.config.costs.api_call);
-        self.way.enter(&self.cpu, || self.kernel.atomic(&self.cpu, self.seat, &call, atomic, get))
+        self.way.enter(&self.cpu, &self.kernel, || {
+            self.kernel.atomic(&self.cpu, self.seat, &call, atomic, get)
+        })
     }
 
     fn call(

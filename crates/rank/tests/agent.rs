@@ -132,5 +132,7 @@ fn costs() -> host::Costs {
         copy_start: Duration::from_ns(10),
         copy_rate: 1_000_000_000,
         poll_period: Duration::from_ns(10),
+        lock_take: Duration::from_ns(10),
+        lock_pass: Duration::from_ns(60),
     }
 }

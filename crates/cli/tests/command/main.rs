@@ -25,4 +25,5 @@ mod profile;
 mod programs;
 mod runner;
 mod scale;
+mod vn;
 mod wrong;

@@ -17,6 +17,8 @@ pub const COSTS: Costs = Costs {
     copy_start: Duration(5),
     copy_rate: 1_000_000_000,
     poll_period: Duration(3),
+    lock_take: Duration(1),
+    lock_pass: Duration(2),
 };
 pub const ROUND_TRIP: Duration = Duration(4);
 
@@ -54,8 +56,12 @@ pub struct World {
 
 impl World {
     pub fn new() -> World {
+        World::with_cores(1)
+    }
+    pub fn with_cores(cores: usize) -> World {
         let node = Node { queue: EventQueue::new(0), log: Log::default() };
-        World { host: Host::new(&COSTS), node, now: Time::ZERO, hash: TraceHash::default() }
+        let host = Host::with_cores(&COSTS, cores);
+        World { host, node, now: Time::ZERO, hash: TraceHash::default() }
     }
     pub fn interrupt_at(&mut self, at: u64) {
         self.node.queue.schedule(Time(at), Happening::Interrupt);

@@ -43,20 +43,24 @@ impl Bench {
             library: "/nonexistent".into(),
             stop: Arc::default(),
         };
-        let configuration = Configuration::new(&options.parameters, 8).unwrap();
-        let maps = [Software::map(2), Software::programs(2)];
+        let mut configuration = Configuration::new(&options.parameters, 8).unwrap();
+        configuration.placement.ranks = 2 * configuration.placement.per_node;
+        let placement = configuration.placement;
+        let maps = [placement.libraries(), placement.programs()];
         Bench { configuration, image, symbols, options, maps }
     }
     fn parts(&self) -> Parts<'_> {
         let Bench { configuration, image, symbols, options, maps } = self;
-        Parts { configuration, image, symbols, options, ranks: 2, maps, ledger: None }
+        let placement = configuration.placement;
+        Parts { configuration, image, symbols, options, placement, maps, ledger: None }
     }
 }
 
 #[test]
 fn a_node_after_the_shared_boot_is_as_after_its_own() {
     let slow = ["ppc440.clock=333 MHz", "nic.sram_read=31 ns", "host.mmio_write=7 ns"];
-    for (settings, park) in [(&[][..], true), (&[], false), (&slow, true)] {
+    let two = ["host.ranks_per_node=2"];
+    for (settings, park) in [(&[][..], true), (&[], false), (&slow, true), (&two, true)] {
         let bench = Bench::new(settings, park);
         let parts = bench.parts();
         let boot = parts.boot().expect("this firmware's boot can be shared");
@@ -96,7 +100,7 @@ fn a_boot_that_differs_from_node_to_node_is_not_shared() {
     let bench = Bench::new(&[], true);
     let parts = bench.parts();
     let [a, b] = TAPED;
-    let alone = Parts { ranks: 0, ..parts };
+    let alone = Parts { placement: Placement { ranks: 0, ..parts.placement }, ..parts };
     assert!(Boot::of([alone.cold(0, a), alone.cold(0, b)]).is_some());
     // Something that was made of the id, and is no copy of it.
     assert!(Boot::of([alone.cold(0, a), alone.cold(0, b ^ 1)]).is_none());

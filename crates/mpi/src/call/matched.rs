@@ -26,7 +26,7 @@ impl Process {
     fn take_message(&mut self, from: Envelope) -> Result<u64> {
         let pattern = self.pattern(from)?;
         let index = self.unexpected.find(pattern, 0).expect("a message that was found stays");
-        let message = self.unexpected.take(index);
+        let message = self.unexpected.hold(index);
         let messages = &mut self.side.messages;
         let handle = FIRST + messages.next;
         messages.next += 1;

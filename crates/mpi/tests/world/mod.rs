@@ -214,6 +214,8 @@ fn host_costs() -> Costs {
         copy_start: ns(30),
         copy_rate: 1_500_000_000,
         poll_period: ns(10),
+        lock_take: ns(10),
+        lock_pass: ns(60),
     }
 }
 

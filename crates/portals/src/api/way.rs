@@ -1,6 +1,6 @@
 //! How calls come into the kernel, and what that costs.
 
-use crate::nal::Bridge;
+use crate::nal::{Bridge, Kernel};
 use host::Cpu;
 
 /// The way into the kernel.
@@ -13,8 +13,13 @@ pub(super) enum Way {
 }
 
 impl Way {
-    /// Runs `f` in the kernel.
-    pub(super) fn enter<R>(self, cpu: &Cpu, f: impl FnOnce() -> R) -> R {
+    /// Runs `f` in the kernel, with its Portals to itself.
+    pub(super) fn enter<R>(self, cpu: &Cpu, kernel: &Kernel, f: impl FnOnce() -> R) -> R {
+        self.cross(cpu, || kernel.lock.hold(cpu, f))
+    }
+
+    /// Runs `f` in the kernel, whose Portals other cores may use meanwhile.
+    pub(super) fn cross<R>(self, cpu: &Cpu, f: impl FnOnce() -> R) -> R {
         match self {
             Way::User(Bridge::Qk) => cpu.kernel(f),
             Way::User(Bridge::Uk { ioctl, copy_in, copy_out }) => cpu.kernel(|| {

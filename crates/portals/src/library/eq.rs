@@ -24,13 +24,24 @@ pub(crate) struct EventQueue {
     dropped: bool,
     /// Events that operations under way will still post.
     pub(crate) promised: u32,
+    /// The youngest events in the ring, which are still being written.
+    hidden: usize,
+    /// What is posted stays hidden until it is published.
+    holds_back: bool,
 }
 
 impl EventQueue {
     /// A queue of at least `count` events, rounded up to a power of two.
-    pub(crate) fn new(count: u32) -> EventQueue {
-        let slots = (count.max(1) as usize).next_power_of_two();
-        EventQueue { ring: VecDeque::new(), slots, written: 0, dropped: false, promised: 0 }
+    pub(crate) fn new(count: u32, holds_back: bool) -> EventQueue {
+        EventQueue {
+            ring: VecDeque::new(),
+            slots: (count.max(1) as usize).next_power_of_two(),
+            written: 0,
+            dropped: false,
+            promised: 0,
+            hidden: 0,
+            holds_back,
+        }
     }
 
     /// Sequence number that the next event will have.
@@ -47,10 +58,26 @@ impl EventQueue {
         }
         self.ring.push_back(event);
         self.written += 1;
+        if self.holds_back {
+            self.hidden = self.ring.len().min(self.hidden + 1);
+        }
+    }
+
+    /// True if something is posted and cannot be read yet.
+    pub(crate) fn is_writing(&self) -> bool {
+        self.hidden > 0
+    }
+
+    /// What was posted is written, and can be read.
+    pub(crate) fn publish(&mut self) {
+        self.hidden = 0;
     }
 
     /// Takes the oldest event that is still there.
     pub(crate) fn get(&mut self) -> Option<Next> {
+        if self.ring.len() == self.hidden {
+            return None;
+        }
         let event = self.ring.pop_front()?;
         Some(Next { event, dropped: std::mem::take(&mut self.dropped) })
     }

@@ -96,6 +96,11 @@ impl<T> Slab<T> {
         slots.filter_map(move |(index, slot)| Some((raw(index, slot), slot.value.as_ref()?)))
     }
 
+    /// All objects, to be changed.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.slots.iter_mut().filter_map(|slot| slot.value.as_mut())
+    }
+
     pub(crate) fn get(&self, raw: u32) -> Option<&T> {
         let slot = self.slots.get((raw & INDEX_MASK) as usize)?;
         slot.value.as_ref().filter(|_| slot.generation == raw >> INDEX_BITS)

@@ -68,6 +68,8 @@ pub struct Interface {
     pub(crate) status: Status,
     /// Its process is leaving: no new request is admitted.
     pub(crate) leaving: bool,
+    /// Events stay hidden until they are published.
+    holds_back: bool,
 }
 
 impl Interface {
@@ -85,7 +87,24 @@ impl Interface {
             eqs: Slab::new(limits.max_eqs),
             status: Status::default(),
             leaving: false,
+            holds_back: false,
         }
+    }
+
+    /// From now on the process sees an event only after [`Interface::publish_events`]: posting takes time, in
+    /// which it may look. For queues that are made later.
+    pub fn hold_events_back(&mut self) {
+        self.holds_back = true;
+    }
+
+    /// True if a queue holds an event that cannot be read yet.
+    pub fn is_writing(&self, eq: EqHandle) -> bool {
+        self.eqs.get(eq.raw()).is_some_and(EventQueue::is_writing)
+    }
+
+    /// What was posted can be read.
+    pub fn publish_events(&mut self) {
+        self.eqs.iter_mut().for_each(EventQueue::publish);
     }
 
     /// The process leaves: from now on requests are dropped. Answers are taken as before.
@@ -344,7 +363,8 @@ impl Interface {
         if count > 1 << 20 {
             return Err(Error::NoSpace);
         }
-        Ok(EqHandle::from_raw(self.eqs.insert(EventQueue::new(count)).ok_or(Error::NoSpace)?))
+        let queue = EventQueue::new(count, self.holds_back);
+        Ok(EqHandle::from_raw(self.eqs.insert(queue).ok_or(Error::NoSpace)?))
     }
 
     /// Frees an event queue (PtlEQFree). Events of descriptors that still name it vanish.

@@ -93,7 +93,7 @@ impl Kernel {
     /// Begins a message's observation.
     pub(crate) fn begin(&self, cpu: &Cpu, entered: Time) -> MessageId {
         let id = self.next_message();
-        self.observer.mark(entered, id, Mark::CallEntered);
+        self.observer.mark(cpu.core(), entered, id, Mark::CallEntered);
         self.mark(cpu, id, Mark::KernelEntered);
         id
     }

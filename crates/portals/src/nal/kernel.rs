@@ -15,7 +15,7 @@ use abi::seastar::{
     GENERIC_PROCESS, READY_FLAG, READY_VALUE,
 };
 use abi::MessageId;
-use host::{Cpu, Extent, SpaceId, Waker};
+use host::{Cpu, Extent, Lock, SpaceId, Waker};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -68,6 +68,10 @@ pub struct Counters {
     pub pages_translated: u64,
     /// Atomic operations performed on memory of this node's processes.
     pub atomics: u64,
+    /// Times that the lock around the kernel's Portals was taken (hosts of several cores).
+    pub locks: u64,
+    /// Times that another core held it.
+    pub locks_contended: u64,
 }
 
 /// The kernel's Portals on one node.
@@ -77,6 +81,8 @@ pub struct Kernel {
     pub(crate) observer: Rc<dyn Observer>,
     /// The observer listens.
     pub(crate) listened: bool,
+    /// Whoever uses the kernel's Portals on a host of several cores holds it.
+    pub(crate) lock: Lock,
     processes: RefCell<Vec<Process>>,
     pub(crate) mailbox: Mailbox,
     pub(crate) region: Region,
@@ -125,6 +131,7 @@ impl Kernel {
             config: *config,
             listened: observer.listens(),
             observer,
+            lock: Lock::new(),
             processes: RefCell::default(),
             mailbox: Mailbox::new(config.shadow_fifos),
             lists: DmaLists::new(region.lists_local(), config.system.list_commands),
@@ -212,7 +219,10 @@ impl Kernel {
 
     /// What has been counted.
     pub fn counters(&self) -> Counters {
+        let (locks, locks_contended) = self.lock.counts();
         Counters {
+            locks,
+            locks_contended,
             commands: self.mailbox.commands.get(),
             index_reads: self.mailbox.index_reads.get(),
             ..self.counters.get()
@@ -233,7 +243,11 @@ impl Kernel {
             return Err(Error::PidInvalid);
         }
         let id = ProcessId { nid: u32::from(self.nid), pid };
-        let interface = Interface::new(Identity { id, uid: 0, jid: 0 }, self.config.limits);
+        let mut interface = Interface::new(Identity { id, uid: 0, jid: 0 }, self.config.limits);
+        if cpu.cores() > 1 {
+            // The process may look at its queues while another core is at work on them.
+            interface.hold_events_back();
+        }
         let mut processes = self.processes.borrow_mut();
         processes.push(Process { pid, space, waker: cpu.waker(), interface: Some(interface) });
         let seat = Seat(processes.len() - 1);
@@ -328,11 +342,14 @@ impl Kernel {
         for kind in work.posted() {
             self.mark(cpu, id, Mark::EventPosted(kind));
         }
+        if cpu.cores() > 1 {
+            self.with(seat, Interface::publish_events);
+        }
         self.processes.borrow()[seat.0].waker.wake();
     }
 
     pub(crate) fn mark(&self, cpu: &Cpu, id: MessageId, mark: Mark) {
-        self.observer.mark(cpu.now(), id, mark);
+        self.observer.mark(cpu.core(), cpu.now(), id, mark);
     }
 
     /// The id of the next message.

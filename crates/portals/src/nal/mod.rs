@@ -1,8 +1,9 @@
 //! The kernel's driver for the SeaStar in generic mode (pedretti2005 s4): every process's operations go
 //! through one mailbox, and one interrupt handler drains one event queue.
 //!
-//! The kernel runs with interrupts masked and nothing else of its core runs meanwhile, so a kernel section is
-//! atomic even where it lets time pass.
+//! The kernel runs with interrupts masked and nothing else of its core runs meanwhile, and on a host of
+//! several cores one lock keeps the others out, so a kernel section is atomic even where it lets time pass.
+//! Only event queues, which are in the processes' own memory, are read beside it.
 
 mod atomic;
 mod costs;

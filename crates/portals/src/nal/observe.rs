@@ -40,9 +40,10 @@ pub enum Mark {
 
 /// Receives the marks.
 pub trait Observer {
-    /// Message `id` passed `mark` at `at`. Marks of one message come in order of time but for `CallEntered`,
-    /// `KernelEntered`, `InterruptRaised` and `HandlerEntered`, which are told once the message is known.
-    fn mark(&self, at: Time, id: MessageId, mark: Mark);
+    /// Message `id` passed `mark` at `at`, in what core `core` of the host does. Marks of one message come in
+    /// order of time but for `CallEntered`, `KernelEntered`, `InterruptRaised` and `HandlerEntered`, which are
+    /// told once the message is known.
+    fn mark(&self, core: usize, at: Time, id: MessageId, mark: Mark);
 
     /// Whether it wants to be told more than marks. Asked once.
     fn listens(&self) -> bool {
@@ -57,5 +58,5 @@ pub trait Observer {
 pub struct Unobserved;
 
 impl Observer for Unobserved {
-    fn mark(&self, _at: Time, _id: MessageId, _mark: Mark) {}
+    fn mark(&self, _core: usize, _at: Time, _id: MessageId, _mark: Mark) {}
 }

@@ -50,6 +50,10 @@ impl Kernel {
     /// The interrupt handler: takes all new events of the firmware.
     pub fn interrupt(&self, cpu: &Cpu) {
         let run = Run { raised: cpu.interrupt_raised_at(), entered: cpu.now() };
+        self.lock.hold(cpu, || self.drain(cpu, run));
+    }
+
+    fn drain(&self, cpu: &Cpu, run: Run) {
         self.count(|counters| counters.interrupts += 1);
         let mut events = 0;
         loop {
@@ -98,8 +102,8 @@ impl Kernel {
     }
 
     fn drained(&self, cpu: &Cpu, run: Run, id: MessageId, mark: Mark) {
-        self.observer.mark(run.raised, id, Mark::InterruptRaised);
-        self.observer.mark(run.entered, id, Mark::HandlerEntered);
+        self.observer.mark(cpu.core(), run.raised, id, Mark::InterruptRaised);
+        self.observer.mark(cpu.core(), run.entered, id, Mark::HandlerEntered);
         self.mark(cpu, id, mark);
     }
 

@@ -75,7 +75,7 @@ impl host::Ports for Ports<'_> {
 pub struct Journal(pub RefCell<Vec<(Time, abi::MessageId, Mark)>>);
 
 impl Observer for Journal {
-    fn mark(&self, at: Time, id: abi::MessageId, mark: Mark) {
+    fn mark(&self, _core: usize, at: Time, id: abi::MessageId, mark: Mark) {
         self.0.borrow_mut().push((at, id, mark));
     }
 }
@@ -87,8 +87,8 @@ struct Judged {
 }
 
 impl Observer for Judged {
-    fn mark(&self, at: Time, id: abi::MessageId, mark: Mark) {
-        self.observer.mark(at, id, mark);
+    fn mark(&self, core: usize, at: Time, id: abi::MessageId, mark: Mark) {
+        self.observer.mark(core, at, id, mark);
     }
     fn listens(&self) -> bool {
         true
@@ -202,7 +202,7 @@ impl Bench {
         for node in &self.nodes {
             assert_eq!(node.host.fault(), None);
             assert!(node.firmware.idle(), "pendings were lost");
-            for (_, name, state) in node.host.fibres() {
+            for (name, state) in node.host.fibres() {
                 assert_eq!(state, host::FibreState::Done, "{name} is stuck");
             }
         }
@@ -280,6 +280,8 @@ pub const HOST_COSTS: host::Costs = host::Costs {
     copy_start: Duration::from_ns(30),
     copy_rate: 1_500_000_000,
     poll_period: Duration::from_ns(10),
+    lock_take: Duration::from_ns(10),
+    lock_pass: Duration::from_ns(60),
 };
 
 pub fn config() -> Config {

@@ -1,0 +1,71 @@
+//! A lock of the kernel, for hosts of several cores.
+
+use crate::fibre::Request;
+use crate::Cpu;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+
+/// A spin lock of the kernel. Cores that find it held spin with interrupts masked, and get it in the order
+/// in which they came. On a host of one core masking interrupts is enough: there it costs and does nothing.
+#[derive(Debug, Default)]
+pub struct Lock {
+    holder: Cell<Option<usize>>,
+    /// The core that had it last: its line is in that core's cache.
+    last: Cell<usize>,
+    waiting: RefCell<VecDeque<usize>>,
+    taken: Cell<u64>,
+    contended: Cell<u64>,
+}
+
+impl Lock {
+    /// A lock that nobody holds.
+    pub fn new() -> Lock {
+        Lock::default()
+    }
+
+    /// Runs `f` while the core of `cpu`, which is in the kernel, holds the lock. Not to be nested.
+    pub fn hold<R>(&self, cpu: &Cpu, f: impl FnOnce() -> R) -> R {
+        if cpu.cores() == 1 {
+            return f();
+        }
+        self.take(cpu);
+        let result = f();
+        self.release(cpu);
+        result
+    }
+
+    /// How often it was taken, and how often somebody else held it then.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.taken.get(), self.contended.get())
+    }
+
+    fn take(&self, cpu: &Cpu) {
+        let me = cpu.core();
+        assert!(cpu.core.masked(), "a core that holds a lock takes no interrupts");
+        self.taken.set(self.taken.get() + 1);
+        match self.holder.get() {
+            None => {
+                self.holder.set(Some(me));
+                let here = self.last.get() == me;
+                cpu.spend(if here { cpu.costs().lock_take } else { cpu.costs().lock_pass });
+            }
+            Some(holder) => {
+                assert!(holder != me, "core {me} takes a lock that it holds");
+                self.contended.set(self.contended.get() + 1);
+                self.waiting.borrow_mut().push_back(me);
+                cpu.core.suspend(Request::Spin);
+                debug_assert_eq!(self.holder.get(), Some(me), "whoever held it has handed it over");
+            }
+        }
+    }
+
+    /// The next core that spins has it now; the host tells it.
+    fn release(&self, cpu: &Cpu) {
+        self.last.set(cpu.core());
+        let next = self.waiting.borrow_mut().pop_front();
+        self.holder.set(next);
+        if let Some(core) = next {
+            cpu.core.shared.handed.borrow_mut().push_back(core);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What the cores of a host share.
+
+use crate::{Costs, Cpu, Memory, SharedMemory};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
+/// A fibre that begins on another core than the one that started it: the core, name and function.
+pub(crate) type Started = (usize, String, Box<dyn FnOnce(Cpu)>);
+
+/// What the cores of a host share.
+pub(crate) struct Shared {
+    pub(crate) cores: usize,
+    pub(crate) costs: Costs,
+    pub(crate) memory: SharedMemory,
+    /// Cores whose uncached reads are under way, in the order in which these left.
+    pub(crate) reads: RefCell<VecDeque<usize>>,
+    /// Fibres for other cores, which the host has not passed on yet.
+    pub(crate) started: RefCell<VecDeque<Started>>,
+    /// Cores that have been handed a lock and have not been told yet.
+    pub(crate) handed: RefCell<VecDeque<usize>>,
+}
+
+impl Shared {
+    pub(crate) fn new(costs: &Costs, cores: usize) -> Shared {
+        Shared {
+            cores,
+            costs: *costs,
+            memory: Memory::shared(),
+            reads: RefCell::default(),
+            started: RefCell::default(),
+            handed: RefCell::default(),
+        }
+    }
+    pub(crate) fn take_started(&self) -> Option<Started> {
+        self.started.borrow_mut().pop_front()
+    }
+    pub(crate) fn take_handed(&self) -> Option<usize> {
+        self.handed.borrow_mut().pop_front()
+    }
+}

@@ -1,0 +1,70 @@
+//! What is told of a node when it is over.
+
+use super::*;
+use crate::report::Core;
+use std::collections::BTreeMap;
+
+impl Node {
+    /// What stands still here, a sentence each.
+    pub(super) fn waiting(&self) -> Vec<String> {
+        let nid = self.seam.nid;
+        let dead = self.seam.router.waiting_for_dead().map(|(neighbour, packets)| {
+            let what = if packets == 1 { "a packet waits" } else { "packets wait" };
+            format!("node {nid}: {what} for the link to node {neighbour}, which is dead")
+        });
+        self.ranks.waiting().into_iter().chain(dead).collect()
+    }
+
+    /// The router's books, with what the NIC knows.
+    pub(super) fn ledger(&self) -> net::Ledger {
+        let counters = self.nic.counters();
+        let mut ledger = self.seam.router.ledger();
+        ledger.held = self.nic.packets_held().into();
+        ledger.sent_by_nic = counters.tx_packets;
+        ledger.received_by_nic = counters.rx_packets;
+        ledger
+    }
+
+    /// Sets aside the turns of the idle loop, whose cost was measured while the node waited for the launch.
+    pub(super) fn work(&mut self, end: &Snapshot) -> Work {
+        let (first, launch) = (&self.idle.first, &self.at_launch);
+        let turns = launch.heartbeat.saturating_sub(first.heartbeat).max(1) as f64;
+        self.idle.instructions =
+            launch.instructions.saturating_sub(first.instructions) as f64 / turns;
+        self.idle.cycles = launch.cycles.saturating_sub(first.cycles) as f64 / turns;
+        let instructions = end.instructions.saturating_sub(launch.instructions);
+        let cycles = end.cycles.saturating_sub(launch.cycles);
+        let turns = end.heartbeat.saturating_sub(launch.heartbeat) as f64;
+        Work {
+            messages: self.niccb("tx_complete") + self.niccb("rx_complete"),
+            instructions,
+            cycles,
+            busy_instructions: (instructions as f64 - turns * self.idle.instructions).max(0.0),
+            busy_cycles: (cycles as f64 - turns * self.idle.cycles).max(0.0),
+        }
+    }
+
+    pub(super) fn report(&mut self, end: &Snapshot) -> NodeReport {
+        let mut counters = crate::counters::of(&self.core, &self.nic, &self.seam.router);
+        let niccb = crate::counters::niccb(&mut |addr, buf| {
+            let read = self.nic.ras_read(addr, buf, &mut self.seam);
+            read.expect("the control block stands in SRAM");
+        });
+        counters.extend(niccb.into_iter().map(|(name, value)| (format!("niccb.{name}"), value)));
+        let pendings = self.ranks.pendings_max();
+        counters.insert("kernel.tx_pendings_max".into(), pendings.transmit.into());
+        counters.insert("kernel.rx_pendings_max".into(), pendings.receive.into());
+        let (host_ns, cores) = self.host_time(end);
+        NodeReport { nid: self.seam.nid, ranks: self.ranks.numbers(), counters, host_ns, cores }
+    }
+
+    /// Host processor time of all cores, and of each if there are several.
+    fn host_time(&self, end: &Snapshot) -> (BTreeMap<String, f64>, Vec<Core>) {
+        let (end, start) = (&end.host, &self.at_launch.host);
+        let span = |end, start| crate::counters::host(end, start, self.host.cores());
+        let all = |times: &[host::Times]| times.iter().copied().sum();
+        let each = end.iter().zip(start).map(|(end, start)| Core { host_ns: span(end, start) });
+        let each = each.filter(|_| end.len() > 1).collect();
+        (span(&all(end), &all(start)), each)
+    }
+}

@@ -1,0 +1,80 @@
+//! Which rank runs where: ranks with neighbouring numbers share a node, each with a core of its own.
+
+use portals::ProcessId;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Process id of the first MPI library's Portals process on its node; the next rank's follows.
+const RANK_PID: u32 = 1;
+/// The same for the program's own Portals process, if it asks for no other.
+const PROGRAM_PID: u32 = 100;
+
+/// Where the ranks of a program run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Placement {
+    pub ranks: u32,
+    pub per_node: u32,
+}
+
+impl Placement {
+    /// Nodes that have a rank.
+    pub fn nodes(self) -> u32 {
+        self.ranks.div_ceil(self.per_node)
+    }
+
+    /// The ranks of node `nid`, in the order of its cores.
+    pub fn on(self, nid: u32) -> Range<u32> {
+        let first = nid.saturating_mul(self.per_node).min(self.ranks);
+        first..first.saturating_add(self.per_node).min(self.ranks)
+    }
+
+    /// The core of `rank` on its node.
+    pub fn core(self, rank: u32) -> u32 {
+        rank % self.per_node
+    }
+
+    /// The Portals process of the MPI library of the rank on `core`, without its node.
+    pub fn library_pid(core: u32) -> u32 {
+        RANK_PID + core
+    }
+
+    /// The Portals process of each rank's MPI library.
+    pub fn libraries(self) -> Arc<[ProcessId]> {
+        self.map(RANK_PID)
+    }
+
+    /// The Portals process of each rank's program, if it opens one.
+    pub fn programs(self) -> Arc<[ProcessId]> {
+        self.map(PROGRAM_PID)
+    }
+
+    fn map(self, first: u32) -> Arc<[ProcessId]> {
+        let id = |rank| ProcessId { nid: rank / self.per_node, pid: first + self.core(rank) };
+        (0..self.ranks).map(id).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rank_is_on_one_node_and_one_core() {
+        for per_node in 1..5 {
+            for ranks in 0..12 {
+                let placement = Placement { ranks, per_node };
+                let all: Vec<u32> = (0..placement.nodes()).flat_map(|n| placement.on(n)).collect();
+                assert_eq!(all, (0..ranks).collect::<Vec<_>>());
+                assert!(placement.on(placement.nodes()).is_empty());
+                let ids = [placement.libraries(), placement.programs()].concat();
+                for (index, id) in ids.iter().enumerate() {
+                    let rank = index as u32 % ranks;
+                    assert!(placement.on(id.nid).contains(&rank));
+                    assert!(ids[..index].iter().all(|other| other != id));
+                    assert_ne!(id.pid, crate::echo::PID);
+                }
+            }
+        }
+        assert!(Placement { ranks: 3, per_node: 2 }.on(u32::MAX).is_empty());
+    }
+}
