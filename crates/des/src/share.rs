@@ -176,6 +176,9 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
         self.dispatch();
     }
     fn dispatch(&mut self) {
+        if self.outbox.sent.is_empty() {
+            return;
+        }
         let mut sent = std::mem::take(&mut self.outbox.sent);
         let here = self.first..self.first + self.processes.len() as u32;
         for envelope in sent.drain(..) {
@@ -189,8 +192,18 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
         }
         self.outbox.sent = sent;
     }
+    /// Takes what other workers have sent to this one, worker `id`, for round `round`.
+    pub(crate) fn take(&mut self, round: usize, id: usize, inbox: &mut Vec<Envelope<L::Message>>) {
+        if self.abroad.len() > 1 {
+            self.shared.take_inbox(round, id, inbox);
+            inbox.drain(..).for_each(|envelope| self.deliver(envelope));
+        }
+    }
     /// Gives the other workers what was sent to them, to be taken in round `round`.
     pub(crate) fn post(&mut self, round: usize) {
+        if self.abroad.len() == 1 {
+            return;
+        }
         for (worker, envelopes) in self.abroad.iter_mut().enumerate() {
             if !envelopes.is_empty() {
                 lock(&self.shared.inboxes[round % 2][worker]).append(envelopes);

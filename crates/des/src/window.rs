@@ -230,14 +230,12 @@ where
     let mut horizon = Time::ZERO;
     let mut repeats = Repeats::default();
     for round in 0usize.. {
-        let all = shared.exchange(round, id, share.summary(stop));
+        let mut all = shared.exchange(round, id, share.summary(stop));
         if let Some(ending) = ending_of(&all) {
             let processes = share.processes.into_iter();
             return (processes.map(|p| p.finish(horizon)).collect(), ending, horizon);
         }
-        shared.take_inbox(round, id, &mut inbox);
-        inbox.drain(..).for_each(|envelope| share.deliver(envelope));
-        let mut reach = all.reach;
+        share.take(round, id, &mut inbox);
         if repeats.beat(all.lead) {
             let (number, began) = repeats.sample(all.next);
             let offers = shared.agree(id, share.sample(number, all.next, began));
@@ -245,12 +243,11 @@ where
                 share.repeat(repeat);
                 share.post(round);
                 shared.wait();
-                shared.take_inbox(round, id, &mut inbox);
-                inbox.drain(..).for_each(|envelope| share.deliver(envelope));
-                reach += repeat.span * repeat.times;
+                share.take(round, id, &mut inbox);
+                all = shared.exchange(round, id, share.summary(stop));
             }
         }
-        horizon = reach + lookahead;
+        horizon = all.reach + lookahead;
         share.advance(horizon);
         share.post(round + 1);
     }
@@ -297,7 +294,7 @@ impl<M> Shared<M> {
     pub(crate) fn worker_of(&self, process: u32) -> usize {
         self.first_of.partition_point(|first| *first <= process) - 1
     }
-    fn take_inbox(&self, round: usize, worker: usize, into: &mut Vec<Envelope<M>>) {
+    pub(crate) fn take_inbox(&self, round: usize, worker: usize, into: &mut Vec<Envelope<M>>) {
         std::mem::swap(&mut *lock(&self.inboxes[round % 2][worker]), into);
     }
     /// Publishes a worker's summary, waits for the others, returns the summary of all.
