@@ -51,6 +51,7 @@ impl<E> EventQueue<E> {
         }
     }
     /// Schedules an event of the owner at `at`; those of the same time leave in order of scheduling.
+    #[inline]
     pub fn schedule(&mut self, at: Time, event: E) {
         self.sequence += 1;
         self.insert(Key { at, source: self.owner, sequence: self.sequence }, event);
@@ -59,25 +60,34 @@ impl<E> EventQueue<E> {
     pub fn schedule_from(&mut self, at: Time, source: u32, sequence: u64, event: E) {
         self.insert(Key { at, source, sequence }, event);
     }
+    // Inlined where events are made, so that they are made in their places.
+    #[inline]
     fn insert(&mut self, key: Key, event: E) {
-        let place = match self.vacant.pop() {
-            Some(place) => {
-                self.events[place as usize] = Some(event);
-                place
-            }
-            None => {
-                self.events.push(Some(event));
-                (self.events.len() - 1) as u32
-            }
-        };
-        let waiting = &self.entries[self.first..];
-        let near = waiting.iter().rev().take(NEAR).take_while(|entry| entry.key > key).count();
-        let after = if near < NEAR {
-            waiting.len() - near
-        } else {
-            waiting[..waiting.len() - near].partition_point(|entry| entry.key < key)
-        };
-        self.entries.insert(self.first + after, Entry { key, place });
+        let place = self.enter(key);
+        self.events[place] = Some(event);
+    }
+    /// Finds a place for an event.
+    fn enter(&mut self, key: Key) -> usize {
+        let place = self.vacant.pop().unwrap_or_else(|| {
+            self.events.push(None);
+            (self.events.len() - 1) as u32
+        });
+        let entry = Entry { key, place };
+        self.entries.push(entry);
+        let waiting = &mut self.entries[self.first..];
+        let mut after = waiting.len() - 1;
+        let near = after.saturating_sub(NEAR);
+        while after > near && waiting[after - 1].key > key {
+            waiting[after] = waiting[after - 1];
+            after -= 1;
+        }
+        if after == near && near > 0 {
+            let far = waiting[..near].partition_point(|entry| entry.key < key);
+            waiting.copy_within(far..near, far + 1);
+            after = far;
+        }
+        waiting[after] = entry;
+        place as usize
     }
     /// When the next event is due; `Time::NEVER` if there is none.
     pub fn next_time(&self) -> Time {

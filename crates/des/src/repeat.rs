@@ -39,7 +39,15 @@ pub(crate) struct Repeats {
     at: [Time; LAGS + 1],
     /// Stretches begin after this sample.
     first: u64,
+    /// Samples since the last stretch that was repeated, and beats that are let go by.
+    vain: u32,
+    pause: u32,
 }
+
+/// After so many samples in vain [`PAUSE`] beats go by: many streams at once rarely come back to
+/// the same state.
+const VAIN: u32 = 4 * LAGS as u32;
+const PAUSE: u32 = 2 * VAIN;
 
 /// A stretch to be repeated.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +63,10 @@ impl Repeats {
     pub(crate) fn beat(&mut self, lead: Lead) -> bool {
         let beat = lead.is_some() && lead != self.lead;
         self.lead = lead;
+        if beat && self.pause > 0 {
+            self.pause -= 1;
+            return false;
+        }
         beat
     }
     /// A sample is taken at `now`. Returns its number and when the stretches of all lags began.
@@ -66,10 +78,19 @@ impl Repeats {
         (self.number, std::array::from_fn(|lag| self.at[lag + 1]))
     }
     /// What comes of everybody's offers: the shortest stretch of all that can be repeated.
-    pub(crate) fn chosen(&mut self, offers: Offers) -> Option<Repeat> {
+    pub(crate) fn chosen(&mut self, offers: Option<Offers>) -> Option<Repeat> {
+        let offers = offers?;
         let known = (self.number - self.first).saturating_sub(1).min(LAGS as u64) as usize;
         // A stretch in which nobody has come any farther repeats for ever and is none.
-        let lag = offers[..known].iter().position(|times| (1..u64::MAX).contains(times))?;
+        let Some(lag) = offers[..known].iter().position(|times| (1..u64::MAX).contains(times))
+        else {
+            self.vain += 1;
+            if self.vain == VAIN {
+                (self.vain, self.pause) = (0, PAUSE);
+            }
+            return None;
+        };
+        self.vain = 0;
         let since = self.number - 1 - lag as u64;
         self.first = self.number;
         Some(Repeat { since, span: self.at[0].since(self.at[lag + 1]), times: offers[lag] })

@@ -138,22 +138,19 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
         self.lead = streams.find_map(|(id, beats)| beats.map(|beats| (id, beats)));
     }
     /// Samples those that have moved lately, at `now`, when the first of all goes on. `began` are the
-    /// times of the samples before.
-    pub(crate) fn sample(&mut self, number: u64, now: Time, began: [Time; LAGS]) -> Offers {
+    /// times of the samples before. `None` if one does what cannot be repeated.
+    pub(crate) fn sample(&mut self, number: u64, now: Time, began: [Time; LAGS]) -> Option<Offers> {
         self.sampled = number;
         let mut offers = [u64::MAX; LAGS];
         for index in 0..self.processes.len() {
             if self.moved[index] + LAGS as u64 > number {
-                let Some(offered) = self.processes[index].sample(number, now, began) else {
-                    return [0; LAGS];
-                };
-                offers = least(offers, offered);
+                offers = least(offers, self.processes[index].sample(number, now, began)?);
             } else if self.next[index] < Time::NEVER {
                 // It has not moved, but will.
                 offers = least(offers, fitting(self.next[index], now, began));
             }
         }
-        offers
+        Some(offers)
     }
     /// Repeats a stretch on all that have moved in it.
     pub(crate) fn repeat(&mut self, Repeat { since, span, times }: Repeat) {

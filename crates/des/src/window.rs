@@ -273,7 +273,7 @@ fn ending_of(all: &Summary) -> Option<Ending> {
 pub(crate) struct Shared<M> {
     pub(crate) inboxes: [Vec<Mutex<Vec<Envelope<M>>>>; 2],
     summaries: [Vec<Mutex<Option<Summary>>>; 2],
-    offers: Vec<Mutex<Offers>>,
+    offers: Vec<Mutex<Option<Offers>>>,
     barrier: Barrier,
     pub(crate) first_of: Vec<u32>,
 }
@@ -285,7 +285,7 @@ impl<M> Shared<M> {
         Shared {
             inboxes: [inboxes(), inboxes()],
             summaries: [summaries(), summaries()],
-            offers: (0..threads).map(|_| Mutex::new([0; LAGS])).collect(),
+            offers: (0..threads).map(|_| Mutex::new(None)).collect(),
             barrier: Barrier::new(threads),
             // Neighbours in number tend to be neighbours in the topology: keep them on one worker.
             first_of: (0..threads).map(|t| (t * processes / threads) as u32).collect(),
@@ -321,13 +321,13 @@ impl<M> Shared<M> {
         all
     }
     /// Publishes a worker's offers, waits for the others, returns the least of each.
-    fn agree(&self, worker: usize, own: Offers) -> Offers {
+    fn agree(&self, worker: usize, own: Option<Offers>) -> Option<Offers> {
         *lock(&self.offers[worker]) = own;
         self.wait();
-        let all = self.offers.iter().fold(own, |all, other| least(all, *lock(other)));
+        let all = self.offers.iter().map(|other| *lock(other)).reduce(|a, b| Some(least(a?, b?)));
         // Nobody offers anew before everybody has read.
         self.wait();
-        all
+        all.flatten()
     }
     fn wait(&self) {
         if self.first_of.len() > 1 {

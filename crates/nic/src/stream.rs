@@ -181,7 +181,7 @@ impl Cam {
     }
     /// Streams in use, with their numbers.
     pub(crate) fn used(&self) -> impl Iterator<Item = (u16, &Stream)> {
-        (0..).zip(&self.streams).filter(|(_, stream)| stream.used)
+        (0..).zip(&self.streams).filter(|(_, stream)| stream.used).take(self.in_use())
     }
     /// Streams in use, to change.
     pub(crate) fn in_flight(&mut self) -> impl Iterator<Item = &mut Stream> {

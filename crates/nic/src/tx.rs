@@ -317,7 +317,7 @@ impl Tx {
         ports: &mut impl Ports,
     ) -> Result<(), BusError> {
         let known = fabric.params.in_flight as usize;
-        if self.used >= 2 * (known + READ_AHEAD as usize) {
+        if self.used >= 4 * (known + READ_AHEAD as usize) {
             self.bytes.drain(..self.used - known);
             self.used = known;
         }

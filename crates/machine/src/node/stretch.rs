@@ -31,7 +31,7 @@ struct Sample {
 }
 
 /// A trail as long as this is none of a stretch that repeats itself soon.
-const TRAIL_MAX: usize = 1 << 16;
+const TRAIL_MAX: usize = 1 << 14;
 
 impl Stretches {
     fn clear(&mut self) {
@@ -97,7 +97,7 @@ impl Node {
         if seam.failure.is_some() || !seam.firmware_idles() {
             return None;
         }
-        let (mut state, mut until) = (Vec::new(), Time::NEVER);
+        let (mut state, mut until) = (Vec::with_capacity(512), Time::NEVER);
         let out = &mut state;
         for (at, source, event) in seam.queue.iter() {
             if !is_of_packets(event) {
