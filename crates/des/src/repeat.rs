@@ -37,6 +37,8 @@ pub(crate) struct Repeats {
     /// Number of the last sample, and times of it and of those before it.
     number: u64,
     at: [Time; LAGS + 1],
+    /// How far ahead of each anything could be sent: as long are the windows.
+    reach: [Duration; LAGS + 1],
     /// Stretches begin after this sample.
     first: u64,
     /// Samples since the last stretch that was repeated, and beats that are let go by.
@@ -69,12 +71,13 @@ impl Repeats {
         }
         beat
     }
-    /// A sample is taken at `now`. Returns its number and when the stretches of all lags began.
-    pub(crate) fn sample(&mut self, now: Time) -> (u64, [Time; LAGS]) {
+    /// A sample is taken at `now`, and nothing can be sent before `reach`. Returns its number and when
+    /// the stretches of all lags began.
+    pub(crate) fn sample(&mut self, now: Time, reach: Time) -> (u64, [Time; LAGS]) {
         self.number += 1;
-        let before = self.at;
-        self.at[0] = now;
-        self.at[1..].copy_from_slice(&before[..LAGS]);
+        self.at.rotate_right(1);
+        self.reach.rotate_right(1);
+        (self.at[0], self.reach[0]) = (now, reach.since(now));
         (self.number, std::array::from_fn(|lag| self.at[lag + 1]))
     }
     /// What comes of everybody's offers: the shortest stretch of all that can be repeated.
@@ -82,8 +85,10 @@ impl Repeats {
         let offers = offers?;
         let known = (self.number - self.first).saturating_sub(1).min(LAGS as u64) as usize;
         // A stretch in which nobody has come any farther repeats for ever and is none.
-        let Some(lag) = offers[..known].iter().position(|times| (1..u64::MAX).contains(times))
-        else {
+        let fits = |lag: &usize| {
+            (1..u64::MAX).contains(&offers[*lag]) && self.reach[0] == self.reach[lag + 1]
+        };
+        let Some(lag) = (0..known).find(fits) else {
             self.vain += 1;
             if self.vain == VAIN {
                 (self.vain, self.pause) = (0, PAUSE);

@@ -156,7 +156,9 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
     pub(crate) fn repeat(&mut self, Repeat { since, span, times }: Repeat) {
         self.outbox.horizon = Time::ZERO;
         self.next_abroad = Time::NEVER;
-        self.next_sent = Time::NEVER;
+        if self.next_sent < Time::NEVER {
+            self.next_sent += span * times;
+        }
         for index in 0..self.processes.len() {
             if self.moved[index] <= since {
                 continue;

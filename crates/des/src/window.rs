@@ -237,7 +237,7 @@ where
         }
         share.take(round, id, &mut inbox);
         if repeats.beat(all.lead) {
-            let (number, began) = repeats.sample(all.next);
+            let (number, began) = repeats.sample(all.next, all.reach);
             let offers = shared.agree(id, share.sample(number, all.next, began));
             if let Some(repeat) = repeats.chosen(offers) {
                 share.repeat(repeat);

@@ -67,6 +67,14 @@ impl LogicalProcess for Station {
     fn next_event(&self) -> Time {
         self.queue.next_time()
     }
+    fn reach(&self) -> Time {
+        // Paces only become longer.
+        let passes = self.queue.iter().map(|(at, _, due)| match due {
+            Due::Pass(_) => at,
+            Due::Token(_) | Due::Own => at + self.pace,
+        });
+        passes.min().unwrap_or(Time::NEVER)
+    }
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<u64>) {
         while let Some((now, due)) = self.queue.pop_before(horizon) {
             match due {
