@@ -1,18 +1,21 @@
 //! Operations that Portals reports as failed.
 
+use crate::comm::OnError;
 use crate::constant;
 use crate::error::Error;
 use crate::process::Process;
-use crate::request::Owner;
+use crate::request::{Direction, Owner, RequestId};
 
 impl Process {
-    /// The network lost or damaged bytes: the operation ends with an error.
+    /// The network lost or damaged bytes, or never had them: the operation ends with an error.
     pub(crate) fn failed(&mut self, owner: Owner) {
         match owner {
             Owner::Request(id) => {
-                if let Some(request) = self.requests.find(id) {
-                    request.error = Some(damaged());
+                let Some(request) = self.requests.find(id) else { return };
+                if request.direction == Direction::Send {
+                    return self.unsent(id);
                 }
+                request.error = Some(damaged());
             }
             Owner::Copy(_) => {
                 // The program was told long ago that this send is over.
@@ -22,6 +25,24 @@ impl Process {
             // The message's receive will hear of it.
             Owner::Block(_) | Owner::Announcements => {}
         }
+    }
+
+    /// A send's bytes have not left. Its receiver will wait for them for ever, and who else waits for the
+    /// receiver, this process perhaps among them: where nobody handles errors, the run ends now.
+    fn unsent(&mut self, id: RequestId) {
+        let request = self.requests.get(id);
+        let (comm, inner) = (self.comms.get(request.comm), request.collective);
+        let name = comm.as_ref().map_or("a freed communicator", |comm| &*comm.name);
+        let text = format!(
+            "{} bytes for rank {} of {name} were not sent: Portals reports a failed transfer \
+             (PTL_NI_FAIL); their memory is gone, or is in more pieces than the kernel has DMA commands for \
+             (linux.list_commands)",
+            request.length, request.peer,
+        );
+        if inner || comm.is_ok_and(|comm| comm.on_error == OnError::Fatal) {
+            self.cpu.fault(format!("rank {}: {}: {text}", self.world.rank, self.function));
+        }
+        self.requests.get_mut(id).error = Some(Error::new(constant::ERR_OTHER, text));
     }
 }
 

@@ -92,3 +92,63 @@ impl EventQueue {
         self.ring.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::library::{EventKind, Md, MdHandle, NiFail, ProcessId};
+    use abi::MessageId;
+
+    fn event(mark: u64) -> Event {
+        Event {
+            kind: EventKind::PutEnd,
+            initiator: ProcessId { nid: 0, pid: 0 },
+            uid: 0,
+            jid: 0,
+            pt_index: 0,
+            match_bits: mark,
+            rlength: 0,
+            mlength: 0,
+            offset: 0,
+            md_handle: MdHandle::from_raw(0),
+            md: Md::new(0, 0, 0),
+            hdr_data: 0,
+            link: 0,
+            sequence: 0,
+            fail: NiFail::Ok,
+            message: MessageId::default(),
+        }
+    }
+
+    fn get(queue: &mut EventQueue) -> Option<(u64, bool)> {
+        queue.get().map(|next| (next.event.match_bits, next.dropped))
+    }
+
+    #[test]
+    fn what_is_held_back_is_read_once_it_is_published() {
+        let mut queue = EventQueue::new(4, true);
+        queue.post(event(1));
+        queue.post(event(2));
+        assert!(queue.is_writing() && !queue.is_empty() && get(&mut queue).is_none());
+        queue.publish();
+        queue.post(event(3));
+        assert_eq!(get(&mut queue), Some((1, false)));
+        assert_eq!(get(&mut queue), Some((2, false)));
+        assert!(queue.is_writing() && get(&mut queue).is_none());
+        queue.publish();
+        assert_eq!(get(&mut queue), Some((3, false)));
+        assert!(!queue.is_writing() && queue.is_empty());
+    }
+
+    #[test]
+    fn events_that_nobody_has_read_are_overwritten_though_held_back() {
+        let mut queue = EventQueue::new(2, true);
+        queue.post(event(1));
+        queue.publish();
+        (2..5).for_each(|mark| queue.post(event(mark)));
+        assert!(get(&mut queue).is_none());
+        queue.publish();
+        assert_eq!(get(&mut queue), Some((3, true)));
+        assert_eq!(get(&mut queue), Some((4, false)));
+    }
+}

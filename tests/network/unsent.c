@@ -1,0 +1,35 @@
+/* Rank 0 sends rank 1 a message of 6 MB in so many pages that a kernel with few DMA commands cannot. Argument:
+ * wait (it waits for an answer before it looks at its send) or handle (the send returns its error). */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BYTES 6000000
+
+int main(int argc, char **argv)
+{
+    int rank, code;
+    char answer;
+    MPI_Request request;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    char *bytes = calloc(BYTES, 1);
+    if (rank == 1) {
+        MPI_Recv(bytes, BYTES, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(bytes, 1, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+    } else if (argc > 1 && !strcmp(argv[1], "wait")) {
+        MPI_Isend(bytes, BYTES, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
+        MPI_Recv(&answer, 1, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        code = MPI_Send(bytes, BYTES, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+        printf("MPI_ERR_OTHER: %d\n", code == MPI_ERR_OTHER);
+        fflush(stdout);
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    }
+    free(bytes);
+    MPI_Finalize();
+    return 0;
+}
