@@ -318,7 +318,8 @@ impl Process {
             return;
         }
         let eq = memory.md.eq.filter(|_| memory.eventful());
-        self.post(eq, Event { kind: EventKind::Unlink, link: 0, ..event });
+        let last = Md { regions: Vec::new(), ..memory.md.clone() };
+        self.post(eq, Event { kind: EventKind::Unlink, link: 0, md: last, ..event });
         self.remove_memory(md);
     }
 }
