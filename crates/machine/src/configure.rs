@@ -40,7 +40,7 @@ impl Configuration {
                 clock: p.clock("ppc440.clock"),
                 timing: timing(p),
                 coherence_faults: p.switch("ppc440.coherence_faults"),
-                code: ppc440::Code::default(),
+                code: ppc440::Code::new(&timing(p)),
             },
             portals: portals(p),
             mpi: mpi(p)?,

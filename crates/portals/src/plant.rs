@@ -30,24 +30,6 @@ pub enum Plant {
     LosesCarry,
 }
 
-impl Plant {
-    /// All of them.
-    pub const ALL: [Plant; 12] = [
-        Plant::HeadIsTail,
-        Plant::IgnoresTheWrongBits,
-        Plant::NeverTruncates,
-        Plant::OffsetStays,
-        Plant::CountsTooLate,
-        Plant::NoStart,
-        Plant::NoUnlink,
-        Plant::DropsInSilence,
-        Plant::AcknowledgesAlways,
-        Plant::AcknowledgesLittle,
-        Plant::ReplyAtStart,
-        Plant::LosesCarry,
-    ];
-}
-
 #[cfg(debug_assertions)]
 thread_local! {
     static PLANTED: std::cell::Cell<Option<Plant>> = const { std::cell::Cell::new(None) };

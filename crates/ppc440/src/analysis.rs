@@ -162,7 +162,7 @@ impl Analysis {
             named: 0,
         };
         for register in 0..32u8 {
-            if record.start.registers.get(register) != core.registers.get(register) {
+            if record.start.registers.gpr(register) != core.registers.get(register) {
                 all.registers[usize::from(register)] = all.item(Item::Register(register));
             }
         }
@@ -313,24 +313,21 @@ impl Analysis {
 impl Core {
     /// Where a load or store of that form goes, on the simple paths; `None` if on any other.
     pub(crate) fn place_of(&self, addr: u32, form: Form) -> Option<Place> {
-        let mapped = self.tlb.mapped(addr);
+        let mapped = self.tlb.mapped(addr)?;
         let need = if form.write { page::WRITE } else { page::READ };
-        if mapped.key != self.tlb.key(addr)
-            || mapped.flags & need == 0
-            || !is_single(addr, form.len.into())
-        {
+        if mapped.flags & need == 0 || !is_single(addr, form.len.into()) {
             return None;
         }
         let little = mapped.flags & page::LITTLE != 0;
         if mapped.flags & page::INHIBITED != 0 {
-            let real = u64::from(mapped.line) << 5 | u64::from(addr & 0x3ff);
+            let real = self.tlb.real(mapped, addr);
             let gathers = self.gathers(mapped.flags);
             return Some(Place::Uncached { real, little, gathers });
         }
         if form.write && mapped.flags & page::THROUGH != 0 {
             return None;
         }
-        let index = self.dcache.hinted(mapped.line + (addr >> 5 & 31))?;
+        let index = self.dcache.hinted(self.tlb.line(mapped, addr))?;
         Some(Place::Cached { offset: index * LINE + addr as usize % 32, little })
     }
 

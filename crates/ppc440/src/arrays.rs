@@ -2,12 +2,14 @@
 //! data and are not coherent with anything. The data cache has real tags, the instruction cache
 //! virtual ones.
 //!
-//! A hint table gives the place of a line without a search of 64 ways; it is only a hint, the tag
-//! decides.
+//! A table of lines that were used lately gives their places without a search of 64 ways. What an
+//! instruction needs of the cache stands close together, since simulated nodes by the hundred share
+//! the caches of the machine that simulates.
 
 use crate::code::{Code, Decoder, Line, WORDS};
 use crate::decode::Op;
 use crate::fetch::Ahead;
+use crate::Timing;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -58,6 +60,23 @@ const STALE: u32 = 1 << 31;
 /// Lines that the cache holds are counted by pieces of 4 KB of memory, modulo this number.
 const PIECES: usize = 256;
 
+/// Where a line is that was used lately and is not stale.
+#[derive(Clone, Copy, Hash)]
+struct Hint {
+    line: u32,
+    index: u16,
+}
+
+impl Hint {
+    const NONE: Hint = Hint { line: EMPTY, index: 0 };
+}
+
+const HINTS: usize = 256;
+
+fn hint_of(line: u32) -> usize {
+    line as usize & (HINTS - 1)
+}
+
 /// The data cache. A line is named by its real line number (real address / 32).
 #[derive(Clone, Hash)]
 pub(crate) struct DataCache {
@@ -65,7 +84,7 @@ pub(crate) struct DataCache {
     tags: Box<[u32; LINES]>,
     /// Dirty doublewords of each line.
     pub dirty: Box<[u8; LINES]>,
-    hint: Box<[u16; LINES]>,
+    hints: Box<[Hint; HINTS]>,
     pub victims: Victims,
     /// Bytes of each line that memory has others of, and how many lines have such bytes.
     stale: Box<[u32; LINES]>,
@@ -90,18 +109,25 @@ impl DataCache {
             data: Box::new([0; LINES * LINE]),
             tags: Box::new([EMPTY; LINES]),
             dirty: Box::new([0; LINES]),
-            hint: Box::new([0; LINES]),
+            hints: Box::new([Hint::NONE; HINTS]),
             victims: Victims::new(),
             stale: Box::new([0; LINES]),
             stale_lines: 0,
             held: Box::new([0; PIECES]),
         }
     }
-    /// Where `line` probably is; `Some` only if it is.
+    /// Where `line` is, if it was used lately.
     #[inline(always)]
     pub fn hinted(&self, line: u32) -> Option<usize> {
-        let index = usize::from(self.hint[line as usize & (LINES - 1)]) & (LINES - 1);
-        (self.tags[index] == line).then_some(index)
+        let hint = self.hints[hint_of(line)];
+        (hint.line == line).then_some(usize::from(hint.index) & (LINES - 1))
+    }
+    /// The line at `index` goes, or is no longer fresh.
+    fn forget_hint(&mut self, index: usize) {
+        let hint = &mut self.hints[hint_of(self.tags[index])];
+        if usize::from(hint.index) == index {
+            *hint = Hint::NONE;
+        }
     }
     /// Where `line` is.
     pub fn find(&mut self, line: u32) -> Option<usize> {
@@ -110,12 +136,14 @@ impl DataCache {
         }
         let first = (line as usize & (SETS - 1)) * WAYS;
         let ways = &self.tags[first..first + WAYS];
-        let way = match ways.iter().position(|&tag| tag == line) {
-            None if self.stale_lines > 0 => ways.iter().position(|&tag| tag == line | STALE)?,
-            way => way?,
-        };
-        self.hint[line as usize & (LINES - 1)] = (first + way) as u16;
-        Some(first + way)
+        if let Some(way) = ways.iter().position(|&tag| tag == line) {
+            self.hints[hint_of(line)] = Hint { line, index: (first + way) as u16 };
+            return Some(first + way);
+        }
+        if self.stale_lines == 0 {
+            return None;
+        }
+        ways.iter().position(|&tag| tag == line | STALE).map(|way| first + way)
     }
     /// The line at `index`.
     pub fn line_number(&self, index: usize) -> u32 {
@@ -124,6 +152,7 @@ impl DataCache {
     /// Gives the place at `index` to a line, or to none.
     fn set_tag(&mut self, index: usize, tag: u32) {
         self.freshen(index, 0, LINE);
+        self.forget_hint(index);
         let old = std::mem::replace(&mut self.tags[index], tag);
         if old != EMPTY {
             self.held[piece(old)] -= 1;
@@ -157,6 +186,7 @@ impl DataCache {
         if let Some(index) = self.find(line) {
             self.stale_lines += u32::from(self.stale[index] == 0);
             self.stale[index] |= byte_mask(first, len);
+            self.forget_hint(index);
             self.tags[index] |= STALE;
         }
     }
@@ -186,7 +216,7 @@ impl DataCache {
             "a dirty line is written back before it is replaced"
         );
         self.set_tag(index, line);
-        self.hint[line as usize & (LINES - 1)] = index as u16;
+        self.hints[hint_of(line)] = Hint { line, index: index as u16 };
         self.victims.advance(line as usize & (SETS - 1));
         index
     }
@@ -196,6 +226,7 @@ impl DataCache {
     }
     pub fn invalidate_all(&mut self) {
         self.tags.fill(EMPTY);
+        self.hints.fill(Hint::NONE);
         self.dirty.fill(0);
         self.stale.fill(0);
         self.stale_lines = 0;
@@ -217,11 +248,16 @@ impl DataCache {
 }
 
 /// An entry of the fetch map: where the line of an effective address is, if the key (generation,
-/// effective line) matches.
-#[derive(Clone, Copy, Hash)]
+/// effective line) matches, and its instructions, unless they are being executed.
+#[derive(Clone)]
 struct Fetched {
     key: u64,
     line: u16,
+    code: Option<Arc<Line>>,
+}
+
+impl Fetched {
+    const NONE: Fetched = Fetched { key: 0, line: 0, code: None };
 }
 
 const FETCHES: usize = 256;
@@ -234,10 +270,11 @@ pub(crate) const BUFFER: usize = LINES;
 #[derive(Clone)]
 pub(crate) struct InstructionCache {
     tags: Box<[u64; LINES]>,
-    /// The instructions of each line and of the buffer; `None` while they are executed.
-    lines: Box<[Option<Arc<Line>>]>,
+    /// The instructions of each line and of the buffer.
+    lines: Box<[Arc<Line>]>,
     decoder: Decoder,
-    map: Box<[Fetched; FETCHES]>,
+    /// The last entry is the buffer's.
+    map: Box<[Fetched; FETCHES + 1]>,
     /// Key (generation, effective line) of what the fetch buffer holds.
     pub buffered: Option<u64>,
     /// Lines on their way that were not asked for yet.
@@ -250,8 +287,9 @@ pub(crate) struct InstructionCache {
 impl Hash for InstructionCache {
     /// Of the instructions the words, from which all else follows.
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (&self.tags, &self.map, self.buffered, &self.victims).hash(state);
-        self.lines.iter().flatten().for_each(|line| line.words.hash(state));
+        (&self.tags, self.buffered, &self.victims).hash(state);
+        self.lines.iter().for_each(|line| line.words.hash(state));
+        self.map.iter().for_each(|fetched| (fetched.key, fetched.line).hash(state));
         self.ahead.hash(state);
     }
 }
@@ -262,14 +300,14 @@ pub(crate) fn tag(effective: u32, space: bool, tid: u8) -> u64 {
 }
 
 impl InstructionCache {
-    pub fn new(code: &Code) -> InstructionCache {
-        let mut decoder = Decoder::new(code);
+    pub fn new(code: &Code, timing: &Timing) -> InstructionCache {
+        let mut decoder = Decoder::new(code, timing);
         let nothing = decoder.line(0, [0; WORDS]);
         InstructionCache {
             tags: Box::new([0; LINES]),
-            lines: vec![Some(nothing); LINES + 1].into(),
+            lines: vec![nothing; LINES + 1].into(),
             decoder,
-            map: Box::new([Fetched { key: 0, line: 0 }; FETCHES]),
+            map: Box::new([const { Fetched::NONE }; FETCHES + 1]),
             buffered: None,
             ahead: Ahead::default(),
             victims: Victims::new(),
@@ -277,13 +315,26 @@ impl InstructionCache {
         }
     }
     /// The line that the fetch map holds for `key` (generation, effective line).
-    #[inline(always)]
     pub fn mapped(&self, key: u64) -> Option<usize> {
-        let fetched = &self.map[key as usize & (FETCHES - 1)];
-        (fetched.key == key).then_some(usize::from(fetched.line))
+        self.place(key).map(|place| usize::from(self.map[place].line))
     }
-    pub fn remember(&mut self, key: u64, line: usize) {
-        self.map[key as usize & (FETCHES - 1)] = Fetched { key, line: line as u16 };
+    /// The place in the fetch map that holds `key`.
+    #[inline(always)]
+    pub fn place(&self, key: u64) -> Option<usize> {
+        let place = key as usize & (FETCHES - 1);
+        (self.map[place].key == key).then_some(place)
+    }
+    /// Remembers where the line of `key` is. Returns its place in the fetch map.
+    pub fn remember(&mut self, key: u64, line: usize) -> usize {
+        let place = key as usize & (FETCHES - 1);
+        let code = Some(self.lines[line].clone());
+        self.map[place] = Fetched { key, line: line as u16, code };
+        place
+    }
+    /// The place in the fetch map of the buffer, which has just been filled.
+    pub fn remember_buffer(&mut self) -> usize {
+        self.map[FETCHES].code = Some(self.lines[BUFFER].clone());
+        FETCHES
     }
     pub fn find(&self, tag: u64) -> Option<usize> {
         let first = (tag as usize & (SETS - 1)) * WAYS;
@@ -302,21 +353,21 @@ impl InstructionCache {
     /// Fills a line, or the buffer, with the instructions of line number `number`.
     pub fn set_words(&mut self, line: usize, number: u64, words: [u32; WORDS]) {
         self.epoch += 1;
-        self.lines[line] = Some(self.decoder.line(number, words));
+        self.lines[line] = self.decoder.line(number, words);
     }
     /// The instruction of a line that stands at `pc`.
-    pub fn op(&self, line: usize, pc: u32) -> Option<&Op> {
-        self.lines[line].as_ref().map(|line| &line.ops[(pc >> 2) as usize % WORDS])
+    pub fn op(&self, line: usize, pc: u32) -> &Op {
+        &self.lines[line].ops[(pc >> 2) as usize % WORDS]
     }
-    /// Takes the instructions of a line, to execute them.
+    /// Takes the instructions of a place in the fetch map, to execute them.
     #[inline(always)]
-    pub fn take(&mut self, line: usize) -> Option<Arc<Line>> {
-        self.lines[line].take()
+    pub fn take(&mut self, place: usize) -> Option<Arc<Line>> {
+        self.map[place].code.take()
     }
-    /// Gives them back, unless others stand there now.
+    /// Gives them back.
     #[inline(always)]
-    pub fn give_back(&mut self, line: usize, code: Arc<Line>) {
-        self.lines[line].get_or_insert(code);
+    pub fn give_back(&mut self, place: usize, code: Arc<Line>) {
+        self.map[place].code = Some(code);
     }
     /// Nothing may be fetched through the map from the line of this tag any more.
     fn unmap(&mut self, tag: u64) {
@@ -332,7 +383,7 @@ impl InstructionCache {
     }
     pub fn invalidate_all(&mut self) {
         self.tags.fill(0);
-        self.map.fill(Fetched { key: 0, line: 0 });
+        self.map[..FETCHES].fill(Fetched::NONE);
         self.buffered = None;
         self.ahead.forget();
     }

@@ -1,7 +1,10 @@
-//! Decoded instructions. What a word means depends on nothing but the word, so cores that execute
-//! the same code share what was decoded: hundreds of nodes with one firmware need it once.
+//! Decoded instructions. What a word means depends on nothing but the word and the core's timing, so
+//! cores that execute the same code share what was decoded: hundreds of nodes with one firmware need
+//! it once.
 
 use crate::decode::{decode, Op};
+use crate::timing::Latencies;
+use crate::Timing;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,29 +19,34 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    fn new(words: [u32; WORDS]) -> Arc<Line> {
-        Arc::new(Line { words, ops: words.map(decode) })
+    fn new(words: [u32; WORDS], latencies: &Latencies) -> Arc<Line> {
+        Arc::new(Line { words, ops: words.map(|word| decode(word, latencies)) })
     }
 }
 
-/// All lines that were decoded, for any number of cores. Only asked when a line is not among those
-/// that a core has had lately.
-#[derive(Clone, Debug, Default)]
+/// All lines that were decoded, for any number of cores with the same timing. Only asked when a line
+/// is not among those that a core has had lately.
+#[derive(Clone, Debug)]
 pub struct Code {
     lines: Arc<Mutex<HashMap<[u32; WORDS], Arc<Line>>>>,
+    latencies: Latencies,
 }
 
 impl Code {
     /// More lines than a firmware has. Code that changes all the time must not fill the memory.
     const MOST: usize = 1 << 14;
 
+    /// Nothing decoded yet.
+    pub fn new(timing: &Timing) -> Code {
+        Code { lines: Arc::default(), latencies: Latencies::new(timing) }
+    }
     fn line(&self, words: [u32; WORDS]) -> Arc<Line> {
         // Nothing here is ever half done.
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.len() >= Self::MOST {
             lines.clear();
         }
-        lines.entry(words).or_insert_with(|| Line::new(words)).clone()
+        lines.entry(words).or_insert_with(|| Line::new(words, &self.latencies)).clone()
     }
 }
 
@@ -53,7 +61,11 @@ pub(crate) struct Decoder {
 impl Decoder {
     const RECENT: usize = 256;
 
-    pub fn new(code: &Code) -> Decoder {
+    pub fn new(code: &Code, timing: &Timing) -> Decoder {
+        assert_eq!(code.latencies, Latencies::new(timing), "code is shared by cores of one timing");
+        Decoder::of(code)
+    }
+    fn of(code: &Code) -> Decoder {
         let nothing = code.line([0; WORDS]);
         Decoder { code: code.clone(), recent: vec![nothing; Self::RECENT].into() }
     }
@@ -73,8 +85,8 @@ mod tests {
 
     #[test]
     fn cores_share_lines_and_code_that_changes_does_not_pile_up() {
-        let code = Code::default();
-        let (mut mine, mut theirs) = (Decoder::new(&code), Decoder::new(&code));
+        let code = Code { lines: Arc::default(), latencies: Latencies::default() };
+        let (mut mine, mut theirs) = (Decoder::of(&code), Decoder::of(&code));
         let words = [0x3860_0001; WORDS];
         let line = mine.line(5, words);
         assert!(Arc::ptr_eq(&line, &theirs.line(6, words)));

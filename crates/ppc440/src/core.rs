@@ -144,7 +144,7 @@ impl Core {
             registers: Registers::new(),
             special: Special::default(),
             tlb: Tlb::new(),
-            icache: InstructionCache::new(&config.code),
+            icache: InstructionCache::new(&config.code, &config.timing),
             dcache: DataCache::new(),
             unit: Unit::new(&config.timing),
             pipeline: Pipeline::new(&config.timing),
@@ -265,8 +265,8 @@ impl Core {
                 }
             }
             let pc = self.registers.pc;
-            let line = match self.fetch(bus) {
-                Ok(line) => line,
+            let place = match self.fetch(bus) {
+                Ok(place) => place,
                 Err(Flow::Retry) => return Stop::Until,
                 Err(Flow::Fault) => return Stop::Fault,
                 Err(_) => {
@@ -283,11 +283,11 @@ impl Core {
             if self.pipeline.cycle() >= self.limit && !self.park.recording {
                 continue;
             }
-            let Some(code) = self.icache.take(line) else {
+            let Some(code) = self.icache.take(place) else {
                 unreachable!("only one line is executed at a time")
             };
             let stop = self.run_line(bus, &code.ops, probe);
-            self.icache.give_back(line, code);
+            self.icache.give_back(place, code);
             if let Some(stop) = stop {
                 return stop;
             }
@@ -306,24 +306,21 @@ impl Core {
         // What each instruction needs of the one before stands in registers of the host.
         let mut pc = self.registers.pc;
         let mut last = self.pipeline.next();
-        let mut completed = 0;
-        let stop = loop {
+        loop {
             let op = &line[(pc >> 2) as usize % WORDS];
             let place = self.pipeline.place(op, last);
             self.issue = place.cycle();
             let flow = execute(self, bus, op);
             // The common cases by comparison: a jump table would be one more unpredictable jump.
             if flow == Flow::Next {
-                completed += 1;
                 self.complete(pc, op, place, probe);
                 last = place;
                 pc = pc.wrapping_add(4);
                 self.registers.pc = pc;
                 if pc & 31 == 0 {
-                    break None;
+                    return None;
                 }
             } else if flow == Flow::Branch {
-                completed += 1;
                 self.complete(pc, op, place, probe);
                 self.pipeline.stall(place.cycle() + self.bubble);
                 if P::ON {
@@ -334,10 +331,9 @@ impl Core {
                 pc = self.next;
                 self.registers.pc = pc;
                 if away {
-                    break None;
+                    return None;
                 }
             } else if flow == Flow::Late {
-                completed += 1;
                 self.complete(pc, op, place, probe);
                 self.settle_late(op);
                 if P::ON {
@@ -347,18 +343,15 @@ impl Core {
                 pc = pc.wrapping_add(4);
                 self.registers.pc = pc;
                 if pc & 31 == 0 {
-                    break None;
+                    return None;
                 }
             } else {
-                completed += u64::from(matches!(flow, Flow::Refetch | Flow::Synchronise));
-                break self.leave(pc, op, place, flow, probe);
+                return self.leave(pc, op, place, flow, probe);
             }
             if last.cycle() >= self.limit {
-                break None;
+                return None;
             }
-        };
-        self.counters.instructions += completed;
-        stop
+        }
     }
 
     #[inline(always)]
@@ -367,6 +360,7 @@ impl Core {
             self.tell_issue(probe, pc, op, place);
         }
         self.pipeline.issue(op, place);
+        self.counters.instructions += 1;
     }
 
     /// Takes over the load and store unit's delays after an instruction that used its slow path.

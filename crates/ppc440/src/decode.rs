@@ -1,7 +1,7 @@
 //! From an instruction word to an [`Op`]: fields taken apart once, so that execution need not.
 
 use crate::instructions::{Kind, ROWS};
-use crate::timing::{reg, Class, Pipe};
+use crate::timing::{reg, steps, Class, Latencies, Pipe};
 
 /// One instruction of the table (see `instructions`).
 pub(crate) struct Row {
@@ -30,7 +30,11 @@ pub(crate) struct Op {
     pub source: [u8; 3],
     pub result: [u8; 2],
     pub pipe: Pipe,
-    pub class: Class,
+    /// From a slot to the next one in which it has issued, by the pipes that are taken (see
+    /// `timing`); 0 if it issues alone.
+    pub steps: u32,
+    /// From its slot to those in which its results are ready.
+    pub latency: [u16; 2],
 }
 
 /// Record form: sets CR0.
@@ -213,19 +217,22 @@ impl Op {
         source: [reg::ZERO; 3],
         result: [reg::SINK; 2],
         pipe: Pipe::IJ,
-        class: Class::Simple,
+        steps: steps(Pipe::IJ),
+        latency: [0; 2],
     };
 }
 
 /// Takes an instruction word apart. An illegal one becomes an `Op` that faults when it is executed.
-pub(crate) fn decode(word: u32) -> Op {
+pub(crate) fn decode(word: u32, latencies: &Latencies) -> Op {
     let Some(row) = row(word) else {
         return Op { imm: word, ..Op::ILLEGAL };
     };
     let rt = (word >> 21 & 31) as u8;
     let ra = (word >> 16 & 31) as u8;
     let rb = (word >> 11 & 31) as u8;
-    let op = Op { kind: row.kind, rt, ra, rb, pipe: row.pipe, class: row.class, ..Op::ILLEGAL };
+    let pipe = row.pipe;
+    let (steps, latency) = (steps(pipe), latencies.of(row.class));
+    let op = Op { kind: row.kind, rt, ra, rb, pipe, steps, latency, ..Op::ILLEGAL };
     operands(op, row.format, word)
 }
 
@@ -383,7 +390,7 @@ mod tests {
 
     #[test]
     fn an_op_is_small() {
-        assert!(std::mem::size_of::<Op>() <= 16);
+        assert!(std::mem::size_of::<Op>() <= 24);
     }
 
     #[test]

@@ -56,12 +56,12 @@ impl Ahead {
 }
 
 impl Core {
-    /// The line of the instruction cache, or the buffer, that holds the next instruction.
+    /// The place in the fetch map of the line, or of the buffer, that holds the next instruction.
     #[inline(always)]
     pub(crate) fn fetch<B: Bus>(&mut self, bus: &mut B) -> Result<usize, Flow> {
         let key = self.fetch_key();
-        match self.icache.mapped(key) {
-            Some(line) => Ok(line),
+        match self.icache.place(key) {
+            Some(place) => Ok(place),
             None => self.fetch_slow(bus, key),
         }
     }
@@ -76,7 +76,7 @@ impl Core {
     #[inline(never)]
     fn fetch_slow<B: Bus>(&mut self, bus: &mut B, key: u64) -> Result<usize, Flow> {
         if self.icache.buffered == Some(key) {
-            return Ok(BUFFER);
+            return Ok(self.icache.remember_buffer());
         }
         let pc = self.registers.pc;
         let space = self.registers.msr & MSR_IS != 0;
@@ -95,15 +95,14 @@ impl Core {
             self.icache.set_words(BUFFER, u64::from(pc >> 5), words);
             self.icache.buffered = Some(key);
             self.pipeline.stall(there);
-            return Ok(BUFFER);
+            return Ok(self.icache.remember_buffer());
         }
         let tag = arrays::tag(pc, space, real.tid);
         let line = match self.icache.find(tag) {
             Some(line) => line,
             None => self.miss(bus, tag, real)?,
         };
-        self.icache.remember(key, line);
-        Ok(line)
+        Ok(self.icache.remember(key, line))
     }
 
     /// Fills the line that is executed next.

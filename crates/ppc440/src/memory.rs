@@ -83,7 +83,6 @@ pub(crate) fn load<B: Bus, const N: usize, const FORM: u8>(
     load_slow::<B, N, FORM>(core, bus, op, addr)
 }
 
-#[cold]
 #[inline(never)]
 fn load_slow<B: Bus, const N: usize, const FORM: u8>(
     core: &mut Core,
@@ -91,9 +90,13 @@ fn load_slow<B: Bus, const N: usize, const FORM: u8>(
     op: &Op,
     addr: u32,
 ) -> Flow {
-    let mut bytes = [0; N];
-    match core.aligned(addr, N, false).and_then(|()| core.read_bytes(bus, addr, &mut bytes)) {
-        Ok(little) => {
+    let read = core.read_single(bus, addr).unwrap_or_else(|| {
+        let mut bytes = [0; N];
+        core.aligned(addr, N, false)?;
+        core.read_bytes(bus, addr, &mut bytes).map(|little| (bytes, little))
+    });
+    match read {
+        Ok((bytes, little)) => {
             loaded::<N, FORM>(core, op, addr, bytes, little);
             Flow::Late
         }
@@ -132,7 +135,6 @@ pub(crate) fn doublewords(addr: u32, len: usize) -> u8 {
     1 << first | 1 << last
 }
 
-#[cold]
 #[inline(never)]
 fn store_slow<B: Bus, const N: usize, const FORM: u8>(
     core: &mut Core,
@@ -142,9 +144,10 @@ fn store_slow<B: Bus, const N: usize, const FORM: u8>(
 ) -> Flow {
     let value = core.registers.get(op.rt);
     let written = core.aligned(addr, N, true).and_then(|()| {
-        let little = core.translate(addr, page::WRITE)?.flags & page::LITTLE != 0;
+        let real = core.translate(addr, page::WRITE)?;
+        let little = real.flags & page::LITTLE != 0;
         let data = bytes::<N>(value, little != (FORM & REVERSE != 0));
-        core.write_bytes(bus, addr, &data)
+        core.write_translated(bus, addr, real, &data)
     });
     match written {
         Ok(()) => {
@@ -275,14 +278,11 @@ impl Core {
     /// little-endian; `None` if the fast path does not suffice.
     #[inline(always)]
     fn hit<const N: usize>(&self, addr: u32, need: u8, forbid: u8) -> Option<(usize, bool)> {
-        let mapped = self.tlb.mapped(addr);
-        if mapped.key != self.tlb.key(addr)
-            || mapped.flags & (need | forbid) != need
-            || addr as usize % 16 > 16 - N
-        {
+        let mapped = self.tlb.mapped(addr)?;
+        if mapped.flags & (need | forbid) != need || addr as usize % 16 > 16 - N {
             return None;
         }
-        let index = self.dcache.hinted(mapped.line + (addr >> 5 & 31))?;
+        let index = self.dcache.hinted(self.tlb.line(mapped, addr))?;
         Some((index * LINE + addr as usize % LINE, mapped.flags & page::LITTLE != 0))
     }
 

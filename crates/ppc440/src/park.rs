@@ -90,9 +90,9 @@ pub(crate) struct Record {
 /// What a turn may change of the core, as it was at the head.
 #[derive(Clone)]
 pub(crate) struct Start {
-    pub registers: crate::registers::Registers,
-    pub pipeline: crate::timing::Pipeline,
-    pub unit: crate::unit::Unit,
+    pub registers: crate::registers::Snapshot,
+    pub pipeline: crate::timing::Phase,
+    pub unit: crate::unit::Under,
     pub counters: crate::Counters,
     pub free: [des::Time; 2],
 }
@@ -191,9 +191,9 @@ impl Core {
             return;
         };
         let start = Start {
-            registers: self.registers.clone(),
-            pipeline: self.pipeline.clone(),
-            unit: self.unit.clone(),
+            registers: self.registers.snapshot(),
+            pipeline: self.pipeline.phase(),
+            unit: self.unit.under(self.pipeline.cycle()),
             counters: self.counters,
             free,
         };
@@ -219,7 +219,7 @@ impl Core {
     fn next_step(&mut self) -> Option<Step> {
         let pc = self.registers.pc;
         let line = self.icache.mapped(self.fetch_key())?;
-        let op = *self.icache.op(line, pc)?;
+        let op = *self.icache.op(line, pc);
         let mut step = Step::new(pc, line, op, self.predictor.state(pc));
         if let Some(form) = memory_access(op.kind) {
             let index = if form.indexed { self.registers.get(op.rb) } else { op.imm };

@@ -254,7 +254,7 @@ impl Core {
     pub(crate) fn tell_late<P: Probe>(&mut self, probe: &mut P, pc: u32, op: &Op) {
         let there = self.unit.data_at;
         if there != 0 {
-            let hit = self.issue.max(self.unit.stall) + self.pipeline.latency(op)[0];
+            let hit = self.issue.max(self.unit.stall) + u64::from(op.latency[0] >> 3);
             let late = match self.account.why {
                 _ if there <= hit => Cause::Operand,
                 Cause::Read => Cause::Read,

@@ -44,7 +44,34 @@ pub(crate) struct Registers {
     pub reserved: bool,
 }
 
+/// What a program sees, as it was at some instant.
+#[derive(Clone)]
+pub(crate) struct Snapshot {
+    gpr: [u32; 32],
+    others: Others,
+}
+
+/// All but the general registers: PC, MSR, CR, LR, CTR, XER, and whether there is a reservation.
+type Others = (u32, u32, [u8; 8], u32, u32, u32, bool);
+
+impl Snapshot {
+    pub fn gpr(&self, index: u8) -> u32 {
+        self.gpr[usize::from(index)]
+    }
+}
+
 impl Registers {
+    pub fn snapshot(&self) -> Snapshot {
+        let gpr = *self.gpr.first_chunk().expect("there are more than 32");
+        Snapshot { gpr, others: self.others() }
+    }
+    /// Equal but for the general registers.
+    pub fn equal_others(&self, snapshot: &Snapshot) -> bool {
+        self.others() == snapshot.others
+    }
+    fn others(&self) -> Others {
+        (self.pc, self.msr, self.cr, self.lr, self.ctr, self.xer(), self.reserved)
+    }
     pub fn new() -> Registers {
         Registers {
             gpr: [0; 256],

@@ -130,8 +130,15 @@ const fn slot(cycle: u64) -> Slot {
     cycle << 3
 }
 
-/// By kind of instruction: from a slot, by the pipes taken in it (four bits each), to the first one
-/// after it in which the instruction has issued.
+/// From a slot, by the pipes taken in it (four bits each), to the first one after it in which an
+/// instruction for `pipe` has issued. 0 for one that issues alone: it waits for everything first.
+pub(crate) const fn steps(pipe: Pipe) -> u32 {
+    match pipe {
+        Pipe::Alone => 0,
+        pipe => STEPS[pipe as usize],
+    }
+}
+
 const STEPS: [u32; 4] = {
     let mut steps = [0; 4];
     let mut used = 0;
@@ -164,36 +171,13 @@ const fn step(used: u64, pipe: u64, full: bool, else_later: u64) -> u64 {
     }
 }
 
-/// By kind of instruction: what it waits for beside its sources.
-const WAITS: [u8; 4] = [reg::ZERO, reg::ZERO, reg::DIVIDER, reg::DIVIDER];
+/// By class: latency of the result and of the second result, in slots.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Latencies([[u16; 2]; 16]);
 
-/// An instruction's place: the slot after it has issued.
-#[derive(Clone, Copy)]
-pub(crate) struct Place(Slot);
-
-impl Place {
-    /// The cycle in which it issues.
-    #[inline(always)]
-    pub fn cycle(self) -> u64 {
-        self.0 >> 3
-    }
-}
-
-/// The state of issue.
-#[derive(Clone, Hash)]
-pub(crate) struct Pipeline {
-    /// The earliest in which the next instruction can issue.
-    slot: Slot,
-    /// When each register is ready (see `reg`). Indices are masked, so that none needs a check.
-    ready: [Slot; 64],
-    /// By class: latency of the result and of the second result.
-    latency: [[u8; 2]; 16],
-    divide_busy: u8,
-}
-
-impl Pipeline {
-    pub fn new(t: &Timing) -> Pipeline {
-        let mut latency = [[0; 2]; 16];
+impl Latencies {
+    pub fn new(t: &Timing) -> Latencies {
+        let mut latencies = [[0; 2]; 16];
         for (class, first, second) in [
             (Class::Simple, t.simple, t.compare),
             (Class::Load, t.load, t.update),
@@ -208,9 +192,59 @@ impl Pipeline {
             (Class::StoreIf, 0, t.record_long),
             (Class::System, t.move_from_special, t.record_long),
         ] {
-            latency[class as usize] = [first, second];
+            latencies[class as usize] = [first, second].map(|cycles| u16::from(cycles) << 3);
         }
-        Pipeline { slot: 0, ready: [0; 64], latency, divide_busy: t.divide_busy }
+        Latencies(latencies)
+    }
+    pub fn of(&self, class: Class) -> [u16; 2] {
+        self.0[class as usize]
+    }
+}
+
+/// An instruction's place: the slot after it has issued.
+#[derive(Clone, Copy)]
+pub(crate) struct Place(Slot);
+
+impl Place {
+    /// The cycle in which it issues.
+    #[inline(always)]
+    pub fn cycle(self) -> u64 {
+        self.0 >> 3
+    }
+}
+
+/// Registers that are read, and those that are written: the sink too.
+const READ: usize = reg::SINK as usize;
+const WRITTEN: usize = READ + 1;
+
+/// Where a pipeline stood at some instant.
+#[derive(Clone)]
+pub(crate) struct Phase {
+    slot: Slot,
+    ready: [Slot; WRITTEN],
+}
+
+impl Phase {
+    /// The cycle of that instant.
+    pub fn cycle(&self) -> u64 {
+        self.slot >> 3
+    }
+}
+
+/// The state of issue.
+#[derive(Clone, Hash)]
+pub(crate) struct Pipeline {
+    /// The earliest in which the next instruction can issue.
+    slot: Slot,
+    /// When each register is ready (see `reg`). As long as an index can be, so that none needs a
+    /// check.
+    ready: [Slot; 256],
+    divide_busy: u8,
+}
+
+impl Pipeline {
+    pub fn new(t: &Timing) -> Pipeline {
+        Pipeline { slot: 0, ready: [0; 256], divide_busy: t.divide_busy }
     }
     /// Earliest cycle in which the next instruction can issue.
     #[inline(always)]
@@ -227,19 +261,30 @@ impl Pipeline {
     #[inline(always)]
     pub fn place(&self, op: &Op, last: Place) -> Place {
         let [a, b, c] = op.source.map(|source| self.ready(source));
-        let divider = self.ready(WAITS[op.pipe as usize]);
-        let mut slot = last.0.max(a.max(b).max(c.max(divider)));
-        if op.pipe == Pipe::Alone {
-            slot = slot.max(self.all_ready());
+        let slot = last.0.max(a.max(b).max(c));
+        if op.steps == 0 || self.ready(reg::DIVIDER) > slot {
+            return self.place_late(op, slot);
         }
         // No branches and no look into a table: which way they went would be unpredictable, and
         // each instruction waits for the place of the one before.
+        let step = op.steps >> (4 * (slot & 7)) & 15;
+        Place(slot + u64::from(step))
+    }
+    /// The same for one that issues alone, or while the divider is busy.
+    #[cold]
+    fn place_late(&self, op: &Op, mut slot: Slot) -> Place {
+        if op.pipe as u8 >= Pipe::I as u8 {
+            slot = slot.max(self.ready(reg::DIVIDER));
+        }
+        if op.pipe == Pipe::Alone {
+            slot = self.ready[..READ].iter().fold(slot, |latest, &ready| latest.max(ready));
+        }
         let step = STEPS[op.pipe as usize] >> (4 * (slot & 7)) & 15;
         Place(slot + u64::from(step))
     }
     #[inline(always)]
     fn ready(&self, register: u8) -> Slot {
-        self.ready[usize::from(register & 63)]
+        self.ready[usize::from(register)]
     }
     /// When a register is ready.
     pub fn ready_at(&self, register: u8) -> u64 {
@@ -249,27 +294,14 @@ impl Pipeline {
     pub fn is_taken(&self) -> bool {
         self.slot & 7 != 0
     }
-    #[cold]
-    fn all_ready(&self) -> Slot {
-        self.tracked().iter().fold(0, |latest, &ready| latest.max(ready))
-    }
-    fn tracked(&self) -> &[Slot] {
-        &self.ready[..usize::from(reg::SINK)]
-    }
     /// Issues `op` at its place.
     #[inline(always)]
     pub fn issue(&mut self, op: &Op, place: Place) {
         self.slot = place.0;
+        let cycle = slot(place.cycle());
         let [first, second] = op.result;
-        let [first_latency, second_latency] = self.latency(op);
-        let cycle = place.cycle();
-        self.ready[usize::from(first & 63)] = slot(cycle + first_latency);
-        self.ready[usize::from(second & 63)] = slot(cycle + second_latency);
-    }
-    /// From the issue of an instruction to its results.
-    #[inline(always)]
-    pub fn latency(&self, op: &Op) -> [u64; 2] {
-        self.latency[op.class as usize].map(u64::from)
+        self.ready[usize::from(first)] = cycle + u64::from(op.latency[0]);
+        self.ready[usize::from(second)] = cycle + u64::from(op.latency[1]);
     }
     /// The instruction that issues in `cycle` divides.
     pub fn divide(&mut self, cycle: u64) {
@@ -281,21 +313,27 @@ impl Pipeline {
     }
     /// `register` is ready no earlier than `cycle`.
     pub fn late_register(&mut self, register: u8, cycle: u64) {
-        let ready = &mut self.ready[usize::from(register & 63)];
+        let ready = &mut self.ready[usize::from(register)];
         *ready = (*ready).max(slot(cycle));
     }
-    /// What issues next would issue after the same waits as from `other`.
-    pub fn same_phase(&self, other: &Pipeline) -> bool {
-        let wait = |at: Slot, pipeline: &Pipeline| at.saturating_sub(slot(pipeline.cycle()));
-        let pairs = self.tracked().iter().zip(other.tracked());
-        (self.slot ^ other.slot) & 7 == 0
-            && pairs.fold(true, |same, (a, b)| same & (wait(*a, self) == wait(*b, other)))
+    /// Where it stands.
+    pub fn phase(&self) -> Phase {
+        let ready = self.ready[..WRITTEN].try_into().expect("fewer than all indices");
+        Phase { slot: self.slot, ready }
+    }
+    /// What issues next would issue after the same waits as from `phase`.
+    pub fn same_phase(&self, phase: &Phase) -> bool {
+        // What is ready is ready: mostly that is all.
+        let (mine, others) = (slot(self.cycle()), slot(phase.cycle()));
+        let same = |(a, b): (&Slot, &Slot)| {
+            (*a <= mine && *b <= others) || a.wrapping_sub(mine) == b.wrapping_sub(others)
+        };
+        (self.slot ^ phase.slot) & 7 == 0 && self.ready[..READ].iter().zip(&phase.ready).all(same)
     }
     /// What happened between `start` and `end` has happened again, to end in `cycle`.
-    pub fn repeat(&mut self, start: &Pipeline, end: &Pipeline, cycle: u64) {
-        let tracked = usize::from(reg::SINK) + 1;
+    pub fn repeat(&mut self, start: &Phase, end: &Phase, cycle: u64) {
         let shift = slot(cycle).wrapping_sub(slot(end.cycle()));
-        let pairs = start.ready[..tracked].iter().zip(&end.ready[..tracked]);
+        let pairs = start.ready.iter().zip(&end.ready);
         for (ready, (before, after)) in self.ready.iter_mut().zip(pairs) {
             if before != after {
                 *ready = after.wrapping_add(shift);

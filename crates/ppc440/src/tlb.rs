@@ -51,10 +51,13 @@ impl TlbEntry {
         self.words[0] |= TLB_TS;
         self
     }
+    /// Bits of an address within the page.
+    fn bits(&self) -> u32 {
+        10 + 2 * (self.words[0] >> 4 & 15)
+    }
     /// Bits of an address that name the page.
     fn mask(&self) -> u32 {
-        let bits = 10 + 2 * (self.words[0] >> 4 & 15);
-        u32::MAX.checked_shl(bits).unwrap_or(0)
+        u32::MAX.checked_shl(self.bits()).unwrap_or(0)
     }
     fn matches(&self, effective: u32, space: bool, pid: u8) -> bool {
         let word = self.words[0];
@@ -68,6 +71,9 @@ impl TlbEntry {
         u64::from(self.words[1] & 15) << 32 | u64::from(self.words[1] & mask | effective & !mask)
     }
 }
+
+/// Bits of an address within the page that reset maps.
+const SHADOW_BITS: u32 = 12;
 
 /// What a page allows and how it behaves.
 pub(crate) mod page {
@@ -89,27 +95,36 @@ pub(crate) struct Real {
     pub tid: u8,
 }
 
-/// A 1 KB piece of a page in the page map.
+/// A piece of a page in the page map.
 #[derive(Clone, Copy, Hash)]
 pub(crate) struct Mapped {
-    /// Generation and piece number: one comparison tells whether it is this piece and still valid.
-    pub key: u64,
-    /// Real cache line number of the piece's first byte.
-    pub line: u32,
+    /// Which piece it is; 0 for none.
+    key: u32,
+    /// Real cache line number of its first byte.
+    line: u32,
     pub flags: u8,
 }
 
+impl Mapped {
+    const NONE: Mapped = Mapped { key: 0, line: 0, flags: 0 };
+}
+
+/// Entries of the page map.
 const PIECES: usize = 256;
+/// Pieces are as large as the smallest page that is valid, from 1 KB to 64 KB.
+const PIECE_BITS: [u32; 2] = [10, 16];
 
 #[derive(Clone, Hash)]
 pub(crate) struct Tlb {
     entries: [TlbEntry; 64],
     /// The top 4 KB are mapped by the shadow entries of reset.
     shadow: bool,
-    pub map: Box<[Mapped; PIECES]>,
-    /// Changed whenever a data translation may have changed; the upper half of the keys.
-    pub data_generation: u64,
-    /// The same for instruction fetches.
+    /// Data translations, by the number of the piece, modulo their number.
+    map: Box<[Mapped; PIECES]>,
+    piece_bits: u32,
+    /// Lines of a piece, less one.
+    piece_lines: u32,
+    /// Changed whenever the translation of an instruction fetch may have changed.
     pub fetch_generation: u64,
 }
 
@@ -118,8 +133,9 @@ impl Tlb {
         Tlb {
             entries: [TlbEntry::default(); 64],
             shadow: true,
-            map: Box::new([Mapped { key: 0, line: 0, flags: 0 }; PIECES]),
-            data_generation: 1,
+            map: Box::new([Mapped::NONE; PIECES]),
+            piece_bits: PIECE_BITS[0],
+            piece_lines: (1 << (PIECE_BITS[0] - 5)) - 1,
             fetch_generation: 1,
         }
     }
@@ -132,13 +148,20 @@ impl Tlb {
     }
     /// Translations may have changed.
     pub fn forget(&mut self) {
-        self.data_generation += 1;
+        self.map.fill(Mapped::NONE);
         self.fetch_generation += 1;
+        let valid = self.entries.iter().filter(|entry| entry.words[0] & TLB_VALID != 0);
+        let shadow = self.shadow.then_some(SHADOW_BITS);
+        let smallest = valid.map(TlbEntry::bits).chain(shadow).min();
+        self.piece_bits = smallest.map_or(PIECE_BITS[0], |bits| bits.min(PIECE_BITS[1]));
+        self.piece_lines = (1 << (self.piece_bits - 5)) - 1;
     }
     /// The MSR changed from `old` to `new`.
     pub fn msr_changed(&mut self, old: u32, new: u32) {
         let changed = old ^ new;
-        self.data_generation += u64::from(changed & (MSR_PR | MSR_DS) != 0);
+        if changed & (MSR_PR | MSR_DS) != 0 {
+            self.map.fill(Mapped::NONE);
+        }
         self.fetch_generation += u64::from(changed & (MSR_PR | MSR_IS) != 0);
     }
     pub fn entry(&self, index: usize) -> TlbEntry {
@@ -158,7 +181,7 @@ impl Tlb {
     }
     /// Translates; `None` if no entry matches. The flags hold what mode `user` permits.
     pub fn translate(&self, effective: u32, space: bool, pid: u8, user: bool) -> Option<Real> {
-        if self.shadow && effective >= 0xffff_f000 && !space {
+        if self.shadow && effective >> SHADOW_BITS == u32::MAX >> SHADOW_BITS && !space {
             let flags = if user { 0 } else { page::READ | page::EXECUTE } | page::INHIBITED;
             return Some(Real { addr: effective.into(), flags, tid: 0 });
         }
@@ -178,18 +201,31 @@ impl Tlb {
         Some(Real { addr: entry.real(effective), flags, tid: entry.tid })
     }
     #[inline(always)]
-    pub fn key(&self, effective: u32) -> u64 {
-        self.data_generation << 32 | u64::from(effective >> 10)
+    fn key(&self, effective: u32) -> u32 {
+        1 << 31 | effective >> self.piece_bits
     }
+    /// The piece that holds a data address, if the map has it.
     #[inline(always)]
-    pub fn mapped(&self, effective: u32) -> &Mapped {
-        &self.map[(effective >> 10) as usize & (PIECES - 1)]
+    pub fn mapped(&self, effective: u32) -> Option<Mapped> {
+        let key = self.key(effective);
+        let mapped = self.map[key as usize & (PIECES - 1)];
+        (mapped.key == key).then_some(mapped)
+    }
+    /// The real cache line of an address in a piece.
+    #[inline(always)]
+    pub fn line(&self, piece: Mapped, effective: u32) -> u32 {
+        piece.line + (effective >> 5 & self.piece_lines)
+    }
+    /// The real address of an address in a piece.
+    #[inline(always)]
+    pub fn real(&self, piece: Mapped, effective: u32) -> u64 {
+        u64::from(self.line(piece, effective)) << 5 | u64::from(effective & 31)
     }
     /// Remembers a data translation.
     pub fn remember(&mut self, effective: u32, real: Real) {
-        let line = (real.addr >> 10 << 5) as u32;
-        self.map[(effective >> 10) as usize & (PIECES - 1)] =
-            Mapped { key: self.key(effective), line, flags: real.flags };
+        let line = (real.addr >> self.piece_bits << (self.piece_bits - 5)) as u32;
+        let key = self.key(effective);
+        self.map[key as usize & (PIECES - 1)] = Mapped { key, line, flags: real.flags };
     }
 }
 

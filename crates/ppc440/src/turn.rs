@@ -17,8 +17,9 @@ use crate::analysis::{is_branch, memory_access, Analysis, Form, Item, Place, Val
 use crate::core::{Core, Counters};
 use crate::park::Record;
 use crate::probe::Observation;
-use crate::timing::Pipeline;
-use crate::unit::Unit;
+use crate::registers::Snapshot;
+use crate::timing::Phase;
+use crate::unit::Under;
 use bus::{Access, Bus};
 use des::Time;
 
@@ -28,12 +29,12 @@ pub(crate) struct Turn {
     head: u32,
     period: u64,
     /// The core's state at its end.
-    pipeline: Pipeline,
-    unit: Unit,
-    start: Box<(Pipeline, Unit)>,
+    pipeline: Phase,
+    unit: Under,
+    start: (Phase, Under),
     free: [Time; 2],
     free_start: [Time; 2],
-    registers: crate::registers::Registers,
+    registers: Snapshot,
     /// Distance of the last issue from the end.
     issue: u64,
     next: u32,
@@ -68,9 +69,9 @@ impl Turn {
             || rare != [0; 3]
             || counts.exceptions != 0
             || counts.gathered_stores != 0
-            || !same_but_general(&start.registers, &core.registers)
-            || !start.pipeline.same_phase(&core.pipeline)
-            || !start.unit.same_phase(was, &core.unit, is)
+            || !core.registers.equal_others(&start.registers)
+            || !core.pipeline.same_phase(&start.pipeline)
+            || !core.unit.same_phase(is, &start.unit, was)
             || wait(start.free, core.edge(was)) != wait(free, core.edge(is))
             || record.steps.iter().any(|step| step.predicted != core.predictor.state(step.pc))
         {
@@ -84,12 +85,12 @@ impl Turn {
         let mut turn = Turn {
             head: core.registers.pc,
             period: is - was,
-            pipeline: core.pipeline.clone(),
-            unit: core.unit.clone(),
-            start: Box::new((start.pipeline.clone(), start.unit.clone())),
+            pipeline: core.pipeline.phase(),
+            unit: core.unit.under(is),
+            start: (start.pipeline.clone(), start.unit.clone()),
             free,
             free_start: start.free,
-            registers: core.registers.clone(),
+            registers: core.registers.snapshot(),
             issue: is.wrapping_sub(core.issue),
             next: core.next,
             bubble: core.bubble,
@@ -150,8 +151,8 @@ impl Turn {
             && core.pipeline.same_phase(&self.pipeline)
             && core.unit.same_phase(cycle, &self.unit, self.pipeline.cycle())
             && wait(free, core.edge(cycle)) == wait(self.free, core.edge(self.pipeline.cycle()))
-            && same_but_general(&core.registers, &self.registers)
-            && registers.into_iter().all(|r| core.registers.get(r) == self.registers.get(r))
+            && core.registers.equal_others(&self.registers)
+            && registers.into_iter().all(|r| core.registers.get(r) == self.registers.gpr(r))
             && self.lines.iter().all(|&(line, place)| {
                 core.icache.mapped(core.tlb.fetch_generation << 32 | u64::from(line)) == Some(place)
             })
@@ -260,12 +261,6 @@ fn settle_accesses<B: Bus>(bus: &mut B, accesses: &mut [(Access, bool, Value)]) 
         }
     }
     Some(())
-}
-
-/// Equal but for the general registers.
-fn same_but_general(a: &crate::registers::Registers, b: &crate::registers::Registers) -> bool {
-    (a.pc, a.msr, a.cr, a.lr, a.ctr, a.xer(), a.reserved)
-        == (b.pc, b.msr, b.cr, b.lr, b.ctr, b.xer(), b.reserved)
 }
 
 fn read(core: &Core, item: Item) -> u32 {

@@ -36,6 +36,18 @@ pub(crate) struct Replay {
     data_at: u64,
 }
 
+/// What a load and store unit had under way at some instant.
+#[derive(Clone)]
+pub(crate) struct Under {
+    simple: bool,
+    loads: Slots,
+    writes: Slots,
+    /// [`Unit::at`], [`Unit::data_at`], [`Unit::stall`].
+    times: [u64; 3],
+    step: u32,
+    taken: usize,
+}
+
 /// The load and store unit.
 #[derive(Clone, Hash)]
 pub(crate) struct Unit {
@@ -122,34 +134,43 @@ impl Unit {
         replay.data_at = self.data_at;
         self.step += 1;
     }
-    /// What executes from `cycle` on would wait as long as in `other` from `other_cycle` on. Not
-    /// said of line fills and writes that are held, which turns of polling loops (`turn`) do
-    /// without.
-    pub fn same_phase(&self, cycle: u64, other: &Unit, other_cycle: u64) -> bool {
-        let simple = |unit: &Unit, cycle: u64| {
-            unit.filled <= cycle && unit.replay.count == 0 && unit.gather.is_empty()
-        };
-        simple(self, cycle)
-            && simple(other, other_cycle)
+    /// What is under way in `cycle`.
+    pub fn under(&self, cycle: u64) -> Under {
+        Under {
+            simple: self.is_simple(cycle),
+            loads: self.loads.clone(),
+            writes: self.writes.clone(),
+            times: [self.at, self.data_at, self.stall],
+            step: self.step,
+            taken: self.taken,
+        }
+    }
+    /// No line fill is outstanding, no write held, no instruction half done: turns of polling loops
+    /// (`turn`) do without.
+    fn is_simple(&self, cycle: u64) -> bool {
+        self.filled <= cycle && self.replay.count == 0 && self.gather.is_empty()
+    }
+    /// What executes from `cycle` on would wait as long as in `other` from `other_cycle` on.
+    pub fn same_phase(&self, cycle: u64, other: &Under, other_cycle: u64) -> bool {
+        self.is_simple(cycle)
+            && other.simple
             && self.loads.same_phase(cycle, &other.loads, other_cycle)
             && self.writes.same_phase(cycle, &other.writes, other_cycle)
     }
     /// What happened between `start` and `end`, which was in `end_cycle`, has happened again, to
     /// end in `cycle`.
-    pub fn repeat(&mut self, cycle: u64, start: &Unit, end: &Unit, end_cycle: u64) {
+    pub fn repeat(&mut self, cycle: u64, start: &Under, end: &Under, end_cycle: u64) {
         self.loads.repeat(cycle, &end.loads, end_cycle);
         self.writes.repeat(cycle, &end.writes, end_cycle);
         let shift = cycle.wrapping_sub(end_cycle);
-        let moved = |mine: &mut u64, before: u64, after: u64| {
+        let mine = [&mut self.at, &mut self.data_at, &mut self.stall];
+        for (mine, (before, after)) in mine.into_iter().zip(start.times.iter().zip(end.times)) {
             if after == 0 {
                 *mine = 0;
-            } else if before != after {
+            } else if *before != after {
                 *mine = after.wrapping_add(shift);
             }
-        };
-        moved(&mut self.at, start.at, end.at);
-        moved(&mut self.data_at, start.data_at, end.data_at);
-        moved(&mut self.stall, start.stall, end.stall);
+        }
         self.step = end.step;
         self.taken = end.taken;
     }
@@ -171,12 +192,18 @@ impl Unit {
 impl Core {
     /// Translates a data address for an access that needs `need` (`page::READ` or `page::WRITE`).
     /// The TID is not filled in.
+    #[inline(always)]
     pub(crate) fn translate(&mut self, addr: u32, need: u8) -> Result<Real, Flow> {
-        let mapped = self.tlb.mapped(addr);
-        if mapped.key == self.tlb.key(addr) && mapped.flags & need != 0 {
-            let real = u64::from(mapped.line) << 5 | u64::from(addr & 0x3ff);
+        if let Some(mapped) = self.tlb.mapped(addr).filter(|mapped| mapped.flags & need != 0) {
+            let real = self.tlb.real(mapped, addr);
             return Ok(Real { addr: real, flags: mapped.flags, tid: 0 });
         }
+        self.translate_anew(addr, need)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn translate_anew(&mut self, addr: u32, need: u8) -> Result<Real, Flow> {
         let store = need == page::WRITE;
         match self.translate_quietly(addr) {
             None => Err(self.raise(Exception::DataMiss { addr, store })),
@@ -273,15 +300,7 @@ impl Core {
     #[inline(always)]
     fn read_piece<B: Bus>(&mut self, bus: &mut B, real: Real, out: &mut [u8]) -> Result<(), Flow> {
         if real.flags & page::INHIBITED != 0 {
-            self.drain(bus)?;
-            self.unit.at = self.unit.at.max(self.unit.loads.free());
-            let now = self.instant(bus)?;
-            let there = bus.read(now, real.addr, out).map_err(|error| self.bus_fault(error))?;
-            self.counters.uncached_reads += 1;
-            let there = self.cycle_at(there).max(self.unit.answered());
-            self.unit.loads.occupy(there);
-            self.unit.data_at = self.unit.data_at.max(there);
-            return Ok(());
+            return self.read_around(bus, real.addr, out);
         }
         let index = self.resident(bus, (real.addr >> 5) as u32)?;
         let offset = index * LINE + real.addr as usize % LINE;
@@ -293,6 +312,40 @@ impl Core {
         Ok(())
     }
 
+    /// A load within a quadword that goes around the cache.
+    #[inline(always)]
+    fn read_around<B: Bus>(&mut self, bus: &mut B, addr: u64, out: &mut [u8]) -> Result<(), Flow> {
+        self.drain(bus)?;
+        self.unit.at = self.unit.at.max(self.unit.loads.free());
+        let now = self.instant(bus)?;
+        let there = bus.read(now, addr, out).map_err(|error| self.bus_fault(error))?;
+        self.counters.uncached_reads += 1;
+        let there = self.cycle_at(there).max(self.unit.answered());
+        self.unit.loads.occupy(there);
+        self.unit.data_at = self.unit.data_at.max(there);
+        Ok(())
+    }
+
+    /// The bytes of an aligned load, if it goes around the cache, and whether the page is
+    /// little-endian: what firmware does most of all that is slow.
+    #[inline(always)]
+    pub(crate) fn read_single<B: Bus, const N: usize>(
+        &mut self,
+        bus: &mut B,
+        addr: u32,
+    ) -> Option<Result<([u8; N], bool), Flow>> {
+        let around = page::READ | page::INHIBITED;
+        let piece = self.tlb.mapped(addr).filter(|piece| piece.flags & around == around)?;
+        if addr as usize % N != 0 {
+            return None;
+        }
+        self.begin();
+        let mut bytes = [0; N];
+        let read = self.read_around(bus, self.tlb.real(piece, addr), &mut bytes);
+        self.unit.stall = self.unit.at;
+        Some(read.map(|()| (bytes, piece.flags & page::LITTLE != 0)))
+    }
+
     /// Writes memory in pieces of up to four bytes within a quadword.
     pub(crate) fn write_bytes<B: Bus>(
         &mut self,
@@ -300,13 +353,29 @@ impl Core {
         addr: u32,
         data: &[u8],
     ) -> Result<(), Flow> {
-        self.begin();
         let first = self.translate(addr, page::WRITE)?;
+        self.write_translated(bus, addr, first, data)
+    }
+
+    /// The same, where the first page is known.
+    #[inline(always)]
+    pub(crate) fn write_translated<B: Bus>(
+        &mut self,
+        bus: &mut B,
+        addr: u32,
+        first: Real,
+        data: &[u8],
+    ) -> Result<(), Flow> {
+        self.begin();
         if is_one_piece(addr, data.len()) {
             self.write_piece(bus, first, data)?;
             self.unit.stall = self.unit.at;
             return Ok(());
         }
+        self.write_pieces(bus, addr, data)
+    }
+
+    fn write_pieces<B: Bus>(&mut self, bus: &mut B, addr: u32, data: &[u8]) -> Result<(), Flow> {
         self.translate(addr.wrapping_add(data.len() as u32 - 1), page::WRITE)?;
         let mut done = 0;
         while done < data.len() {

@@ -26,7 +26,7 @@ fn machine(faults: bool) -> Machine {
         clock: CLOCK,
         timing: TIMING,
         coherence_faults: faults,
-        code: Default::default(),
+        code: ppc440::Code::new(&TIMING),
     });
     core.release_reset(Time::ZERO);
     core.set_tlb_entry(0, TlbEntry::new(0, 0, 9, ALL));

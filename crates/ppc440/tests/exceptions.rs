@@ -373,8 +373,12 @@ fn two_address_spaces_and_process_ids() {
 
 #[test]
 fn out_of_reset_only_the_top_page_is_there() {
-    let config =
-        Config { clock: CLOCK, timing: TIMING, coherence_faults: true, code: Default::default() };
+    let config = Config {
+        clock: CLOCK,
+        timing: TIMING,
+        coherence_faults: true,
+        code: ppc440::Code::new(&TIMING),
+    };
     let mut core = Core::new(&config);
     let mut flat = Flat::new(0xffff_0000, 0x1_0000);
     assert_eq!(core.now(), Time::NEVER);
@@ -419,7 +423,7 @@ fn out_of_reset_a_synchronisation_without_a_tlb_entry_loses_the_page() {
         clock: CLOCK,
         timing: TIMING,
         coherence_faults: true,
-        code: Default::default(),
+        code: ppc440::Code::new(&TIMING),
     });
     let mut flat = Flat::new(0xffff_0000, 0x1_0000);
     flat.words_be(0xffff_fffc, &[b(-0xffc)]);

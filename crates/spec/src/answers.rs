@@ -36,7 +36,6 @@ impl Judge {
     ) -> Result<(), Wrong> {
         const CLAUSE: &str = "Portals 3.3 s3.13 (acknowledgements and replies)";
         let key = (seat, Key { role: Role::Target, message: request });
-        let space = self.space(seat);
         let not_due = |got: &str| Wrong {
             clause: CLAUSE,
             what: "answer to a request".to_owned(),
@@ -72,10 +71,6 @@ impl Judge {
         };
         let found = std::mem::take(&mut open.found);
         let grant = open.grant.clone();
-        if put && matches!(answer, Answer::Sent(_)) {
-            // Before anything else happens: the process may see the bytes, and change them.
-            self.check_stored(seat, key)?;
-        }
         if let Kind::Atomic(atomic) = asked.kind {
             self.check_memory(seat, atomic, &message, &grant, &found)?;
         }
@@ -86,7 +81,6 @@ impl Judge {
             to: asked.from,
             length: if put { 0 } else { grant.mlength },
             pieces,
-            space,
             answer_to: message.answer_to,
             local_offset: message.local_offset,
             at,
@@ -106,7 +100,7 @@ impl Judge {
             Answer::Local(fate) => {
                 let pieces = (asked.kind == Kind::Get).then_some(&grant.pieces[..]);
                 let bytes = match pieces {
-                    Some(pieces) => read(&*self.memory, space, pieces),
+                    Some(pieces) => read(&*self.memory, self.space(seat), pieces),
                     None => Some(found),
                 };
                 let reply = Message::local(new, bytes);

@@ -82,8 +82,6 @@ pub(crate) struct Open {
     pub answered: bool,
     /// What an atomic operation found.
     pub found: Vec<u8>,
-    /// Its payload has been compared.
-    pub compared: bool,
 }
 
 /// What has been compared.
@@ -317,7 +315,6 @@ impl Judge {
             to: request.to,
             length: if get { 0 } else { expected.mlength },
             pieces: if get { Vec::new() } else { expected.pieces },
-            space: self.space(seat),
             answer_to,
             local_offset: if get { expected.offset } else { 0 },
             at,

@@ -53,9 +53,8 @@ pub(crate) struct Message {
     pub to: Id,
     /// Payload bytes.
     pub length: u64,
-    /// Where the payload is read, and in which address space; empty if it comes out of the kernel.
+    /// Where the payload is read; empty if it comes out of the kernel.
     pub pieces: Vec<(u64, u64)>,
-    pub space: u32,
     /// The initiator's descriptor that an answer is for.
     pub answer_to: Descriptor,
     /// Where in it a reply goes.
@@ -69,7 +68,7 @@ pub(crate) struct Message {
 
 impl Message {
     pub fn new(new: New) -> Message {
-        let New { id, what, from, to, length, pieces, space, answer_to, local_offset, at } = new;
+        let New { id, what, from, to, length, pieces, answer_to, local_offset, at } = new;
         let state = Mutex::default();
         Message {
             id,
@@ -78,7 +77,6 @@ impl Message {
             to,
             length,
             pieces,
-            space,
             answer_to,
             local_offset,
             at,
@@ -124,7 +122,6 @@ pub(crate) struct New {
     pub to: Id,
     pub length: u64,
     pub pieces: Vec<(u64, u64)>,
-    pub space: u32,
     pub answer_to: Descriptor,
     pub local_offset: u64,
     pub at: u64,
@@ -261,95 +258,5 @@ impl Ledger {
         }
         all.sort_by_key(|found| (found.since, found.message));
         all
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn new(serial: u32) -> New {
-        let id = |nid| Id { nid, pid: 1 };
-        let (kind, from, to) = (Kind::Put, id(0), id(1));
-        let message = MessageId { source_nid: 0, serial };
-        let request = Request {
-            kind,
-            from,
-            uid: 0,
-            to,
-            portal: 0,
-            access: 0,
-            bits: 0,
-            length: 0,
-            offset: 0,
-            hdr_data: 0,
-            ack: false,
-            message,
-        };
-        New {
-            id: message,
-            what: What::Request(request),
-            from,
-            to,
-            length: 0,
-            pieces: Vec::new(),
-            space: 0,
-            answer_to: Descriptor { handle: 1, number: 1 },
-            local_offset: 0,
-            at: 1_500_000,
-        }
-    }
-
-    fn of(serial: u32) -> MessageId {
-        MessageId { source_nid: 0, serial }
-    }
-
-    #[test]
-    fn messages_come_once_and_in_order() {
-        let ledger = Ledger::new(2, false);
-        let messages = [1, 2, 3].map(|serial| ledger.begin(new(serial)).unwrap());
-        assert!(ledger.begin(new(3)).is_none(), "a serial number is used once");
-        assert!(ledger.take(of(1), 1).is_ok());
-        assert!(matches!(ledger.take(of(1), 1), Err(Untakable::Again)));
-        let overtook = ledger.take(of(3), 1);
-        assert!(matches!(overtook, Err(Untakable::Overtook(first)) if first.id == of(2)));
-        assert!(matches!(ledger.take(of(4), 1), Err(Untakable::Unknown)));
-        assert!(matches!(ledger.take(of(2), 0), Err(Untakable::Again)), "it is for another node");
-        assert_eq!(ledger.unsettled(2_000_000).len(), 3);
-        for message in &messages {
-            ledger.target_done(message);
-            ledger.source_done(message);
-        }
-        assert_eq!(ledger.unsettled(2_000_000), []);
-    }
-
-    #[test]
-    fn links_that_fail_may_lose_messages_but_not_repeat_them() {
-        let ledger = Ledger::new(2, true);
-        for serial in 1..4 {
-            ledger.begin(new(serial)).unwrap();
-        }
-        assert!(ledger.take(of(2), 1).is_ok());
-        assert!(matches!(ledger.take(of(1), 1), Err(Untakable::Again)));
-        assert!(ledger.take(of(3), 1).is_ok());
-        assert_eq!(ledger.unsettled(0), []);
-    }
-
-    #[test]
-    fn what_was_lost_is_told_with_where_it_was_last() {
-        let ledger = Ledger::new(2, false);
-        let message = ledger.begin(new(7)).unwrap();
-        let told = |ledger: &Ledger| ledger.unsettled(2_000_000)[0].to_string();
-        assert!(told(&ledger).contains("it is still in its kernel"), "{}", told(&ledger));
-        message.state().stage = Stage::Commanded;
-        let sentence = told(&ledger);
-        let start = "the judge: node 1, process 1, at 2.000000 us, message 0:7 (asked for at \
-                     1.500000 us): fate of message 0:7 (put, 0 bytes, process 1 on node 0 to process 1 \
-                     on node 1): expected that it ends";
-        assert!(sentence.starts_with(start) && sentence.contains("it never came"), "{sentence}");
-        assert!(ledger.take(of(7), 1).is_ok());
-        assert!(told(&ledger).contains("it was taken, and never ended"));
-        ledger.target_done(&message);
-        assert!(told(&ledger).contains("it never ended at its sender"));
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::judge::{read, About, Going, Judge, Open};
 use crate::ledger::{Message, New, Stage};
-use crate::process::{Key, Role};
+use crate::process::Key;
 use crate::types::{same, Grant, Kind, Wrong};
 use abi::MessageId;
 use std::sync::Arc;
@@ -207,14 +207,7 @@ impl Judge {
             });
         }
         let message = message.clone();
-        let open = Open {
-            message,
-            grant,
-            answer: None,
-            answered: false,
-            found: Vec::new(),
-            compared: false,
-        };
+        let open = Open { message, grant, answer: None, answered: false, found: Vec::new() };
         self.open.insert((seat, key), open);
     }
 
@@ -222,27 +215,8 @@ impl Judge {
     pub(crate) fn left(&mut self, seat: usize, id: MessageId, failed: bool) -> Result<(), Wrong> {
         let Some(message) = self.ledger.find(id) else { return Ok(()) };
         self.sent_whole(seat, &message, failed)?;
-        let local = message.to.nid == self.nid;
-        if local && !failed && message.request().is_some_and(|request| request.kind == Kind::Put) {
-            // The kernel has just copied it.
-            let key = Key { role: Role::Target, message: id };
-            let taker = self.open.keys().find(|(_, open)| *open == key).copied();
-            taker.map_or(Ok(()), |taker| self.check_stored(taker.0, taker))?;
-        }
         self.ledger.source_done(&message);
         Ok(())
-    }
-
-    /// The kernel has stored a payload, if it is not one that a DMA engine writes.
-    pub(crate) fn check_stored(&mut self, seat: usize, key: (usize, Key)) -> Result<(), Wrong> {
-        if self.coming.iter().any(|coming| (coming.seat, coming.key) == key) {
-            return Ok(());
-        }
-        let Some(mut open) = self.open.remove(&key) else { return Ok(()) };
-        let result = self.is_there(seat, &open, None);
-        open.compared = true;
-        self.open.insert(key, open);
-        result
     }
 
     /// A message has left, or could not.
@@ -286,7 +260,7 @@ impl Judge {
             let what = || format!("answer to {} before it ends", open.message.describe());
             let clause = "Portals 3.3 s3.13 (acknowledgements and replies)";
             same(clause, what, &answer_due, &open.answered)?;
-            if matches!(kind, Some(Kind::Put) | None) && !open.compared {
+            if matches!(kind, Some(Kind::Put) | None) {
                 self.is_there(seat, &open, coming)?;
             }
         }
@@ -314,13 +288,6 @@ impl Judge {
             return Ok(());
         }
         let sent = state.bytes.get(..there.len()).unwrap_or(&state.bytes);
-        if sent != there && open.message.from.nid == open.message.to.nid {
-            // Its process may have changed it since it was asked for: the copy has been made just now.
-            let source = read(&*self.memory, open.message.space, &open.message.pieces);
-            if source.is_some_and(|source| source.get(..there.len()) == Some(&there[..])) {
-                return Ok(());
-            }
-        }
         let what = || format!("payload of {}", open.message.describe());
         same(CLAUSE, what, &sent, &&there[..])
     }

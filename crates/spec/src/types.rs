@@ -472,21 +472,3 @@ pub(crate) fn same<T: PartialEq + std::fmt::Debug>(
     let (expected, got) = (format!("{expected:?}"), format!("{got:?}"));
     Err(Wrong { clause, what: what(), expected, got })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn atomic_operations_leave_what_they_should() {
-        let seven = 7u32.to_le_bytes();
-        assert_eq!(Atomic::Swap.result(&[1, 2, 3], &[4, 5, 6], 0), [4, 5, 6]);
-        let carry = Atomic::Add.result(&0x00ff_00ffu32.to_le_bytes(), &seven, 0);
-        assert_eq!(carry, 0x00ff_0106u32.to_le_bytes());
-        assert_eq!(Atomic::Add.result(&[0xff; 8], &1u64.to_le_bytes(), 0), [0; 8]);
-        // A condition has as many bytes as the number.
-        assert_eq!(Atomic::CompareSwap.result(&seven, &[9; 4], 0xaaaa_0000_0000_0007), [9; 4]);
-        assert_eq!(Atomic::CompareSwap.result(&seven, &[9; 4], 8), seven);
-        assert!(Atomic::Add.takes(8, 64) && !Atomic::Add.takes(5, 64) && Atomic::Swap.takes(5, 64));
-    }
-}

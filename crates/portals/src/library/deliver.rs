@@ -358,8 +358,7 @@ impl Interface {
         work
     }
 
-    /// An UNLINK event will be posted, if it is so and was not said before.
-    pub(crate) fn promise_unlink(&mut self, md: MdHandle) {
+    fn promise_unlink(&mut self, md: MdHandle) {
         let descriptor = self.md_mut(md);
         let used_up = descriptor.unlink == Unlink::Unlink && !descriptor.active();
         if used_up && descriptor.eventful() && !descriptor.unlink_promised {
@@ -376,12 +375,10 @@ impl Interface {
         if !used_up || descriptor.pending > 0 {
             return;
         }
-        let (user, promised) = (descriptor.user, descriptor.unlink_promised);
+        let (eq, promised) = (descriptor.user.eq, descriptor.unlink_promised);
         if promised && !is_planted(Plant::NoUnlink) {
-            self.promise(user.eq, -1);
-            // The descriptor as it goes: an update may have changed it since the operation began.
-            let event = Event { kind: EventKind::Unlink, link: 0, md: user, ..event };
-            self.post(user.eq, event, work);
+            self.promise(eq, -1);
+            self.post(eq, Event { kind: EventKind::Unlink, link: 0, ..event }, work);
         }
         self.md_remove(md);
     }

@@ -318,10 +318,6 @@ impl Interface {
         if broken_promise {
             self.promise(old.eq, -1);
         }
-        if pending > 0 {
-            // It may be used up now, and goes when what is under way has ended.
-            self.promise_unlink(md);
-        }
         Ok(old)
     }
 

@@ -118,7 +118,7 @@ pub fn core(pc: u32) -> Core {
         clock: CLOCK,
         timing: TIMING,
         coherence_faults: true,
-        code: Default::default(),
+        code: ppc440::Code::new(&TIMING),
     });
     core.release_reset(Time::ZERO);
     core.set_pc(pc);

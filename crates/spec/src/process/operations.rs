@@ -318,8 +318,7 @@ impl Process {
             return;
         }
         let eq = memory.md.eq.filter(|_| memory.eventful());
-        let last = Md { regions: Vec::new(), ..memory.md.clone() };
-        self.post(eq, Event { kind: EventKind::Unlink, link: 0, md: last, ..event });
+        self.post(eq, Event { kind: EventKind::Unlink, link: 0, ..event });
         self.remove_memory(md);
     }
 }
