@@ -80,6 +80,8 @@ pub struct Router {
     pub(crate) ejecting: VecDeque<Packet>,
     faults: Option<Box<LinkFaults>>,
     pub(crate) books: crate::conservation::Books,
+    /// Packets that stand in the queues of inputs and outputs.
+    pub(crate) standing: u32,
     pub(crate) injection_free: Time,
     pub(crate) injection_stalls: u64,
     pub(crate) input_max: u32,
@@ -107,6 +109,7 @@ impl Router {
             ejecting: VecDeque::new(),
             faults: None,
             books: Default::default(),
+            standing: 0,
             injection_free: Time::ZERO,
             injection_stalls: 0,
             input_max: 0,
@@ -189,6 +192,10 @@ impl Router {
     pub fn room(&mut self, now: Time, class: Class, packets: u32, ports: &mut impl Ports) {
         self.credit(now, PORT, class.channel(), packets, ports);
     }
+    /// True if no packet waits: then room and credits move nothing.
+    pub fn is_empty(&self) -> bool {
+        self.standing == 0
+    }
     /// What happened so far.
     pub fn counters(&self) -> Counters {
         Counters {
@@ -247,6 +254,7 @@ impl Router {
             return self.pass(now, output, passing, ports);
         }
         self.inputs[number].queue.push_back(passing);
+        self.standing += 1;
         if alone {
             self.drain(now, number, ports);
         }
@@ -370,6 +378,7 @@ impl Router {
         let passing = lane.queue.pop_front().expect("a channel with a packet was chosen");
         lane.flits -= passing.flits();
         output.waiting -= 1;
+        self.standing -= 1;
         self.pass(now, index, passing, ports);
         self.refill(now, index, channel, ports);
         if self.outputs[index].waiting > 0 {

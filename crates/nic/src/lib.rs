@@ -34,6 +34,7 @@ mod windows;
 
 pub use counters::Counters;
 pub use params::Params;
+pub use reach::Around;
 pub use seastar::{Event, SeaStar};
 pub use stretch::{Flow, Skipped};
 

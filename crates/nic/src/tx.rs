@@ -136,10 +136,9 @@ impl Tx {
     pub(crate) fn set_nid(&mut self, nid: u16) {
         self.nid = nid;
     }
-    /// True if nothing is under way: what is taken next begins a message, with its header in host
-    /// memory.
-    pub(crate) fn is_quiet(&self) -> bool {
-        !self.in_message && self.taken.is_empty() && self.buffers() == 0
+    /// True if the command that is taken next begins a message, with its header in host memory.
+    pub(crate) fn is_between_messages(&self) -> bool {
+        !self.in_message
     }
     /// The firmware has moved the tail; the engine sees it at `now`.
     pub(crate) fn tail_moved(&mut self, now: Time, fabric: &Fabric, ports: &mut impl Ports) {

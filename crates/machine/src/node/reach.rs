@@ -6,6 +6,9 @@
 
 use super::*;
 
+/// Longer than any run.
+const NEVER: Duration = Duration(u64::MAX);
+
 impl Node {
     /// When the processor may next do something that others can see: an idle firmware catches up
     /// when something is due, and until then it cannot reach anybody.
@@ -20,10 +23,15 @@ impl Node {
     /// The earliest time at which the node may send anything to another one.
     pub(super) fn earliest_packet(&self) -> Time {
         let link = self.seam.link.unloaded(0);
-        let access = self.nic.reach_of_access(link);
+        let waiting = !self.seam.router.is_empty();
+        let around = nic::Around { link, waiting };
+        let access = self.nic.reach_of_access(around);
         let distance = |event: &Event| match event {
+            // Credits for nobody, and a packet that only the NIC takes note of.
+            Event::Link(net::Message::Credit { .. }) if !waiting => NEVER,
+            Event::Net(net::Event::Eject) if !waiting => access,
             Event::Net(_) | Event::Link(_) => Duration::ZERO,
-            Event::Nic(event) => self.nic.reach_of(event, link),
+            Event::Nic(event) => self.nic.reach_of(event, around),
             Event::MmioWrite { .. } | Event::MmioRead { .. } => access,
             Event::Host(_) | Event::MmioReply { .. } | Event::Interrupt => link + access,
             Event::PollReady | Event::Observe | Event::Launch => link + access,
