@@ -44,6 +44,11 @@ pub enum Command {
     /// Measure programs on several machines or builds of the firmware, side by side
     #[command(subcommand)]
     Bench(BenchCommand),
+    /// Hold everything that is published about the machine against what is simulated
+    ///
+    /// Runs `sunstar bench ladder` and examples/portals_getadd.c. What is more than 10 % off is a miss; that
+    /// is a result, not a failure.
+    Validate(LadderOptions),
     /// List the machines, or every parameter of one with unit and source
     Machines {
         /// A machine's name or file
@@ -227,7 +232,7 @@ pub enum BenchCommand {
     Latency(LatencyOptions),
 }
 
-/// How to run the ladder.
+/// How to run the ladder, for itself or to validate.
 #[derive(Args, Clone, Debug)]
 pub struct LadderOptions {
     #[command(flatten)]
@@ -240,8 +245,8 @@ pub struct LadderOptions {
     #[arg(short, long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
-    /// Write what was measured to FILE as JSON ("-": standard output, instead of the tables)
-    #[arg(long, value_name = "FILE")]
+    /// Write what was measured to FILE as JSON ("-" or no FILE: standard output, instead of the tables)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
 }
 
@@ -311,5 +316,16 @@ mod tests {
         };
         assert_eq!((options.ranks, options.program()), (4, Path::new("./a.out")));
         assert_eq!(options.arguments(), ["-n", "--seed", "-np", "7"]);
+    }
+
+    #[test]
+    fn json_without_a_file_goes_to_standard_output() {
+        let json = |words: &[&str]| match Arguments::parse_from(words).command {
+            Command::Validate(options) => options.json,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(json(&["sunstar", "validate"]), None);
+        assert_eq!(json(&["sunstar", "validate", "--json"]), Some("-".into()));
+        assert_eq!(json(&["sunstar", "validate", "--json", "x"]), Some("x".into()));
     }
 }

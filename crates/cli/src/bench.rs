@@ -1,10 +1,11 @@
-//! `sunstar bench`: the same programs on several machines or with several builds of the firmware.
+//! `sunstar bench`: the same programs on several machines or with several builds of the firmware; and
+//! `sunstar validate`: the ladder and what else is published.
 //!
 //! ```text
-//! ladder ─┐                      ┌─ sunstar run ... (a process each, some at a time)
-//!         ├─► measure (jobs) ────┤
-//! latency ┘                      └─ sunstar trace ...
-//!    ├─► published: what a paper says
+//! validate ─► ladder ─┐                      ┌─ sunstar run ... (a process each, some at a time)
+//!                     ├─► measure (jobs) ────┤
+//!            latency ─┘                      └─ sunstar trace ...
+//!    ├─► published: what papers say
 //!    └─► table, JSON
 //! ```
 
@@ -14,13 +15,16 @@ mod measure;
 mod published;
 mod rungs;
 mod table;
+mod validate;
+
+pub use validate::validate;
 
 use crate::args::BenchCommand;
 use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Obeys one of the benchmarks; gives the exit status.
 pub fn bench(root: &Root, command: &BenchCommand) -> Result<u8, Mistake> {
@@ -28,11 +32,6 @@ pub fn bench(root: &Root, command: &BenchCommand) -> Result<u8, Mistake> {
         BenchCommand::Ladder(options) => ladder::ladder(root, options),
         BenchCommand::Latency(options) => latency::latency(root, options),
     }
-}
-
-/// The ping-pong that all benchmarks here run.
-fn program(root: &Root) -> PathBuf {
-    root.path().join("examples/studies/latency.c")
 }
 
 /// Writes what was measured for other programs ("-": standard output).

@@ -51,6 +51,7 @@ fn obey(command: Command) -> Result<u8, Mistake> {
         Command::Profile(options) => profile::profile(&root, &options),
         Command::Fw(options) => firmware::show(&root, &options),
         Command::Bench(command) => bench::bench(&root, &command),
+        Command::Validate(options) => bench::validate(&root, &options),
         Command::Machines { name } => machines::machines(&root, name.as_deref()),
         Command::Cc { arguments } => {
             compiler::pass_through(&root, compiler::Language::C, &arguments)

@@ -1,8 +1,8 @@
 //! `sunstar bench ladder`: what each optimisation of the firmware is worth, against what is published
 //! (pedretti2005 s5).
 
-use super::measure::{self, Broken, Job, Measured, Point};
-use super::published::{Published, Role};
+use super::measure::{self, Broken, Job, Measured, Point, Program};
+use super::published::{compare, Comparison, Published};
 use super::rungs::{Rung, ASIDE, CLIMB, FULL};
 use super::{table, write_json};
 use crate::args::LadderOptions;
@@ -40,6 +40,8 @@ pub struct TracePoint {
     pub ns: f64,
     /// Points that a message hits on a node.
     pub a_message: f64,
+    /// Median time from one point to the next, of the ring's records.
+    pub between_ns: f64,
 }
 
 /// What the firmware takes of the SRAM.
@@ -55,32 +57,6 @@ pub struct Sizes {
     pub pendings: [u32; 2],
     /// Sources and the generic process's pendings, in bytes.
     pub occupancy_bytes: u32,
-}
-
-/// A published result beside the measured one.
-#[derive(Clone, Debug, Serialize)]
-pub struct Comparison {
-    /// Published as.
-    pub id: String,
-    /// What it is.
-    pub quantity: String,
-    /// Value or range with its unit.
-    pub published: String,
-    /// Unit of `measured`.
-    pub unit: String,
-    /// Section or figure.
-    #[serde(rename = "where")]
-    pub place: String,
-    /// Under which conditions it was published.
-    pub conditions: String,
-    /// What measures it here.
-    pub workload: String,
-    /// Absent if it was not measured.
-    pub measured: Option<f64>,
-    /// Measured over published.
-    pub ratio: Option<f64>,
-    /// `predicted`, `calibrated`, `reported`.
-    pub role: &'static str,
 }
 
 /// Everything that the ladder tells.
@@ -112,51 +88,19 @@ pub struct Ladder {
 
 /// Runs the ladder and prints it; gives the exit status.
 pub fn ladder(root: &Root, options: &LadderOptions) -> Result<u8, Mistake> {
-    let machine = machines::chosen(root, &options.machine)?;
-    if let Some(set) = machine.overrides().iter().find(|set| set.starts_with("firmware.")) {
-        return Err(Mistake(format!("--set {set}: the ladder chooses the firmware itself")));
-    }
-    let published = Published::of_paper(root, "pedretti2005")?;
-    let rungs: Vec<Rung> = ASIDE.into_iter().chain(CLIMB).collect();
-    let images = build(root, &machine, &rungs)?;
-    let reads = probe::read_times(&machine).map_err(|why| Mistake(why.to_string()))?;
-    let sizes = sizes(&images[0])?;
-    let side_by_side = options.jobs.map_or_else(measure::side_by_side, usize::from);
-    let measured = match measure::measure(root, &jobs(options, &rungs), side_by_side) {
+    let mut published = Published::of_paper(root, "pedretti2005")?;
+    // Only what the ladder measures.
+    published.retain(|result| result.measurement.is_some());
+    let plan = Plan::new(root, options)?;
+    let measured = match measure::measure(root, &plan.jobs, plan.side_by_side) {
         Ok(measured) => measured,
         Err(Broken { text, code }) => {
             eprint!("{text}");
             return Ok(code);
         }
     };
-    let (runs, traces) = measured.split_at(rungs.len());
-    let steps: Vec<Step> = rungs
-        .iter()
-        .zip(&images)
-        .zip(runs)
-        .map(|((rung, image), run)| Step {
-            rung: *rung,
-            image_bytes: image.budget.image,
-            points: run.curve.clone(),
-        })
-        .collect();
-    let (aside, climb) = steps.split_at(ASIDE.len());
-    let cycle_ns = machine.clock("ppc440.clock").cycles(1).as_ns();
-    let roles = machine.roles().map(|(role, count)| (role.to_string(), count));
-    let mut ladder = Ladder {
-        sunstar: env!("CARGO_PKG_VERSION"),
-        machine: machine.name().to_string(),
-        overrides: machine.overrides().to_vec(),
-        parameters: roles.into(),
-        climb: climb.iter().chain([&aside[0]]).cloned().collect(),
-        aside: aside.to_vec(),
-        trace_point: trace_point(&traces[0], &traces[1], cycle_ns),
-        sram_read_ns: reads.sram.as_ns(),
-        host_read_ns: reads.host.as_ns(),
-        sizes,
-        published: Vec::new(),
-    };
-    ladder.published = compare(&published, &measurements(&ladder), &machine);
+    let mut ladder = plan.ladder(&measured)?;
+    ladder.published = compare(&published, &measurements(&ladder), &plan.machine);
     if let Some(file) = &options.json {
         write_json(file, &ladder)?;
     }
@@ -164,6 +108,66 @@ pub fn ladder(root: &Root, options: &LadderOptions) -> Result<u8, Mistake> {
         terminal::print(&table::ladder(&ladder, &Terminal::of_stdout()));
     }
     Ok(0)
+}
+
+/// A ladder that is about to be measured: what can be wrong with it was found out.
+pub struct Plan {
+    /// The machine, with what was set.
+    pub machine: Parameters,
+    /// The runs.
+    pub jobs: Vec<Job>,
+    /// How many of them at a time.
+    pub side_by_side: usize,
+    rungs: Vec<Rung>,
+    images: Vec<FirmwareImage>,
+}
+
+impl Plan {
+    /// Looks at the machine and builds its firmware, once for each rung.
+    pub fn new(root: &Root, options: &LadderOptions) -> Result<Plan, Mistake> {
+        let machine = machines::chosen(root, &options.machine)?;
+        if let Some(set) = machine.overrides().iter().find(|set| set.starts_with("firmware.")) {
+            return Err(Mistake(format!("--set {set}: the ladder chooses the firmware itself")));
+        }
+        let rungs: Vec<Rung> = ASIDE.into_iter().chain(CLIMB).collect();
+        let images = build(root, &machine, &rungs)?;
+        let jobs = jobs(options, &rungs);
+        let side_by_side = options.jobs.map_or_else(measure::side_by_side, usize::from);
+        Ok(Plan { machine, jobs, side_by_side, rungs, images })
+    }
+
+    /// The ladder that the runs gave, one for each job; nothing published beside it yet.
+    pub fn ladder(&self, measured: &[Measured]) -> Result<Ladder, Mistake> {
+        let Plan { machine, rungs, images, .. } = self;
+        let (runs, traces) = measured.split_at(rungs.len());
+        let steps: Vec<Step> = rungs
+            .iter()
+            .zip(images)
+            .zip(runs)
+            .map(|((rung, image), run)| Step {
+                rung: *rung,
+                image_bytes: image.budget.image,
+                points: run.curve.clone(),
+            })
+            .collect();
+        let (aside, climb) = steps.split_at(ASIDE.len());
+        let cycle_ns = machine.clock("ppc440.clock").cycles(1).as_ns();
+        let reads = probe::read_times(machine).map_err(|why| Mistake(why.to_string()))?;
+        let roles = machine.roles().map(|(role, count)| (role.to_string(), count));
+        Ok(Ladder {
+            sunstar: env!("CARGO_PKG_VERSION"),
+            machine: machine.name().to_string(),
+            overrides: machine.overrides().to_vec(),
+            parameters: roles.into(),
+            climb: climb.iter().chain([&aside[0]]).cloned().collect(),
+            aside: aside.to_vec(),
+            trace_point: trace_point(&traces[0], &traces[1], cycle_ns),
+            sram_read_ns: reads.sram.as_ns(),
+            host_read_ns: reads.host.as_ns(),
+            sizes: sizes(&images[0])?,
+            published: Vec::new(),
+        })
+    }
 }
 
 /// Builds the firmware of every rung, so that no run waits for it or fails by it.
@@ -185,12 +189,8 @@ fn build(root: &Root, machine: &Parameters, rungs: &[Rung]) -> Result<Vec<Firmwa
 
 /// A run of each rung, and two short ones with and without trace points.
 fn jobs(options: &LadderOptions, rungs: &[Rung]) -> Vec<Job> {
-    let job = |rung: &Rung, largest, trace| Job {
-        title: rung.title.to_string(),
-        machine: options.machine.machine.clone(),
-        settings: options.machine.overrides.iter().cloned().chain(rung.settings()).collect(),
-        largest,
-        trace,
+    let job = |rung: &Rung, largest, trace| {
+        Job::of_rung(&options.machine, rung, Program::Latency { largest }, trace)
     };
     let mut jobs: Vec<Job> = rungs.iter().map(|rung| job(rung, options.largest, false)).collect();
     jobs.push(job(&FULL, 0, false));
@@ -210,7 +210,10 @@ fn trace_point(without: &Measured, with: &Measured, cycle_ns: f64) -> Option<Tra
     let messages = count("niccb.tx_complete")? + count("niccb.rx_complete")?;
     let a_message = points as f64 / messages;
     let cycles = with.firmware_cycles()? - without.firmware_cycles()?;
-    Some(TracePoint { ns: cycles * cycle_ns / a_message, a_message })
+    let mut times: Vec<f64> = with.trace.iter().copied().flatten().collect();
+    times.sort_by(f64::total_cmp);
+    let between_ns = *times.get(times.len() / 2)?;
+    Some(TracePoint { ns: cycles * cycle_ns / a_message, a_message, between_ns })
 }
 
 fn sizes(image: &FirmwareImage) -> Result<Sizes, Mistake> {
@@ -246,7 +249,7 @@ fn inline_limit(full: &Step) -> Option<f64> {
 }
 
 /// Everything that was measured, by name; published/pedretti2005.toml uses these names.
-fn measurements(ladder: &Ladder) -> BTreeMap<String, f64> {
+pub fn measurements(ladder: &Ladder) -> BTreeMap<String, f64> {
     let mut named = BTreeMap::new();
     let full = &ladder.aside[0];
     // The last of the climb is the full firmware again.
@@ -264,6 +267,7 @@ fn measurements(ladder: &Ladder) -> BTreeMap<String, f64> {
     }
     if let Some(point) = ladder.trace_point {
         named.insert("trace.point".into(), point.ns);
+        named.insert("trace.between".into(), point.between_ns);
     }
     if let Some(limit) = inline_limit(full) {
         named.insert("inline.limit".into(), limit);
@@ -272,32 +276,6 @@ fn measurements(ladder: &Ladder) -> BTreeMap<String, f64> {
     named.insert("size.elf".into(), ladder.sizes.elf_bytes as f64 / 1e3);
     named.insert("size.image".into(), f64::from(ladder.sizes.image_bytes) / 1e3);
     named
-}
-
-/// The published results that the ladder measures, in the order of their file.
-fn compare(
-    published: &[Published],
-    measured: &BTreeMap<String, f64>,
-    machine: &Parameters,
-) -> Vec<Comparison> {
-    let wanted = published.iter().filter(|result| result.role != Role::Input);
-    wanted
-        .filter_map(|result| {
-            let measured = measured.get(result.measurement.as_ref()?).copied();
-            Some(Comparison {
-                id: result.id.clone(),
-                quantity: result.quantity.clone(),
-                published: result.text(),
-                unit: result.unit.clone(),
-                place: result.place.clone(),
-                conditions: result.conditions.clone(),
-                workload: result.workload.clone(),
-                measured,
-                ratio: measured.and_then(|measured| result.ratio(measured)),
-                role: result.role_on(machine),
-            })
-        })
-        .collect()
 }
 
 #[cfg(test)]
@@ -327,7 +305,7 @@ pub mod tests {
             parameters: BTreeMap::from([("assumed".into(), 3)]),
             aside: vec![full.clone(), none],
             climb: vec![original, full],
-            trace_point: Some(TracePoint { ns: 12.0, a_message: 6.0 }),
+            trace_point: Some(TracePoint { ns: 12.0, a_message: 6.0, between_ns: 80.0 }),
             sram_read_ns: 30.0,
             host_read_ns: 300.0,
             sizes: Sizes {
@@ -356,7 +334,7 @@ pub mod tests {
                     keys.contains(&key) && ["0", "8", "16"].contains(&bytes)
                 }
                 ["bandwidth", key] => keys.contains(&key),
-                ["trace", "point"] | ["inline", "limit"] | ["reads", "ratio"] => true,
+                ["trace", "point" | "between"] | ["inline", "limit"] | ["reads", "ratio"] => true,
                 ["size", "elf" | "image"] => true,
                 _ => false,
             };
@@ -385,7 +363,7 @@ pub mod tests {
     #[test]
     fn a_trace_point_is_a_difference_over_what_was_hit() {
         let run = |cycles: f64, points: usize| Measured {
-            trace: vec![0; points],
+            trace: vec![Some(80.0); points],
             report: serde_json::json!({
                 "firmware": { "cycles_per_message": cycles },
                 "nodes": [{ "counters": { "niccb.tx_complete": 50, "niccb.rx_complete": 50 } }],
@@ -393,7 +371,7 @@ pub mod tests {
             ..Measured::default()
         };
         let point = trace_point(&run(500.0, 0), &run(530.0, 600), 2.0).unwrap();
-        assert_eq!((point.ns, point.a_message), (10.0, 6.0));
+        assert_eq!((point.ns, point.a_message, point.between_ns), (10.0, 6.0, 80.0));
         assert!(trace_point(&run(500.0, 0), &run(530.0, 0), 2.0).is_none());
         let wrapped = run(530.0, TRACE_COUNT as usize);
         assert!(trace_point(&run(500.0, 0), &wrapped, 2.0).is_none());

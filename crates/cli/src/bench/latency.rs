@@ -1,6 +1,6 @@
 //! `sunstar bench latency`: the ping-pong on several machines, side by side.
 
-use super::measure::{self, Broken, Job, Point};
+use super::measure::{self, Broken, Job, Point, Program};
 use super::{table, write_json};
 use crate::args::{LatencyOptions, MachineOptions};
 use crate::mistake::Mistake;
@@ -28,7 +28,7 @@ pub fn latency(root: &Root, options: &LatencyOptions) -> Result<u8, Mistake> {
             title: name.clone(),
             machine: name.clone(),
             settings: options.overrides.clone(),
-            largest: options.largest,
+            program: Program::Latency { largest: options.largest },
             trace: false,
         });
     }

@@ -1,5 +1,7 @@
 //! Measuring: each run is a `sunstar` of its own that a user can repeat, several at a time.
 
+use super::rungs::Rung;
+use crate::args::MachineOptions;
 use crate::root::Root;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -13,7 +15,29 @@ use std::sync::Mutex;
 /// Memory that a run of two nodes may take, with its ranks; several times what it does take.
 const RUN_KIB: u64 = 256 << 10;
 
-/// One ping-pong.
+/// A program that is measured, on two nodes.
+#[derive(Clone, Copy, Debug)]
+pub enum Program {
+    /// The ping-pong, with messages of up to so many bytes.
+    Latency {
+        /// Size of the largest.
+        largest: u64,
+    },
+    /// Atomic adds on the other node's host.
+    GetAdd,
+}
+
+impl Program {
+    /// Its file in `examples/`, and its arguments.
+    fn words(self) -> (&'static str, Option<String>) {
+        match self {
+            Program::Latency { largest } => ("studies/latency.c", Some(largest.to_string())),
+            Program::GetAdd => ("portals_getadd.c", None),
+        }
+    }
+}
+
+/// One run.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// What the progress bar shows.
@@ -22,10 +46,23 @@ pub struct Job {
     pub machine: String,
     /// `key=value` each.
     pub settings: Vec<String>,
-    /// Largest message, in bytes.
-    pub largest: u64,
+    /// What runs.
+    pub program: Program,
     /// Collect the firmware's trace ring of node 0.
     pub trace: bool,
+}
+
+impl Job {
+    /// A program with a build of the firmware on the machine that the user chose.
+    pub fn of_rung(machine: &MachineOptions, rung: &Rung, program: Program, trace: bool) -> Job {
+        Job {
+            title: rung.title.to_string(),
+            machine: machine.machine.clone(),
+            settings: machine.overrides.iter().cloned().chain(rung.settings()).collect(),
+            program,
+            trace,
+        }
+    }
 }
 
 /// A line of the ping-pong's table.
@@ -43,10 +80,13 @@ pub struct Point {
 /// What a run gave.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
-    /// The ping-pong's table.
+    /// The ping-pong's table; empty for other programs.
     pub curve: Vec<Point>,
-    /// User values of the trace ring's records, oldest first; empty without tracing.
-    pub trace: Vec<u8>,
+    /// Time of an atomic add, in microseconds; absent for other programs.
+    pub add_us: Option<f64>,
+    /// The trace ring's records, oldest first: time from each to the next, in nanoseconds, absent for the
+    /// last; empty without tracing.
+    pub trace: Vec<Option<f64>>,
     /// What `--json` gives.
     pub report: Value,
 }
@@ -117,8 +157,9 @@ fn words(root: &Root, job: &Job) -> Vec<String> {
         words.extend(["--set".into(), setting.clone()]);
     }
     words.extend(["--quiet", "--json", "-"].map(String::from));
-    words.push(crate::bench::program(root).to_string_lossy().into_owned());
-    words.push(job.largest.to_string());
+    let (program, argument) = job.program.words();
+    words.push(root.path().join("examples").join(program).to_string_lossy().into_owned());
+    words.extend(argument);
     words
 }
 
@@ -143,14 +184,16 @@ fn run(root: &Root, job: &Job) -> Result<Measured, Broken> {
         .ok_or_else(|| broken("sunstar: a run printed something else than expected\n", 1))
 }
 
-/// Takes apart what a run printed: the program's table, trace records, the JSON.
+/// Takes apart what a run printed: the program's table or line, trace records, the JSON.
 fn read(text: &str) -> Option<Measured> {
     let json = text.find("\n{\n")? + 1;
     let report = serde_json::from_str(&text[json..]).ok()?;
     let lines = || text[..json].lines();
     let curve: Vec<Point> = lines().filter_map(point).collect();
+    let add_us = lines().find_map(add);
     let trace = lines().filter_map(record).collect();
-    (!curve.is_empty()).then_some(Measured { curve, trace, report })
+    let measured = Measured { curve, add_us, trace, report };
+    (measured.add_us.is_some() || !measured.curve.is_empty()).then_some(measured)
 }
 
 /// `        12          4.418         2.72`
@@ -161,11 +204,17 @@ fn point(line: &str) -> Option<Point> {
     Some(Point { bytes, latency_us, rate: rate.parse().ok() })
 }
 
-/// The user value of `0015f002: 24: 18fe14c0 mainloop+0014 (110 ns)`.
-fn record(line: &str) -> Option<u8> {
-    let mut words = line.split_whitespace();
-    words.next()?.strip_suffix(':').filter(|stamp| stamp.len() == 8)?;
-    words.next()?.strip_suffix(':')?.parse().ok()
+/// The time in `100 adds, 8.740 us each`.
+fn add(line: &str) -> Option<f64> {
+    line.split_once(" adds, ")?.1.strip_suffix(" us each")?.parse().ok()
+}
+
+/// The time in `0015f002: 24: 18fe14c0 mainloop+0014 (110 ns)`; the last record has none.
+fn record(line: &str) -> Option<Option<f64>> {
+    let (stamp, rest) = line.split_once(": ").filter(|(stamp, _)| stamp.len() == 8)?;
+    u32::from_str_radix(stamp, 16).ok()?;
+    let (_, time) = rest.strip_suffix(')')?.rsplit_once('(')?;
+    Some(time.strip_suffix(" ns").and_then(|time| time.parse().ok()))
 }
 
 #[cfg(test)]
@@ -183,8 +232,9 @@ mod tests {
         let measured = read(text).unwrap();
         let point = |bytes, latency_us, rate| Point { bytes, latency_us, rate };
         assert_eq!(measured.curve, [point(0, 4.266, None), point(12, 4.418, Some(2.72))]);
-        assert_eq!(measured.trace, [24, 99]);
+        assert_eq!(measured.trace, [Some(178.0), None]);
         assert_eq!(measured.firmware_cycles(), Some(532.5));
-        assert!(read("nothing").is_none());
+        assert_eq!(read("100 adds, 8.740 us each\n{\n}\n").unwrap().add_us, Some(8.74));
+        assert!(read("nothing\n{\n}\n").is_none());
     }
 }

@@ -1,9 +1,11 @@
-//! Published results, as data: published/*.toml.
+//! Published results, as data (published/*.toml), and what was measured beside them.
 
 use crate::mistake::Mistake;
 use crate::root::Root;
 use machine::parameters::Parameters;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// What a published result is to the machine that is held against it.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -18,6 +20,9 @@ pub enum Role {
     /// The machine's parameters contain it, so there is nothing to measure.
     Input,
 }
+
+/// Relative difference from which a result counts as missed.
+pub const MISS: f64 = 0.1;
 
 /// One published result.
 #[derive(Clone, Debug, Deserialize)]
@@ -55,12 +60,23 @@ struct File {
 }
 
 impl Published {
+    /// All results, paper by paper in the order of their keys.
+    pub fn all(root: &Root) -> Result<Vec<Published>, Mistake> {
+        let folder = root.path().join("published");
+        let entries =
+            std::fs::read_dir(&folder).map_err(|why| Mistake::with_file("read", &folder, why))?;
+        let paths = entries.flatten().map(|entry| entry.path());
+        let mut files: Vec<PathBuf> = paths
+            .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+            .collect();
+        files.sort();
+        let papers = files.iter().map(|file| of_file(file)).collect::<Result<Vec<_>, _>>()?;
+        Ok(papers.into_iter().flatten().collect())
+    }
+
     /// All results of one paper.
     pub fn of_paper(root: &Root, paper: &str) -> Result<Vec<Published>, Mistake> {
-        let file = root.path().join(format!("published/{paper}.toml"));
-        let text =
-            std::fs::read_to_string(&file).map_err(|why| Mistake::with_file("read", &file, why))?;
-        parse(&text).map_err(|why| Mistake::with_file("use", &file, why))
+        of_file(&root.path().join(format!("published/{paper}.toml")))
     }
 
     /// Ratio of a measured number to the published one; to the nearer end of a range, 1 inside of it.
@@ -88,21 +104,107 @@ impl Published {
         }
     }
 
-    /// Value or range with its unit.
-    pub fn text(&self) -> String {
-        let number = match (self.value, self.range) {
-            (Some(value), _) => value.to_string(),
-            (None, Some([least, most])) => format!("{least} to {most}"),
-            (None, None) => String::new(),
+    /// Held against what was measured, by the measurements' names.
+    pub fn compare(
+        &self,
+        measured: &BTreeMap<String, f64>,
+        machine: &Parameters,
+    ) -> Option<Comparison> {
+        let name = self.measurement.as_ref();
+        let simulated = name.and_then(|name| measured.get(name)).copied();
+        Some(Comparison {
+            id: self.id.clone(),
+            paper: self.paper.clone(),
+            place: self.place.clone(),
+            quantity: self.quantity.clone(),
+            unit: self.unit.clone(),
+            published: self.value.map(Number::One).or(self.range.map(Number::Range))?,
+            simulated,
+            ratio: simulated.and_then(|simulated| self.ratio(simulated)),
+            role: self.role_on(machine),
+        })
+    }
+}
+
+/// A published result beside the simulated one.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// Published as.
+    pub id: String,
+    /// Citation key.
+    pub paper: String,
+    /// Section or figure.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// What it is.
+    pub quantity: String,
+    /// Unit of `published` and `simulated`.
+    pub unit: String,
+    /// What the paper says.
+    pub published: Number,
+    /// What was measured; absent if nothing measures it.
+    pub simulated: Option<f64>,
+    /// Simulated over published; over the nearer end of a range, 1 inside of it.
+    pub ratio: Option<f64>,
+    /// `calibrated`, `predicted` or `reported`.
+    pub role: &'static str,
+}
+
+/// A published number, or the least and the greatest of several.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Number {
+    /// The number.
+    One(f64),
+    /// The least and the greatest.
+    Range([f64; 2]),
+}
+
+impl Comparison {
+    /// True if what was simulated is further from what is published than papers that say "about" are precise.
+    pub fn missed(&self) -> bool {
+        self.ratio.is_some_and(|ratio| (ratio - 1.0).abs() > MISS)
+    }
+
+    /// What is published, with its unit.
+    pub fn published_text(&self) -> String {
+        let number = match self.published {
+            Number::One(value) => value.to_string(),
+            Number::Range([least, most]) => format!("{least} to {most}"),
         };
         format!("{number} {}", self.unit).trim().to_string()
     }
+}
+
+/// Holds results against what was measured, in the order of their file. What the machine's parameters contain
+/// is left out: there, both sides are the same.
+pub fn compare(
+    published: &[Published],
+    measured: &BTreeMap<String, f64>,
+    machine: &Parameters,
+) -> Vec<Comparison> {
+    let wanted = published.iter().filter(|result| result.role != Role::Input);
+    wanted.filter_map(|result| result.compare(measured, machine)).collect()
+}
+
+fn of_file(file: &Path) -> Result<Vec<Published>, Mistake> {
+    let text =
+        std::fs::read_to_string(file).map_err(|why| Mistake::with_file("read", file, why))?;
+    parse(&text).map_err(|why| Mistake::with_file("use", file, why))
 }
 
 fn parse(text: &str) -> Result<Vec<Published>, String> {
     let file: File =
         toml::from_str(text).map_err(|why| why.to_string().trim().replace('\n', " "))?;
     for result in &file.result {
+        // What has a measurement says how a user repeats it, and what has none says why.
+        let told = match result.measurement {
+            Some(_) => result.workload.starts_with("sunstar "),
+            None => result.role == Role::Input || result.workload.starts_with("none yet: "),
+        };
+        if !told || result.conditions.is_empty() {
+            return Err(format!("{} must say its conditions and what measures it", result.id));
+        }
         if result.value.is_some() == result.range.is_some() {
             return Err(format!("{} must have either a value or a range", result.id));
         }
@@ -117,15 +219,20 @@ fn parse(text: &str) -> Result<Vec<Published>, String> {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
-    use std::path::Path;
 
     fn here() -> &'static Path {
         Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
     }
 
+    fn redstorm() -> Parameters {
+        Parameters::load(&here().join("machines/redstorm.toml")).unwrap()
+    }
+
     fn all() -> Vec<Published> {
-        let text = std::fs::read_to_string(here().join("published/pedretti2005.toml")).unwrap();
-        parse(&text).unwrap()
+        ["brightwell2007", "pedretti2005"]
+            .iter()
+            .flat_map(|paper| of_file(&here().join(format!("published/{paper}.toml"))).unwrap())
+            .collect()
     }
 
     #[test]
@@ -134,11 +241,12 @@ mod tests {
         let ids: BTreeSet<&str> = results.iter().map(|result| &*result.id).collect();
         assert_eq!(ids.len(), results.len());
         for result in &results {
-            assert!(result.id.starts_with("pedretti2005.") && result.paper == "pedretti2005");
-            assert!(result.place.starts_with('s') || result.place.starts_with("Fig"), "{result:?}");
-            for text in [&result.quantity, &result.conditions, &result.workload] {
-                assert!(!text.is_empty(), "{result:?}");
-            }
+            let place = ["s", "Fig. ", "slide "].iter().any(|word| result.place.starts_with(word));
+            assert!(place, "{result:?}");
+            // Both stand in one line of a table.
+            let number = result.compare(&BTreeMap::new(), &redstorm()).unwrap().published_text();
+            let columns = result.quantity.chars().count() + 1 + number.chars().count();
+            assert!(!result.quantity.is_empty() && columns <= 43, "{result:?}");
         }
     }
 
@@ -176,17 +284,34 @@ mod tests {
 
     #[test]
     fn ratios_and_texts() {
+        let machine = redstorm();
         let mut result = all().remove(0);
-        (result.value, result.range, result.unit) = (Some(2.0), None, "us".into());
-        assert_eq!((result.ratio(3.0), &*result.text()), (Some(1.5), "2 us"));
+        (result.unit, result.measurement) = ("us".into(), Some("it".into()));
+        let compare = |result: &Published, simulated| {
+            let measured = BTreeMap::from([("it".to_owned(), simulated)]);
+            result.compare(&measured, &machine).unwrap()
+        };
+        (result.value, result.range) = (Some(2.0), None);
+        let three = compare(&result, 3.0);
+        assert_eq!((three.ratio, &*three.published_text()), (Some(1.5), "2 us"));
+        assert!(three.missed() && !compare(&result, 1.9).missed());
         (result.value, result.range) = (None, Some([2.0, 4.0]));
-        assert_eq!([1.0, 3.0, 8.0].map(|x| result.ratio(x)), [Some(0.5), Some(1.0), Some(2.0)]);
-        assert_eq!(result.text(), "2 to 4 us");
+        let ratios = [1.0, 3.0, 8.0].map(|simulated| compare(&result, simulated).ratio);
+        assert_eq!(ratios, [Some(0.5), Some(1.0), Some(2.0)]);
+        assert_eq!(compare(&result, 3.0).published_text(), "2 to 4 us");
+        // Nothing measures it: no ratio, and so no miss.
+        let none = result.compare(&BTreeMap::new(), &machine).unwrap();
+        assert!(none.simulated.is_none() && none.ratio.is_none() && !none.missed());
     }
 
     #[test]
     fn what_is_wrong_in_the_file_is_told() {
         let why = parse("[[result]]\nid = \"x\"\n").unwrap_err();
         assert!(why.contains("missing field"), "{why}");
+        let file = here().join("published/pedretti2005.toml");
+        let text = std::fs::read_to_string(file).unwrap();
+        let wrong = text.replacen("workload = \"sunstar", "workload = \"", 1);
+        let why = parse(&wrong).unwrap_err();
+        assert!(why.contains("pedretti2005.latency") && why.contains("what measures it"), "{why}");
     }
 }

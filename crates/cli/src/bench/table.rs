@@ -1,9 +1,11 @@
 //! The benchmarks' tables, for people.
 
-use super::ladder::{Comparison, Ladder, Step};
+use super::ladder::{Ladder, Step};
 use super::measure::Point;
+use super::published::{Comparison, MISS};
 use crate::summary::grouped;
 use crate::terminal::Terminal;
+use machine::parameters::Parameters;
 use std::fmt::{self, Write};
 
 /// Sizes of messages in the ladder's columns, in bytes.
@@ -73,21 +75,68 @@ fn number(number: Option<f64>, width: usize, places: usize) -> String {
     }
 }
 
-/// Published results beside the measured ones.
+/// Published results beside the simulated ones, under the papers' keys.
 fn published(out: &mut String, list: &[Comparison], terminal: &Terminal) -> fmt::Result {
     writeln!(out, "{}", terminal.bold("Published and simulated"))?;
-    let line = format!("  {:37}{:>11}{:>12}{:>7}  role", "", "published", "simulated", "ratio");
-    writeln!(out, "{}", terminal.dim(line))?;
-    for Comparison { quantity, published, measured, ratio, unit, role, .. } in list {
-        let places = if measured.is_some_and(|number| number.abs() >= 100.0) { 1 } else { 2 };
-        let simulated = match measured {
-            Some(number) => format!("{number:.places$} {unit}").trim_end().to_string(),
-            None => "-".into(),
-        };
-        let ratio = number(*ratio, 7, 2);
-        writeln!(out, "  {quantity:37}{published:>11}{simulated:>12}{ratio}  {role}")?;
+    for results in list.chunk_by(|one, next| one.paper == next.paper) {
+        let paper = &results[0].paper;
+        let line =
+            format!("  {paper:31}{:>12}{:>11}{:>7}  role", "published", "simulated", "ratio");
+        writeln!(out, "{}", terminal.dim(line))?;
+        for result in results {
+            comparison(out, result)?;
+        }
     }
     writeln!(out)
+}
+
+fn comparison(out: &mut String, result: &Comparison) -> fmt::Result {
+    let Comparison { quantity, simulated, ratio, unit, role, .. } = result;
+    let places = if simulated.is_some_and(|number| number.abs() >= 100.0) { 1 } else { 2 };
+    let simulated = match simulated {
+        Some(number) => format!("{number:.places$} {unit}").trim_end().to_string(),
+        None => "-".into(),
+    };
+    let (published, ratio) = (result.published_text(), number(*ratio, 7, 2));
+    let miss = if result.missed() { "miss" } else { "" };
+    let line = format!("  {quantity:31}{published:>12}{simulated:>11}{ratio}  {role:10} {miss}");
+    writeln!(out, "{}", line.trim_end())
+}
+
+/// All that is published beside what a machine does.
+pub fn validation(machine: &Parameters, results: &[Comparison], terminal: &Terminal) -> String {
+    let mut out = String::new();
+    write_validation(&mut out, machine, results, terminal).expect("a string takes everything");
+    out
+}
+
+fn write_validation(
+    out: &mut String,
+    machine: &Parameters,
+    results: &[Comparison],
+    terminal: &Terminal,
+) -> fmt::Result {
+    let title =
+        format!("Validation of machine {}, sunstar {}", machine.name(), env!("CARGO_PKG_VERSION"));
+    writeln!(out, "{}", terminal.bold(title))?;
+    for setting in machine.overrides() {
+        writeln!(out, "  set {setting}")?;
+    }
+    writeln!(out)?;
+    published(out, results, terminal)?;
+    let role = |role| {
+        let of_role = || results.iter().filter(move |result| result.role == role);
+        let within = of_role().filter(|result| result.ratio.is_some() && !result.missed()).count();
+        let simulated = of_role().filter(|result| result.simulated.is_some()).count();
+        format!("{within} of {simulated} {role}")
+    };
+    let counts = ["calibrated", "predicted", "reported"].map(role).join(", ");
+    writeln!(out, "Within {:.0} %     {counts}", MISS * 100.0)?;
+    let unmeasured = results.iter().filter(|result| result.simulated.is_none()).count();
+    writeln!(
+        out,
+        "Not measured    {unmeasured}; published/*.toml says why, or --largest left it out"
+    )
 }
 
 fn details(out: &mut String, ladder: &Ladder) -> fmt::Result {
@@ -151,7 +200,9 @@ fn write_latency(
 #[cfg(test)]
 mod tests {
     use super::super::ladder::tests::example;
+    use super::super::published::Number;
     use super::*;
+    use std::path::Path;
 
     const PLAIN: Terminal = Terminal { colour: false, unicode: false, width: 80 };
 
@@ -160,15 +211,14 @@ mod tests {
         let mut example = example();
         example.published = vec![Comparison {
             id: "pedretti2005.latency".into(),
-            quantity: "latency of an empty message".into(),
-            published: "4.9 us".into(),
-            unit: "us".into(),
+            paper: "pedretti2005".into(),
             place: "s5".into(),
-            conditions: "two nodes".into(),
-            workload: "sunstar bench ladder".into(),
-            measured: Some(4.0),
+            quantity: "latency of an empty message".into(),
+            unit: "us".into(),
+            published: Number::One(4.9),
+            simulated: Some(4.0),
             ratio: Some(4.0 / 4.9),
-            role: "predicted",
+            role: "calibrated",
         }];
         let text = ladder(&example, &PLAIN);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
@@ -181,9 +231,50 @@ mod tests {
         assert_eq!(line("no caches").join(" "), no_caches);
         let step = "+ pinned registers 4.000 4.100 - 1638.4 12.000 12.900 - 10,000";
         assert_eq!(line("+ pinned").join(" "), step);
-        let result = "latency of an empty message 4.9 us 4.00 us 0.82 predicted";
+        let result = "latency of an empty message 4.9 us 4.00 us 0.82 calibrated miss";
         assert_eq!(line("latency of").join(" "), result);
         assert!(text.contains("set net.route=20 ns") && text.contains("3 assumed"), "{text}");
+    }
+
+    #[test]
+    fn a_validation_counts_what_came_near() {
+        let machine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../machines/redstorm.toml");
+        let machine = Parameters::load(&machine).unwrap();
+        let result = |paper: &str, published, ratio: Option<f64>, role| Comparison {
+            id: format!("{paper}.it"),
+            paper: paper.into(),
+            place: "s1".into(),
+            quantity: "latency of an empty MPI message".into(),
+            unit: "us".into(),
+            published,
+            simulated: ratio.map(|ratio| 10.0 * ratio),
+            ratio,
+            role,
+        };
+        let ten = Number::One(10.0);
+        let results = [
+            result("one", ten, Some(1.05), "predicted"),
+            result("one", ten, Some(0.3), "predicted"),
+            result("two", ten, Some(1.0), "calibrated"),
+            result("two", Number::Range([2.0, 3.0]), None, "reported"),
+        ];
+        let text = validation(&machine, &results, &PLAIN);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let lines: Vec<String> = text
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        for line in [
+            "one published simulated ratio role",
+            "two published simulated ratio role",
+            "latency of an empty MPI message 10 us 10.50 us 1.05 predicted",
+            "latency of an empty MPI message 10 us 3.00 us 0.30 predicted miss",
+            "latency of an empty MPI message 2 to 3 us - - reported",
+            "Within 10 % 1 of 1 calibrated, 1 of 2 predicted, 0 of 0 reported",
+        ] {
+            assert!(lines.iter().any(|found| found == line), "no {line} in\n{text}");
+        }
+        assert!(text.contains("Not measured    1;"), "{text}");
     }
 
     #[test]

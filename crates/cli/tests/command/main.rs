@@ -25,5 +25,6 @@ mod profile;
 mod programs;
 mod runner;
 mod scale;
+mod validate;
 mod vn;
 mod wrong;

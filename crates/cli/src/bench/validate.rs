@@ -1,0 +1,38 @@
+//! `sunstar validate`: everything that is published beside what is simulated.
+
+use super::ladder::{self, Plan};
+use super::measure::{self, Broken, Job, Program};
+use super::published::{compare, Published};
+use super::rungs::{Rung, FULL};
+use super::{table, write_json};
+use crate::args::LadderOptions;
+use crate::mistake::Mistake;
+use crate::root::Root;
+use crate::terminal::{self, Terminal};
+
+/// Runs what measures the published results and prints both; gives the exit status. A miss is a result, not a
+/// failure.
+pub fn validate(root: &Root, options: &LadderOptions) -> Result<u8, Mistake> {
+    let published = Published::all(root)?;
+    let mut plan = Plan::new(root, options)?;
+    let add = Rung { title: "atomic add", ..FULL };
+    plan.jobs.push(Job::of_rung(&options.machine, &add, Program::GetAdd, false));
+    let mut measured = match measure::measure(root, &plan.jobs, plan.side_by_side) {
+        Ok(measured) => measured,
+        Err(Broken { text, code }) => {
+            eprint!("{text}");
+            return Ok(code);
+        }
+    };
+    let add = measured.pop().and_then(|run| run.add_us);
+    let mut named = ladder::measurements(&plan.ladder(&measured)?);
+    named.extend(add.map(|us| ("getadd.host".to_string(), us)));
+    let results = compare(&published, &named, &plan.machine);
+    if let Some(file) = &options.json {
+        write_json(file, &results)?;
+    }
+    if options.json.as_ref().is_none_or(|file| file.as_os_str() != "-") {
+        terminal::print(&table::validation(&plan.machine, &results, &Terminal::of_stdout()));
+    }
+    Ok(0)
+}

@@ -1,0 +1,78 @@
+//! `sunstar validate`: every published result is held against what its workload gives, and only against that.
+
+use crate::json::{assert_documented, paths};
+use crate::runner::{root, run, sunstar};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The results in published/*.toml that are not the machine's own parameters.
+fn published() -> Vec<toml::Table> {
+    ["brightwell2007", "pedretti2005"]
+        .iter()
+        .flat_map(|paper| {
+            let file = root().join(format!("published/{paper}.toml"));
+            let file: toml::Table =
+                toml::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+            file["result"].as_array().unwrap().clone()
+        })
+        .map(|result| result.as_table().unwrap().clone())
+        .filter(|result| result["role"].as_str() != Some("input"))
+        .collect()
+}
+
+/// What `role` in published/*.toml allows in the output.
+fn roles(role: &str) -> &'static [&'static str] {
+    match role {
+        "calibration" => &["calibrated", "predicted"],
+        "prediction" => &["predicted"],
+        "report" => &["reported"],
+        other => panic!("a result with role {other}"),
+    }
+}
+
+#[test]
+fn every_published_result_stands_beside_the_simulated_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("validation.json");
+    // Long messages, and so the bandwidth, are left out.
+    let words = ["validate", "--largest", "16", "--json", file.to_str().unwrap()];
+    let ended = sunstar(words);
+    let table = &ended.went_well().stdout;
+    let all: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let mut keys = BTreeSet::new();
+    paths(&all, "", &mut keys);
+    assert_documented("validate-json.md", &keys);
+
+    let (all, published) = (all.as_array().unwrap(), published());
+    assert_eq!(all.len(), published.len(), "{all:#?}");
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    for (result, published) in all.iter().zip(&published) {
+        for key in ["id", "paper", "where", "quantity", "unit"] {
+            assert_eq!(result[key].as_str(), published[key].as_str(), "{result:#}");
+        }
+        let row = table.lines().find(|row| row.contains(result["quantity"].as_str().unwrap()));
+        let row = row.unwrap_or_else(|| panic!("no {} in {table}", result["quantity"]));
+        let role = result["role"].as_str().unwrap();
+        assert!(roles(published["role"].as_str().unwrap()).contains(&role), "{result:#}");
+        assert!(row.contains(role), "{row}");
+
+        let workload = published["workload"].as_str().unwrap();
+        let measurement = published.get("measurement").and_then(|name| name.as_str());
+        let measured = measurement.is_some_and(|name| !name.starts_with("bandwidth."));
+        assert_eq!(workload.starts_with("sunstar "), measurement.is_some(), "{workload}");
+        assert_eq!(result["simulated"].is_number(), measured, "{result:#}");
+        assert_eq!(result["ratio"].is_number(), measured, "{result:#}");
+        let Some(simulated) = result["simulated"].as_f64() else { continue };
+        assert!(simulated > 0.0, "{result:#}");
+        let ratio = result["ratio"].as_f64().unwrap();
+        if let Some(number) = published.get("value") {
+            assert_eq!(result["published"].as_f64(), number.as_float());
+            assert!((ratio - simulated / number.as_float().unwrap()).abs() < 1e-9, "{result:#}");
+        }
+        assert_eq!(row.ends_with("miss"), (ratio - 1.0).abs() > 0.1, "{row}");
+    } // What is measured is what a user gets who repeats the workload.
+    let add = all.iter().find(|result| result["id"] == "brightwell2007.getadd-generic").unwrap();
+    let each = format!(" {:.3} us each", add["simulated"].as_f64().unwrap());
+    let output = run("-n 2 --quiet examples/portals_getadd.c");
+    assert!(output.went_well().stdout.contains(&each), "{each}: {output:?}");
+}
