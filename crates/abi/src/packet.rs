@@ -1,17 +1,10 @@
 //! What travels between nodes.
 
-use crate::seastar::{FLIT_BYTES, PACKET_PAYLOAD};
+pub use crate::seastar::packet_flag as flag;
+use crate::seastar::{PacketHeader, PacketTrailer, FLIT_BYTES, PACKET_PAYLOAD};
 
 /// Largest payload of a packet, in bytes.
 pub const PAYLOAD_BYTES: usize = PACKET_PAYLOAD as usize;
-
-/// Flags of a [`Packet`].
-pub mod flag {
-    /// First packet of a message: its payload is the Portals header.
-    pub const FIRST: u8 = 1;
-    /// Last packet of a message: carries the CRC.
-    pub const LAST: u8 = 2;
-}
 
 /// One packet of a message. A plain value: it crosses between logical processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +41,20 @@ impl Packet {
     pub fn data(&self) -> &[u8] {
         &self.payload[..usize::from(self.size)]
     }
+    /// Appends what is on the wire, without the flits' padding: header, payload, and in the last packet
+    /// the CRC.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        let Packet { dest, source, flags, size, message, crc, .. } = *self;
+        let (start, data) = (out.len(), self.data());
+        let trailer = start + PacketHeader::SIZE + data.len();
+        out.resize(start + PacketHeader::SIZE, 0);
+        PacketHeader { dest, source, flags, size, message }.emit(&mut out[start..]);
+        out.extend_from_slice(data);
+        if self.is_last() {
+            out.resize(trailer + PacketTrailer::SIZE, 0);
+            PacketTrailer { crc }.emit(&mut out[trailer..]);
+        }
+    }
     /// Flits on a link: routing, payload, and in the last packet the CRC.
     pub fn flits(&self) -> u32 {
         1 + u32::from(self.size).div_ceil(FLIT_BYTES) + u32::from(self.is_last())
@@ -79,5 +86,19 @@ mod tests {
         assert_eq!(flits(64, flag::FIRST | flag::LAST), 10);
         assert_eq!(flits(1, flag::LAST), 3);
         assert_eq!(flits(0, 0), 1);
+    }
+
+    #[test]
+    fn bytes_on_the_wire() {
+        let mut packet =
+            Packet { dest: 0x102, source: 3, message: 0x405, size: 2, ..Packet::default() };
+        packet.payload[..2].copy_from_slice(&[0xaa, 0xbb]);
+        packet.crc = 0x1234_5678;
+        let mut out = vec![0xff];
+        packet.emit(&mut out);
+        assert_eq!(out, [0xff, 2, 1, 3, 0, 0, 2, 5, 4, 0xaa, 0xbb]);
+        out.clear();
+        Packet { flags: flag::LAST, ..packet }.emit(&mut out);
+        assert_eq!(out, [2, 1, 3, 0, 2, 2, 5, 4, 0xaa, 0xbb, 0x78, 0x56, 0x34, 0x12]);
     }
 }

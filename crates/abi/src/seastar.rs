@@ -1406,6 +1406,16 @@ pub mod header_flag {
     pub const ACK_REQUESTED: u8 = 2;
 }
 
+/// Flags of a packet.
+///
+/// Source: assumed.
+pub mod packet_flag {
+    /// First packet of a message: its payload is the Portals header.
+    pub const FIRST: u8 = 1;
+    /// Last packet of a message: carries the CRC.
+    pub const LAST: u8 = 2;
+}
+
 /// Offsets of the fields of [`PortalsHeader`], in bytes.
 pub mod portals_header {
     /// portals_op
@@ -1545,5 +1555,109 @@ impl PortalsHeader {
         bytes[44..48].copy_from_slice(&self.uid.to_le_bytes());
         bytes[48..52].copy_from_slice(&self.serial.to_le_bytes());
         bytes[52..64].copy_from_slice(&self.inline_data);
+    }
+}
+
+/// Offsets of the fields of [`PacketHeader`], in bytes.
+pub mod packet_header {
+    /// Destination node id.
+    pub const DEST: usize = 0;
+    /// Source node id.
+    pub const SOURCE: usize = 2;
+    /// packet_flag bits
+    pub const FLAGS: usize = 4;
+    /// Payload bytes, 0 to PACKET_PAYLOAD.
+    pub const SIZE: usize = 5;
+    /// The transmit engine's message counter: with source, and until the last packet, it names the message.
+    pub const MESSAGE: usize = 6;
+}
+
+/// The routing flit of a packet; `size` bytes of payload follow it.
+///
+/// Source: one routing flit: Sandia's router model; contents assumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacketHeader {
+    /// Destination node id.
+    pub dest: u16,
+    /// Source node id.
+    pub source: u16,
+    /// packet_flag bits
+    pub flags: u8,
+    /// Payload bytes, 0 to PACKET_PAYLOAD.
+    pub size: u8,
+    /// The transmit engine's message counter: with source, and until the last packet, it names the message.
+    pub message: u16,
+}
+impl PacketHeader {
+    /// Bytes in memory.
+    pub const SIZE: usize = 8;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("dest", 0, 2),
+        ("source", 2, 2),
+        ("flags", 4, 1),
+        ("size", 5, 1),
+        ("message", 6, 2),
+    ];
+    /// Reads the fields; `None` if `bytes` is shorter than the structure.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
+        Some(PacketHeader {
+            dest: u16::from_le_bytes([bytes[0], bytes[1]]),
+            source: u16::from_le_bytes([bytes[2], bytes[3]]),
+            flags: bytes[4],
+            size: bytes[5],
+            message: u16::from_le_bytes([bytes[6], bytes[7]]),
+        })
+    }
+    /// Writes the fields; bytes between them stay as they are.
+    ///
+    /// # Panics
+    /// If `bytes` is shorter than the structure.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        assert!(bytes.len() >= Self::SIZE, "PacketHeader needs 8 bytes");
+        bytes[0..2].copy_from_slice(&self.dest.to_le_bytes());
+        bytes[2..4].copy_from_slice(&self.source.to_le_bytes());
+        bytes[4] = self.flags;
+        bytes[5] = self.size;
+        bytes[6..8].copy_from_slice(&self.message.to_le_bytes());
+    }
+}
+
+/// Offsets of the fields of [`PacketTrailer`], in bytes.
+pub mod packet_trailer {
+    /// CRC-32 over header and payload of the whole message.
+    pub const CRC: usize = 0;
+}
+
+/// What follows the payload of a message's last packet.
+///
+/// Source: end-to-end CRC: pedretti2005 s2; place assumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacketTrailer {
+    /// CRC-32 over header and payload of the whole message.
+    pub crc: u32,
+}
+impl PacketTrailer {
+    /// Bytes in memory.
+    pub const SIZE: usize = 4;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("crc", 0, 4),
+    ];
+    /// Reads the fields; `None` if `bytes` is shorter than the structure.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
+        Some(PacketTrailer {
+            crc: u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+        })
+    }
+    /// Writes the fields; bytes between them stay as they are.
+    ///
+    /// # Panics
+    /// If `bytes` is shorter than the structure.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        assert!(bytes.len() >= Self::SIZE, "PacketTrailer needs 4 bytes");
+        bytes[0..4].copy_from_slice(&self.crc.to_le_bytes());
     }
 }

@@ -1,10 +1,11 @@
-//! Generates Rust, C and reference pages from the data in `abi/`.
+//! Generates Rust, C, a Wireshark dissector and reference pages from the data in `abi/`.
 //!
 //! A bit is defined once, in `abi/`; everything here only spells it in another language. The output is
 //! committed, so that a reader and a foreign build need no generator, and a test holds it current.
 
 mod c;
 mod layout;
+mod lua;
 mod mpi;
 mod pages;
 mod portals;
@@ -19,6 +20,9 @@ use std::path::{Path, PathBuf};
 /// Folders of `abi/` that hold layouts, and the folder of the C header that is made of each.
 const LAYOUTS: [(&str, &str); 2] =
     [("rank", "crates/rank/libmpi_abi/generated"), ("seastar", "firmware/seastar/include")];
+
+/// The dissector, of the layouts that hold what travels on the wire.
+const DISSECTOR: &str = "wireshark/sunstar.lua";
 
 /// A generated file: where it stands below the repository's root, and all of its text.
 #[derive(Clone, Debug)]
@@ -52,6 +56,7 @@ pub fn generate(root: &Path) -> Result<Vec<Output>, LayoutError> {
             format!("docs/reference/{machine}.md"),
             pages::layout(&layout, machine),
         ));
+        outputs.extend(lua::dissector(&layout).map(|text| Output::new(DISSECTOR, text)));
     }
     let mpi = Mpi::load(&root.join("abi"))?;
     let portals = Portals::load(&root.join("abi"))?;

@@ -132,6 +132,10 @@ pub struct RunOptions {
     /// Boot the firmware on every node instead of once for all; the result is the same, later
     #[arg(long)]
     pub cold_boot: bool,
+    /// Write every packet that enters or leaves the network to FILE (pcapng), for Wireshark and tshark with
+    /// wireshark/sunstar.lua; implies --no-merge (the result is the same, later)
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
     /// Hold library and firmware against the specification of Portals 3.3 while they run; the first
     /// disagreement ends the run with status 1 (the result is the same, later)
     #[arg(long)]

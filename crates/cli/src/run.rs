@@ -44,6 +44,12 @@ pub fn execute_observed(root: &Root, options: &RunOptions, profile: bool) -> Res
     if let Some(file) = &options.json {
         check_writable(file)?;
     }
+    if let Some(file) = &options.pcap {
+        if file.as_os_str() == "-" {
+            return Err(Mistake("--pcap writes a file, not standard output".into()));
+        }
+        check_writable(file)?;
+    }
     let folder = tempfile::Builder::new()
         .prefix("sunstar-")
         .tempdir()
@@ -65,6 +71,7 @@ pub fn execute_observed(root: &Root, options: &RunOptions, profile: bool) -> Res
         merge: !options.no_merge,
         cold_boot: options.cold_boot,
         profile,
+        pcap: options.pcap.clone(),
         judge: options.judge,
         meter: false,
         firmware: firmware.clone(),

@@ -103,6 +103,7 @@ fn options(root: &Path, program: &Program, ranks: u32, meter: bool) -> Options {
         judge: false,
         profile: false,
         compute: rank::Compute::None,
+        pcap: None,
         meter,
         firmware: root.join("build/firmware"),
         library: root.join("build/lib"),

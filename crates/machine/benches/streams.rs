@@ -64,6 +64,7 @@ fn run(root: &Path, ranks: u32, name: &str, arguments: &[&str; 2], merge: bool) 
         profile: false,
         compute: rank::Compute::None,
         judge: false,
+        pcap: None,
         meter: false,
         firmware: root.join("build/firmware"),
         library: root.join("build/lib"),

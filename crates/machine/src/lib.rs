@@ -5,10 +5,12 @@
 //!                             │       ├─ warm: one boot for all nodes
 //!                             │       └─ seam: what host, NIC, processor and router ask of one another
 //!                             │       └─ judge: what happens, for the specification
+//!                             │       └─ capture: the packets, for a pcapng file
 //!                             │       └─ recorder: the profiler's sums, which become a profile
 //!                             └─ firmware_image, symbols, tracedump: the firmware and its ELF
 //! ```
 
+mod capture;
 mod configure;
 mod counters;
 mod echo;

@@ -1,5 +1,6 @@
 //! A node: host, NIC with its processor, router, and the event queue that orders them.
 
+use crate::capture::{Side, Stream, Tap};
 use crate::journey::Mark;
 use crate::meter::{Effort, Meter};
 use crate::profile::Profile;
@@ -83,6 +84,7 @@ pub(crate) struct Remains {
     pub sram: Vec<u8>,
     pub work: Work,
     pub profile: Option<Profile>,
+    pub packets: Option<Stream>,
     pub effort: Effort,
     /// What the judge has compared, if there was one.
     pub judged: Option<spec::Tally>,
@@ -138,6 +140,11 @@ impl Node {
         self.recorder = recorder.map(Box::new);
     }
 
+    /// Lets packets that enter and leave the network here be written down.
+    pub fn set_tap(&mut self, tap: Option<Tap>) {
+        self.seam.tap = tap;
+    }
+
     /// Lets stretches of streams that repeat themselves be skipped.
     pub fn set_merging(&mut self, merge: bool) {
         self.stretches.on = merge;
@@ -174,6 +181,7 @@ impl Node {
             Event::Host(event) => host.handle(now, event, seam),
             Event::Net(net::Event::Eject) => {
                 let packet = seam.router.ejected();
+                seam.tap(now, Side::Received, &packet);
                 let taken = nic.packet(now, packet, seam);
                 taken.expect("the router sends what the NIC has told of room for");
             }
@@ -432,6 +440,7 @@ impl LogicalProcess for Node {
             work,
             effort: Effort { events: self.stretches.events, ..self.meter.effort(&self.core) },
             profile: self.recorder.take().map(|recorder| recorder.finish(self.seam.nid)),
+            packets: self.seam.tap.take().map(Tap::finish),
             sram: self.nic.into_sram().into_bytes(),
         }
     }

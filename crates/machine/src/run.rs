@@ -1,5 +1,6 @@
 //! A run: nodes are assembled, simulated in windows, and what is left of them becomes the report.
 
+use crate::capture::Capture;
 use crate::configure::Configuration;
 use crate::faults;
 use crate::firmware_image::FirmwareImage;
@@ -48,6 +49,8 @@ pub struct Options {
     pub cold_boot: bool,
     /// Observe where the firmware's cycles go (changes nothing but the speed).
     pub profile: bool,
+    /// Write the packets to this file; every packet is carried out then (changes nothing but the speed).
+    pub pcap: Option<PathBuf>,
     /// Hold library and firmware against the specification of Portals (changes nothing but the speed).
     pub judge: bool,
     /// Measure what the processor model costs ([`Outcome::effort`]); that costs a little itself.
@@ -90,10 +93,11 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     let image = FirmwareImage::load(&options.firmware).map_err(|e| Mistake(e.to_string()))?;
     let symbols = Arc::new(Symbols::load(&image.elf).map_err(|e| Mistake(e.to_string()))?);
     let code = options.profile.then(|| Arc::new(Code::new(&symbols)));
+    let capture = options.pcap.as_deref().map(Capture::to).transpose().map_err(Mistake)?;
     let started = std::time::Instant::now();
     let nodes = configuration.topology.nodes();
     let ledger = options.judge.then(|| Arc::new(spec::Ledger::new(nodes, loses(&faults))));
-    let (remains, ending, _) = {
+    let (mut remains, ending, _) = {
         let parts = Parts {
             configuration: &configuration,
             image: &image,
@@ -107,11 +111,13 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
         let builders = (0..configuration.topology.nodes())
             .map(|nid| {
                 let (parts, boot, faults, code) = (&parts, boot.as_ref(), &faults, code.clone());
+                let tap = capture.as_ref().map(|capture| capture.tap(nid));
                 move || {
                     let mut node = parts.node(nid, boot);
                     node.set_faults(faults);
                     node.set_meter(options.meter);
-                    node.set_merging(options.merge);
+                    node.set_merging(options.merge && tap.is_none());
+                    node.set_tap(tap);
                     node.set_recorder(code.map(Recorder::new));
                     node
                 }
@@ -127,6 +133,10 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     let wall_seconds = started.elapsed().as_secs_f64();
     let end = remains.iter().map(|node| node.end).max().unwrap_or(launch);
     balance(&remains, ending);
+    if let Some(capture) = capture {
+        let packets = remains.iter_mut().filter_map(|node| node.packets.take()).collect();
+        capture.write(packets, options.parameters.name()).map_err(Mistake)?;
+    }
     let mut outcome = report(options, &image, remains, ending, launch, wall_seconds);
     if let Some(ledger) = ledger {
         settle(&mut outcome.report.exit, &ledger, ending, end);
@@ -245,6 +255,7 @@ impl Parts<'_> {
             exception: None,
             touched: Vec::new(),
             idle_turns: 0,
+            tap: None,
             judge: judge.clone(),
         };
         let (core, nic) = chip(&mut seam);

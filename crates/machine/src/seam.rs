@@ -1,5 +1,6 @@
 //! Where the parts of a node meet: what each of them asks of its `Ports`, answered with the others.
 
+use crate::capture::{Side, Tap};
 use crate::journey::{Log, Mark, Waypoint};
 use crate::judge::Bailiff;
 use crate::node::{Step, Tape};
@@ -149,6 +150,8 @@ pub(crate) struct Seam {
     pub touched: Vec<Touched>,
     /// Turns of the firmware's main loop since anything reached it or it did anything that others can see.
     pub idle_turns: u32,
+    /// Told of packets that enter and leave the network here.
+    pub tap: Option<Tap>,
     /// Told of what devices do to the memory of processes.
     pub judge: Option<Rc<Bailiff>>,
 }
@@ -169,6 +172,13 @@ impl Seam {
     #[inline(always)]
     pub fn tape(&mut self, step: impl FnOnce() -> Step) -> bool {
         self.tape.as_deref_mut().is_none_or(|tape| tape.step(step()))
+    }
+
+    /// A packet enters or leaves the network.
+    pub fn tap(&mut self, at: Time, side: Side, packet: &Packet) {
+        if let Some(tap) = &mut self.tap {
+            tap.packet(at, side, packet);
+        }
     }
 
     /// Something happened that the firmware may see.
@@ -239,6 +249,7 @@ impl nic::Ports for Seam {
         if packet.is_first() {
             self.mark_injected(at, &packet);
         }
+        self.tap(at, Side::Sent, &packet);
         self.with_router(|router, seam| router.inject(at, net::Class::Data, packet, seam))
     }
     fn room(&mut self, now: Time, packets: u32) {

@@ -52,6 +52,7 @@ impl Case {
             profile: false,
             compute: rank::Compute::None,
             judge: true,
+            pcap: None,
             meter: false,
             firmware: root.join("build/firmware"),
             library: root.join("build/lib"),

@@ -242,6 +242,10 @@
 #define SS_HEADER_FLAG_INLINE SS_U(1) /* The whole payload (possibly none) is inline: no payload packets follow. */
 #define SS_HEADER_FLAG_ACK_REQUESTED SS_U(2) /* The initiator wants an ACK. */
 
+/* Flags of a packet. Source: assumed. */
+#define SS_PACKET_FLAG_FIRST SS_U(1) /* First packet of a message: its payload is the Portals header. */
+#define SS_PACKET_FLAG_LAST SS_U(2) /* Last packet of a message: carries the CRC. */
+
 #ifndef __ASSEMBLER__
 
 /* A transmit or receive DMA command: one contiguous host region, or a header. Source: pedretti2005 s2, s4.3; encoding assumed. */
@@ -530,6 +534,28 @@ _Static_assert(offsetof(struct ss_portals_header, md_handle) == 40, "portals_hea
 _Static_assert(offsetof(struct ss_portals_header, uid) == 44, "portals_header.uid");
 _Static_assert(offsetof(struct ss_portals_header, serial) == 48, "portals_header.serial");
 _Static_assert(offsetof(struct ss_portals_header, inline_data) == 52, "portals_header.inline_data");
+
+/* The routing flit of a packet; `size` bytes of payload follow it. Source: one routing flit: Sandia's router model; contents assumed. */
+struct ss_packet_header {
+    uint16_t dest; /* Destination node id. */
+    uint16_t source; /* Source node id. */
+    uint8_t flags; /* packet_flag bits */
+    uint8_t size; /* Payload bytes, 0 to PACKET_PAYLOAD. */
+    uint16_t message; /* The transmit engine's message counter: with source, and until the last packet, it names the message. */
+} __attribute__((aligned(2)));
+_Static_assert(sizeof(struct ss_packet_header) == 8, "packet_header size");
+_Static_assert(offsetof(struct ss_packet_header, dest) == 0, "packet_header.dest");
+_Static_assert(offsetof(struct ss_packet_header, source) == 2, "packet_header.source");
+_Static_assert(offsetof(struct ss_packet_header, flags) == 4, "packet_header.flags");
+_Static_assert(offsetof(struct ss_packet_header, size) == 5, "packet_header.size");
+_Static_assert(offsetof(struct ss_packet_header, message) == 6, "packet_header.message");
+
+/* What follows the payload of a message's last packet. Source: end-to-end CRC: pedretti2005 s2; place assumed. */
+struct ss_packet_trailer {
+    uint32_t crc; /* CRC-32 over header and payload of the whole message. */
+} __attribute__((aligned(4)));
+_Static_assert(sizeof(struct ss_packet_trailer) == 4, "packet_trailer size");
+_Static_assert(offsetof(struct ss_packet_trailer, crc) == 0, "packet_trailer.crc");
 
 #endif /* __ASSEMBLER__ */
 #endif /* ABI_SEASTAR_H */

@@ -19,6 +19,7 @@ mod ladder;
 mod linux;
 mod mistakes;
 mod network;
+mod pcap;
 mod planted;
 mod portals;
 mod profile;

@@ -38,6 +38,7 @@ impl Bench {
             cold_boot: false,
             profile: false,
             judge: true,
+            pcap: None,
             meter: false,
             firmware,
             library: "/nonexistent".into(),

@@ -1,0 +1,116 @@
+//! `--pcap`: what tshark reads, with the generated dissector, is what was sent and received.
+
+use crate::runner::{ended, root, sunstar};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+/// Runs the words of `line` with `--pcap` and `--json`: the report, and the file.
+fn captured(folder: &Path, line: &str) -> (Value, Vec<u8>) {
+    let [json, pcap] = ["run.json", "run.pcapng"].map(|name| folder.join(name));
+    let words = ["run", "--json", json.to_str().unwrap(), "--pcap", pcap.to_str().unwrap()];
+    sunstar(words.into_iter().chain(line.split_whitespace())).went_well();
+    let report = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    (report, std::fs::read(&pcap).unwrap())
+}
+
+/// These fields of the packets that the filter lets pass, as tshark prints them.
+fn tshark(folder: &Path, filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
+    let mut command = Command::new("tshark");
+    let dissector = root().join("wireshark/sunstar.lua");
+    // Nothing of the user's settings.
+    command.env("HOME", folder).env("XDG_CONFIG_HOME", folder).arg("-n");
+    command.args(["-X", &format!("lua_script:{}", dissector.display())]);
+    command.arg("-r").arg(folder.join("run.pcapng")).args(["-Y", filter, "-T", "fields"]);
+    command.args(fields.iter().flat_map(|field| ["-e", field]));
+    let ended = ended(&mut command);
+    assert_eq!(ended.code, 0, "{ended:#?}");
+    assert!(!ended.stderr.to_lowercase().contains("lua"), "{}", ended.stderr);
+    ended.stdout.lines().map(|line| line.split('\t').map(String::from).collect()).collect()
+}
+
+const SENT: &str = "frame.packet_flags_direction == 2";
+const RECEIVED: &str = "frame.packet_flags_direction == 1";
+
+/// Sum of a counter over the nodes.
+fn counter(report: &Value, name: &str) -> usize {
+    let nodes = report["nodes"].as_array().unwrap();
+    nodes.iter().map(|node| node["counters"][name].as_u64().unwrap() as usize).sum()
+}
+
+/// The program puts 0, 1, 16, 256, 4,096 and 65,536 bytes with these match bits into portal 4.
+#[test]
+fn tshark_shows_the_messages_of_a_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (report, _) = captured(folder, "-n 2 examples/portals_put.c");
+    let fields = [
+        "frame.interface_name",
+        "seastar.source",
+        "seastar.dest",
+        "portals.source_nid",
+        "portals.target_nid",
+        "portals.pt_index",
+        "portals.match_bits",
+        "portals.length",
+        "portals.hdr_data",
+        "portals.flags.inline",
+    ];
+    let expected = |on: &str| -> Vec<String> {
+        let row = |bytes: u32| {
+            let inline = u32::from(bytes <= 12);
+            format!("{on} 0 1 0 1 4 0x0000000000005eed {bytes} 0x{bytes:016x} {inline}")
+        };
+        [0, 1, 16, 256, 4096, 65536].map(row).into()
+    };
+    for (side, on) in [(SENT, "node 0"), (RECEIVED, "node 1")] {
+        let puts = format!("{side} && portals.op == 1 && portals.match_bits == 0x5eed");
+        let rows = tshark(folder, &puts, &fields);
+        let rows: Vec<String> = rows.iter().map(|row| row.join(" ")).collect();
+        assert_eq!(rows, expected(on));
+    }
+    let acks = "portals.op == 4 && portals.match_bits == 0x5eed && seastar.source == 1";
+    assert_eq!(tshark(folder, &format!("{acks} && {SENT}"), &["portals.op"]).len(), 6);
+
+    // Every packet is there; each message has its payload, and the same CRC at both ends.
+    let fields = ["seastar.message", "seastar.size", "seastar.flags.last", "seastar.crc"];
+    let [sent, received] = [SENT, RECEIVED].map(|side| {
+        let from_0 = format!("{side} && seastar.source == 0");
+        (tshark(folder, side, &["frame.number"]).len(), tshark(folder, &from_0, &fields))
+    });
+    assert_eq!(sent.0, counter(&report, "net.injected"));
+    assert_eq!(received.0, counter(&report, "net.ejected"));
+    assert_eq!(sent.1, received.1);
+    let bytes: usize = sent.1.iter().map(|row| row[1].parse::<usize>().unwrap()).sum();
+    let of_puts = 6 * 64 + 16 + 256 + 4096 + 65536;
+    assert!((of_puts..of_puts + 4096).contains(&bytes), "{bytes}");
+    assert!(sent.1.iter().all(|row| (row[2] == "1") != row[3].is_empty()));
+    let malformed = tshark(folder, "_ws.malformed || seastar.malformed", &["frame.number"]);
+    assert!(malformed.is_empty(), "{malformed:?}");
+    let times = tshark(folder, "frame", &["frame.time_epoch"]).concat();
+    assert!(times.is_sorted_by_key(|time| time.parse::<f64>().unwrap()));
+}
+
+#[test]
+fn the_file_is_the_same_for_any_number_of_threads_and_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for line in ["-n 2 examples/pingpong.c 65536", "-n 5 builtin:exchange 4096 2"] {
+        let [one, two] = ["-t 1", "-t 2"].map(|t| captured(folder.path(), &format!("{t} {line}")));
+        assert!(one.1 == two.1, "{line}");
+        // Without, packets of long messages are skipped.
+        let json = folder.path().join("plain.json");
+        let words = ["run", "--json", json.to_str().unwrap()];
+        sunstar(words.into_iter().chain(line.split_whitespace())).went_well();
+        let plain: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+        for key in ["trace_hash", "simulated_ns", "nodes", "breakdown"] {
+            assert_eq!(plain[key], one.0[key], "{key} of {line}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_a_mistake() {
+    for (file, words) in [("/nonexistent/x", "cannot write /nonexistent/x"), ("-", "--pcap")] {
+        sunstar(["run", "-n", "2", "--pcap", file, "examples/pingpong.c"]).said(2, &[words]);
+    }
+}

@@ -1,0 +1,297 @@
+//! `--pcap`: the packets of a run as a pcapng file.
+//!
+//! Each node has an interface in the file. A packet is written down twice: where it enters the network (sent,
+//! outbound) and where it leaves it (received, inbound), as it is there. Nodes append finished blocks of the
+//! file to a piece of memory each, and full pieces to a spool, a file without a name beside the one that is
+//! asked for. When the run is over, the nodes' streams are merged by time and node; so the file is the same for
+//! any number of threads, and memory holds a piece a node, however long the run.
+//!
+//! Format: pcapng (draft-ietf-opsawg-pcapng), little endian, times in nanoseconds, link type USER0.
+
+use abi::packet::Packet;
+use des::Time;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes after which a node's piece goes to the spool.
+const PIECE: usize = 1 << 14;
+
+/// Types of blocks.
+const SECTION_HEADER: u32 = 0x0A0D_0D0A;
+const INTERFACE: u32 = 1;
+const ENHANCED_PACKET: u32 = 6;
+
+/// Options of blocks: of all, of the section, of an interface, of a packet.
+const END_OF_OPTIONS: u16 = 0;
+const SECTION_HARDWARE: u16 = 2;
+const SECTION_APPLICATION: u16 = 4;
+const INTERFACE_NAME: u16 = 2;
+const INTERFACE_RESOLUTION: u16 = 9;
+const PACKET_FLAGS: u16 = 2;
+
+/// `LINKTYPE_USER0`: what it is, the dissector knows.
+const LINK_TYPE: u16 = 147;
+
+/// Where a packet is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// The NIC gives it to the network. The number is pcapng's for outbound.
+    Sent = 2,
+    /// The network gives it to the NIC. The number is pcapng's for inbound.
+    Received = 1,
+}
+
+/// A file that is to be written.
+pub(crate) struct Capture {
+    file: PathBuf,
+    spool: Arc<Mutex<Spool>>,
+}
+
+/// Full pieces of all nodes, in the order in which they happened to become full.
+struct Spool {
+    file: File,
+    end: u64,
+    failed: io::Result<()>,
+}
+
+/// Writes down the packets of a node.
+pub(crate) struct Tap {
+    stream: Stream,
+    spool: Arc<Mutex<Spool>>,
+}
+
+/// What a node has written down: pieces on the spool, by place and length, and the last piece.
+#[derive(Default)]
+pub(crate) struct Stream {
+    nid: u32,
+    spooled: VecDeque<(u64, usize)>,
+    piece: Vec<u8>,
+}
+
+impl Capture {
+    /// Prepares for writing `file`.
+    pub fn to(file: &Path) -> Result<Capture, String> {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let spool = tempfile::tempfile_in(folder.unwrap_or(Path::new(".")));
+        let spool =
+            spool.map_err(|why| format!("cannot write beside {}: {why}", file.display()))?;
+        let spool = Spool { file: spool, end: 0, failed: Ok(()) };
+        Ok(Capture { file: file.to_owned(), spool: Arc::new(Mutex::new(spool)) })
+    }
+
+    /// The tap of a node.
+    pub fn tap(&self, nid: u32) -> Tap {
+        Tap { stream: Stream { nid, ..Stream::default() }, spool: self.spool.clone() }
+    }
+
+    /// Writes the file from the nodes' streams, which are those of all nodes in order.
+    pub fn write(self, streams: Vec<Stream>, machine: &str) -> Result<(), String> {
+        let mut spool = self.spool.lock().unwrap_or_else(PoisonError::into_inner);
+        let spooled = std::mem::replace(&mut spool.failed, Ok(()));
+        let written = spooled.and_then(|()| {
+            let mut out = BufWriter::new(File::create(&self.file)?);
+            out.write_all(&heads(machine, streams.len() as u32))?;
+            merge(streams, &spool.file, &mut out)?;
+            out.flush()
+        });
+        written.map_err(|why| format!("cannot write {}: {why}", self.file.display()))
+    }
+}
+
+impl Tap {
+    /// A packet is on this side of the network; times never go back.
+    pub fn packet(&mut self, at: Time, side: Side, packet: &Packet) {
+        let Stream { nid, piece, .. } = &mut self.stream;
+        let ns = at.0 / 1000;
+        block(piece, ENHANCED_PACKET, |out| {
+            for word in [*nid, (ns >> 32) as u32, ns as u32, 0, 0] {
+                out.extend_from_slice(&word.to_le_bytes());
+            }
+            let start = out.len();
+            packet.emit(out);
+            let length = ((out.len() - start) as u32).to_le_bytes();
+            out[start - 8..start - 4].copy_from_slice(&length);
+            out[start - 4..start].copy_from_slice(&length);
+            pad(out, start);
+            option(out, PACKET_FLAGS, &(side as u32).to_le_bytes());
+        });
+        if piece.len() >= PIECE {
+            self.spool();
+        }
+    }
+
+    fn spool(&mut self) {
+        let mut spool = self.spool.lock().unwrap_or_else(PoisonError::into_inner);
+        let Stream { spooled, piece, .. } = &mut self.stream;
+        if spool.failed.is_ok() {
+            spool.failed = spool.file.write_all_at(piece, spool.end);
+            spooled.push_back((spool.end, piece.len()));
+            spool.end += piece.len() as u64;
+        }
+        piece.clear();
+    }
+
+    /// The stream when the node is over.
+    pub fn finish(self) -> Stream {
+        self.stream
+    }
+}
+
+/// A stream that is read again, from its first block on.
+struct Reader<'a> {
+    spool: &'a File,
+    stream: Stream,
+    read: Vec<u8>,
+    at: usize,
+}
+
+impl Reader<'_> {
+    /// Sees to it that the next block is at hand. Its time; `None` at the end.
+    fn next_time(&mut self) -> io::Result<Option<u64>> {
+        if self.at == self.read.len() {
+            self.at = 0;
+            self.read.clear();
+            if let Some((place, length)) = self.stream.spooled.pop_front() {
+                self.read.resize(length, 0);
+                self.spool.read_exact_at(&mut self.read, place)?;
+            } else {
+                std::mem::swap(&mut self.read, &mut self.stream.piece);
+            }
+        }
+        let block = &self.read[self.at..];
+        let word = |at| block.get(at..at + 4).map(|word| u64::from(le_u32(word)));
+        Ok(word(12).zip(word(16)).map(|(high, low)| high << 32 | low))
+    }
+
+    /// Takes the block that is at hand.
+    fn block(&mut self) -> &[u8] {
+        let start = self.at;
+        self.at += le_u32(&self.read[start + 4..]) as usize;
+        &self.read[start..self.at]
+    }
+}
+
+fn le_u32(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes(*bytes.first_chunk().expect("blocks are whole"))
+}
+
+/// Writes the blocks of all streams by time; those of the same time by node, and each node's in its order.
+fn merge(streams: Vec<Stream>, spool: &File, out: &mut impl Write) -> io::Result<()> {
+    let reader = |stream| Reader { spool, stream, read: Vec::new(), at: 0 };
+    let mut readers: Vec<Reader> = streams.into_iter().map(reader).collect();
+    let mut next = BinaryHeap::new();
+    for (index, reader) in readers.iter_mut().enumerate() {
+        next.extend(reader.next_time()?.map(|time| Reverse((time, index))));
+    }
+    while let Some(Reverse((_, index))) = next.pop() {
+        out.write_all(readers[index].block())?;
+        next.extend(readers[index].next_time()?.map(|time| Reverse((time, index))));
+    }
+    Ok(())
+}
+
+/// What stands before the packets: the section's header, and an interface a node.
+fn heads(machine: &str, nodes: u32) -> Vec<u8> {
+    let mut out = Vec::new();
+    block(&mut out, SECTION_HEADER, |out| {
+        out.extend_from_slice(&0x1A2B_3C4D_u32.to_le_bytes());
+        // Version 1.0; the section's length is not told.
+        out.extend_from_slice(&[1, 0, 0, 0]);
+        out.extend_from_slice(&u64::MAX.to_le_bytes());
+        option(out, SECTION_HARDWARE, machine.as_bytes());
+        option(out, SECTION_APPLICATION, concat!("sunstar ", env!("CARGO_PKG_VERSION")).as_bytes());
+    });
+    for nid in 0..nodes {
+        block(&mut out, INTERFACE, |out| {
+            out.extend_from_slice(&LINK_TYPE.to_le_bytes());
+            // Reserved, and no limit of a packet's length.
+            out.extend_from_slice(&[0; 6]);
+            option(out, INTERFACE_NAME, format!("node {nid}").as_bytes());
+            // 10 to the minus 9 seconds.
+            option(out, INTERFACE_RESOLUTION, &[9]);
+        });
+    }
+    out
+}
+
+/// Appends a block: type, length, what `body` appends, the end of its options, and the length again.
+fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    out.extend_from_slice(&kind.to_le_bytes());
+    out.extend_from_slice(&[0; 4]);
+    body(out);
+    option(out, END_OF_OPTIONS, &[]);
+    let length = (out.len() - start + 4) as u32;
+    out[start + 4..start + 8].copy_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(&length.to_le_bytes());
+}
+
+fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
+    out.extend_from_slice(&code.to_le_bytes());
+    out.extend_from_slice(&(value.len() as u16).to_le_bytes());
+    let start = out.len();
+    out.extend_from_slice(value);
+    pad(out, start);
+}
+
+/// What began at `start` ends at a multiple of four bytes from there.
+fn pad(out: &mut Vec<u8>, start: usize) {
+    out.resize(start + (out.len() - start).next_multiple_of(4), 0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three nodes' packets, of which `size` tells the order in the file, with pieces on the spool.
+    #[test]
+    fn streams_are_merged_by_time_then_node() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("packets.pcapng");
+        let capture = Capture::to(&file).unwrap();
+        let mut taps = [0, 1, 2].map(|nid| capture.tap(nid));
+        const ROUNDS: u64 = 2000;
+        for round in 0..ROUNDS {
+            // The same nanosecond on nodes 1 and 2, and a later one on node 0.
+            for (nid, ps) in [(2, 100), (1, 900), (0, 1000)] {
+                let packet = Packet { source: nid, message: round as u16, ..Packet::default() };
+                let at = Time(10_000 * round + ps);
+                taps[usize::from(nid)].packet(at, Side::Sent, &packet);
+            }
+        }
+        let streams: Vec<Stream> = taps.map(Tap::finish).into();
+        assert!(streams.iter().all(|stream| stream.spooled.len() > 1));
+        capture.write(streams, "test").unwrap();
+        let bytes = std::fs::read(&file).unwrap();
+        let (mut at, mut seen) = (0, Vec::new());
+        while at < bytes.len() {
+            let length = le_u32(&bytes[at + 4..]) as usize;
+            assert_eq!(le_u32(&bytes[at + length - 4..]) as usize, length);
+            if le_u32(&bytes[at..]) == ENHANCED_PACKET {
+                let data = &bytes[at + 28..];
+                seen.push((
+                    le_u32(&bytes[at + 16..]),
+                    data[2],
+                    u16::from_le_bytes([data[6], data[7]]),
+                ));
+            }
+            at += length;
+        }
+        let expected = (0..ROUNDS).flat_map(|round| {
+            let (ns, message) = (10 * round as u32, round as u16);
+            [(ns, 1, message), (ns, 2, message), (ns + 1, 0, message)]
+        });
+        assert!(seen.into_iter().eq(expected));
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_a_sentence() {
+        let why = Capture::to(Path::new("/nonexistent/x")).err().unwrap();
+        assert!(why.starts_with("cannot write beside /nonexistent/x: "), "{why}");
+    }
+}
