@@ -5,11 +5,12 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// Runs the words of `line` with `--pcap` and `--json`: the report, and the file.
-fn captured(folder: &Path, line: &str) -> (Value, Vec<u8>) {
+/// Runs the words of `line` with `--pcap` and `--json`, to this exit status: the report, and the file.
+fn captured(folder: &Path, line: &str, code: i32) -> (Value, Vec<u8>) {
     let [json, pcap] = ["run.json", "run.pcapng"].map(|name| folder.join(name));
     let words = ["run", "--json", json.to_str().unwrap(), "--pcap", pcap.to_str().unwrap()];
-    sunstar(words.into_iter().chain(line.split_whitespace())).went_well();
+    let ended = sunstar(words.into_iter().chain(line.split_whitespace()));
+    assert_eq!(ended.code, code, "{ended:#?}");
     let report = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
     (report, std::fs::read(&pcap).unwrap())
 }
@@ -43,7 +44,7 @@ fn counter(report: &Value, name: &str) -> usize {
 fn tshark_shows_the_messages_of_a_program() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let (report, _) = captured(folder, "-n 2 examples/portals_put.c");
+    let (report, _) = captured(folder, "-n 2 examples/portals_put.c", 0);
     let fields = [
         "frame.interface_name",
         "seastar.source",
@@ -95,7 +96,8 @@ fn tshark_shows_the_messages_of_a_program() {
 fn the_file_is_the_same_for_any_number_of_threads_and_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     for line in ["-n 2 examples/pingpong.c 65536", "-n 5 builtin:exchange 4096 2"] {
-        let [one, two] = ["-t 1", "-t 2"].map(|t| captured(folder.path(), &format!("{t} {line}")));
+        let [one, two] =
+            ["-t 1", "-t 2"].map(|t| captured(folder.path(), &format!("{t} {line}"), 0));
         assert!(one.1 == two.1, "{line}");
         // Without, packets of long messages are skipped.
         let json = folder.path().join("plain.json");
@@ -106,6 +108,19 @@ fn the_file_is_the_same_for_any_number_of_threads_and_changes_nothing() {
             assert_eq!(plain[key], one.0[key], "{key} of {line}");
         }
     }
+}
+
+#[test]
+fn packets_that_a_link_lost_are_sent_and_not_received() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // The program finds out that bytes are missing.
+    let (report, _) = captured(folder, "-n 2 --fault link.drop=0.01 examples/portals_put.c", 1);
+    let [sent, received] =
+        [SENT, RECEIVED].map(|side| tshark(folder, side, &["frame.number"]).len());
+    let lost = counter(&report, "net.link_lost");
+    assert!(lost > 0);
+    assert_eq!(sent - received, lost);
 }
 
 #[test]
