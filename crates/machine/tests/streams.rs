@@ -171,7 +171,7 @@ fn random_traffic_on_random_machines_is_the_same() {
 }
 
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "minutes: make soak"]
 fn much_random_traffic_on_random_machines_is_the_same() {
     random_cases(100..200, 1_000_000);
 }

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Runs the native tests and the image checks: run.sh NATIVE BUILD CROSS BUDGET VARIANT...
-# The last line says how many passed and failed.
+# Runs the native tests and checks the images in folders KEYS of BUILD, whatever else is built there:
+# run.sh NATIVE BUILD CROSS BUDGET KEYS VARIANT... The last line says how many passed and failed.
 set -u
-native=$1 build=$2 cross=$3 budget=$4
-shift 4
+native=$1 build=$2 cross=$3 budget=$4 keys=$5
+shift 5
 here=$(dirname "$0")
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -12,8 +12,8 @@ for variant; do
     # A test that ends the process (a sanitizer's finding) has printed no line of its own.
     "$native/test-$variant" < /dev/null || echo "FAIL: native $variant: exit status $?"
 done > "$log"
-for folder in "$build"/cache-*; do
-    "$here/image.sh" "$folder" "$cross" "$budget"
+for key in $keys; do
+    "$here/image.sh" "$build/$key" "$cross" "$budget"
 done >> "$log"
 cat "$log"
 passed=$(grep -c '^pass: ' "$log")
