@@ -2,7 +2,7 @@
 
 use crate::header::check_header;
 use crate::judge::{read, Answer, Judge};
-use crate::ledger::{Message, New, What};
+use crate::ledger::{Facts, Message, What};
 use crate::process::{Key, Role};
 use crate::types::{same, Atomic, Grant, Kind, Response, Wrong};
 use abi::MessageId;
@@ -74,7 +74,7 @@ impl Judge {
         if let Kind::Atomic(atomic) = asked.kind {
             self.check_memory(seat, atomic, &message, &grant, &found)?;
         }
-        let new = New {
+        let facts = Facts {
             id: response.message,
             what,
             from: asked.to,
@@ -87,7 +87,7 @@ impl Judge {
         };
         match answer {
             Answer::Sent(header) => {
-                let reply = self.begin(new)?;
+                let reply = self.begin(facts)?;
                 check_header(&reply, header, "header of the answer")?;
                 reply.state().bytes = found;
                 if put {
@@ -103,7 +103,7 @@ impl Judge {
                     Some(pieces) => read(&*self.memory, self.space(seat), pieces),
                     None => Some(found),
                 };
-                let reply = Message::local(new, bytes);
+                let reply = Message::local(facts, bytes);
                 self.hand(&Arc::new(reply), fate)
             }
         }

@@ -7,7 +7,7 @@
 //! ```
 
 use crate::header::{check_header, never_sent, unknown, Header};
-use crate::ledger::{Ledger, Message, New, Stage, Untakable, What};
+use crate::ledger::{Facts, Ledger, Message, Stage, Untakable, What};
 use crate::payload::Coming;
 use crate::process::{compare_grants, Issue, Key, Process, Role};
 use crate::types::{
@@ -308,7 +308,7 @@ impl Judge {
         compare_grants(CLAUSE, &format!("the {}", kind.name()), Some(&expected), Some(grant))?;
         self.posted(seat, events)?;
         let get = kind == Kind::Get;
-        let new = New {
+        let facts = Facts {
             id: request.message,
             what: What::Request(request),
             from: request.from,
@@ -319,7 +319,7 @@ impl Judge {
             local_offset: if get { expected.offset } else { 0 },
             at,
         };
-        let message = self.begin(new)?;
+        let message = self.begin(facts)?;
         debug_assert_eq!(u32::from(message.id.source_nid), nid);
         if local {
             message.state().stage = Stage::Commanded;
@@ -328,9 +328,9 @@ impl Judge {
         Ok(())
     }
 
-    pub(crate) fn begin(&mut self, new: New) -> Result<Arc<Message>, Wrong> {
-        let id = new.id;
-        self.ledger.begin(new).ok_or_else(|| Wrong {
+    pub(crate) fn begin(&mut self, facts: Facts) -> Result<Arc<Message>, Wrong> {
+        let id = facts.id;
+        self.ledger.begin(facts).ok_or_else(|| Wrong {
             clause: "Portals 3.3 s2.2: messages are told from one another",
             what: "serial number of a message".to_owned(),
             expected: "a new one".to_owned(),

@@ -6,6 +6,7 @@ use crate::types::{Descriptor, Id, Kind, Request, Response};
 use crate::verdict::Disagreement;
 use abi::MessageId;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// What a message is.
@@ -44,9 +45,9 @@ pub(crate) struct State {
     pub source_done: bool,
 }
 
-/// A message.
+/// What a message is.
 #[derive(Debug)]
-pub(crate) struct Message {
+pub(crate) struct Facts {
     pub id: MessageId,
     pub what: What,
     pub from: Id,
@@ -61,28 +62,27 @@ pub(crate) struct Message {
     pub local_offset: u64,
     /// When it was asked for, in picoseconds.
     pub at: u64,
+}
+
+/// A message.
+#[derive(Debug)]
+pub(crate) struct Message {
+    facts: Facts,
     /// It stands in the ledger: answers on the same node do not.
     pub listed: bool,
     state: Mutex<State>,
 }
 
+impl Deref for Message {
+    type Target = Facts;
+    fn deref(&self) -> &Facts {
+        &self.facts
+    }
+}
+
 impl Message {
-    pub fn new(new: New) -> Message {
-        let New { id, what, from, to, length, pieces, answer_to, local_offset, at } = new;
-        let state = Mutex::default();
-        Message {
-            id,
-            what,
-            from,
-            to,
-            length,
-            pieces,
-            answer_to,
-            local_offset,
-            at,
-            listed: true,
-            state,
-        }
+    pub fn new(facts: Facts) -> Message {
+        Message { facts, listed: true, state: Mutex::default() }
     }
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("nobody panics while holding a message")
@@ -112,19 +112,6 @@ impl Message {
             ends(self.to)
         )
     }
-}
-
-/// What is needed to begin a message.
-pub(crate) struct New {
-    pub id: MessageId,
-    pub what: What,
-    pub from: Id,
-    pub to: Id,
-    pub length: u64,
-    pub pieces: Vec<(u64, u64)>,
-    pub answer_to: Descriptor,
-    pub local_offset: u64,
-    pub at: u64,
 }
 
 /// The messages of one source node.
@@ -168,19 +155,19 @@ impl Ledger {
     }
 
     /// A message begins. `None` if its id is not new.
-    pub(crate) fn begin(&self, new: New) -> Option<Arc<Message>> {
-        let mut shelf = self.shelf(new.id.source_nid.into())?;
-        let serial = new.id.serial;
+    pub(crate) fn begin(&self, facts: Facts) -> Option<Arc<Message>> {
+        let mut shelf = self.shelf(facts.id.source_nid.into())?;
+        let serial = facts.id.serial;
         let fresh = (serial.wrapping_sub(shelf.last) as i32) > 0;
         if !fresh {
             return None;
         }
         shelf.last = serial;
-        let remote = new.to.nid != u32::from(new.id.source_nid);
+        let remote = facts.to.nid != u32::from(facts.id.source_nid);
         if remote {
-            shelf.ways.entry(new.to.nid).or_default().push_back(serial);
+            shelf.ways.entry(facts.to.nid).or_default().push_back(serial);
         }
-        let message = Arc::new(Message::new(new));
+        let message = Arc::new(Message::new(facts));
         shelf.messages.insert(serial, message.clone());
         Some(message)
     }

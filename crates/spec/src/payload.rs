@@ -3,7 +3,7 @@
 //! what a program does to memory before or after.
 
 use crate::judge::{read, About, Going, Judge, Open};
-use crate::ledger::{Message, New, Stage};
+use crate::ledger::{Facts, Message, Stage};
 use crate::process::Key;
 use crate::types::{same, Grant, Kind, Wrong};
 use abi::MessageId;
@@ -43,8 +43,8 @@ fn is_next(pieces: &[(u64, u64)], at: u64, va: u64, length: u64) -> bool {
 
 impl Message {
     /// The answer to a request on the same node, with its payload.
-    pub(crate) fn local(new: New, bytes: Option<Vec<u8>>) -> Message {
-        let mut message = Message::new(new);
+    pub(crate) fn local(facts: Facts, bytes: Option<Vec<u8>>) -> Message {
+        let mut message = Message::new(facts);
         message.listed = false;
         let mut state = message.state();
         state.poisoned = bytes.is_none();
