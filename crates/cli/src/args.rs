@@ -143,6 +143,9 @@ pub struct RunOptions {
     /// Write the summary to FILE as JSON, for other programs ("-": standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Tell in the JSON what each function of the firmware cost (the result is the same, later)
+    #[arg(long, requires = "json")]
+    pub functions: bool,
     /// Print the program's own output only
     #[arg(short, long)]
     pub quiet: bool,

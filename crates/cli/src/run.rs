@@ -6,11 +6,16 @@ use crate::root::Root;
 use crate::terminal::Terminal;
 use crate::{firmware, interrupt, machines, program, summary, terminal};
 use machine::parameters::Parameters;
+use machine::profile::{Function, Profile, Summary};
 use machine::report::Report;
-use machine::{Options, Outcome};
+use machine::symbols::Symbols;
+use machine::{Options, Outcome, Program};
 use serde_json::{json, Map, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Version of the JSON: raised when a key that its readers need is new or has another meaning.
+pub const FORMAT: u64 = 1;
 
 /// A run that is over.
 pub struct Run {
@@ -20,6 +25,8 @@ pub struct Run {
     pub parameters: Parameters,
     /// Folder of the firmware's images.
     pub firmware: PathBuf,
+    /// Digest of the program's file, if there is one and JSON is asked for.
+    program: Option<String>,
 }
 
 /// Runs the program, prints the summary after the program's own output, and gives the exit status.
@@ -29,12 +36,12 @@ pub fn run(root: &Root, options: &RunOptions) -> Result<u8, Mistake> {
         let text = summary::summary(&run.outcome.report, options.threads, &Terminal::of_stdout());
         terminal::print(&text);
     }
-    finish(options, &run.outcome.report)
+    finish(options, &run)
 }
 
 /// Compiles the program if it is source, assembles the machine, and runs it.
 pub fn execute(root: &Root, options: &RunOptions) -> Result<Run, Mistake> {
-    execute_observed(root, options, false)
+    execute_observed(root, options, options.functions)
 }
 
 /// The same, and asks for a profile if there is to be one.
@@ -58,6 +65,10 @@ pub fn execute_observed(root: &Root, options: &RunOptions, profile: bool) -> Res
     interrupt::watch_signals(Arc::clone(&stop), folder.path().to_owned())?;
     let (program, args) = (options.program(), options.arguments());
     let program = program::program(root, program, args, options.ranks, folder.path())?;
+    let digest = match &program {
+        Program::Executable { path, .. } if options.json.is_some() => Some(digest_of(path)?),
+        _ => None,
+    };
     let firmware = firmware::folder(root, &parameters)?;
     let outcome = machine::run(&Options {
         parameters: parameters.clone(),
@@ -79,20 +90,52 @@ pub fn execute_observed(root: &Root, options: &RunOptions, profile: bool) -> Res
         stop,
     })
     .map_err(|why| Mistake(why.to_string()))?;
-    Ok(Run { outcome, parameters, firmware })
+    Ok(Run { outcome, parameters, firmware, program: digest })
 }
 
 /// Writes the JSON that was asked for, says what went wrong, and gives the exit status.
-pub fn finish(options: &RunOptions, report: &Report) -> Result<u8, Mistake> {
+pub fn finish(options: &RunOptions, run: &Run) -> Result<u8, Mistake> {
     if let Some(file) = &options.json {
-        let mut all = stamp(options);
-        let report = serde_json::to_value(report).expect("a report has only strings as keys");
-        if let Value::Object(report) = report {
-            all.extend(report);
-        }
-        write(file, &format!("{:#}\n", Value::Object(all)))?;
+        write(file, &format!("{:#}\n", json_of(options, run)?))?;
     }
-    Ok(exit_status(report))
+    Ok(exit_status(&run.outcome.report))
+}
+
+/// What `--json` writes.
+fn json_of(options: &RunOptions, run: &Run) -> Result<Value, Mistake> {
+    let mut all = stamp(options);
+    all.insert("format".into(), json!(FORMAT));
+    if let Some(digest) = &run.program {
+        all.insert("program_digest".into(), json!(digest));
+    }
+    let report = &run.outcome.report;
+    let report = serde_json::to_value(report).expect("a report has only strings as keys");
+    if let Value::Object(report) = report {
+        all.extend(report);
+    }
+    if options.functions {
+        all["firmware"]["functions"] = functions(run)?;
+    }
+    Ok(Value::Object(all))
+}
+
+/// What each function of the firmware cost on all nodes, the most expensive first.
+fn functions(run: &Run) -> Result<Value, Mistake> {
+    let symbols =
+        Symbols::load(&run.firmware.join("seastar.elf")).map_err(|why| Mistake(why.to_string()))?;
+    let profiles: Vec<&Profile> = run.outcome.profiles.iter().collect();
+    let functions = Summary::of(&profiles, &symbols).functions;
+    let row = |function: &Function| {
+        let (cycles, instructions) = (function.own.total(), function.own.instructions);
+        json!({ "function": function.name, "cycles": cycles, "instructions": instructions })
+    };
+    Ok(functions.iter().map(row).collect())
+}
+
+/// Digest of a file's contents.
+pub fn digest_of(file: &Path) -> Result<String, Mistake> {
+    let bytes = std::fs::read(file).map_err(|why| Mistake::with_file("read", file, why))?;
+    Ok(machine::digest(&bytes))
 }
 
 /// Says what went wrong, and gives the exit status.

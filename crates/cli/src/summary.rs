@@ -279,7 +279,7 @@ pub fn grouped(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use machine::journey::Segment;
+    use machine::journey::{Mean, Segment};
     use machine::report::{Exit, Firmware, Machine};
     use std::collections::BTreeMap;
 
@@ -302,6 +302,7 @@ mod tests {
                 overrides: vec!["net.hop=60 ns".into()],
                 faults: Vec::new(),
                 parameters: BTreeMap::from([("assumed".into(), 12), ("documented".into(), 30)]),
+                values: BTreeMap::new(),
             },
             ranks: nodes,
             ranks_per_node: 1,
@@ -321,6 +322,7 @@ mod tests {
                     Segment { name: "firmware TX", ns: 0.5 },
                     Segment { name: "wire", ns: 749.5 },
                 ],
+                mean: Mean { messages: 31, total_ns: 1000.0, segments: Vec::new() },
             }),
             firmware: Firmware { options: "inline".into(), messages: 62, ..Firmware::default() },
             judged: None,

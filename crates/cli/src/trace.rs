@@ -28,7 +28,7 @@ pub fn trace(root: &Root, options: &TraceOptions) -> Result<u8, Mistake> {
     let clock = run.parameters.clock("ppc440.clock");
     let points = tracedump::decode(ring(sram), next_record(sram), &clock);
     terminal::print(&tracedump::dump(&points, &symbols));
-    run::finish(&run_options, &run.outcome.report)
+    run::finish(&run_options, &run)
 }
 
 /// Offset in the SRAM of an address on the local bus.

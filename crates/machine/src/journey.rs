@@ -123,6 +123,19 @@ pub struct Breakdown {
     pub total_ns: f64,
     /// The stretches in order; they add up to the total.
     pub segments: Vec<Segment>,
+    /// The way of the messages of all sizes.
+    pub mean: Mean,
+}
+
+/// The mean way of all messages that were followed from end to end.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Mean {
+    /// How many.
+    pub messages: usize,
+    /// From the sender's call to the receiver's return, in nanoseconds, to the picosecond.
+    pub total_ns: f64,
+    /// The stretches in order; they add up to the total exactly.
+    pub segments: Vec<Segment>,
 }
 
 #[derive(Default)]
@@ -155,10 +168,13 @@ pub fn break_down(mut marks: Vec<Mark>, from: Time) -> Option<Breakdown> {
     marks.sort_by_key(|mark| mark.message);
     let started = |j: &Journey| j.at.get(&Waypoint::CallEntered).is_some_and(|t| *t >= from);
     let messages = marks.chunk_by(|a, b| a.message == b.message);
+    let mut sums = Sums::default();
     let mut whole: Vec<(u64, Duration, &[Mark])> = messages
         .filter_map(|marks| {
             let journey = Some(Journey::of(marks)).filter(started)?;
-            Some((journey.length?, journey.total()?, marks))
+            let (length, total) = (journey.length?, journey.total()?);
+            sums.add(&journey);
+            Some((length, total, marks))
         })
         .collect();
     let bytes = whole.iter().map(|(length, ..)| *length).min()?;
@@ -167,7 +183,47 @@ pub fn break_down(mut marks: Vec<Mark>, from: Time) -> Option<Breakdown> {
     let messages = whole.len();
     let (_, total, marks) = whole.swap_remove(messages / 2);
     let journey = Journey::of(marks);
-    Some(Breakdown { bytes, messages, total_ns: total.as_ns(), segments: segments(&journey) })
+    let (total_ns, segments) = (total.as_ns(), segments(&journey));
+    Some(Breakdown { bytes, messages, total_ns, segments, mean: sums.mean() })
+}
+
+/// What the ways of messages add up to.
+#[derive(Default)]
+struct Sums {
+    messages: usize,
+    /// Time from the sender's call to the end of each of [`STRETCHES`], in picoseconds.
+    until: [u128; STRETCHES.len()],
+    /// Stretches that any message had.
+    seen: [bool; STRETCHES.len()],
+}
+
+impl Sums {
+    fn add(&mut self, journey: &Journey) {
+        let start = journey.at[&Waypoint::CallEntered];
+        let mut reached = start;
+        self.messages += 1;
+        for (index, (waypoint, _)) in STRETCHES.iter().enumerate() {
+            if let Some(at) = journey.at.get(waypoint) {
+                reached = reached.max(*at);
+                self.seen[index] = true;
+            }
+            self.until[index] += u128::from(reached.since(start).0);
+        }
+    }
+
+    /// Instants are rounded, not stretches: so these add up.
+    fn mean(&self) -> Mean {
+        let messages = self.messages.max(1) as u128;
+        let until = |index: usize| Duration(((self.until[index] + messages / 2) / messages) as u64);
+        let mut segments = Vec::new();
+        let mut previous = Duration(0);
+        for (index, (_, name)) in STRETCHES.iter().enumerate().filter(|(i, _)| self.seen[*i]) {
+            let ns = Duration(until(index).0 - previous.0).as_ns();
+            segments.push(Segment { name, ns });
+            previous = until(index);
+        }
+        Mean { messages: self.messages, total_ns: previous.as_ns(), segments }
+    }
 }
 
 /// The stretches between a journey's waypoints; a missing waypoint joins its stretch to the next one.
@@ -207,6 +263,28 @@ mod tests {
         assert_eq!((breakdown.bytes, breakdown.messages, breakdown.total_ns), (0, 3, 950.0));
         let parts: Vec<f64> = breakdown.segments.iter().map(|s| s.ns).collect();
         assert_eq!(parts, [40.0, 410.0, 500.0]);
+        assert_eq!((breakdown.mean.messages, breakdown.mean.total_ns), (3, 950.0));
+        assert_eq!(breakdown.mean.segments, breakdown.segments);
+    }
+
+    #[test]
+    fn means_are_of_all_sizes_and_add_up_to_the_picosecond() {
+        let mut marks = Vec::new();
+        for (serial, size, slow) in [(1, 0, 0), (2, 64, 1), (3, 4096, 1)] {
+            let start = 10_000 * u64::from(serial);
+            marks.push(mark(serial, Waypoint::CallEntered, start, Some(size)));
+            marks.push(mark(serial, Waypoint::PutEntered, start + 1 + slow, None));
+            // One of the messages has a waypoint that the others do not have.
+            if size == 64 {
+                marks.push(mark(serial, Waypoint::KernelEntered, start + 3, None));
+            }
+            marks.push(mark(serial, Waypoint::CallReturned, start + 7 + slow, None));
+        }
+        let mean = break_down(marks, Time::ZERO).unwrap().mean;
+        let ps: Vec<u64> = mean.segments.iter().map(|s| (s.ns * 1e3).round() as u64).collect();
+        // Instants after the call: 5/3, 6/3 and 23/3 ns.
+        assert_eq!(ps, [1667, 333, 5667]);
+        assert_eq!((mean.messages, mean.total_ns), (3, 7.667));
     }
 
     #[test]

@@ -13,6 +13,7 @@
 mod capture;
 mod configure;
 mod counters;
+mod digest;
 mod echo;
 mod faults;
 pub mod firmware_image;
@@ -34,5 +35,6 @@ pub mod symbols;
 mod system;
 pub mod tracedump;
 
+pub use digest::digest;
 pub use programs::Program;
 pub use run::{run, Mistake, Options, Outcome};

@@ -50,6 +50,17 @@ pub struct Machine {
     pub faults: Vec<String>,
     /// Number of parameters by role: from documents, assumed, calibrated, set.
     pub parameters: BTreeMap<String, usize>,
+    /// Every parameter, by its key.
+    pub values: BTreeMap<&'static str, Setting>,
+}
+
+/// A parameter of the machine of a run.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Setting {
+    /// Its value with its unit, as written.
+    pub value: String,
+    /// Where the value comes from.
+    pub source: String,
 }
 
 /// How a run ended.
@@ -66,6 +77,8 @@ pub struct Exit {
 pub struct Firmware {
     /// Build options of the image.
     pub options: String,
+    /// Digest of the image: equal for equal images.
+    pub image: String,
     /// Messages sent plus messages received, over all nodes.
     pub messages: u64,
     /// Instructions, those of the idle loop included.

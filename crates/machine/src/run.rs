@@ -2,18 +2,19 @@
 
 use crate::capture::Capture;
 use crate::configure::Configuration;
+use crate::digest::digest;
 use crate::faults;
 use crate::firmware_image::FirmwareImage;
 use crate::journey;
 use crate::judge::Bailiff;
 use crate::meter::Effort;
 use crate::node::{Boot, Node, Remains, Schedule, TAPED};
-use crate::parameters::Parameters;
+use crate::parameters::{Parameter, Parameters};
 use crate::placement::Placement;
 use crate::profile::Profile;
 use crate::programs::{Program, Ranks, Software};
 use crate::recorder::{Code, Recorder};
-use crate::report::{Exit, Firmware, Judged, Machine, Report};
+use crate::report::{Exit, Firmware, Judged, Machine, Report, Setting};
 use crate::seam::{Failure, Journal, Seam};
 use crate::symbols::Symbols;
 use crate::system::Os;
@@ -302,7 +303,11 @@ fn report(
     let horizon = remains.iter().map(|node| node.end).max().unwrap_or(launch);
     let end = if ending == Ending::Done { last.unwrap_or(horizon) } else { horizon };
     let mut hash = TraceHash::default();
-    let mut firmware = Firmware { options: image.options.clone(), ..Firmware::default() };
+    let mut firmware = Firmware {
+        options: image.options.clone(),
+        image: digest(&image.image),
+        ..Firmware::default()
+    };
     let (mut busy_instructions, mut busy_cycles) = (0.0, 0.0);
     let (mut marks, mut nodes, mut sram) = (Vec::new(), Vec::new(), Vec::new());
     let (mut profiles, mut effort) = (Vec::new(), Effort::default());
@@ -335,6 +340,7 @@ fn report(
             overrides: parameters.overrides().to_vec(),
             faults: options.faults.clone(),
             parameters: roles.into(),
+            values: parameters.iter().map(setting).collect(),
         },
         ranks: options.ranks,
         ranks_per_node,
@@ -351,6 +357,12 @@ fn report(
         nodes,
     };
     Outcome { report, sram, profiles, effort }
+}
+
+/// What the report says of a parameter.
+fn setting(parameter: &Parameter) -> (&'static str, Setting) {
+    let Parameter { key, text, source, .. } = parameter;
+    (key, Setting { value: text.clone(), source: source.clone() })
 }
 
 /// Exit status and sentences. A failure of the machine or of a rank comes first; then a deadlock; then the

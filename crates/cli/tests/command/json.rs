@@ -56,7 +56,7 @@ fn every_key_is_documented_and_every_documented_key_is_there() {
     let mut found = BTreeSet::new();
     // One run that ends well and one with overrides that does not.
     for (line, code) in [
-        ("-n 2 examples/pingpong.c 8", 0),
+        ("-n 2 --functions examples/pingpong.c 8", 0),
         ("-n 2 --set firmware.inline=off tests/cli/wrong.c deadlock", 1),
         ("-n 3 --ranks-per-node 2 examples/ring.c", 0),
     ] {
