@@ -89,7 +89,7 @@ fn waterfall(out: &mut String, breakdown: &Breakdown, terminal: &Terminal) -> fm
         let (left, right) = (column(start).min(bar_width.saturating_sub(1)), column(end));
         let bar = block.repeat(right.saturating_sub(left).max(usize::from(segment.ns > 0.0)));
         let share = 100.0 * segment.ns / total;
-        let name = segment.name;
+        let name = &segment.name;
         let time = time_of(segment.ns);
         let line = format!("  {name:name_width$}{time:>12}{share:>4.0} %  {:left$}", "");
         writeln!(out, "{line}{}", terminal.bar(bar))?;
@@ -279,7 +279,7 @@ pub fn grouped(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use machine::journey::{Mean, Segment};
+    use machine::journey::{Mean, Place, Segment};
     use machine::report::{Exit, Firmware, Machine};
     use std::collections::BTreeMap;
 
@@ -289,6 +289,7 @@ mod tests {
         let node = |nid| NodeReport {
             nid,
             ranks: vec![nid],
+            links: Vec::new(),
             cores: Vec::new(),
             counters: BTreeMap::from([
                 ("tx.messages".into(), 1000 + u64::from(nid)),
@@ -317,13 +318,16 @@ mod tests {
                 bytes: 0,
                 messages: 31,
                 total_ns: 1000.0,
+                least_ns: 900.0,
+                most_ns: 1100.0,
                 segments: vec![
-                    Segment { name: "kernel entry", ns: 250.0 },
-                    Segment { name: "firmware TX", ns: 0.5 },
-                    Segment { name: "wire", ns: 749.5 },
+                    Segment { name: "kernel entry".into(), place: Place::Host, ns: 250.0 },
+                    Segment { name: "firmware TX".into(), place: Place::Firmware, ns: 0.5 },
+                    Segment { name: "wire".into(), place: Place::Network, ns: 749.5 },
                 ],
-                mean: Mean { messages: 31, total_ns: 1000.0, segments: Vec::new() },
+                mean: Some(Mean { messages: 31, total_ns: 1000.0, segments: Vec::new() }),
             }),
+            breakdowns: Vec::new(),
             firmware: Firmware { options: "inline".into(), messages: 62, ..Firmware::default() },
             judged: None,
             nodes: (0..nodes).map(node).collect(),

@@ -1,7 +1,7 @@
 //! A node: host, NIC with its processor, router, and the event queue that orders them.
 
 use crate::capture::{Side, Stream, Tap};
-use crate::journey::Mark;
+use crate::journey::{Mark, Tie};
 use crate::meter::{Effort, Meter};
 use crate::profile::Profile;
 use crate::programs::Ranks;
@@ -74,7 +74,7 @@ struct IdleLoop {
 /// What is left of a node.
 pub(crate) struct Remains {
     pub failure: Option<Failure>,
-    pub marks: Vec<Mark>,
+    pub marks: (Vec<Mark>, Vec<Tie>),
     pub hash: u64,
     pub report: NodeReport,
     pub ledger: net::Ledger,

@@ -317,11 +317,19 @@ struct Observer {
     call_entered: Cell<Option<Time>>,
     /// The message whose event the MPI library took last, within the current call.
     returned: Cell<Option<MessageId>>,
+    /// When the interrupt was raised that led to what is drained next, and when its handler began.
+    interrupt: Cell<(Time, Time)>,
 }
 
 impl Observer {
     fn new(rank: u32, journal: Rc<Journal>) -> Observer {
-        Observer { rank, journal, call_entered: Cell::default(), returned: Cell::default() }
+        Observer {
+            rank,
+            journal,
+            call_entered: Cell::default(),
+            returned: Cell::default(),
+            interrupt: Cell::default(),
+        }
     }
 }
 
@@ -376,16 +384,34 @@ impl Observer {
                 pass(at, Waypoint::CommandWritten);
                 pass(journal.last_write_arrives.get(), Waypoint::CommandArrived);
             }
-            portals::Mark::InterruptRaised => {
-                if let Some(written) = journal.written_for(at) {
+            portals::Mark::InterruptRaised => self.interrupt.set((at, at)),
+            portals::Mark::HandlerEntered => self.interrupt.set((self.interrupt.get().0, at)),
+            portals::Mark::HeaderDrained => {
+                let (raised, entered) = self.interrupt.get();
+                if let Some(written) = journal.written_for(raised) {
                     pass(written, Waypoint::InterruptWritten);
                 }
-                pass(at, Waypoint::InterruptArrived);
+                pass(raised, Waypoint::InterruptArrived);
+                pass(entered, Waypoint::HandlerEntered);
+                pass(at, Waypoint::EventDrained);
             }
-            portals::Mark::HandlerEntered => pass(at, Waypoint::HandlerEntered),
-            portals::Mark::HeaderDrained => pass(at, Waypoint::EventDrained),
-            portals::Mark::EventPosted(EventKind::PutEnd) => pass(at, Waypoint::EventPosted),
-            portals::Mark::EventReturned(EventKind::PutEnd) => {
+            portals::Mark::ReceiveWritten => {
+                pass(at, Waypoint::ReceiveWritten);
+                pass(journal.last_write_arrives.get(), Waypoint::ReceiveArrived);
+            }
+            portals::Mark::ReceivedDrained => {
+                let (raised, entered) = self.interrupt.get();
+                if let Some(written) = journal.written_for(raised) {
+                    pass(written, Waypoint::CompletionWritten);
+                }
+                pass(raised, Waypoint::CompletionArrived);
+                pass(entered, Waypoint::CompletionEntered);
+                pass(at, Waypoint::CompletionDrained);
+            }
+            portals::Mark::EventPosted(EventKind::PutEnd | EventKind::ReplyEnd) => {
+                pass(at, Waypoint::EventPosted);
+            }
+            portals::Mark::EventReturned(EventKind::PutEnd | EventKind::ReplyEnd) => {
                 pass(at, Waypoint::EventReturned);
                 if self.call_entered.get().is_some() {
                     self.returned.set(Some(id));

@@ -30,6 +30,8 @@ pub struct Report {
     pub trace_hash: String,
     /// Where the time of the smallest messages went; absent if none was followed from end to end.
     pub breakdown: Option<Breakdown>,
+    /// The same for messages of each size, ascending; of many sizes those with the most messages.
+    pub breakdowns: Vec<Breakdown>,
     /// What the firmware of all nodes did since the launch.
     pub firmware: Firmware,
     /// What was held against the specification; absent without a judge.
@@ -125,7 +127,9 @@ pub struct NodeReport {
     pub counters: BTreeMap<String, u64>,
     /// Host processor time by kind since the launch, in nanoseconds, of all cores together.
     pub host_ns: BTreeMap<String, f64>,
-    /// The same of each core, if the node uses more than one.
+    /// Links of the node's router that carried packets.
+    pub links: Vec<Link>,
+    /// Host time of each core, if the node uses more than one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cores: Vec<Core>,
 }
@@ -135,4 +139,21 @@ pub struct NodeReport {
 pub struct Core {
     /// Time by kind since the launch, in nanoseconds.
     pub host_ns: BTreeMap<String, f64>,
+}
+
+/// One direction of a link: from the node's router to a neighbour's.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Link {
+    /// The neighbour.
+    pub to: u32,
+    /// Packets that left over it.
+    pub packets: u64,
+    /// Bytes in them, headers of messages included.
+    pub bytes: u64,
+    /// Time in which flits were on it, in nanoseconds.
+    pub busy_ns: f64,
+    /// Most packets that waited for it at once.
+    pub queue_max: u64,
+    /// Times that a packet was ready for it and the neighbour had told of no room.
+    pub starved: u64,
 }

@@ -309,7 +309,8 @@ fn report(
         ..Firmware::default()
     };
     let (mut busy_instructions, mut busy_cycles) = (0.0, 0.0);
-    let (mut marks, mut nodes, mut sram) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut marks, mut ties) = (Vec::new(), Vec::new());
+    let (mut nodes, mut sram) = (Vec::new(), Vec::new());
     let (mut profiles, mut effort) = (Vec::new(), Effort::default());
     let mut judged: Option<Judged> = None;
     for node in remains {
@@ -322,7 +323,8 @@ fn report(
         firmware.cycles += node.work.cycles;
         busy_instructions += node.work.busy_instructions;
         busy_cycles += node.work.busy_cycles;
-        marks.extend(node.marks);
+        marks.extend(node.marks.0);
+        ties.extend(node.marks.1);
         nodes.push(node.report);
         sram.push(node.sram);
         profiles.extend(node.profile);
@@ -334,6 +336,11 @@ fn report(
     let parameters = &options.parameters;
     let ranks_per_node = parameters.number("host.ranks_per_node");
     let roles = parameters.roles().map(|(role, count)| (role.to_string(), count));
+    let mut breakdowns = journey::break_down(marks, ties, launch);
+    let breakdown = breakdowns.first().cloned();
+    if let Some(first) = breakdowns.first_mut() {
+        first.mean = None;
+    }
     let report = Report {
         machine: Machine {
             name: parameters.name().to_string(),
@@ -351,7 +358,8 @@ fn report(
         simulated_ns: end.since(launch).as_ns(),
         wall_seconds,
         trace_hash: format!("{:016x}", hash.value()),
-        breakdown: journey::break_down(marks, launch),
+        breakdown,
+        breakdowns,
         firmware,
         judged,
         nodes,

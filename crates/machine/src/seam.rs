@@ -1,7 +1,7 @@
 //! Where the parts of a node meet: what each of them asks of its `Ports`, answered with the others.
 
 use crate::capture::{Side, Tap};
-use crate::journey::{Log, Mark, Waypoint};
+use crate::journey::{Log, Mark, Tie, Waypoint};
 use crate::judge::Bailiff;
 use crate::node::{Step, Tape};
 use abi::packet::Packet;
@@ -91,7 +91,10 @@ impl Journal {
     pub fn mark(&self, at: Time, message: MessageId, waypoint: Waypoint, length: Option<u64>) {
         self.log.borrow_mut().push(Mark { at, message, waypoint, length });
     }
-    pub fn take(&self) -> Vec<Mark> {
+    pub fn tie(&self, tie: Tie) {
+        self.log.borrow_mut().tie(tie);
+    }
+    pub fn take(&self) -> (Vec<Mark>, Vec<Tie>) {
         self.log.borrow_mut().take()
     }
     fn interrupt_written(&self, at: Time) {
@@ -192,11 +195,17 @@ impl Seam {
     }
 
     fn mark_injected(&self, at: Time, packet: &Packet) {
-        let header = PortalsHeader::parse(packet.data());
-        // Answers are no journeys of their own.
-        if let Some(header) = header.filter(|header| header.op == portals_op::PUT) {
-            let length = Some(header.length.into());
-            self.journal.mark(at, MessageId::from(&header), Waypoint::Injected, length);
+        let Some(header) = PortalsHeader::parse(packet.data()) else { return };
+        let message = MessageId::from(&header);
+        // Answers are no journeys of their own, but may be the last leg of one.
+        let length = (header.op == portals_op::PUT).then_some(header.length.into());
+        self.journal.mark(at, message, Waypoint::Injected, length);
+        if let Some(part) = mpi::Rendezvous::of(&header) {
+            let sender = match part {
+                mpi::Rendezvous::Fetches { .. } => (header.target_nid, header.target_pid),
+                _ => (header.source_nid, header.source_pid),
+            };
+            self.journal.tie(Tie { at, message, sender, part });
         }
     }
 
@@ -290,12 +299,11 @@ impl nic::Ports for Seam {
             nic::Mark::HeaderFetched => Waypoint::HeaderCommanded,
             nic::Mark::Arrived => Waypoint::Arrived,
             nic::Mark::Announced => Waypoint::Announced,
-            // Told by the packet itself, which also knows what it carries.
-            nic::Mark::Injected
-            | nic::Mark::Departed
-            | nic::Mark::Commanded
-            | nic::Mark::Deposited
-            | nic::Mark::Completed => return,
+            nic::Mark::Commanded => Waypoint::ReceiveCommanded,
+            nic::Mark::Deposited => Waypoint::Deposited,
+            nic::Mark::Completed => Waypoint::Completed,
+            // The first is told by the packet itself, which also knows what it carries.
+            nic::Mark::Injected | nic::Mark::Departed => return,
         };
         self.journal.mark(at, message, waypoint, None);
     }

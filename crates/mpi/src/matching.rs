@@ -10,6 +10,8 @@
 //! protocol, so that it matches a message of either protocol in the order of arrival.
 
 use crate::constant::{ANY_SOURCE, ANY_TAG};
+use crate::transport::{EXPOSED, MESSAGES};
+use abi::seastar::{portals_op, PortalsHeader};
 
 /// How the bytes of a message travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,9 +118,71 @@ impl Announcement {
     }
 }
 
+/// The part that a message on the wire has in a rendezvous. Sender and `exposed` together name the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rendezvous {
+    /// The sender tells of the bytes that wait.
+    Announces {
+        /// Number of the buffer at the sender.
+        exposed: u32,
+        /// Bytes of MPI's message.
+        bytes: u64,
+    },
+    /// The receiver fetches them.
+    Fetches {
+        /// Number of the buffer at the sender.
+        exposed: u32,
+    },
+    /// They come.
+    Brings {
+        /// Number of the buffer at the sender.
+        exposed: u32,
+    },
+}
+
+impl Rendezvous {
+    /// Of a message of this library with such a header; `None` if it belongs to no rendezvous. A program
+    /// that calls Portals itself may by chance use the same portals and bits.
+    pub fn of(header: &PortalsHeader) -> Option<Rendezvous> {
+        let exposed = || u32::try_from(header.match_bits).ok();
+        match (header.op, u32::from(header.pt_index)) {
+            (portals_op::PUT, MESSAGES)
+                if header.length == 0 && is_rendezvous(header.match_bits) =>
+            {
+                let Announcement { id, length } = Announcement::unpack(header.hdr_data);
+                Some(Rendezvous::Announces { exposed: id, bytes: length })
+            }
+            (portals_op::GET, EXPOSED) => Some(Rendezvous::Fetches { exposed: exposed()? }),
+            (portals_op::REPLY, EXPOSED) => Some(Rendezvous::Brings { exposed: exposed()? }),
+            _ => None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_parts_of_a_rendezvous_are_told_from_other_messages() {
+        let announcement = PortalsHeader {
+            op: portals_op::PUT,
+            pt_index: MESSAGES as u8,
+            match_bits: bits(Protocol::Rendezvous, 1, 2, 3),
+            hdr_data: Announcement { id: 7, length: 1 << 20 }.pack(),
+            ..PortalsHeader::default()
+        };
+        let part = Rendezvous::of(&announcement);
+        assert_eq!(part, Some(Rendezvous::Announces { exposed: 7, bytes: 1 << 20 }));
+        let eager = PortalsHeader { match_bits: bits(Protocol::Eager, 1, 2, 3), ..announcement };
+        let elsewhere = PortalsHeader { pt_index: 9, ..announcement };
+        assert_eq!([eager, elsewhere].map(|header| Rendezvous::of(&header)), [None, None]);
+        let pt_index = EXPOSED as u8;
+        let get = PortalsHeader { op: portals_op::GET, pt_index, match_bits: 7, ..announcement };
+        assert_eq!(Rendezvous::of(&get), Some(Rendezvous::Fetches { exposed: 7 }));
+        let reply = PortalsHeader { op: portals_op::REPLY, length: 1 << 20, ..get };
+        assert_eq!(Rendezvous::of(&reply), Some(Rendezvous::Brings { exposed: 7 }));
+    }
 
     #[test]
     fn bits_name_source_and_tag() {

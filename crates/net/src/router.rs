@@ -208,6 +208,13 @@ impl Router {
             port: self.outputs[PORT].counters,
         }
     }
+    /// What went over each link that was used, with the neighbour behind it.
+    pub fn loads(&self) -> impl Iterator<Item = (u32, OutputCounters)> + '_ {
+        (0..LINKS).filter_map(|index| {
+            let counters = self.outputs[index].counters;
+            Some((self.neighbours[index]?, counters)).filter(|_| counters.packets > 0)
+        })
+    }
     /// Packets that stand in the router, and if a link is dead, for which neighbour they wait.
     pub fn waiting_for_dead(&self) -> impl Iterator<Item = (u32, usize)> + '_ {
         (0..LINKS).filter_map(|index| {

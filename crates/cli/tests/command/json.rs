@@ -102,6 +102,39 @@ fn numbers_of_a_run_fit_together() {
     assert!(value["simulated_ns"].as_f64().unwrap() > total);
 }
 
+#[test]
+fn every_size_is_broken_down_and_agrees_with_the_programs_own_clock() {
+    let words =
+        ["run", "-n", "2", "--quiet", "--json", "-", "examples/studies/latency.c", "262144"];
+    let output = sunstar(words);
+    let at = output.went_well().stdout.find("\n{").expect("a JSON object after the table");
+    let value: Value = serde_json::from_str(&output.stdout[at..]).unwrap();
+    let breakdowns = value["breakdowns"].as_array().unwrap();
+    assert_eq!(breakdowns[0]["segments"], value["breakdown"]["segments"]);
+    let number = |value: &Value| value.as_f64().unwrap();
+    let table = output.stdout[..at].lines().skip(1);
+    let table: Vec<Vec<f64>> = table
+        .map(|line| line.split_whitespace().filter_map(|word| word.parse().ok()).collect())
+        .collect();
+    assert_eq!(breakdowns.len(), table.len(), "{}", output.stdout);
+    for (breakdown, row) in breakdowns.iter().zip(&table) {
+        let total = number(&breakdown["total_ns"]);
+        assert_eq!(number(&breakdown["bytes"]), row[0]);
+        assert!((row[1] * 1e3 - total).abs() < 0.02 * total, "{row:?} and {total} ns");
+        assert!(number(&breakdown["least_ns"]) <= total && total <= number(&breakdown["most_ns"]));
+        let segments = breakdown["segments"].as_array().unwrap();
+        let sum: f64 = segments.iter().map(|segment| number(&segment["ns"])).sum();
+        assert!((sum - total).abs() < 0.01, "{sum} is not {total}");
+        // Header only; header and payload; announced and fetched.
+        let steps = match row[0] as u64 {
+            0..=12 => 15,
+            13..=65536 => 24,
+            _ => 14 + 12 + 22,
+        };
+        assert_eq!(segments.len(), steps, "{breakdown:#}");
+    }
+}
+
 /// The parked processor is compared part by part in ppc440's own tests; here it is the whole machine.
 #[test]
 fn parking_changes_nothing_but_the_wall_time() {

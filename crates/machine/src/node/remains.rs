@@ -1,7 +1,7 @@
 //! What is told of a node when it is over.
 
 use super::*;
-use crate::report::Core;
+use crate::report::{Core, Link};
 use std::collections::BTreeMap;
 
 impl Node {
@@ -55,7 +55,16 @@ impl Node {
         counters.insert("kernel.tx_pendings_max".into(), pendings.transmit.into());
         counters.insert("kernel.rx_pendings_max".into(), pendings.receive.into());
         let (host_ns, cores) = self.host_time(end);
-        NodeReport { nid: self.seam.nid, ranks: self.ranks.numbers(), counters, host_ns, cores }
+        let links = self.seam.router.loads().map(|(to, load)| Link {
+            to,
+            packets: load.packets,
+            bytes: load.bytes,
+            busy_ns: load.busy.as_ns(),
+            queue_max: load.queue_max as u64,
+            starved: load.starved,
+        });
+        let (links, ranks) = (links.collect(), self.ranks.numbers());
+        NodeReport { nid: self.seam.nid, ranks, counters, host_ns, links, cores }
     }
 
     /// Host processor time of all cores, and of each if there are several.
