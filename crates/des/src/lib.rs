@@ -3,6 +3,7 @@
 
 mod barrier;
 mod hash;
+mod horizon;
 mod queue;
 mod random;
 mod repeat;
@@ -11,6 +12,7 @@ mod time;
 mod window;
 
 pub use hash::TraceHash;
+pub use horizon::Links;
 pub use queue::EventQueue;
 pub use random::Random;
 pub use repeat::{fitting, Offers, LAGS};

@@ -1,6 +1,6 @@
 //! The logical processes of one worker.
 
-use crate::barrier::lock;
+use crate::horizon::Horizons;
 use crate::repeat::{fitting, least, Lead, Repeat};
 use crate::window::{Shared, Summary};
 use crate::{Envelope, LogicalProcess, Offers, Outbox, Standing, Stop, Time, LAGS};
@@ -18,15 +18,13 @@ pub(crate) struct Share<'a, L: LogicalProcess> {
     /// Processes that stand so.
     busy: usize,
     quiet: usize,
-    failed: usize,
+    /// When the first one failed.
+    failed: Time,
     /// Messages sent so far, by process.
     sent: Vec<u64>,
     outbox: Outbox<L::Message>,
     /// What was sent to other workers in this window, by worker.
     abroad: Vec<Vec<Envelope<L::Message>>>,
-    /// When the first of them arrives, and the first of all that was sent.
-    next_abroad: Time,
-    next_sent: Time,
     /// [`LogicalProcess::beats`] of each, and the first that has any.
     beats: Vec<Option<u64>>,
     lead: Lead,
@@ -42,92 +40,90 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
     ) -> Share<'a, L> {
         let first = builders.first().map_or(0, |builder| builder.0);
         let processes: Vec<L> = builders.into_iter().map(|(_, build)| build()).collect();
-        let standings: Vec<_> = processes.iter().map(L::standing).collect();
-        let count = |standing| standings.iter().filter(|s| **s == standing).count();
-        Share {
+        let mut share = Share {
             shared,
             first,
-            next: processes.iter().map(L::next_event).collect(),
-            reach: processes.iter().map(L::reach).collect(),
-            busy: count(Standing::Busy),
-            quiet: count(Standing::Quiet),
-            failed: count(Standing::Failed),
+            next: vec![Time::NEVER; processes.len()],
+            reach: vec![Time::NEVER; processes.len()],
+            standings: vec![Standing::Done; processes.len()],
+            busy: 0,
+            quiet: 0,
+            failed: Time::NEVER,
             sent: vec![0; processes.len()],
             outbox: Outbox::default(),
             abroad: (0..shared.first_of.len()).map(|_| Vec::new()).collect(),
-            next_abroad: Time::NEVER,
-            next_sent: Time::NEVER,
             beats: vec![None; processes.len()],
             lead: None,
             moved: vec![0; processes.len()],
             sampled: 0,
-            standings,
             processes,
-        }
+        };
+        (0..share.processes.len()).for_each(|index| share.look(index));
+        share
     }
-    /// What the others have to know.
+    /// What the others have to know, once all messages have been taken in.
     pub(crate) fn summary(&self, stop: &Stop) -> Summary {
-        let first = |times: &[Time], least| times.iter().fold(least, |a: Time, b| a.min(*b));
+        self.shared.tell(self.first, &self.reach);
+        let first = |times: &[Time]| times.iter().fold(Time::NEVER, |a: Time, b| a.min(*b));
         Summary {
-            next: first(&self.next, self.next_abroad),
-            // What was sent counts from its arrival on, as if nobody had taken it in, so that the
-            // windows are the same for any number of workers.
-            reach: first(&self.reach, self.next_sent),
-            busy: self.busy > 0 || self.next_abroad < Time::NEVER,
-            failed: self.failed > 0,
-            done: self.busy + self.quiet + self.failed == 0,
+            next: first(&self.next),
+            reach: first(&self.reach),
+            busy: self.busy > 0,
+            failed: self.failed,
+            done: self.busy + self.quiet == 0 && self.failed == Time::NEVER,
             stopped: stop.requested(),
             lead: self.lead,
         }
     }
-    fn stands(&mut self, index: usize, standing: Standing) {
+    /// Takes note of where a process is, after something has changed it.
+    fn look(&mut self, index: usize) {
+        let process = &self.processes[index];
+        let standing = process.standing();
+        (self.next[index], self.reach[index]) = match standing {
+            Standing::Failed(at) => {
+                self.failed = self.failed.min(at);
+                (Time::NEVER, Time::NEVER)
+            }
+            _ => (process.next_event(), process.reach()),
+        };
         let before = std::mem::replace(&mut self.standings[index], standing);
-        if before == standing {
-            return;
-        }
-        for (which, count) in [
-            (Standing::Busy, &mut self.busy),
-            (Standing::Quiet, &mut self.quiet),
-            (Standing::Failed, &mut self.failed),
-        ] {
-            *count += usize::from(standing == which);
-            *count -= usize::from(before == which);
+        if before != standing {
+            self.busy += usize::from(standing == Standing::Busy);
+            self.busy -= usize::from(before == Standing::Busy);
+            self.quiet += usize::from(standing == Standing::Quiet);
+            self.quiet -= usize::from(before == Standing::Quiet);
         }
     }
     /// Gives a message to its process, one of these, which may yet have to advance to before it.
     pub(crate) fn deliver(&mut self, envelope: Envelope<L::Message>) {
         let index = (envelope.target - self.first) as usize;
-        self.next[index] = self.next[index].min(envelope.at);
-        let process = &mut self.processes[index];
-        process.receive(envelope);
-        self.reach[index] = process.reach();
-        let standing = process.standing();
-        self.stands(index, standing);
+        self.processes[index].receive(envelope);
+        self.look(index);
         self.moved[index] = self.sampled + 1;
     }
     /// Advances those that have something to do; what they send here is delivered.
-    pub(crate) fn advance(&mut self, horizon: Time) {
-        self.outbox.horizon = horizon;
-        self.next_abroad = Time::NEVER;
-        self.next_sent = Time::NEVER;
+    pub(crate) fn advance(&mut self, horizons: &Horizons) {
         for index in 0..self.processes.len() {
+            let id = self.first + index as u32;
+            let horizon = horizons.of(id);
             if self.next[index] >= horizon {
                 continue;
             }
-            self.outbox.source = self.first + index as u32;
+            self.outbox.source = id;
             self.outbox.sequence = self.sent[index];
-            let process = &mut self.processes[index];
-            process.advance_to(horizon, &mut self.outbox);
-            self.next[index] = process.next_event();
-            self.reach[index] = process.reach();
-            let standing = process.standing();
-            self.stands(index, standing);
+            self.processes[index].advance_to(horizon, &mut self.outbox);
+            self.look(index);
             self.sent[index] = self.outbox.sequence;
             self.moved[index] = self.sampled + 1;
             let beats = self.processes[index].beats();
             if beats != self.beats[index] {
                 self.follow(index, beats);
             }
+            let on_time = |e: &Envelope<_>| e.at >= horizons.of(e.target);
+            assert!(
+                self.outbox.sent.iter().all(on_time),
+                "a message must take at least the lookahead"
+            );
             self.dispatch();
         }
     }
@@ -154,11 +150,6 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
     }
     /// Repeats a stretch on all that have moved in it.
     pub(crate) fn repeat(&mut self, Repeat { since, span, times }: Repeat) {
-        self.outbox.horizon = Time::ZERO;
-        self.next_abroad = Time::NEVER;
-        if self.next_sent < Time::NEVER {
-            self.next_sent += span * times;
-        }
         for index in 0..self.processes.len() {
             if self.moved[index] <= since {
                 continue;
@@ -166,8 +157,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             self.outbox.source = self.first + index as u32;
             let process = &mut self.processes[index];
             process.repeat(since, span, times, &mut self.outbox);
-            self.next[index] = process.next_event();
-            self.reach[index] = process.reach();
+            self.look(index);
             let beats = self.processes[index].beats();
             self.follow(index, beats);
         }
@@ -181,31 +171,26 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
         let mut sent = std::mem::take(&mut self.outbox.sent);
         let here = self.first..self.first + self.processes.len() as u32;
         for envelope in sent.drain(..) {
-            self.next_sent = self.next_sent.min(envelope.at);
             if here.contains(&envelope.target) {
                 self.deliver(envelope);
             } else {
-                self.next_abroad = self.next_abroad.min(envelope.at);
                 self.abroad[self.shared.worker_of(envelope.target)].push(envelope);
             }
         }
         self.outbox.sent = sent;
     }
-    /// Takes what other workers have sent to this one, worker `id`, for round `round`.
-    pub(crate) fn take(&mut self, round: usize, id: usize, inbox: &mut Vec<Envelope<L::Message>>) {
+    /// Takes what other workers have sent to this one, worker `id`.
+    pub(crate) fn take(&mut self, id: usize, inbox: &mut Vec<Envelope<L::Message>>) {
         if self.abroad.len() > 1 {
-            self.shared.take_inbox(round, id, inbox);
+            std::mem::swap(&mut *self.shared.inbox(id), inbox);
             inbox.drain(..).for_each(|envelope| self.deliver(envelope));
         }
     }
-    /// Gives the other workers what was sent to them, to be taken in round `round`.
-    pub(crate) fn post(&mut self, round: usize) {
-        if self.abroad.len() == 1 {
-            return;
-        }
+    /// Gives the other workers what was sent to them.
+    pub(crate) fn post(&mut self) {
         for (worker, envelopes) in self.abroad.iter_mut().enumerate() {
             if !envelopes.is_empty() {
-                lock(&self.shared.inboxes[round % 2][worker]).append(envelopes);
+                self.shared.inbox(worker).append(envelopes);
             }
         }
     }

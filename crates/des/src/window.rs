@@ -1,17 +1,19 @@
-//! Conservative windows: every logical process runs up to a common horizon, then messages are exchanged.
+//! Conservative windows: every logical process runs up to its horizon, then messages are exchanged.
 //!
-//! A message takes at least the lookahead, and each process tells when it may send one at the earliest. The
-//! horizon is the least of these times and the lookahead: what happens before it on one logical process
-//! cannot touch another one before it. The windows are the same for any number of worker
+//! A message takes at least the lookahead from one neighbour to the next, and each process tells when it may
+//! send one at the earliest. The horizon of a process is the least of these times plus the way from there: what
+//! others do before cannot touch it before. While streams move, all have the same horizon, so that between
+//! windows all stand at the same time. The windows are the same for any number of worker
 //! threads, and every queue orders its events by (time, source, sequence), so results do not depend on
 //! threads. A logical process is built, runs and ends on one worker thread; only messages cross.
 
 use crate::barrier::{lock, Barrier, PoisonOnPanic};
+use crate::horizon::{Horizons, Links};
 use crate::repeat::{least, Lead, Offers, Repeats, LAGS};
 use crate::share::Share;
 use crate::{Duration, Time};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
 /// A part of the simulated machine with its own time.
 pub trait LogicalProcess {
@@ -37,7 +39,7 @@ pub trait LogicalProcess {
     /// Where it stands after `advance_to`.
     fn standing(&self) -> Standing;
     /// How far what may repeat itself here has come, in beats; `None` if there is nothing of the kind. Asked after
-    /// every advance.
+    /// every advance. While anybody has any, windows are common to all.
     fn beats(&self) -> Option<u64> {
         None
     }
@@ -59,7 +61,7 @@ pub trait LogicalProcess {
     ) {
         let _ = (since, span, times, outbox);
     }
-    /// Ends it; `horizon` is the end of the last window of all.
+    /// Ends it, where nothing moves any more at `horizon`, the latest of all.
     fn finish(self, horizon: Time) -> Self::Report;
 }
 
@@ -72,8 +74,8 @@ pub enum Standing {
     Quiet,
     /// Quiet, and it has done all that it was there for.
     Done,
-    /// A fault was recorded: the run ends with this window.
-    Failed,
+    /// A fault was recorded at this time: it does nothing more, and the others nothing that is later.
+    Failed(Time),
 }
 
 /// A message on its way.
@@ -95,13 +97,12 @@ pub struct Envelope<M> {
 pub struct Outbox<M> {
     pub(crate) source: u32,
     pub(crate) sequence: u64,
-    pub(crate) horizon: Time,
     pub(crate) sent: Vec<Envelope<M>>,
 }
 
 impl<M> Default for Outbox<M> {
     fn default() -> Outbox<M> {
-        Outbox { source: 0, sequence: 0, horizon: Time::ZERO, sent: Vec::new() }
+        Outbox { source: 0, sequence: 0, sent: Vec::new() }
     }
 }
 
@@ -110,9 +111,8 @@ impl<M> Outbox<M> {
     pub fn is_empty(&self) -> bool {
         self.sent.is_empty()
     }
-    /// Sends `message` to logical process `target`; it arrives at `at`, at or after the window's end.
+    /// Sends `message` to logical process `target`; it arrives at `at`, at or after the target's horizon.
     pub fn send(&mut self, target: u32, at: Time, message: M) {
-        assert!(at >= self.horizon, "a message must take at least the lookahead");
         self.sequence += 1;
         let (source, sequence) = (self.source, self.sequence);
         self.sent.push(Envelope { at, source, sequence, target, message });
@@ -157,7 +157,8 @@ pub(crate) struct Summary {
     pub(crate) next: Time,
     pub(crate) reach: Time,
     pub(crate) busy: bool,
-    pub(crate) failed: bool,
+    /// When the first failed.
+    pub(crate) failed: Time,
     pub(crate) done: bool,
     pub(crate) stopped: bool,
     pub(crate) lead: Lead,
@@ -173,11 +174,10 @@ pub struct Workers<'a> {
 }
 
 /// Runs the logical processes that `builders` make (number i becomes process i) until all are done, nothing
-/// moves, one fails, or `stop` is requested. `lookahead` is the least time that any message takes, and must not
-/// be zero. Returns the reports in order, how it ended, and the last horizon.
+/// moves, one fails, or `stop` is requested. Returns the reports in order, how it ended, and the last horizon.
 pub fn run<L, F>(
     builders: Vec<F>,
-    lookahead: Duration,
+    links: &Links,
     workers: Workers,
     stop: &Stop,
 ) -> (Vec<L::Report>, Ending, Time)
@@ -185,7 +185,6 @@ where
     L: LogicalProcess,
     F: FnOnce() -> L + Send,
 {
-    assert!(lookahead > Duration::ZERO, "windows need a lookahead");
     let threads = workers.threads.clamp(1, builders.len().max(1));
     let shared = Shared::new(threads, builders.len());
     let mut shares: Vec<Vec<(u32, F)>> = (0..threads).map(|_| Vec::new()).collect();
@@ -198,11 +197,9 @@ where
         let mut shares = shares.into_iter().enumerate();
         let (_, own) = shares.next().expect("there is at least one worker");
         let others: Vec<_> = shares
-            .map(|(id, share)| {
-                scope.spawn(move || work::<L, F>(shared, id, share, lookahead, stop))
-            })
+            .map(|(id, share)| scope.spawn(move || work::<L, F>(shared, id, share, links, stop)))
             .collect();
-        endings.push(work::<L, F>(shared, 0, own, lookahead, stop));
+        endings.push(work::<L, F>(shared, 0, own, links, stop));
         for other in others {
             // A worker's panic is our bug: let it continue in the caller.
             endings.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
@@ -217,7 +214,7 @@ fn work<L, F>(
     shared: &Shared<L::Message>,
     id: usize,
     share: Vec<(u32, F)>,
-    lookahead: Duration,
+    links: &Links,
     stop: &Stop,
 ) -> (Vec<L::Report>, Ending, Time)
 where
@@ -227,35 +224,41 @@ where
     let _poison = PoisonOnPanic(&shared.barrier);
     let mut share = Share::new(share, shared);
     let mut inbox = Vec::new();
-    let mut horizon = Time::ZERO;
+    let mut horizons = Horizons::new(links);
     let mut repeats = Repeats::default();
-    for round in 0usize.. {
-        let mut all = shared.exchange(round, id, share.summary(stop));
+    loop {
+        let mut all = shared.exchange(id, share.summary(stop));
         if let Some(ending) = ending_of(&all) {
+            let end = horizons.last();
             let processes = share.processes.into_iter();
-            return (processes.map(|p| p.finish(horizon)).collect(), ending, horizon);
+            return (processes.map(|p| p.finish(end)).collect(), ending, end);
         }
-        share.take(round, id, &mut inbox);
-        if repeats.beat(all.lead) {
+        // Whoever is ahead of the others may have done something later than what comes next.
+        if horizons.last() <= all.next && repeats.beat(all.lead) {
             let (number, began) = repeats.sample(all.next, all.reach);
             let offers = shared.agree(id, share.sample(number, all.next, began));
             if let Some(repeat) = repeats.chosen(offers) {
                 share.repeat(repeat);
-                share.post(round);
+                share.post();
                 shared.wait();
-                share.take(round, id, &mut inbox);
-                all = shared.exchange(round, id, share.summary(stop));
+                share.take(id, &mut inbox);
+                all = shared.exchange(id, share.summary(stop));
             }
         }
-        horizon = all.reach + lookahead;
-        share.advance(horizon);
-        share.post(round + 1);
+        if all.lead.is_some() {
+            horizons.together((all.reach + links.lookahead()).min(all.failed));
+        } else {
+            horizons.apart(shared.reaches(), all.next + links.lookahead(), all.failed);
+        }
+        share.advance(&horizons);
+        share.post();
+        shared.wait();
+        share.take(id, &mut inbox);
     }
-    unreachable!("the rounds never end by themselves")
 }
 
 fn ending_of(all: &Summary) -> Option<Ending> {
-    if all.failed {
+    if all.failed < Time::NEVER && (all.failed <= all.next || !all.busy) {
         Some(Ending::Failed)
     } else if all.stopped {
         Some(Ending::Stopped)
@@ -268,11 +271,12 @@ fn ending_of(all: &Summary) -> Option<Ending> {
     }
 }
 
-/// What the workers share. Everything that is written in one round and read in the next stands twice, so that
-/// one barrier a window is enough.
+/// What the workers share. All write it, wait for one another, and read it.
 pub(crate) struct Shared<M> {
-    pub(crate) inboxes: [Vec<Mutex<Vec<Envelope<M>>>>; 2],
-    summaries: [Vec<Mutex<Option<Summary>>>; 2],
+    inboxes: Vec<Mutex<Vec<Envelope<M>>>>,
+    summaries: Vec<Mutex<Option<Summary>>>,
+    /// [`LogicalProcess::reach`] of each process.
+    reaches: Vec<AtomicU64>,
     offers: Vec<Mutex<Option<Offers>>>,
     barrier: Barrier,
     pub(crate) first_of: Vec<u32>,
@@ -280,11 +284,10 @@ pub(crate) struct Shared<M> {
 
 impl<M> Shared<M> {
     fn new(threads: usize, processes: usize) -> Shared<M> {
-        let inboxes = || (0..threads).map(|_| Mutex::new(Vec::new())).collect();
-        let summaries = || (0..threads).map(|_| Mutex::new(None)).collect();
         Shared {
-            inboxes: [inboxes(), inboxes()],
-            summaries: [summaries(), summaries()],
+            inboxes: (0..threads).map(|_| Mutex::new(Vec::new())).collect(),
+            summaries: (0..threads).map(|_| Mutex::new(None)).collect(),
+            reaches: (0..processes).map(|_| AtomicU64::new(0)).collect(),
             offers: (0..threads).map(|_| Mutex::new(None)).collect(),
             barrier: Barrier::new(threads),
             // Neighbours in number tend to be neighbours in the topology: keep them on one worker.
@@ -294,23 +297,32 @@ impl<M> Shared<M> {
     pub(crate) fn worker_of(&self, process: u32) -> usize {
         self.first_of.partition_point(|first| *first <= process) - 1
     }
-    pub(crate) fn take_inbox(&self, round: usize, worker: usize, into: &mut Vec<Envelope<M>>) {
-        std::mem::swap(&mut *lock(&self.inboxes[round % 2][worker]), into);
+    pub(crate) fn inbox(&self, worker: usize) -> MutexGuard<'_, Vec<Envelope<M>>> {
+        lock(&self.inboxes[worker])
+    }
+    /// Tells how far the processes from `first` on may reach.
+    pub(crate) fn tell(&self, first: u32, reaches: &[Time]) {
+        for (told, reach) in self.reaches[first as usize..].iter().zip(reaches) {
+            told.store(reach.0, Ordering::Relaxed); // the barrier orders it
+        }
+    }
+    fn reaches(&self) -> impl Iterator<Item = Time> + '_ {
+        self.reaches.iter().map(|reach| Time(reach.load(Ordering::Relaxed)))
     }
     /// Publishes a worker's summary, waits for the others, returns the summary of all.
-    fn exchange(&self, round: usize, worker: usize, own: Summary) -> Summary {
+    fn exchange(&self, worker: usize, own: Summary) -> Summary {
         if self.first_of.len() == 1 {
             return own;
         }
-        *lock(&self.summaries[round % 2][worker]) = Some(own);
+        *lock(&self.summaries[worker]) = Some(own);
         self.barrier.wait();
         let mut all = own;
-        for summary in &self.summaries[round % 2] {
+        for summary in &self.summaries {
             let other = lock(summary).expect("every worker has published");
             all.next = all.next.min(other.next);
             all.reach = all.reach.min(other.reach);
             all.busy |= other.busy;
-            all.failed |= other.failed;
+            all.failed = all.failed.min(other.failed);
             all.done &= other.done;
             all.stopped |= other.stopped;
             all.lead = match (all.lead, other.lead) {

@@ -111,9 +111,12 @@ impl LogicalProcess for Station {
         }
     }
     fn beats(&self) -> Option<u64> {
-        (self.skip && self.left > 0).then_some(self.passed / 4)
+        (self.left > 0).then_some(self.passed / 4)
     }
     fn sample(&mut self, number: u64, now: Time, began: [Time; LAGS]) -> Option<Offers> {
+        if !self.skip {
+            return None;
+        }
         let (state, until) = self.state(now);
         let fits = fitting(until, now, began);
         let mut offers = [0; LAGS];
@@ -192,7 +195,8 @@ fn ring(seed: u64, threads: usize, skip: bool) -> (Ended, u64) {
         })
         .collect();
     let workers = Workers { threads, prepare: &|_| {} };
-    let (reports, ending, horizon) = run(builders, LOOKAHEAD, workers, &Stop::new());
+    let (reports, ending, horizon) =
+        run(builders, &Links::between_all(LOOKAHEAD, stations), workers, &Stop::new());
     let (reports, carried_out): (Vec<_>, Vec<_>) = reports.into_iter().unzip();
     ((reports, ending, horizon), carried_out.iter().sum())
 }

@@ -399,8 +399,8 @@ impl LogicalProcess for Node {
     }
 
     fn standing(&self) -> Standing {
-        if self.seam.failure.is_some() {
-            Standing::Failed
+        if let Some(failure) = &self.seam.failure {
+            Standing::Failed(failure.at)
         } else if !self.seam.queue.is_empty() || !self.seam.firmware_idles() {
             Standing::Busy
         } else if self.ranks.all_ended() {
@@ -411,11 +411,11 @@ impl LogicalProcess for Node {
     }
 
     fn beats(&self) -> Option<u64> {
-        self.nic.beats().filter(|_| self.stretches.on)
+        self.nic.beats()
     }
 
     fn sample(&mut self, number: u64, now: Time, began: [Time; LAGS]) -> Option<Offers> {
-        self.take_sample(number, now, began)
+        self.stretches.on.then(|| self.take_sample(number, now, began))?
     }
 
     fn repeat(&mut self, since: u64, span: Duration, times: u64, outbox: &mut Outbox<Crossing>) {

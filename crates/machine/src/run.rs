@@ -19,7 +19,7 @@ use crate::seam::{Failure, Journal, Seam};
 use crate::symbols::Symbols;
 use crate::system::Os;
 use abi::seastar::{SHIM_BASE, TEXT_BASE};
-use des::{Ending, EventQueue, Outbox, Stop, Time, TraceHash, Workers};
+use des::{Ending, EventQueue, Links, Outbox, Stop, Time, TraceHash, Workers};
 use portals::ProcessId;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -124,12 +124,17 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
                 }
             })
             .collect();
-        let lookahead = configuration.net.lookahead();
+        let neighbours = |nid| {
+            (0..net::LINKS)
+                .map(net::Link::from_index)
+                .filter_map(move |link| topology.neighbour(nid, link))
+        };
+        let links = Links::new(configuration.net.lookahead(), topology.nodes(), neighbours);
         // Workers start where this thread runs: several simulators may run side by side.
         let first = rank::processor_now();
         let prepare = move |index| rank::keep_thread_on(first, index);
         let workers = Workers { threads: options.threads, prepare: &prepare };
-        des::run::<Node, _>(builders, lookahead, workers, &options.stop)
+        des::run::<Node, _>(builders, &links, workers, &options.stop)
     };
     let wall_seconds = started.elapsed().as_secs_f64();
     let end = remains.iter().map(|node| node.end).max().unwrap_or(launch);

@@ -14,6 +14,7 @@ struct Node {
     peers: u32,
     hash: TraceHash,
     fail_at: Time,
+    failed: Option<Time>,
 }
 
 impl LogicalProcess for Node {
@@ -31,7 +32,8 @@ impl LogicalProcess for Node {
                 outbox.send(target, now + Duration(50 + 10 * self.random.below(3)), hops - 1);
             }
             if now >= self.fail_at {
-                self.fail_at = Time::ZERO;
+                self.failed = Some(now);
+                break;
             }
         }
     }
@@ -39,10 +41,10 @@ impl LogicalProcess for Node {
         self.queue.schedule_from(e.at, e.source, e.sequence, e.message);
     }
     fn standing(&self) -> Standing {
-        match (self.fail_at, self.queue.is_empty()) {
-            (Time::ZERO, _) => Standing::Failed,
-            (_, true) => Standing::Done,
-            (_, false) => Standing::Busy,
+        match (self.failed, self.queue.is_empty()) {
+            (Some(at), _) => Standing::Failed(at),
+            (None, true) => Standing::Done,
+            (None, false) => Standing::Busy,
         }
     }
     fn finish(self, _: Time) -> u64 {
@@ -58,11 +60,12 @@ fn tokens(threads: usize, fail_at: Time) -> (Vec<u64>, Ending, Time) {
                 queue.schedule(Time(u64::from(id % 2)), 500);
                 queue.schedule(Time(1), 300);
                 let random = Random::new(id.into());
-                Node { queue, random, peers: 7, hash: TraceHash::default(), fail_at }
+                let hash = TraceHash::default();
+                Node { queue, random, peers: 7, hash, fail_at, failed: None }
             }
         })
         .collect();
-    run(builders, Duration(50), on(threads), &Stop::new())
+    run(builders, &Links::between_all(Duration(50), 7), on(threads), &Stop::new())
 }
 
 #[test]
@@ -137,7 +140,7 @@ fn looking_further_ahead_makes_fewer_windows_and_changes_nothing() {
                 }
             })
             .collect();
-        run(builders, Duration(50), on(threads), &Stop::new()).0
+        run(builders, &Links::between_all(Duration(50), 2), on(threads), &Stop::new()).0
     };
     let (near, far) = (slow(1, false), slow(1, true));
     assert_eq!(far, slow(2, true));
@@ -152,6 +155,61 @@ fn a_failure_ends_the_run_at_the_same_window_for_any_number_of_threads() {
     let one = tokens(1, Time(4_000));
     assert_eq!(one.1, Ending::Failed);
     assert_eq!(tokens(2, Time(4_000)), one);
+}
+
+/// Fails at a time of its own, after some work alone.
+struct Alone {
+    fails: Time,
+    done: Time,
+    steps: Vec<Time>,
+}
+
+impl LogicalProcess for Alone {
+    type Message = ();
+    type Report = Vec<Time>;
+    fn next_event(&self) -> Time {
+        self.done + Duration(10)
+    }
+    fn advance_to(&mut self, horizon: Time, _: &mut Outbox<()>) {
+        while self.next_event() < horizon && self.done < self.fails {
+            self.done = self.next_event();
+            self.steps.push(self.done);
+        }
+    }
+    fn receive(&mut self, _: Envelope<()>) {}
+    fn standing(&self) -> Standing {
+        if self.done < self.fails {
+            Standing::Busy
+        } else {
+            Standing::Failed(self.done)
+        }
+    }
+    fn finish(self, _: Time) -> Vec<Time> {
+        self.steps
+    }
+}
+
+#[test]
+fn what_is_earlier_than_the_first_failure_has_happened_everywhere() {
+    // In a long row the first is far from the last: the last one fails early in the run's rounds, but late in
+    // time.
+    let fails = [900, 5_000, 5_000, 5_000, 5_000, 300].map(Time);
+    for threads in [1, 2] {
+        let builders: Vec<_> = fails
+            .iter()
+            .map(|fails| move || Alone { fails: *fails, done: Time::ZERO, steps: Vec::new() })
+            .collect();
+        let row = Links::new(Duration(70), 6, |i| {
+            [i.wrapping_sub(1), i + 1].into_iter().filter(|i| *i < 6)
+        });
+        let (reports, ending, end) = run(builders, &row, on(threads), &Stop::new());
+        assert_eq!(ending, Ending::Failed);
+        assert!(end >= Time(300));
+        for steps in &reports {
+            assert!(*steps.last().unwrap() >= Time(290), "{steps:?}");
+        }
+        assert!(reports[0].last() < Some(&Time(900)), "goes on after the first failure");
+    }
 }
 
 /// Waits for a message that never comes.
@@ -173,7 +231,8 @@ impl LogicalProcess for Waiting {
 #[test]
 fn nothing_moving_is_a_deadlock() {
     let builders = vec![|| Waiting, || Waiting];
-    assert_eq!(run(builders, Duration(1), on(2), &Stop::new()).1, Ending::Deadlock);
+    let links = Links::between_all(Duration(1), 2);
+    assert_eq!(run(builders, &links, on(2), &Stop::new()).1, Ending::Deadlock);
 }
 
 #[test]
@@ -181,7 +240,7 @@ fn a_panic_on_one_worker_ends_the_run() {
     let result = std::panic::catch_unwind(|| {
         let builders: Vec<Box<dyn FnOnce() -> Waiting + Send>> =
             vec![Box::new(|| Waiting), Box::new(|| panic!("our bug"))];
-        run(builders, Duration(1), on(2), &Stop::new())
+        run(builders, &Links::between_all(Duration(1), 2), on(2), &Stop::new())
     });
     assert!(result.is_err());
 }
