@@ -55,6 +55,12 @@ pub enum Command {
         #[arg(value_name = "NAME|FILE")]
         name: Option<String>,
     },
+    /// List what `sunstar run --fault` can let go wrong, and what is to be expected then
+    Faults {
+        /// Kinds whose name contains this
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+    },
     /// Print completions for a shell, e.g. for ~/.local/share/bash-completion/completions/sunstar
     Completions {
         /// Shell that completes
@@ -118,8 +124,8 @@ pub struct RunOptions {
     /// include/sunstar.h), or scale=FACTOR times the processor time that it uses; then runs differ
     #[arg(long, value_name = "none|scale=FACTOR", default_value_t)]
     pub compute: rank::Compute,
-    /// Let links fail: link.biterror=CHANCE a bit, link.drop=CHANCE a packet, link.delay=CHANCE:TIME,
-    /// link.dead=NODE-NODE@TIME after the launch; may be repeated
+    /// Let something go wrong, by the seed: KIND=VALUE[@NODE][@TIME], e.g. link.drop=0.001,
+    /// host.slow=2@3 or interrupt.lost=#10; `sunstar faults` lists all; may be repeated
     #[arg(long = "fault", value_name = "FAULT")]
     pub faults: Vec<String>,
     /// Execute every turn of the firmware's polling loop; the result is the same, later

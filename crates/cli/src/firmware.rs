@@ -53,23 +53,24 @@ pub fn show(root: &Root, options: &FirmwareOptions) -> Result<u8, Mistake> {
 }
 
 /// Options of the firmware's Makefile.
-fn build_options(parameters: &Parameters) -> [(&'static str, &'static str); 5] {
-    let switch = |key| if parameters.switch(key) { "on" } else { "off" };
+fn build_options(parameters: &Parameters) -> [(&'static str, String); 6] {
+    let switch = |key| if parameters.switch(key) { "on" } else { "off" }.to_string();
     [
-        ("CACHE", parameters.choice("firmware.cache")),
+        ("CACHE", parameters.choice("firmware.cache").to_string()),
         ("INLINE", switch("firmware.inline")),
         ("SHADOW_FIFOS", switch("firmware.shadow_fifos")),
         ("TRACE", switch("firmware.trace")),
         ("PINNED_REGS", switch("firmware.pinned_regs")),
+        ("SOURCE_COUNT", parameters.number::<u32>("firmware.sources").to_string()),
     ]
 }
 
-fn options_text(options: &[(&str, &str)]) -> String {
+fn options_text(options: &[(&str, String)]) -> String {
     options.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }
 
 /// Runs the firmware's Makefile for one variant. Its messages are shown only if it fails.
-fn build(sources: &Path, built: &Path, options: &[(&str, &str)]) -> Result<(), Mistake> {
+fn build(sources: &Path, built: &Path, options: &[(&str, String)]) -> Result<(), Mistake> {
     let _lock = match locked(built) {
         Ok(lock) => lock,
         // Somebody else's copy, or one that is read only: it is as it is.

@@ -3,6 +3,7 @@
 mod args;
 mod bench;
 mod compiler;
+mod faults;
 mod firmware;
 mod fortran;
 mod interrupt;
@@ -38,10 +39,11 @@ fn main() -> ExitCode {
 
 /// Obeys one command; gives its exit status.
 fn obey(command: Command) -> Result<u8, Mistake> {
-    // These two are made of the command line itself and need nothing of the installation.
+    // These are made of the command line itself and need nothing of the installation.
     match command {
         Command::Completions { shell } => return manual::completions(shell),
         Command::Manual { folder } => return manual::pages(&folder),
+        Command::Faults { name } => return faults::list(name.as_deref()),
         _ => {}
     }
     let root = root::Root::find()?;
@@ -62,6 +64,8 @@ fn obey(command: Command) -> Result<u8, Mistake> {
         Command::Fc { arguments } => {
             compiler::pass_through(&root, compiler::Language::Fortran, &arguments)
         }
-        Command::Completions { .. } | Command::Manual { .. } => unreachable!("obeyed above"),
+        Command::Completions { .. } | Command::Manual { .. } | Command::Faults { .. } => {
+            unreachable!("obeyed above")
+        }
     }
 }

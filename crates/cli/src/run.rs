@@ -47,7 +47,8 @@ pub fn execute(root: &Root, options: &RunOptions) -> Result<Run, Mistake> {
 /// The same, and asks for a profile if there is to be one.
 pub fn execute_observed(root: &Root, options: &RunOptions, profile: bool) -> Result<Run, Mistake> {
     // A run may take long: what is wrong with the command is found out before it.
-    let parameters = machines::chosen(root, &options.machine())?;
+    let mut parameters = machines::chosen(root, &options.machine())?;
+    machine::faults::set(&mut parameters, &options.faults).map_err(Mistake)?;
     if let Some(file) = &options.json {
         check_writable(file)?;
     }

@@ -178,11 +178,15 @@ fn totals(out: &mut String, report: &Report, terminal: &Terminal) -> fmt::Result
     writeln!(out, "Wall time       {} ({slower:.0} times as long)", time_of(wall_ns))?;
     writeln!(out, "Parameters      {parameters}")?;
     if let Some(judged) = report.judged {
-        let Judged { calls, events, messages, bytes } = judged;
+        let Judged { calls, events, messages, bytes, silent_nodes } = judged;
         writeln!(
             out,
             "Judged          {calls} calls, {events} events, {messages} messages, {bytes} payload bytes"
         )?;
+        if silent_nodes > 0 {
+            let nodes = plural(silent_nodes, "node");
+            writeln!(out, "                silent on {nodes} after what a fault did")?;
+        }
     }
     writeln!(out, "Trace hash      {}", report.trace_hash)
 }

@@ -1,5 +1,6 @@
 //! The host: its cores side by side, what they share, and the node's way to each of them.
 
+use crate::pace::Pace;
 use crate::processor::Processor;
 use crate::shared::Shared;
 use crate::{Costs, Cpu, FibreId, FibreState, SharedMemory, Times};
@@ -98,6 +99,17 @@ impl Host {
     /// that come meanwhile (one pending bit) run it again.
     pub fn set_interrupt_handler(&mut self, handler: Rc<dyn Fn(&Cpu)>) {
         self.cores[FIRST].set_interrupt_handler(handler);
+    }
+
+    /// Makes all cores slow, or stop, at times: a fault on request. What they are busy with already ends as
+    /// it would have.
+    pub fn set_pace(&mut self, pace: &Pace) {
+        self.cores.iter_mut().for_each(|core| core.set_pace(pace));
+    }
+
+    /// Nothing takes the interrupt line back once it is raised at or after `from`: a fault on request.
+    pub fn set_stuck_line(&mut self, from: Time) {
+        self.cores[FIRST].set_stuck(from);
     }
 
     /// Lets the fibres run that are ready: at the start, and after [`Host::spawn`] or [`crate::Waker::wake`]

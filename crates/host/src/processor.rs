@@ -9,6 +9,7 @@ use crate::accounting::Class;
 use crate::core::Core;
 use crate::fibre::{Fibre, Polling, Request, TIMED_OUT, WOKEN};
 use crate::host::{Event, Fault, Kind, Ports};
+use crate::pace::Pace;
 use crate::shared::Shared;
 use crate::{Cpu, FibreId, FibreState, Times};
 use bus::BusError;
@@ -51,6 +52,10 @@ pub(crate) struct Processor {
     phase: Phase,
     preempted: Option<Preempted>,
     pending: Option<Time>,
+    /// Since when the interrupt line has been stuck, so that it is raised again after each handler.
+    stuck: Option<Time>,
+    /// None at full speed.
+    pace: Option<Box<Pace>>,
 }
 
 impl Processor {
@@ -69,7 +74,19 @@ impl Processor {
             phase: Phase::Outside,
             preempted: None,
             pending: None,
+            stuck: None,
+            pace: None,
         }
+    }
+
+    /// Makes the core slow, or stop, at times.
+    pub(crate) fn set_pace(&mut self, pace: &Pace) {
+        self.pace = (!pace.is_full()).then(|| Box::new(pace.clone()));
+    }
+
+    /// Nothing takes the interrupt line back once it is raised at or after `from`.
+    pub(crate) fn set_stuck(&mut self, from: Time) {
+        self.stuck = Some(from);
     }
 
     /// Adds a user-level fibre. It starts when the core is free, at the earliest at the next
@@ -144,6 +161,8 @@ impl Processor {
         self.enter(self.mode());
         if self.must_interrupt() {
             self.take_interrupt(ports);
+        } else if self.rests() {
+            self.busy_for(Duration::ZERO, ports);
         } else {
             self.run(ports);
         }
@@ -204,14 +223,29 @@ impl Processor {
         ports.schedule(at, Event::new(self.core.index, kind));
     }
 
+    /// True if nothing runs now.
+    fn rests(&self) -> bool {
+        self.pace.as_ref().is_some_and(|pace| pace.rests(self.core.now()))
+    }
+
+    /// What is left of what the core is busy with.
+    fn left(&self) -> Duration {
+        let now = self.core.now();
+        self.pace.as_ref().map_or(self.ends.since(now), |pace| pace.work(now, self.ends))
+    }
+
     fn busy_for(&mut self, time: Duration, ports: &mut impl Ports) {
-        self.ends = self.core.now() + time;
+        let now = self.core.now();
+        self.ends = self.pace.as_ref().map_or(now + time, |pace| pace.end(now, time));
         self.generation += 1;
         self.schedule(self.ends, Kind::Ends { generation: self.generation }, ports);
     }
 
     /// What the core was busy with has ended.
     fn ended(&mut self, ports: &mut impl Ports) {
+        if self.phase == Phase::Leaving && self.stuck.is_some_and(|from| from <= self.core.now()) {
+            self.pending.get_or_insert(self.core.now());
+        }
         match self.phase {
             Phase::Entering => {
                 self.phase = Phase::Inside;
@@ -234,7 +268,8 @@ impl Processor {
     /// Puts aside what the core does and starts the way into the handler.
     fn take_interrupt(&mut self, ports: &mut impl Ports) {
         let now = self.core.now();
-        let fibre = self.current.take().map(|fibre| (fibre, self.ends.since(now)));
+        let left = self.left();
+        let fibre = self.current.take().map(|fibre| (fibre, left));
         self.preempted =
             Some(Preempted { at: now, fibre, class: self.core.account.borrow().class() });
         self.core.masked.set(true);
@@ -266,7 +301,7 @@ impl Processor {
             Some((fibre, left)) => {
                 self.current = Some(fibre);
                 self.enter(preempted.class);
-                if left > Duration::ZERO {
+                if left > Duration::ZERO || self.rests() {
                     self.busy_for(left, ports);
                 } else {
                     self.run(ports);
@@ -294,11 +329,12 @@ impl Processor {
         };
         let now = self.core.now();
         let look = self.fibres[fibre].polling.take().map_or(now, |polling| polling.next(now));
-        if look > now {
+        if look > now || self.rests() {
             self.enter(Class::Polling);
             self.busy_for(look.since(now), ports);
+            return false;
         }
-        look <= now
+        true
     }
 
     /// Runs fibres until the core is busy, stalled, in the handler, or has nothing to do.

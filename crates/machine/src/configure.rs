@@ -218,6 +218,8 @@ fn portals(p: &Parameters) -> portals::Config {
         inline_messages: p.switch("firmware.inline"),
         tx_pendings: p.number("portals.tx_pendings"),
         limits: portals::Limits::default(),
+        pools: portals::Pools::FULL,
+        empty_interrupts: p.number("portals.empty_interrupts"),
         boot_timeout: p.duration("portals.boot_timeout"),
     }
 }

@@ -66,6 +66,8 @@ pub(crate) fn of(
         ("net.link_lost", links(|link| link.lost)),
         ("net.link_damaged", links(|link| link.damaged)),
         ("net.link_delayed", links(|link| link.delayed)),
+        ("net.link_overtaken", links(|link| link.overtaken)),
+        ("net.link_doubled", links(|link| link.doubled)),
         ("net.input_flits_max", net.input_max.into()),
         ("net.injection_stalls", net.injection_stalls),
     ];

@@ -20,8 +20,12 @@ pub struct BadImage(pub String);
 /// Folder, below that of all firmware builds, of the build with a machine's options.
 pub fn variant(parameters: &Parameters) -> String {
     let switch = |key| if parameters.switch(key) { "on" } else { "off" };
+    let sources = match parameters.number::<u32>("firmware.sources") {
+        abi::seastar::SOURCES => String::new(),
+        few => format!("_sources-{few}"),
+    };
     format!(
-        "cache-{}_inline-{}_shadow-{}_trace-{}_pinned-{}",
+        "cache-{}_inline-{}_shadow-{}_trace-{}_pinned-{}{sources}",
         parameters.choice("firmware.cache"),
         switch("firmware.inline"),
         switch("firmware.shadow_fifos"),

@@ -15,7 +15,7 @@ mod configure;
 mod counters;
 mod digest;
 mod echo;
-mod faults;
+pub mod faults;
 pub mod firmware_image;
 pub mod journey;
 mod judge;

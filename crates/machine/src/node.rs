@@ -1,6 +1,7 @@
 //! A node: host, NIC with its processor, router, and the event queue that orders them.
 
 use crate::capture::{Side, Stream, Tap};
+use crate::faults::Faults;
 use crate::journey::{Mark, Tie};
 use crate::meter::{Effort, Meter};
 use crate::profile::Profile;
@@ -150,10 +151,20 @@ impl Node {
         self.stretches.on = merge;
     }
 
-    /// Lets the links that leave this node fail as asked.
-    pub fn set_faults(&mut self, faults: &net::Faults) {
-        if !faults.is_empty() {
-            self.seam.router.set_faults(faults, self.seam.nid);
+    /// Lets this node, and the links that leave it, fail as asked; it has not been launched yet.
+    pub fn set_faults(&mut self, faults: &Faults) {
+        let nid = self.seam.nid;
+        if !faults.links.is_empty() {
+            self.seam.router.set_faults(&faults.links, nid);
+        }
+        self.seam.interrupts = faults.interrupts(nid).map(Box::new);
+        self.host.set_pace(&faults.pace(nid));
+        if let Some(streams) = faults.streams(nid) {
+            self.nic.withhold_streams(streams);
+        }
+        if let Some(from) = faults.stuck_since(nid) {
+            self.host.set_stuck_line(from);
+            self.seam.queue.schedule(from, Event::Interrupt);
         }
     }
 

@@ -136,6 +136,11 @@ impl Ranks {
         self.kernel.get().map_or_else(PendingsMax::default, |kernel| kernel.pendings_max())
     }
 
+    /// True if the firmware has posted events that the kernel has not taken.
+    pub fn has_events(&self) -> bool {
+        self.kernel.get().is_some_and(|kernel| kernel.has_events())
+    }
+
     /// True once the program can be launched.
     pub fn booted(&self) -> bool {
         self.booting.get() == Some(0)

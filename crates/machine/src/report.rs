@@ -48,7 +48,7 @@ pub struct Machine {
     pub name: String,
     /// Parameters set on the command line, as given.
     pub overrides: Vec<String>,
-    /// Faults of links that were asked for, as given.
+    /// Faults that were asked for, as given.
     pub faults: Vec<String>,
     /// Number of parameters by role: from documents, assumed, calibrated, set.
     pub parameters: BTreeMap<String, usize>,
@@ -104,6 +104,8 @@ pub struct Judged {
     pub messages: u64,
     /// Payload bytes, with their places.
     pub bytes: u64,
+    /// Nodes whose judge said nothing any more, since faults that were asked for excuse what follows.
+    pub silent_nodes: u64,
 }
 
 impl Judged {
@@ -113,6 +115,7 @@ impl Judged {
         self.events += tally.events;
         self.messages += tally.messages;
         self.bytes += tally.bytes;
+        self.silent_nodes += tally.silent;
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::capture::Capture;
 use crate::configure::Configuration;
 use crate::digest::digest;
-use crate::faults;
+use crate::faults::{self, Faults};
 use crate::firmware_image::FirmwareImage;
 use crate::journey;
 use crate::judge::Bailiff;
@@ -97,7 +97,7 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     let capture = options.pcap.as_deref().map(Capture::to).transpose().map_err(Mistake)?;
     let started = std::time::Instant::now();
     let nodes = configuration.topology.nodes();
-    let ledger = options.judge.then(|| Arc::new(spec::Ledger::new(nodes, loses(&faults))));
+    let ledger = options.judge.then(|| Arc::new(ledger(nodes, &faults)));
     let (mut remains, ending, _) = {
         let parts = Parts {
             configuration: &configuration,
@@ -107,6 +107,8 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
             placement,
             maps: &[placement.libraries(), placement.programs()],
             ledger: ledger.as_ref(),
+            faults: &faults,
+            taping: false,
         };
         let boot = parts.boot();
         let builders = (0..configuration.topology.nodes())
@@ -150,9 +152,9 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     Ok(outcome)
 }
 
-/// True if messages may be lost or damaged.
-fn loses(faults: &net::Faults) -> bool {
-    faults.bit_error > 0.0 || faults.drop > 0.0 || !faults.dead.is_empty()
+/// The judges' ledger, with what the faults excuse.
+fn ledger(nodes: u32, faults: &Faults) -> spec::Ledger {
+    spec::Ledger::new(nodes, faults.loses()).with_stalls(faults.stalls())
 }
 
 /// Where nothing moves any more, every message must have ended.
@@ -185,6 +187,9 @@ struct Parts<'a> {
     maps: &'a Maps,
     /// The judges' ledger, if they are to judge.
     ledger: Option<&'a Arc<spec::Ledger>>,
+    faults: &'a Faults,
+    /// Nodes are for the boot that all share.
+    taping: bool,
 }
 
 impl Parts<'_> {
@@ -195,7 +200,7 @@ impl Parts<'_> {
             return None;
         }
         let placement = Placement { ranks: 0, ..self.placement };
-        let without_ranks = Parts { placement, ledger: None, ..*self };
+        let without_ranks = Parts { placement, ledger: None, taping: true, ..*self };
         let taped = TAPED.map(|nid| without_ranks.cold(0, nid));
         Boot::of(taped).map(Arc::new)
     }
@@ -263,10 +268,15 @@ impl Parts<'_> {
             idle_turns: 0,
             tap: None,
             judge: judge.clone(),
+            interrupts: None,
         };
         let (core, nic) = chip(&mut seam);
         let software = Rc::new(Software {
-            portals: portals::Config { system: os.portals(parameters), ..configuration.portals },
+            portals: portals::Config {
+                system: os.portals(parameters),
+                pools: self.faults.pools((!self.taping).then_some(nid)),
+                ..configuration.portals
+            },
             echo: os == Os::Linux && parameters.switch("host.echo"),
             mpi: configuration.mpi.clone(),
             agent: configuration.agent,

@@ -1,6 +1,7 @@
 //! Where the parts of a node meet: what each of them asks of its `Ports`, answered with the others.
 
 use crate::capture::{Side, Tap};
+use crate::faults::{Fate, Interrupts};
 use crate::journey::{Log, Mark, Tie, Waypoint};
 use crate::judge::Bailiff;
 use crate::node::{Step, Tape};
@@ -110,6 +111,12 @@ impl Journal {
             first.1 = Some(at);
         }
     }
+    fn interrupt_lost(&self) {
+        let mut interrupts = self.interrupts.borrow_mut();
+        if let Some(at) = interrupts.iter().position(|(_, arrived)| arrived.is_none()) {
+            interrupts.remove(at);
+        }
+    }
     /// When the firmware wrote the register for the interrupt that the host had at `arrived`.
     pub fn written_for(&self, arrived: Time) -> Option<Time> {
         let interrupts = self.interrupts.borrow();
@@ -157,6 +164,8 @@ pub(crate) struct Seam {
     pub tap: Option<Tap>,
     /// Told of what devices do to the memory of processes.
     pub judge: Option<Rc<Bailiff>>,
+    /// What goes wrong with interrupts, on request.
+    pub interrupts: Option<Box<Interrupts>>,
 }
 
 /// The firmware idles once it has turned this often with nothing to see from outside. A turn polls everything
@@ -266,8 +275,14 @@ impl nic::Ports for Seam {
         self.with_router(|router, seam| router.room(now, net::Class::Data, packets, seam));
     }
     fn interrupt(&mut self, now: Time) {
-        self.journal.interrupt_arrived(now);
-        self.queue.schedule(now, Event::Interrupt);
+        let fate = self.interrupts.as_mut().map_or(Fate::Arrives, |line| line.next(now));
+        let at = match fate {
+            Fate::Arrives => now,
+            Fate::Late(by) => now + by,
+            Fate::Lost => return self.journal.interrupt_lost(),
+        };
+        self.journal.interrupt_arrived(at);
+        self.queue.schedule(at, Event::Interrupt);
     }
     fn panic(&mut self, now: Time, reason: u8, detail: u32) {
         if reason == panic_reason::EXCEPTION {

@@ -37,6 +37,8 @@ pub(crate) struct Books {
     pub(crate) ejected: Volume,
     pub(crate) unreachable: Volume,
     pub(crate) lost: Volume,
+    /// Copies that a link made.
+    pub(crate) doubled: Volume,
     /// Given to the link for the other end.
     pub(crate) sent: Channels,
     /// Credits that came back.
@@ -106,6 +108,7 @@ pub fn check(ledgers: &[Ledger], settled: bool) -> Result<(), String> {
     for (node, ledger) in ledgers.iter().enumerate() {
         let books = &ledger.books;
         came.add(books.injected);
+        came.add(books.doubled);
         for volume in [books.ejected, books.unreachable, books.lost, ledger.inside] {
             went.add(volume);
         }

@@ -13,16 +13,61 @@ use des::{Duration, Random, Time};
 pub struct Faults {
     /// Seed of all chances.
     pub seed: u64,
-    /// Chance of each bit on a link to arrive wrong.
-    pub bit_error: f64,
-    /// Chance of each packet on a link to be lost.
-    pub drop: f64,
-    /// Chance of each packet on a link to be delayed.
-    pub delay: f64,
-    /// By how much.
-    pub delay_by: Duration,
+    /// What befalls packets.
+    pub rules: Vec<Rule>,
     /// Links that die.
     pub dead: Vec<DeadLink>,
+}
+
+/// Something that befalls packets on links.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rule {
+    /// What.
+    pub what: What,
+    /// Which packets of a link.
+    pub which: Which,
+    /// On which links.
+    pub place: Place,
+    /// Since when a packet's head may enter the link.
+    pub from: Time,
+    /// When that is over.
+    pub until: Time,
+}
+
+/// What befalls a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// It is lost.
+    Drop,
+    /// Bits of it arrive wrong.
+    BitError,
+    /// It is late, and all behind it on the link: order is kept.
+    Delay(Duration),
+    /// It comes twice, the second time right behind the first.
+    Duplicate,
+    /// It is late, and those behind it pass.
+    Overtake(Duration),
+}
+
+/// Which packets of a link, or which bits for [`What::BitError`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Which {
+    /// Each with this chance.
+    Chance(f64),
+    /// The packet with this number on the link, from 1; one bit of it.
+    Number(u64),
+}
+
+/// Which links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    /// All.
+    #[default]
+    Everywhere,
+    /// Those that leave a node.
+    From(u32),
+    /// The one between two neighbours, both ways.
+    Between(u32, u32),
 }
 
 /// A link between two neighbours, both ways, that carries nothing any more.
@@ -39,11 +84,21 @@ pub struct DeadLink {
 impl Faults {
     /// True if nothing is asked for.
     pub fn is_empty(&self) -> bool {
-        self.bit_error == 0.0 && self.drop == 0.0 && self.delay == 0.0 && self.dead.is_empty()
+        self.rules.is_empty() && self.dead.is_empty()
     }
 }
 
-/// What befalls a packet.
+impl Place {
+    fn has(self, node: u32, neighbour: u32) -> bool {
+        match self {
+            Place::Everywhere => true,
+            Place::From(from) => from == node,
+            Place::Between(a, b) => (a, b) == (node, neighbour) || (b, a) == (node, neighbour),
+        }
+    }
+}
+
+/// What has befallen a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Unharmed,
@@ -51,23 +106,36 @@ pub(crate) enum Fate {
     Damaged,
     Delayed(Duration),
     Lost,
+    Doubled,
+    Overtaken(Duration),
 }
 
 /// The faults of one router's outgoing links.
 #[derive(Clone, Debug)]
 pub(crate) struct LinkFaults {
-    faults: Faults,
+    seed: u64,
     node: u32,
+    /// Of each link: rules, with what tells their chances from one another's. Losses come first, then
+    /// damage, and so on.
+    rules: [Vec<(Rule, u64)>; LINKS],
     dead_from: [Option<Time>; LINKS],
 }
 
-/// Kinds of chance: each has its own numbers.
-#[derive(Clone, Copy)]
-enum Chance {
-    Bits = 1,
-    Drop = 2,
-    Delay = 3,
+impl What {
+    /// Tells chances of one kind from those of another, and the order in which they strike.
+    fn kind(self) -> (u64, u64) {
+        match self {
+            What::Drop => (0, 2),
+            What::BitError => (1, 1),
+            What::Delay(_) => (2, 3),
+            What::Duplicate => (3, 4),
+            What::Overtake(_) => (4, 5),
+        }
+    }
 }
+
+/// More kinds than there are.
+const KINDS: u64 = 8;
 
 impl LinkFaults {
     pub(crate) fn new(
@@ -75,47 +143,69 @@ impl LinkFaults {
         node: u32,
         neighbours: &[Option<u32>; LINKS],
     ) -> Option<LinkFaults> {
+        let rules = neighbours.map(|neighbour| {
+            let Some(neighbour) = neighbour else { return Vec::new() };
+            let mut rules = Vec::new();
+            let mut told = [0; KINDS as usize];
+            for rule in &faults.rules {
+                let (_, kind) = rule.what.kind();
+                let salt = kind + KINDS * told[kind as usize];
+                told[kind as usize] += 1;
+                if rule.place.has(node, neighbour) {
+                    rules.push((*rule, salt));
+                }
+            }
+            rules.sort_by_key(|(rule, _)| rule.what.kind().0);
+            rules
+        });
         let dead_from = neighbours.map(|neighbour| {
-            let ends = |d: &&DeadLink| {
-                neighbour.is_some_and(|n| (d.a, d.b) == (node, n) || (d.b, d.a) == (node, n))
-            };
+            let ends =
+                |d: &&DeadLink| neighbour.is_some_and(|n| Place::Between(d.a, d.b).has(node, n));
             faults.dead.iter().filter(ends).map(|d| d.from).min()
         });
-        let faults = Faults { dead: Vec::new(), ..faults.clone() };
-        let none = faults.is_empty() && dead_from.iter().all(Option::is_none);
-        (!none).then_some(LinkFaults { faults, node, dead_from })
+        let none = rules.iter().all(Vec::is_empty) && dead_from.iter().all(Option::is_none);
+        (!none).then_some(LinkFaults { seed: faults.seed, node, rules, dead_from })
     }
     /// Since when a link is dead.
     pub(crate) fn dead_from(&self, link: usize) -> Option<Time> {
         *self.dead_from.get(link)?
     }
-    fn random(&self, link: usize, number: u64, chance: Chance) -> Random {
-        let mut seed = Random::new(self.faults.seed);
-        let place = u64::from(self.node) * LINKS as u64 + link as u64;
-        for word in [place, number, chance as u64] {
-            seed = Random::new(seed.next_u64() ^ word.wrapping_mul(0xd6e8_feb8_6659_fd93));
-        }
-        seed
-    }
-    /// What befalls packet `number` of `link`.
-    pub(crate) fn strike(&self, link: usize, number: u64, packet: &mut Packet) -> Fate {
-        let happens =
-            |chance, p: f64| p > 0.0 && unit(self.random(link, number, chance).next_u64()) < p;
-        if happens(Chance::Drop, self.faults.drop) {
-            return Fate::Lost;
-        }
-        if self.faults.bit_error > 0.0 {
-            let fate =
-                damage(packet, self.faults.bit_error, &mut self.random(link, number, Chance::Bits));
+    /// What befalls packet `number` (from 1) of `link`, whose head enters it at `at`.
+    pub(crate) fn strike(&self, link: usize, number: u64, at: Time, packet: &mut Packet) -> Fate {
+        for (rule, salt) in &self.rules[link] {
+            if at < rule.from || rule.until <= at {
+                continue;
+            }
+            let mut random = random(self.seed, self.node, link, number, *salt);
+            let fate = match (rule.what, rule.which) {
+                (What::BitError, Which::Chance(p)) => damage(packet, p, &mut random),
+                (_, Which::Chance(p)) if unit(random.next_u64()) >= p => Fate::Unharmed,
+                (_, Which::Number(n)) if n != number => Fate::Unharmed,
+                (What::BitError, Which::Number(_)) => {
+                    let bit = random.below(bits(packet));
+                    flip(packet, bit)
+                }
+                (What::Drop, _) => Fate::Lost,
+                (What::Delay(by), _) => Fate::Delayed(by),
+                (What::Duplicate, _) => Fate::Doubled,
+                (What::Overtake(by), _) => Fate::Overtaken(by),
+            };
             if fate != Fate::Unharmed {
                 return fate;
             }
         }
-        if happens(Chance::Delay, self.faults.delay) {
-            return Fate::Delayed(self.faults.delay_by);
-        }
         Fate::Unharmed
     }
+}
+
+/// The numbers of one chance.
+fn random(seed: u64, node: u32, link: usize, number: u64, salt: u64) -> Random {
+    let mut seed = Random::new(seed);
+    let place = u64::from(node) * LINKS as u64 + link as u64;
+    for word in [place, number, salt] {
+        seed = Random::new(seed.next_u64() ^ word.wrapping_mul(0xd6e8_feb8_6659_fd93));
+    }
+    seed
 }
 
 /// A number in [0, 1).
@@ -123,14 +213,33 @@ fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Flips each bit with the chance `p`. A wrong bit in the routing flit loses the packet: nobody can
-/// tell where it belongs.
-fn damage(packet: &mut Packet, p: f64, random: &mut Random) -> Fate {
-    let routing = u64::from(FLIT_BYTES) * 8;
+const ROUTING_BITS: u64 = FLIT_BYTES as u64 * 8;
+
+/// Bits of a packet on a link: the routing flit, the payload, the CRC behind the last.
+fn bits(packet: &Packet) -> u64 {
+    ROUTING_BITS + u64::from(packet.size) * 8 + if packet.is_last() { 32 } else { 0 }
+}
+
+/// Flips a bit of a packet. A wrong one in the routing flit loses the packet: nobody can tell where it
+/// belongs.
+fn flip(packet: &mut Packet, bit: u64) -> Fate {
     let payload = u64::from(packet.size) * 8;
-    let bits = routing + payload + if packet.is_last() { 32 } else { 0 };
+    match bit.checked_sub(ROUTING_BITS) {
+        None => return Fate::Lost,
+        Some(bit) if bit < payload => packet.payload[(bit / 8) as usize] ^= 1 << (bit % 8),
+        Some(bit) => packet.crc ^= 1 << (bit - payload),
+    }
+    Fate::Damaged
+}
+
+/// Flips each bit with the chance `p`.
+fn damage(packet: &mut Packet, p: f64, random: &mut Random) -> Fate {
+    let bits = bits(packet);
     let mut fate = Fate::Unharmed;
     let mut at = 0_u64;
+    if p <= 0.0 {
+        return fate;
+    }
     loop {
         // The distance to the next wrong bit is distributed geometrically.
         let good = ((1.0 - unit(random.next_u64())).ln() / (-p).ln_1p()).floor();
@@ -138,15 +247,10 @@ fn damage(packet: &mut Packet, p: f64, random: &mut Random) -> Fate {
             return fate;
         }
         at += good as u64;
-        match at {
-            _ if at < routing => return Fate::Lost,
-            _ if at < routing + payload => {
-                let bit = at - routing;
-                packet.payload[(bit / 8) as usize] ^= 1 << (bit % 8);
-            }
-            _ => packet.crc ^= 1 << (at - routing - payload),
+        fate = flip(packet, at);
+        if fate == Fate::Lost {
+            return fate;
         }
-        fate = Fate::Damaged;
         at += 1;
     }
 }
@@ -156,19 +260,24 @@ mod tests {
     use super::*;
     use abi::packet::flag;
 
-    fn faults(faults: Faults) -> LinkFaults {
+    fn rule(what: What, which: Which) -> Rule {
+        Rule { what, which, place: Place::Everywhere, from: Time::ZERO, until: Time::NEVER }
+    }
+
+    fn faults(seed: u64, rules: &[Rule]) -> LinkFaults {
+        let faults = Faults { seed, rules: rules.to_vec(), dead: Vec::new() };
         LinkFaults::new(&faults, 3, &[Some(1); LINKS]).expect("something is asked for")
     }
 
     #[test]
     fn bits_are_wrong_as_often_as_asked() {
         let p = 1e-3;
-        let faults = faults(Faults { seed: 5, bit_error: p, ..Faults::default() });
+        let faults = faults(5, &[rule(What::BitError, Which::Chance(p))]);
         let (mut wrong, mut lost) = (0, 0);
         let packets = 20_000;
         for number in 0..packets {
             let mut packet = Packet { size: 64, flags: flag::LAST, ..Packet::default() };
-            match faults.strike(0, number, &mut packet) {
+            match faults.strike(0, number, Time::ZERO, &mut packet) {
                 Fate::Lost => lost += 1,
                 _ => {
                     let payload = packet.payload.iter().map(|byte| byte.count_ones());
@@ -183,17 +292,55 @@ mod tests {
         assert!((losses - 1.0).abs() < 0.1, "{losses}");
     }
 
+    /// The packets of the first thousand that a rule strikes.
+    fn struck(seed: u64, link: usize, rules: &[Rule], fate: Fate) -> Vec<u64> {
+        let faults = faults(seed, rules);
+        let at = |n: u64| faults.strike(link, n, Time(n), &mut Packet::default());
+        (0..1000).filter(|n| at(*n) == fate).collect()
+    }
+
     #[test]
     fn chances_depend_on_seed_link_and_number_only() {
-        let of = |seed, link| -> Vec<u64> {
-            let faults = faults(Faults { seed, drop: 0.1, ..Faults::default() });
-            let lost = |n: &u64| faults.strike(link, *n, &mut Packet::default()) == Fate::Lost;
-            (0..1000).filter(lost).collect()
-        };
+        let drop = rule(What::Drop, Which::Chance(0.1));
+        let of = |seed, link| struck(seed, link, &[drop], Fate::Lost);
         assert_eq!(of(1, 0), of(1, 0));
         assert_ne!(of(1, 0), of(2, 0));
         assert_ne!(of(1, 0), of(1, 1));
         assert!((70..130).contains(&of(1, 0).len()));
+        // Other kinds, and the same kind elsewhere, change nothing about it.
+        let other = rule(What::Duplicate, Which::Chance(0.5));
+        assert_eq!(struck(1, 0, &[other, drop], Fate::Lost), of(1, 0));
+        // The same kind twice strikes others too.
+        assert!(struck(1, 0, &[drop, drop], Fate::Lost).len() > of(1, 0).len());
+    }
+
+    #[test]
+    fn rules_have_their_numbers_times_and_places() {
+        let third = rule(What::Duplicate, Which::Number(3));
+        assert_eq!(struck(1, 0, &[third], Fate::Doubled), [3]);
+        let late = rule(What::Delay(Duration(5)), Which::Chance(1.0));
+        let late = Rule { from: Time(10), until: Time(13), ..late };
+        assert_eq!(struck(1, 0, &[late], Fate::Delayed(Duration(5))), [10, 11, 12]);
+        for (place, here) in [
+            (Place::From(3), true),
+            (Place::From(1), false),
+            (Place::Between(1, 3), true),
+            (Place::Between(3, 2), false),
+        ] {
+            let faults = Faults { seed: 0, rules: vec![Rule { place, ..third }], dead: Vec::new() };
+            let at = LinkFaults::new(&faults, 3, &[Some(1); LINKS]);
+            assert_eq!(at.is_some(), here, "{place:?}");
+        }
+    }
+
+    #[test]
+    fn one_bit_of_a_packet_with_a_number_is_wrong() {
+        let faults = faults(9, &[rule(What::BitError, Which::Number(1))]);
+        let mut packet = Packet { size: 64, flags: flag::LAST, ..Packet::default() };
+        let fate = faults.strike(0, 1, Time::ZERO, &mut packet);
+        let wrong: u32 = packet.payload.iter().map(|byte| byte.count_ones()).sum();
+        let wrong = wrong + packet.crc.count_ones();
+        assert!(matches!((fate, wrong), (Fate::Damaged, 1) | (Fate::Lost, 0)), "{fate:?} {wrong}");
     }
 
     #[test]

@@ -22,6 +22,7 @@
 //! `route + hops * (link_latency + route) + flits * flit` after its head was injected.
 
 mod conservation;
+mod failing;
 mod faults;
 mod queues;
 mod router;
@@ -29,7 +30,7 @@ mod stretch;
 mod topology;
 
 pub use conservation::{check, Ledger};
-pub use faults::{DeadLink, Faults};
+pub use faults::{DeadLink, Faults, Place, Rule, What, Which};
 pub use router::{Counters, OutputCounters, Router};
 pub use topology::{Link, Topology, TopologyError, LINKS};
 

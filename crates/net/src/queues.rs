@@ -17,6 +17,8 @@ pub(crate) struct Passing {
     pub(crate) channel: usize,
     /// When its tail can be at the output.
     pub(crate) tail: Time,
+    /// A faulty link sends it again.
+    pub(crate) is_copy: bool,
 }
 
 impl Passing {

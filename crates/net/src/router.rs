@@ -44,6 +44,10 @@ pub struct OutputCounters {
     pub damaged: u64,
     /// Packets delayed on the link on request.
     pub delayed: u64,
+    /// Packets that came twice on request.
+    pub doubled: u64,
+    /// Packets delayed on request that others may pass.
+    pub overtaken: u64,
 }
 
 /// What a router has done.
@@ -78,7 +82,7 @@ pub struct Router {
     /// To the neighbours and, as number [`PORT`], to the NIC.
     pub(crate) outputs: [Output; LINKS + 1],
     pub(crate) ejecting: VecDeque<Packet>,
-    faults: Option<Box<LinkFaults>>,
+    pub(crate) faults: Option<Box<LinkFaults>>,
     pub(crate) books: crate::conservation::Books,
     /// Packets that stand in the queues of inputs and outputs.
     pub(crate) standing: u32,
@@ -250,7 +254,7 @@ impl Router {
         let ready = now + self.params.route;
         let flits = packet.flits();
         let tail = ready + flit_in * u64::from(flits);
-        let passing = Passing { packet, output, channel, tail };
+        let passing = Passing { packet, output, channel, tail, is_copy: false };
         let input = &mut self.inputs[number];
         input.taken += flits;
         self.input_max = self.input_max.max(input.taken);
@@ -360,7 +364,7 @@ impl Router {
     }
     /// Something has come to an output where packets wait: it is granted now, or when the link is
     /// free.
-    fn serve(&mut self, now: Time, index: usize, ports: &mut impl Ports) {
+    pub(crate) fn serve(&mut self, now: Time, index: usize, ports: &mut impl Ports) {
         if self.outputs[index].due {
             return;
         }
@@ -415,7 +419,7 @@ impl Router {
         let flit = if index == PORT { self.params.port_flit } else { self.params.flit };
         let output = &mut self.outputs[index];
         let (start, end) = output.take(ready, &passing, flit);
-        let Passing { mut packet, channel, .. } = passing;
+        let Passing { mut packet, channel, is_copy, .. } = passing;
         output.lanes[channel].credits -= Output::cost(index, &packet);
         if index == PORT {
             self.ejecting.push_back(packet);
@@ -424,8 +428,9 @@ impl Router {
         let neighbour = self.neighbours[index].expect("routes follow links");
         let flits = packet.flits();
         let mut arrival = start + self.params.link_latency;
-        if let Some(faults) = &mut self.faults {
-            match faults.strike(index, output.counters.packets, &mut packet) {
+        let mut copy = None;
+        if let Some(faults) = &self.faults {
+            match faults.strike(index, output.counters.packets, start, &mut packet) {
                 Fate::Unharmed => {}
                 Fate::Damaged => output.counters.damaged += 1,
                 Fate::Delayed(by) => {
@@ -434,6 +439,13 @@ impl Router {
                     output.free = end + by;
                     arrival += by;
                 }
+                Fate::Overtaken(by) => {
+                    output.counters.overtaken += 1;
+                    arrival += by;
+                }
+                // A copy of a copy would be one of many.
+                Fate::Doubled if is_copy => {}
+                Fate::Doubled => copy = Some(packet),
                 Fate::Lost => {
                     output.counters.lost += 1;
                     self.books.lost.count(&packet);
@@ -442,30 +454,11 @@ impl Router {
             }
         }
         self.books.sent[input_number(index, channel)] += u64::from(flits);
+        let lane = channel;
         let (link, channel) = (index as u8, channel as u8);
         ports.send(arrival, neighbour, Message::Packet { link, channel, packet });
-    }
-    /// A packet is lost behind an output: the other end throws it away and tells so.
-    fn lose(
-        &mut self,
-        end: Time,
-        index: usize,
-        channel: usize,
-        flits: u32,
-        ports: &mut impl Ports,
-    ) {
-        self.books.recovering[input_number(index, channel)] += u64::from(flits);
-        let at = end + self.params.link_latency * 2;
-        let event =
-            Event::Recovered { link: index as u8, channel: channel as u8, flits: flits as u16 };
-        ports.schedule(at, event);
-    }
-    /// True if any of its links may fail.
-    pub(crate) fn fails(&self) -> bool {
-        self.faults.is_some()
-    }
-    fn is_dead(&self, index: usize, at: Time) -> bool {
-        let faults = self.faults.as_ref();
-        faults.and_then(|faults| faults.dead_from(index)).is_some_and(|from| from <= at)
+        if let Some(copy) = copy {
+            self.repeat(now, index, lane, copy, ports);
+        }
     }
 }

@@ -276,6 +276,11 @@ impl SeaStar {
     pub fn packets_held(&self) -> u32 {
         self.rx.held()
     }
+    /// Keeps all but `number` of the receive engine's streams from being used: a fault on request, before
+    /// any message has come.
+    pub fn withhold_streams(&mut self, number: u32) {
+        self.rx.cam.withhold(number as usize);
+    }
     /// The network can take packets again, after an injection that returned `Time::NEVER`.
     pub fn injection_free(&mut self, now: Time, ports: &mut impl Ports) {
         self.tx.unblock(now, &mut self.fabric, ports);

@@ -46,6 +46,8 @@ pub(crate) struct Stream {
     pub(crate) arrived: bool,
     /// The completion will carry ERROR.
     pub(crate) error: bool,
+    /// More bytes came than its commands ask for.
+    pub(crate) excess: bool,
     /// It stands in the queue for the way to the host.
     pub(crate) waiting: bool,
     /// Payload sent to the host, gathered into one write to host memory.
@@ -96,6 +98,7 @@ impl Stream {
         self.commanded = false;
         self.arrived = false;
         self.error = false;
+        self.excess = false;
         self.written = Time::ZERO;
         self.received = 0;
     }
@@ -121,6 +124,8 @@ pub(crate) struct Cam {
     free: VecDeque<u16>,
     /// Messages of which packets are still expected. Short: at most one a source.
     arriving: Vec<(u32, Found)>,
+    /// Streams that are neither used nor free, on request.
+    withheld: usize,
 }
 
 fn key(packet: &Packet) -> u32 {
@@ -133,6 +138,7 @@ impl Cam {
             streams: vec![Stream::default(); CAM_ENTRIES as usize],
             free: (0..CAM_ENTRIES as u16).collect(),
             arriving: Vec::new(),
+            withheld: 0,
         }
     }
     /// The stream with number `index`, if there is such a stream.
@@ -145,10 +151,16 @@ impl Cam {
     }
     /// Streams in use.
     pub(crate) fn is_full(&self) -> bool {
-        self.in_use() == CAM_ENTRIES as usize
+        self.free.is_empty()
     }
     pub(crate) fn in_use(&self) -> usize {
-        self.streams.len() - self.free.len()
+        self.streams.len() - self.free.len() - self.withheld
+    }
+    /// Keeps all but `number` of the free streams from ever being used: a fault on request.
+    pub(crate) fn withhold(&mut self, number: usize) {
+        let kept = self.free.len().min(number);
+        self.withheld += self.free.len() - kept;
+        self.free.truncate(kept);
     }
     /// Allocates a stream to the message of a first packet; `None` if there is none, and then the
     /// message's other packets find [`Found::Dropped`].

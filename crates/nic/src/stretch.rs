@@ -272,7 +272,7 @@ impl Rx {
 
 impl Stream {
     fn state(&self, now: Time, out: &mut Vec<u64>) -> Option<()> {
-        if self.arrived || self.error || !self.replaced.is_empty() {
+        if self.arrived || self.error || self.excess || !self.replaced.is_empty() {
             return None;
         }
         out.extend([self.buffer.len(), self.gather.len(), self.commands.len()].map(|n| n as u64));

@@ -14,7 +14,7 @@ pub use library::{
 };
 pub use nal::{
     Asked, Bridge, Config, Costs, Counters, Fate, Kernel, Mark, ObjectCall, Observer, PendingsMax,
-    Reaction, Returned, System, Told, Unobserved,
+    Pools, Reaction, Returned, System, Told, Unobserved,
 };
 #[cfg(debug_assertions)]
 pub use plant::plant;

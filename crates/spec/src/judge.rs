@@ -95,6 +95,8 @@ pub struct Tally {
     pub messages: u64,
     /// Payload bytes.
     pub bytes: u64,
+    /// Judges that have fallen silent: links that fail excuse all that follows.
+    pub silent: u64,
 }
 
 impl std::ops::AddAssign for Tally {
@@ -103,6 +105,7 @@ impl std::ops::AddAssign for Tally {
         self.events += other.events;
         self.messages += other.messages;
         self.bytes += other.bytes;
+        self.silent += other.silent;
     }
 }
 
@@ -178,7 +181,7 @@ impl Judge {
 
     /// What has been compared so far.
     pub fn tally(&self) -> Tally {
-        self.tally
+        Tally { silent: u64::from(self.blind && self.verdict.is_none()), ..self.tally }
     }
 
     /// The first disagreement.

@@ -128,6 +128,7 @@ struct Shelf {
 pub struct Ledger {
     shelves: Vec<Mutex<Shelf>>,
     lossy: bool,
+    stalls: bool,
 }
 
 /// Why a message cannot be taken.
@@ -141,7 +142,12 @@ pub(crate) enum Untakable {
 impl Ledger {
     /// The ledger of a machine. `lossy`: messages may be lost or damaged on links.
     pub fn new(nodes: u32, lossy: bool) -> Ledger {
-        Ledger { shelves: (0..nodes).map(|_| Mutex::default()).collect(), lossy }
+        Ledger { shelves: (0..nodes).map(|_| Mutex::default()).collect(), lossy, stalls: false }
+    }
+
+    /// Messages may stay on their way for ever, if `stalls`.
+    pub fn with_stalls(self, stalls: bool) -> Ledger {
+        Ledger { stalls, ..self }
     }
 
     /// Messages may be lost or damaged on links.
@@ -234,7 +240,7 @@ impl Ledger {
     /// Nothing moves any more: the messages of which somebody still waits for something.
     pub fn unsettled(&self, now: u64) -> Vec<Disagreement> {
         let mut all = Vec::new();
-        if self.lossy {
+        if self.lossy || self.stalls {
             return all;
         }
         for shelf in &self.shelves {

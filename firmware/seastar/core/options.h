@@ -26,6 +26,11 @@
 #define OPT_PINNED_REGS 0
 #endif
 
+/* Source structures: peers with messages in progress at once. */
+#ifndef OPT_SOURCES
+#define OPT_SOURCES SS_SOURCES
+#endif
+
 /* Identifies the build: a hash over sources and options, so that builds are reproducible. */
 #ifndef OPT_BUILD_HASH
 #define OPT_BUILD_HASH 0

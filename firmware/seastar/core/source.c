@@ -4,7 +4,7 @@
 #include "panic.h"
 #include "trace.h"
 
-source_t sources[SS_SOURCES] PORT_NOINIT;
+source_t sources[OPT_SOURCES] PORT_NOINIT;
 
 static source_t *buckets[SOURCE_BUCKETS];
 static source_t *free_head;
@@ -21,7 +21,7 @@ void source_init(void)
         buckets[i] = 0;
     free_head = 0;
     clock_hand = 0;
-    for (uint32_t i = SS_SOURCES; i-- > 0;) {
+    for (uint32_t i = OPT_SOURCES; i-- > 0;) {
         sources[i].hash_next = free_head;
         sources[i].refs = 0;
         free_head = &sources[i];
@@ -42,10 +42,10 @@ static void bucket_remove(source_t *victim)
  * structures. Sources are not freed at once, because a peer seldom sends one message only. */
 static source_t *source_reclaim(void)
 {
-    for (uint32_t i = 0; i < SS_SOURCES; i++) {
+    for (uint32_t i = 0; i < OPT_SOURCES; i++) {
         source_t *s = &sources[clock_hand];
 
-        clock_hand = (clock_hand + 1) % SS_SOURCES;
+        clock_hand = (clock_hand + 1) % OPT_SOURCES;
         if (s->refs == 0) {
             bucket_remove(s);
             return s;

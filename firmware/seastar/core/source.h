@@ -18,7 +18,7 @@ typedef struct source {
     uint32_t reserved;
 } __attribute__((aligned(32))) source_t;
 
-extern source_t sources[SS_SOURCES];
+extern source_t sources[OPT_SOURCES];
 
 /* Empties the hash table and puts every source into the free list. */
 void source_init(void);

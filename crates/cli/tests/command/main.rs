@@ -12,6 +12,7 @@ mod boot;
 mod clause;
 mod compute;
 mod contract;
+mod faults;
 mod firmware;
 mod fortran;
 mod json;

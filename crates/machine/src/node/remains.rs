@@ -12,7 +12,12 @@ impl Node {
             let what = if packets == 1 { "a packet waits" } else { "packets wait" };
             format!("node {nid}: {what} for the link to node {neighbour}, which is dead")
         });
-        self.ranks.waiting().into_iter().chain(dead).collect()
+        let lost = self.seam.interrupts.as_ref().map_or(0, |line| line.lost);
+        let events = (lost > 0 && self.ranks.has_events()).then(|| {
+            let what = if lost == 1 { "an interrupt was" } else { "interrupts were" };
+            format!("node {nid}: {what} lost, and the firmware's events wait for the next")
+        });
+        self.ranks.waiting().into_iter().chain(dead).chain(events).collect()
     }
 
     /// The router's books, with what the NIC knows.
@@ -54,6 +59,9 @@ impl Node {
         let pendings = self.ranks.pendings_max();
         counters.insert("kernel.tx_pendings_max".into(), pendings.transmit.into());
         counters.insert("kernel.rx_pendings_max".into(), pendings.receive.into());
+        let line = self.seam.interrupts.as_ref();
+        counters.insert("nic.interrupts_lost".into(), line.map_or(0, |line| line.lost));
+        counters.insert("nic.interrupts_late".into(), line.map_or(0, |line| line.late));
         let (host_ns, cores) = self.host_time(end);
         let links = self.seam.router.loads().map(|(to, load)| Link {
             to,

@@ -14,6 +14,7 @@ struct Bench {
     symbols: Arc<Symbols>,
     options: Options,
     maps: Maps,
+    faults: Faults,
 }
 
 impl Bench {
@@ -48,12 +49,13 @@ impl Bench {
         configuration.placement.ranks = 2 * configuration.placement.per_node;
         let placement = configuration.placement;
         let maps = [placement.libraries(), placement.programs()];
-        Bench { configuration, image, symbols, options, maps }
+        Bench { configuration, image, symbols, options, maps, faults: Faults::default() }
     }
     fn parts(&self) -> Parts<'_> {
-        let Bench { configuration, image, symbols, options, maps } = self;
+        let Bench { configuration, image, symbols, options, maps, .. } = self;
         let placement = configuration.placement;
-        Parts { configuration, image, symbols, options, placement, maps, ledger: None }
+        let (ledger, faults, taping) = (None, &self.faults, false);
+        Parts { configuration, image, symbols, options, placement, maps, ledger, faults, taping }
     }
 }
 

@@ -199,6 +199,8 @@ fn config() -> Config {
         inline_messages: true,
         tx_pendings: 64,
         limits: Limits::default(),
+        pools: portals::Pools::FULL,
+        empty_interrupts: u64::MAX,
         boot_timeout: Duration::from_us(100),
     }
 }

@@ -74,6 +74,35 @@ impl System {
     };
 }
 
+/// How much the kernel has, or gives the firmware, of what can run out: faults on request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pools {
+    /// Of its own pendings, those that it uses.
+    pub transmits: u16,
+    /// Pendings that it gives the firmware, for receives.
+    pub receives: u16,
+    /// Slots of the event ring.
+    pub event_slots: u32,
+    /// Commands of DMA lists in SRAM that it uses.
+    pub list_commands: u32,
+}
+
+impl Pools {
+    /// All of them.
+    pub const FULL: Pools = Pools {
+        transmits: u16::MAX,
+        receives: u16::MAX,
+        event_slots: super::region::EVENT_SLOTS,
+        list_commands: abi::seastar::DMA_LIST_COUNT,
+    };
+}
+
+impl Default for Pools {
+    fn default() -> Pools {
+        Pools::FULL
+    }
+}
+
 /// How the kernel's Portals is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -90,6 +119,10 @@ pub struct Config {
     pub tx_pendings: u16,
     /// What a process's interface can hold.
     pub limits: Limits,
+    /// What of all that is withheld, on request.
+    pub pools: Pools,
+    /// Runs of the interrupt handler in a row that find no event before the line is given up.
+    pub empty_interrupts: u64,
     /// How long the firmware may take to answer an initialisation command.
     pub boot_timeout: Duration,
 }

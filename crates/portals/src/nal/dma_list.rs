@@ -72,10 +72,10 @@ pub(crate) struct DmaLists {
 }
 
 impl DmaLists {
-    /// Room in SRAM, and for `more` commands at local-bus address `base` in the kernel's memory.
-    pub(crate) fn new(base: u32, more: u32) -> DmaLists {
+    /// Room for `few` commands in SRAM, and for `more` at local-bus address `base` in the kernel's memory.
+    pub(crate) fn new(base: u32, more: u32, few: u32) -> DmaLists {
         DmaLists {
-            sram: RefCell::new(Pool::new(DMA_LIST_BASE, DMA_LIST_COUNT)),
+            sram: RefCell::new(Pool::new(DMA_LIST_BASE, few.min(DMA_LIST_COUNT))),
             kernel: RefCell::new(Pool::new(base, more)),
         }
     }
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn the_kernel_has_what_sram_has_not() {
-        let lists = DmaLists::new(0x8000_0000, 100_000);
+        let lists = DmaLists::new(0x8000_0000, 100_000, DMA_LIST_COUNT);
         let first = lists.alloc(1000).unwrap();
         assert_eq!((first.addr, first.count()), (DMA_LIST_BASE, 1000));
         let second = lists.alloc(25).unwrap();

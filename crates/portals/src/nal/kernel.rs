@@ -6,7 +6,7 @@ use super::dma_list::DmaLists;
 use super::mailbox::Mailbox;
 use super::observe::{Mark, Observer};
 use super::receive::Receive;
-use super::region::{Region, EVENT_SLOTS};
+use super::region::Region;
 use super::tap::Told;
 use super::transmit::{Flight, Transmit};
 use crate::library::{Error, Identity, Interface, IoVec, Place, ProcessId, Work, PID_ANY};
@@ -100,6 +100,8 @@ pub struct Kernel {
     /// Room for the extents of a buffer, used again and again.
     spare_extents: Cell<Vec<Extent>>,
     pub(crate) slot: Cell<u32>,
+    /// Runs of the interrupt handler since the last that found an event.
+    pub(crate) empty: Cell<u64>,
     serial: Cell<u32>,
     pub(crate) counters: Cell<Counters>,
     /// Pendings of the host's pool that have ever been in use.
@@ -125,7 +127,8 @@ impl Kernel {
         assert!(u32::from(tx) < GENERIC_PENDINGS && tx > 0, "both pools of pendings have some");
         let swap = config.limits.max_getput_md as usize;
         assert!(swap <= DATA_MAX, "an atomic operation's bytes fit in an upper pending");
-        let region = Region::new(cpu.memory(), config.system.list_commands);
+        let pools = config.pools;
+        let region = Region::new(cpu.memory(), config.system.list_commands, pools.event_slots);
         let kernel = Rc::new(Kernel {
             nid,
             config: *config,
@@ -134,15 +137,20 @@ impl Kernel {
             lock: Lock::new(),
             processes: RefCell::default(),
             mailbox: Mailbox::new(config.shadow_fifos),
-            lists: DmaLists::new(region.lists_local(), config.system.list_commands),
+            lists: DmaLists::new(
+                region.lists_local(),
+                config.system.list_commands,
+                pools.list_commands,
+            ),
             region,
-            free: RefCell::new((0..tx).rev().collect()),
+            free: RefCell::new((0..tx.min(pools.transmits)).rev().collect()),
             flights: RefCell::new(vec![None; usize::from(tx)]),
             waiting: RefCell::default(),
             receives: RefCell::new(vec![None; GENERIC_PENDINGS as usize]),
             deferred: RefCell::default(),
             spare_extents: Cell::default(),
             slot: Cell::new(0),
+            empty: Cell::new(0),
             serial: Cell::new(0),
             counters: Cell::default(),
             used: Cell::new(0),
@@ -175,7 +183,7 @@ impl Kernel {
             op: command_op::INIT_PROCESS,
             process_index: GENERIC_PROCESS as u8,
             pid: GENERIC_PID,
-            num_pendings: GENERIC_PENDINGS as u16,
+            num_pendings: self.pendings(),
             pending_tx_limit: self.config.tx_pendings,
             upper_pending_lo: self.region.pendings as u32,
             upper_pending_hi: (self.region.pendings >> 32) as u32,
@@ -188,7 +196,7 @@ impl Kernel {
         let queue = InitEqcbCommand {
             op: command_op::INIT_EQCB,
             process_index: GENERIC_PROCESS as u8,
-            count: EVENT_SLOTS,
+            count: self.config.pools.event_slots,
             base_local: self.region.events_local(),
         };
         queue.emit(&mut bytes);
@@ -197,6 +205,17 @@ impl Kernel {
             MarkAliveCommand { op: command_op::MARK_ALIVE, process_index: GENERIC_PROCESS as u8 };
         alive.emit(&mut bytes);
         self.ask(cpu, &bytes, 0, "MARK_ALIVE");
+    }
+
+    /// The firmware's pendings and the kernel's own.
+    fn pendings(&self) -> u16 {
+        let tx = self.config.tx_pendings;
+        tx + self.config.pools.receives.min(GENERIC_PENDINGS as u16 - tx)
+    }
+
+    /// True if the firmware has posted events that no interrupt handler has taken.
+    pub fn has_events(&self) -> bool {
+        self.region.has_event(self.slot.get())
     }
 
     fn ask(&self, cpu: &Cpu, command: &[u8], expected: u32, name: &str) {

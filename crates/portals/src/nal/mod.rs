@@ -18,7 +18,7 @@ mod tap;
 mod transmit;
 mod wire;
 
-pub use costs::{Bridge, Config, Costs, System};
+pub use costs::{Bridge, Config, Costs, Pools, System};
 pub(crate) use issue::Call;
 pub(crate) use kernel::Seat;
 pub use kernel::{Counters, Kernel, PendingsMax};

@@ -5,7 +5,6 @@ use super::atomic::{Data, DATA_MAX};
 use super::dma_list::{self, DmaList};
 use super::kernel::{Kernel, Seat};
 use super::observe::Mark;
-use super::region::EVENT_SLOTS;
 use super::tap::{Fate, Told};
 use super::transmit::{payload_length, Ending, Source, Transmit};
 use super::wire;
@@ -60,7 +59,7 @@ impl Kernel {
             cpu.spend(self.config.costs.slot_read);
             let slot = self.slot.get();
             let Some(word) = self.region.take_event(slot) else { break };
-            self.slot.set((slot + 1) % EVENT_SLOTS);
+            self.slot.set((slot + 1) % self.config.pools.event_slots);
             events += 1;
             cpu.spend(self.config.costs.dispatch);
             self.event(cpu, run, (word >> 16) as u16, word as u16);
@@ -69,6 +68,13 @@ impl Kernel {
             counters.events += events;
             counters.empty_interrupts += u64::from(events == 0);
         });
+        self.empty.set(if events > 0 { 0 } else { self.empty.get() + 1 });
+        if self.empty.get() >= self.config.empty_interrupts {
+            cpu.fault(format_args!(
+                "{} interrupts in a row found no event: the line is stuck",
+                self.empty.get()
+            ));
+        }
     }
 
     fn event(&self, cpu: &Cpu, run: Run, kind: u16, pending: u16) {

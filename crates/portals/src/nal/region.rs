@@ -25,10 +25,10 @@ pub(crate) struct Region {
 
 impl Region {
     /// Allocates the region, with room for `commands` of DMA lists.
-    pub(crate) fn new(memory: &SharedMemory, commands: u32) -> Region {
+    pub(crate) fn new(memory: &SharedMemory, commands: u32, slots: u32) -> Region {
         let table = u64::from(GENERIC_PENDINGS) * UpperPending::SIZE as u64;
         let table = table.next_multiple_of(PAGE);
-        let ring = u64::from(EVENT_SLOTS * SLOT_SIZE);
+        let ring = u64::from(slots * SLOT_SIZE);
         let lists = u64::from(commands) * DmaCommand::SIZE as u64;
         let base = memory.borrow_mut().alloc_kernel(table + ring + lists, PAGE);
         let window = u64::from(WINDOW_SIZE);

@@ -306,6 +306,8 @@ pub fn config() -> Config {
         inline_messages: true,
         tx_pendings: 600,
         limits: Limits::default(),
+        pools: portals::Pools::FULL,
+        empty_interrupts: u64::MAX,
         boot_timeout: Duration::from_us(1000),
     }
 }

@@ -1,175 +1,13 @@
 //! Whole networks of routers: delivery, order, times.
 
-use abi::packet::{flag, Packet};
-use des::{Duration, EventQueue, Random, Time};
-use net::{check, Class, DeadLink, Event, Faults, Link, Message, Params, Ports, Router, Topology};
+mod bench;
+mod faults;
+
+use abi::packet::Packet;
+use bench::{packet, traffic, Network, CONTROL, PARAMS};
+use des::{Duration, Random, Time};
+use net::{Link, Params, Topology};
 use proptest::prelude::*;
-use std::collections::VecDeque;
-
-const PARAMS: Params = Params {
-    route: Duration::from_ns(10),
-    link_latency: Duration::from_ns(40),
-    flit: Duration::from_ns(3),
-    port_flit: Duration::from_ns(2),
-    input_queue: 96,
-    output_queue: 16,
-    node_queue: 512,
-    node_room: 64,
-    credit_batch: 24,
-};
-
-enum Due {
-    Router(Event),
-    Message(Message),
-    Inject,
-    /// The NIC has dealt with a packet of a class.
-    Room(Class),
-}
-
-/// Packets with this bit in their message number are of the control class.
-const CONTROL: u16 = 0x8000;
-
-fn class_of(packet: &Packet) -> Class {
-    if packet.message & CONTROL == 0 {
-        Class::Data
-    } else {
-        Class::Control
-    }
-}
-
-/// A network whose nodes inject what they have as fast as their ports take it, and take packets at
-/// a pace of their own.
-struct Network {
-    queue: EventQueue<(u32, Due)>,
-    routers: Vec<Router>,
-    around: Around,
-    /// How long a NIC takes over a packet.
-    digest: Duration,
-    /// It takes control packets at once.
-    control_first: bool,
-}
-
-#[derive(Default)]
-struct Around {
-    ejected: Vec<(Time, u32, Packet)>,
-    unreachable: Vec<u16>,
-    backlog: Vec<VecDeque<Packet>>,
-    /// Packets that a NIC holds, and when it will be done with the last.
-    held: Vec<(u32, Time)>,
-    messages: usize,
-}
-
-struct NodePorts<'a> {
-    now: Time,
-    node: u32,
-    queue: &'a mut EventQueue<(u32, Due)>,
-    around: &'a mut Around,
-}
-
-impl Ports for NodePorts<'_> {
-    fn schedule(&mut self, at: Time, event: Event) {
-        assert!(at >= self.now);
-        self.queue.schedule(at, (self.node, Due::Router(event)));
-    }
-    fn send(&mut self, at: Time, neighbour: u32, message: Message) {
-        assert!(at >= self.now + PARAMS.lookahead(), "nothing crosses sooner than the lookahead");
-        self.around.messages += 1;
-        self.queue.schedule(at, (neighbour, Due::Message(message)));
-    }
-    fn unreachable(&mut self, _now: Time, packet: &Packet) {
-        self.around.unreachable.push(packet.dest);
-    }
-}
-
-impl Network {
-    fn new(topology: &str) -> Network {
-        Network::with(topology, &PARAMS)
-    }
-    fn with(topology: &str, params: &Params) -> Network {
-        let topology: Topology = topology.parse().expect("the test writes topologies well");
-        let nodes = topology.nodes();
-        let backlog = vec![VecDeque::default(); nodes as usize];
-        let held = vec![(0, Time::ZERO); nodes as usize];
-        Network {
-            queue: EventQueue::new(0),
-            routers: (0..nodes).map(|node| Router::new(params, &topology, node)).collect(),
-            around: Around { backlog, held, ..Around::default() },
-            digest: Duration::ZERO,
-            control_first: false,
-        }
-    }
-    fn fail(&mut self, faults: &Faults) {
-        for (node, router) in self.routers.iter_mut().enumerate() {
-            router.set_faults(faults, node as u32);
-        }
-    }
-    fn send(&mut self, at: Time, packet: Packet) {
-        let node = u32::from(packet.source);
-        let backlog = &mut self.around.backlog[node as usize];
-        if backlog.is_empty() {
-            self.queue.schedule(at, (node, Due::Inject));
-        }
-        backlog.push_back(packet);
-    }
-    fn run(&mut self) {
-        self.run_until(Time::NEVER);
-        self.balance(true);
-    }
-    fn run_until(&mut self, end: Time) {
-        while let Some((now, (node, due))) = self.queue.pop_before(end) {
-            let router = &mut self.routers[node as usize];
-            let (queue, around) = (&mut self.queue, &mut self.around);
-            let mut ports = NodePorts { now, node, queue, around };
-            match due {
-                Due::Router(Event::Eject) => {
-                    let packet = router.ejected();
-                    self.around.ejected.push((now, node, packet));
-                    let class = class_of(&packet);
-                    let (held, free) = &mut self.around.held[node as usize];
-                    *held += 1;
-                    let at_once = class == Class::Control && self.control_first;
-                    if !at_once {
-                        *free = now.max(*free) + self.digest;
-                    }
-                    let done = if at_once { now } else { *free };
-                    self.queue.schedule(done, (node, Due::Room(class)));
-                }
-                Due::Room(class) => {
-                    ports.around.held[node as usize].0 -= 1;
-                    router.room(now, class, 1, &mut ports);
-                }
-                Due::Router(event @ (Event::Grant { .. } | Event::Recovered { .. })) => {
-                    router.handle(now, event, &mut ports);
-                }
-                Due::Message(message) => router.receive(now, message, &mut ports),
-                Due::Inject | Due::Router(Event::InjectionFree) => {
-                    let backlog = &mut ports.around.backlog[node as usize];
-                    let Some(packet) = backlog.pop_front() else { continue };
-                    let free = router.inject(now, class_of(&packet), packet, &mut ports);
-                    assert!(free > now);
-                    let more = !self.around.backlog[node as usize].is_empty();
-                    if more && free < Time::NEVER {
-                        self.queue.schedule(free, (node, Due::Inject));
-                    }
-                }
-            }
-        }
-    }
-    /// Nothing was lost or made, whatever is still under way.
-    fn balance(&self, settled: bool) {
-        let ledgers = self.routers.iter().enumerate().map(|(node, router)| {
-            let mut ledger = router.ledger();
-            ledger.held = self.around.held[node].0.into();
-            ledger
-        });
-        check(&ledgers.collect::<Vec<_>>(), settled).expect("the books balance");
-    }
-}
-
-fn packet(source: u32, dest: u32, size: u8, message: u16) -> Packet {
-    let (source, dest) = (source as u16, dest as u16);
-    Packet { source, dest, size, message, flags: flag::LAST, ..Packet::default() }
-}
 
 #[test]
 fn a_lone_packet_takes_the_time_of_the_formula() {
@@ -269,23 +107,6 @@ proptest! {
         prop_assert_eq!(count(|c| c.injected), u64::from(packets));
         prop_assert_eq!(count(|c| c.ejected), u64::from(packets));
     }
-}
-
-/// Sends seeded traffic: to a few hot spots, and everywhere.
-fn traffic(network: &mut Network, nodes: u64, seed: u64, packets: u16) -> Vec<Packet> {
-    let mut random = Random::new(seed);
-    let hot = random.below(nodes) as u32;
-    (0..packets)
-        .map(|message| {
-            let source = random.below(nodes) as u32;
-            let dest = if random.below(3) == 0 { hot } else { random.below(nodes) as u32 };
-            let size = if random.below(2) == 0 { 64 } else { random.below(65) as u8 };
-            let control = if random.below(4) == 0 { CONTROL } else { 0 };
-            let packet = packet(source, dest, size, message | control);
-            network.send(Time(random.below(3_000_000)), packet);
-            packet
-        })
-        .collect()
 }
 
 #[test]
@@ -395,51 +216,6 @@ fn credits_in_batches_cost_no_rate() {
         let credits = network.around.messages - 2000 * 7;
         assert_eq!(credits, 7 * (2000 / batch.div_ceil(9).max(1) as usize), "batch {batch}");
     }
-}
-
-#[test]
-fn lost_and_damaged_packets_take_no_credits_with_them() {
-    let mut network = Network::new("3x3");
-    let faults = Faults {
-        seed: 3,
-        bit_error: 1e-4,
-        drop: 0.05,
-        delay: 0.1,
-        delay_by: Duration::from_us(1),
-        ..Faults::default()
-    };
-    network.fail(&faults);
-    let sent = traffic(&mut network, 9, 7, 5000);
-    network.run();
-    let links = |f: fn(&net::OutputCounters) -> u64| -> u64 {
-        network.routers.iter().flat_map(|r| r.counters().links).map(|l| f(&l)).sum()
-    };
-    let lost = links(|l| l.lost);
-    assert!(lost > 250 && links(|l| l.damaged) > 250 && links(|l| l.delayed) > 500);
-    assert_eq!(network.around.ejected.len() as u64 + lost, sent.len() as u64);
-    let changed = |(_, _, packet): &&(Time, u32, Packet)| {
-        let whole = sent[usize::from(packet.message & !CONTROL)];
-        packet.data() != whole.data() || packet.crc != whole.crc
-    };
-    let wrong = network.around.ejected.iter().filter(changed).count();
-    assert!(wrong > 100 && wrong as u64 <= links(|l| l.damaged));
-}
-
-#[test]
-fn what_waits_for_a_dead_link_waits_for_ever_and_the_rest_goes_on() {
-    let mut network = Network::new("4");
-    let from = Time(2_000_000);
-    network.fail(&Faults { dead: vec![DeadLink { a: 2, b: 1, from }], ..Faults::default() });
-    for message in 0..200 {
-        network.send(Time::ZERO, packet(0, 3, 64, message));
-        network.send(Time::ZERO, packet(2, 3, 64, message));
-    }
-    network.run();
-    let of = |source| network.around.ejected.iter().filter(|e| e.2.source == source).count();
-    assert_eq!(of(2), 200);
-    assert!((10..100).contains(&of(0)), "{}", of(0));
-    let waiting: Vec<_> = network.routers[1].waiting_for_dead().collect();
-    assert_eq!(waiting, [(2, 1)]);
 }
 
 proptest! {

@@ -1,0 +1,91 @@
+//! What happens to the interrupts of one node between its network interface and its host.
+
+use des::{Duration, Random, Time};
+use net::Which;
+
+/// Something that befalls interrupts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Rule {
+    /// None if they are lost.
+    pub late_by: Option<Duration>,
+    pub which: Which,
+    pub from: Time,
+    pub until: Time,
+}
+
+/// What becomes of an interrupt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Arrives,
+    Late(Duration),
+    Lost,
+}
+
+/// The faults of one node's interrupt line, and what they have done.
+#[derive(Clone, Debug)]
+pub(crate) struct Interrupts {
+    seed: u64,
+    rules: Vec<Rule>,
+    /// Interrupts so far.
+    number: u64,
+    pub lost: u64,
+    pub late: u64,
+}
+
+impl Interrupts {
+    /// Those of node `nid`.
+    pub fn new(seed: u64, nid: u32, rules: Vec<Rule>) -> Interrupts {
+        // Apart from what the same seed does to links.
+        let seed =
+            Random::new(seed ^ u64::from(nid).wrapping_mul(0x9fb2_1c65_1e98_df25)).next_u64();
+        Interrupts { seed, rules, number: 0, lost: 0, late: 0 }
+    }
+    /// The next interrupt, which reaches the host at `now`.
+    pub fn next(&mut self, now: Time) -> Fate {
+        self.number += 1;
+        for (i, rule) in (0..).zip(&self.rules) {
+            let strikes = match rule.which {
+                Which::Number(number) => number == self.number,
+                Which::Chance(p) => {
+                    let seed = self.seed ^ (self.number << 8 | i);
+                    ((Random::new(seed).next_u64() >> 11) as f64 / (1_u64 << 53) as f64) < p
+                }
+            };
+            if !strikes || now < rule.from || rule.until <= now {
+                continue;
+            }
+            return match rule.late_by {
+                None => {
+                    self.lost += 1;
+                    Fate::Lost
+                }
+                Some(by) => {
+                    self.late += 1;
+                    Fate::Late(by)
+                }
+            };
+        }
+        Fate::Arrives
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(late_by: Option<Duration>, which: Which) -> Rule {
+        Rule { late_by, which, from: Time(10), until: Time(900) }
+    }
+
+    #[test]
+    fn rules_strike_by_number_chance_and_time() {
+        let rules =
+            vec![rule(None, Which::Number(20)), rule(Some(Duration(3)), Which::Chance(0.25))];
+        let mut line = Interrupts::new(1, 4, rules);
+        let fates: Vec<Fate> = (0..1000).map(|at| line.next(Time(at))).collect();
+        assert!(fates[..10].iter().chain(&fates[900..]).all(|fate| *fate == Fate::Arrives));
+        assert_eq!(fates[19], Fate::Lost);
+        assert_eq!((line.lost, fates.iter().filter(|fate| **fate == Fate::Lost).count()), (1, 1));
+        assert!((150..300).contains(&line.late), "{}", line.late);
+    }
+}

@@ -1,0 +1,414 @@
+//! The kinds of faults, a row each: what `sunstar faults` and docs/reference/faults.md print, what
+//! the parser takes, and what the soak holds runs against.
+
+use std::fmt::Write;
+
+/// A kind of fault.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// Room and name, what stands before `=`.
+    pub name: &'static str,
+    /// What stands behind it.
+    pub value: Form,
+    /// What can stand behind that, each after `@`.
+    pub scope: Scope,
+    /// What happens to the machine.
+    pub what: &'static str,
+    /// What is to be expected of firmware, library and program.
+    pub expected: &'static str,
+    /// The counters that tell how often it happened; empty if none does.
+    pub counter: &'static str,
+    /// How a run may end because of it beside ending well: words of the sentence.
+    pub endings: &'static [&'static str],
+    /// A program may get wrong data, or miss some, and nobody notices.
+    pub misleads: bool,
+    /// For people, and for the test that everything here can be said.
+    pub example: &'static str,
+}
+
+/// What a fault's value looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `CHANCE` or `#NUMBER`.
+    Share,
+    /// `SHARE:TIME`.
+    ShareTime,
+    /// `NODE-NODE`.
+    Link,
+    /// `high` or `low`.
+    Level,
+    /// A number from 1 on.
+    Factor,
+    /// `TIME` or `TIME:PERIOD`.
+    Pause,
+    /// How many are left.
+    Number {
+        /// Least.
+        least: u32,
+        /// Most: all of them.
+        most: u32,
+    },
+}
+
+/// Where and when a fault may be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// `@NODE`, `@NODE-NODE`, `@TIME`, `@TIME..TIME`.
+    Links,
+    /// `@TIME`.
+    Since,
+    /// `@NODE`, `@TIME`, `@TIME..TIME`.
+    Nodes,
+    /// `@NODE`; from the boot on.
+    Boot,
+    /// Nothing: it is in the firmware's image.
+    Image,
+}
+
+impl Kind {
+    /// How it is written: `link.drop=SHARE[@NODE|@NODE-NODE][@TIME[..TIME]]`.
+    pub fn form(&self) -> String {
+        let value = match self.value {
+            Form::Share => "SHARE",
+            Form::ShareTime => "SHARE:TIME",
+            Form::Link => "NODE-NODE",
+            Form::Level => "high|low",
+            Form::Factor => "FACTOR",
+            Form::Pause => "TIME[:PERIOD]",
+            Form::Number { .. } => "NUMBER",
+        };
+        let scope = match self.scope {
+            Scope::Links => "[@NODE|@NODE-NODE][@TIME[..TIME]]",
+            Scope::Since => "[@TIME]",
+            Scope::Nodes => "[@NODE][@TIME[..TIME]]",
+            Scope::Boot => "[@NODE]",
+            Scope::Image => "",
+        };
+        format!("{}={value}{scope}", self.name)
+    }
+}
+
+/// What runs end with whose messages do not all come.
+const MISSING: &[&str] = &["deadlock: nothing in the machine moves any more"];
+
+/// The same where CRCs find damage, or messages come that nobody waits for.
+const BROKEN: &[&str] = &[
+    "deadlock: nothing in the machine moves any more",
+    "the network lost or damaged the message",
+    "Portals reported the operation as failed",
+    "more messages in flight than the receive engine can demultiplex",
+    "no receive pending is free",
+    "all source structures are in use",
+    "no memory of this process",
+];
+
+/// All kinds.
+pub const KINDS: &[Kind] = &[
+    Kind {
+        name: "link.biterror",
+        value: Form::Share,
+        scope: Scope::Links,
+        what: "Bits of packets arrive wrong, each with the chance, or one of packet #NUMBER. A \
+               packet whose routing flit is hit is lost.",
+        expected: "The CRC at the end of a message finds it: the operation ends with PTL_NI_FAIL, \
+                   MPI with a sentence. A header of a longer message is believed before its CRC \
+                   has come, and may go to the wrong place; a packet that is lost is as with \
+                   link.drop.",
+        counter: "net.link_damaged, net.link_lost, rx.crc_errors",
+        endings: BROKEN,
+        misleads: true,
+        example: "link.biterror=1e-7",
+    },
+    Kind {
+        name: "link.drop",
+        value: Form::Share,
+        scope: Scope::Links,
+        what: "Packets are lost on a link.",
+        expected: "A message that misses packets fails its CRC, or waits for its end for ever and \
+                   holds a stream. One of a single packet is missing, and nobody knows (there is \
+                   no go-back-n): its receiver takes the next that matches, or waits in a \
+                   deadlock.",
+        counter: "net.link_lost, rx.crc_errors, rx.dropped_packets",
+        endings: BROKEN,
+        misleads: true,
+        example: "link.drop=0.001@0-1",
+    },
+    Kind {
+        name: "link.delay",
+        value: Form::ShareTime,
+        scope: Scope::Links,
+        what: "Packets are late by the time, and all behind them on the link: order is kept, as \
+               when a link retries.",
+        expected: "Nothing but time.",
+        counter: "net.link_delayed",
+        endings: &[],
+        misleads: false,
+        example: "link.delay=0.01:500ns",
+    },
+    Kind {
+        name: "link.overtake",
+        value: Form::ShareTime,
+        scope: Scope::Links,
+        what: "Packets are late by the time, and those behind them on the link pass them.",
+        expected: "A packet that is out of place in its message spoils the CRC; one behind its \
+                   message's last finds no stream and is dropped. Messages that change places are \
+                   delivered so: the firmware only counts them.",
+        counter: "net.link_overtaken, niccb.sequence_errors, rx.crc_errors, rx.dropped_packets",
+        endings: BROKEN,
+        misleads: true,
+        example: "link.overtake=#3:2us@0-1",
+    },
+    Kind {
+        name: "link.duplicate",
+        value: Form::Share,
+        scope: Scope::Links,
+        what: "Packets come twice, the second right behind the first, as when a link retries what \
+               had come.",
+        expected: "Within a message the CRC finds it. A message of one packet is delivered twice \
+                   (there is no go-back-n: the firmware only counts it), and the copy may be \
+                   taken for the next; a second header of a longer one holds a stream whose \
+                   payload never comes.",
+        counter: "net.link_doubled, niccb.sequence_errors, rx.crc_errors, rx.dropped_packets",
+        endings: BROKEN,
+        misleads: true,
+        example: "link.duplicate=#1@0-1",
+    },
+    Kind {
+        name: "link.dead",
+        value: Form::Link,
+        scope: Scope::Since,
+        what: "The link between two neighbours carries nothing any more, neither way.",
+        expected: "Packets wait before it, and what is behind them; routes do not change. The run \
+                   ends in a deadlock that names the link, if anything needs it.",
+        counter: "",
+        endings: MISSING,
+        misleads: false,
+        example: "link.dead=0-1@2ms",
+    },
+    Kind {
+        name: "interrupt.lost",
+        value: Form::Share,
+        scope: Scope::Nodes,
+        what: "Interrupts are lost between network interface and host.",
+        expected: "Events wait in the ring until the next interrupt. If none comes, the run ends \
+                   in a deadlock that says so.",
+        counter: "nic.interrupts_lost",
+        endings: MISSING,
+        misleads: false,
+        example: "interrupt.lost=#10@1",
+    },
+    Kind {
+        name: "interrupt.late",
+        value: Form::ShareTime,
+        scope: Scope::Nodes,
+        what: "Interrupts reach the host later by the time.",
+        expected: "Nothing but time: the handler takes all events that are there, and later finds \
+                   none.",
+        counter: "nic.interrupts_late",
+        endings: &[],
+        misleads: false,
+        example: "interrupt.late=0.1:20us",
+    },
+    Kind {
+        name: "interrupt.stuck",
+        value: Form::Level,
+        scope: Scope::Nodes,
+        what: "The interrupt line is stuck: low, none comes any more; high, the handler is called \
+               again as soon as it has ended, and nothing else runs.",
+        expected: "Low: as if all were lost. High: after portals.empty_interrupts runs of the \
+                   handler that find no event the kernel gives the line up, and the run ends with \
+                   a sentence that names the node.",
+        counter: "nic.interrupts_lost",
+        endings: &[
+            "deadlock: nothing in the machine moves any more",
+            "interrupts in a row found no event: the line is stuck",
+        ],
+        misleads: false,
+        example: "interrupt.stuck=high@1@50us",
+    },
+    Kind {
+        name: "host.slow",
+        value: Form::Factor,
+        scope: Scope::Nodes,
+        what: "Everything that software does on the host takes so many times as long.",
+        expected: "Time; and where senders are faster than such a receiver, exhausted pools, as \
+                   with pool.rx_pendings, and more unexpected messages than MPI has room for.",
+        counter: "",
+        endings: &["no receive pending is free", "more unexpected messages"],
+        misleads: false,
+        example: "host.slow=2.5@1",
+    },
+    Kind {
+        name: "host.pause",
+        value: Form::Pause,
+        scope: Scope::Nodes,
+        what: "Nothing runs on the host for the time, once or every PERIOD (a debugger, another \
+               operating system below, noise). The network interface goes on.",
+        expected: "Time; messages that arrive meanwhile use up receive pendings, as with \
+                   pool.rx_pendings.",
+        counter: "",
+        endings: &["no receive pending is free", "more unexpected messages"],
+        misleads: false,
+        example: "host.pause=25us:1ms@0",
+    },
+    Kind {
+        name: "pool.rx_pendings",
+        value: Form::Number { least: 1, most: 1273 },
+        scope: Scope::Boot,
+        what: "The kernel gives the firmware so few receive pendings when it starts it.",
+        expected: "The firmware stops the node when a message finds none, and says from which \
+                   node it came.",
+        counter: "kernel.rx_pendings_max",
+        endings: &["no receive pending is free"],
+        misleads: false,
+        example: "pool.rx_pendings=4@1",
+    },
+    Kind {
+        name: "pool.tx_pendings",
+        value: Form::Number { least: 1, most: 1273 },
+        scope: Scope::Boot,
+        what: "The kernel uses so few of its transmit pendings.",
+        expected: "Nothing but time: messages wait in the kernel for one.",
+        counter: "kernel.tx_pendings_max",
+        endings: &[],
+        misleads: false,
+        example: "pool.tx_pendings=1",
+    },
+    Kind {
+        name: "pool.event_slots",
+        value: Form::Number { least: 1, most: 4096 },
+        scope: Scope::Boot,
+        what: "The kernel gives the firmware an event ring with so few slots.",
+        expected: "The firmware refuses one that could run over, or that is no power of two, and \
+                   stops the node at its boot. All others do: nothing but time.",
+        counter: "",
+        endings: &["mailbox command 2 cannot be obeyed"],
+        misleads: false,
+        example: "pool.event_slots=2048",
+    },
+    Kind {
+        name: "pool.dma_lists",
+        value: Form::Number { least: 1, most: 1024 },
+        scope: Scope::Boot,
+        what: "So few DMA commands have room in the SRAM that the kernel keeps lists of scattered \
+               buffers in.",
+        expected: "Messages to and from scattered buffers wait for room, on Linux after its own \
+                   memory is used up too; one that needs more than there is fails with \
+                   PTL_NI_FAIL.",
+        counter: "",
+        endings: &[
+            "the network lost or damaged the message",
+            "Portals reported the operation as failed",
+        ],
+        misleads: false,
+        example: "pool.dma_lists=4",
+    },
+    Kind {
+        name: "pool.streams",
+        value: Form::Number { least: 1, most: 256 },
+        scope: Scope::Boot,
+        what: "So few entries of the receive engine's CAM work.",
+        expected: "A message that finds none waits, and all behind it, if some other has come \
+                   whole; else the firmware stops the node.",
+        counter: "rx.stalls, rx.cam_overflows",
+        endings: &["more messages in flight than the receive engine can demultiplex"],
+        misleads: false,
+        example: "pool.streams=2@0",
+    },
+    Kind {
+        name: "pool.sources",
+        value: Form::Number { least: 1, most: 1024 },
+        scope: Scope::Image,
+        what: "The firmware is built with so few source structures; the same as --set \
+               firmware.sources.",
+        expected: "Structures of peers without messages in progress are used again; without any \
+                   the firmware stops the node.",
+        counter: "",
+        endings: &["all source structures are in use"],
+        misleads: false,
+        example: "pool.sources=2",
+    },
+];
+
+/// The kind with this name.
+pub fn kind(name: &str) -> Option<&'static Kind> {
+    KINDS.iter().find(|kind| kind.name == name)
+}
+
+/// The table of docs/reference/faults.md.
+pub fn reference() -> String {
+    let mut out = String::new();
+    for kind in KINDS {
+        // Writing into a string cannot fail.
+        let _ = write!(out, "### {}\n\n    --fault {}\n\n", kind.name, kind.form());
+        let mut what = kind.what.to_string();
+        if let Form::Number { least, most } = kind.value {
+            let _ = write!(what, " NUMBER is {least} to {most}.");
+        }
+        let mut also = format!("Example: `--fault {}`.", kind.example);
+        if !kind.counter.is_empty() {
+            let _ = write!(also, " Counted in `{}`.", kind.counter.replace(", ", "`, `"));
+        }
+        if kind.misleads {
+            also.push_str(" A program may get wrong data, or miss some, and nobody notices.");
+        }
+        for paragraph in [what, format!("Expected: {}", kind.expected), also] {
+            fold(&mut out, &paragraph);
+        }
+    }
+    out
+}
+
+/// A paragraph of lines of at most 110 columns.
+fn fold(out: &mut String, text: &str) {
+    let mut column = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        let fits = column + 1 + length <= 110;
+        out.push_str(if column == 0 {
+            ""
+        } else if fits {
+            " "
+        } else {
+            "\n"
+        });
+        column = if column > 0 && fits { column + 1 + length } else { length };
+        out.push_str(word);
+    }
+    out.push_str("\n\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// The page, with the table in the place of whatever stands between its marks.
+    fn page(text: &str) -> String {
+        let marks = ["<!-- kinds -->\n", "<!-- end of kinds -->"];
+        let [start, end] = marks.map(|mark| text.find(mark).expect("the page has both marks"));
+        let head = &text[..start + marks[0].len()];
+        format!("{head}\n{}{}", reference(), &text[end..])
+    }
+
+    /// With WRITE_REFERENCE set the page is written.
+    #[test]
+    fn the_page_says_what_the_table_says() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+        let file = root.join("docs/reference/faults.md");
+        let text = std::fs::read_to_string(&file).unwrap();
+        if std::env::var_os("WRITE_REFERENCE").is_some() {
+            std::fs::write(&file, page(&text)).unwrap();
+        }
+        let hint = "WRITE_REFERENCE=1 cargo test -p machine the_page_says mends it";
+        assert!(page(&text) == text, "docs/reference/faults.md is not as the table: {hint}");
+    }
+
+    #[test]
+    fn names_are_told_apart() {
+        for kind in KINDS {
+            assert_eq!(KINDS.iter().filter(|other| other.name == kind.name).count(), 1);
+            assert_eq!(super::kind(kind.name).map(|found| found.form()), Some(kind.form()));
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Faults on request, as the command line writes them (`sunstar faults`, docs/reference/faults.md):
+//! what they are, and what each part of the machine is told of them.
+
+mod interrupts;
+mod kinds;
+mod parse;
+
+pub(crate) use interrupts::{Fate, Interrupts};
+pub use kinds::{kind, reference, Form, Kind, Scope, KINDS};
+pub(crate) use parse::parse;
+pub use parse::set;
+
+use des::{Duration, Time};
+use net::Which;
+use portals::Pools;
+
+/// Everything that is to go wrong.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Faults {
+    pub links: net::Faults,
+    nodes: Vec<Rule>,
+}
+
+/// Something that goes wrong on nodes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Rule {
+    what: What,
+    /// `None` for all.
+    node: Option<u32>,
+    from: Time,
+    until: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum What {
+    InterruptLost(Which),
+    InterruptLate(Which, Duration),
+    StuckHigh,
+    Slow(u64),
+    Rests { length: Duration, period: Option<Duration> },
+    Pool(Pool, u32),
+}
+
+/// What can run out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pool {
+    Receives,
+    Transmits,
+    EventSlots,
+    ListCommands,
+    Streams,
+}
+
+impl Faults {
+    fn of(&self, nid: u32) -> impl Iterator<Item = &Rule> {
+        self.nodes.iter().filter(move |rule| rule.node.is_none_or(|node| node == nid))
+    }
+
+    /// How fast the host of a node is.
+    pub fn pace(&self, nid: u32) -> host::Pace {
+        let spells = self.of(nid).filter_map(|rule| {
+            let speed = match rule.what {
+                What::Slow(thousandths) => host::Speed::Slow(thousandths),
+                What::Rests { length, period } => host::Speed::Rests { length, period },
+                _ => return None,
+            };
+            Some(host::Spell { from: rule.from, until: rule.until, speed })
+        });
+        host::Pace::new(spells.collect())
+    }
+
+    /// What happens to the interrupts of a node.
+    pub fn interrupts(&self, nid: u32) -> Option<Interrupts> {
+        let rules: Vec<_> = self
+            .of(nid)
+            .filter_map(|rule| {
+                let (late_by, which) = match rule.what {
+                    What::InterruptLost(which) => (None, which),
+                    What::InterruptLate(which, by) => (Some(by), which),
+                    _ => return None,
+                };
+                Some(interrupts::Rule { late_by, which, from: rule.from, until: rule.until })
+            })
+            .collect();
+        (!rules.is_empty()).then(|| Interrupts::new(self.links.seed, nid, rules))
+    }
+
+    /// Since when the interrupt line of a node is stuck.
+    pub fn stuck_since(&self, nid: u32) -> Option<Time> {
+        let stuck = self.of(nid).filter(|rule| rule.what == What::StuckHigh);
+        stuck.map(|rule| rule.from).min()
+    }
+
+    /// What the kernel of a node has; without a node, what all have.
+    pub fn pools(&self, nid: Option<u32>) -> Pools {
+        let mut pools = Pools::FULL;
+        for (pool, number) in self.pool_rules(nid) {
+            match pool {
+                Pool::Receives => pools.receives = number as u16,
+                Pool::Transmits => pools.transmits = number as u16,
+                Pool::EventSlots => pools.event_slots = number,
+                Pool::ListCommands => pools.list_commands = number,
+                Pool::Streams => {}
+            }
+        }
+        pools
+    }
+
+    /// Streams of a node's receive engine that work, if not all.
+    pub fn streams(&self, nid: u32) -> Option<u32> {
+        let streams = self.pool_rules(Some(nid)).filter(|(pool, _)| *pool == Pool::Streams);
+        streams.map(|(_, number)| number).last()
+    }
+
+    fn pool_rules(&self, nid: Option<u32>) -> impl Iterator<Item = (Pool, u32)> + '_ {
+        let here = move |rule: &&Rule| rule.node.is_none() || rule.node == nid;
+        self.nodes.iter().filter(here).filter_map(|rule| match rule.what {
+            What::Pool(pool, number) => Some((pool, number)),
+            _ => None,
+        })
+    }
+
+    /// True if messages may be lost, damaged, doubled or out of order.
+    pub fn loses(&self) -> bool {
+        let harmless = |rule: &net::Rule| matches!(rule.what, net::What::Delay(_));
+        !self.links.dead.is_empty() || !self.links.rules.iter().all(harmless)
+    }
+
+    /// True if messages may stay on their way for ever.
+    pub fn stalls(&self) -> bool {
+        self.nodes.iter().any(|rule| matches!(rule.what, What::InterruptLost(_)))
+    }
+}

@@ -1,0 +1,52 @@
+//! What a router does about links that fail.
+
+use crate::queues::{input_number, Passing};
+use crate::{Event, Ports, Router};
+use abi::packet::Packet;
+use des::Time;
+
+impl Router {
+    /// A link sends a packet again that has arrived already: the copy is the next on its channel.
+    pub(crate) fn repeat(
+        &mut self,
+        now: Time,
+        index: usize,
+        channel: usize,
+        packet: Packet,
+        ports: &mut impl Ports,
+    ) {
+        self.books.doubled.count(&packet);
+        let output = &mut self.outputs[index];
+        output.counters.doubled += 1;
+        output.waiting += 1;
+        let passing = Passing { packet, output: index, channel, tail: output.free, is_copy: true };
+        let lane = &mut output.lanes[channel];
+        lane.flits += passing.flits();
+        lane.queue.push_front(passing);
+        self.standing += 1;
+        self.serve(now, index, ports);
+    }
+    /// A packet is lost behind an output: the other end throws it away and tells so.
+    pub(crate) fn lose(
+        &mut self,
+        end: Time,
+        index: usize,
+        channel: usize,
+        flits: u32,
+        ports: &mut impl Ports,
+    ) {
+        self.books.recovering[input_number(index, channel)] += u64::from(flits);
+        let at = end + self.params.link_latency * 2;
+        let event =
+            Event::Recovered { link: index as u8, channel: channel as u8, flits: flits as u16 };
+        ports.schedule(at, event);
+    }
+    /// True if any of its links may fail.
+    pub(crate) fn fails(&self) -> bool {
+        self.faults.is_some()
+    }
+    pub(crate) fn is_dead(&self, index: usize, at: Time) -> bool {
+        let faults = self.faults.as_ref();
+        faults.and_then(|faults| faults.dead_from(index)).is_some_and(|from| from <= at)
+    }
+}
