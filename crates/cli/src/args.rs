@@ -142,6 +142,11 @@ pub struct RunOptions {
     /// wireshark/sunstar.lua; implies --no-merge (the result is the same, later)
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
+    /// Write what happens on all nodes over time to FILE (Perfetto's protobuf format), for ui.perfetto.dev:
+    /// calls, kernel, firmware functions, DMA, links, queues; implies --no-merge (the result is the same,
+    /// later)
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
     /// Hold library and firmware against the specification of Portals 3.3 while they run; the first
     /// disagreement ends the run with status 1 (the result is the same, later)
     #[arg(long)]

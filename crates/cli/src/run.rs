@@ -6,9 +6,11 @@ use crate::root::Root;
 use crate::terminal::Terminal;
 use crate::{firmware, interrupt, machines, program, summary, terminal};
 use machine::parameters::Parameters;
+use machine::perfetto::Trace;
 use machine::profile::{Function, Profile, Summary};
 use machine::report::Report;
 use machine::symbols::Symbols;
+use machine::timeline::Watcher;
 use machine::{Options, Outcome, Program};
 use serde_json::{json, Map, Value};
 use std::path::{Path, PathBuf};
@@ -52,12 +54,15 @@ pub fn execute_observed(root: &Root, options: &RunOptions, profile: bool) -> Res
     if let Some(file) = &options.json {
         check_writable(file)?;
     }
-    if let Some(file) = &options.pcap {
+    for (name, file) in [("--pcap", &options.pcap), ("--trace", &options.trace)] {
+        let Some(file) = file else { continue };
         if file.as_os_str() == "-" {
-            return Err(Mistake("--pcap writes a file, not standard output".into()));
+            return Err(Mistake(format!("{name} writes a file, not standard output")));
         }
         check_writable(file)?;
     }
+    let trace =
+        options.trace.as_deref().map(|file| trace(options, &parameters, file)).transpose()?;
     let folder = tempfile::Builder::new()
         .prefix("sunstar-")
         .tempdir()
@@ -84,6 +89,7 @@ pub fn execute_observed(root: &Root, options: &RunOptions, profile: bool) -> Res
         cold_boot: options.cold_boot,
         profile,
         pcap: options.pcap.clone(),
+        watchers: trace.into_iter().collect(),
         judge: options.judge,
         meter: false,
         firmware: firmware.clone(),
@@ -92,6 +98,29 @@ pub fn execute_observed(root: &Root, options: &RunOptions, profile: bool) -> Res
     })
     .map_err(|why| Mistake(why.to_string()))?;
     Ok(Run { outcome, parameters, firmware, program: digest })
+}
+
+/// The trace that was asked for. It says what it is of.
+fn trace(
+    options: &RunOptions,
+    parameters: &Parameters,
+    file: &Path,
+) -> Result<Arc<dyn Watcher>, Mistake> {
+    let arguments = options.command.iter().map(|word| word.to_string_lossy());
+    let command = arguments.collect::<Vec<_>>().join(" ");
+    let mut text = format!(
+        "sunstar {}, machine {}, {} ranks, seed {}: {command}",
+        env!("CARGO_PKG_VERSION"),
+        parameters.name(),
+        options.ranks,
+        options.seed,
+    );
+    let settings = parameters.overrides().iter().map(|set| ("--set", set.as_str()));
+    let faults = options.faults.iter().map(|fault| ("--fault", fault.as_str()));
+    for (option, value) in settings.chain(faults) {
+        text += &format!("; {option} {value}");
+    }
+    Ok(Arc::new(Trace::to(file, text).map_err(Mistake)?))
 }
 
 /// Writes the JSON that was asked for, says what went wrong, and gives the exit status.

@@ -1,17 +1,31 @@
 //! Where a core's time went.
 
 use des::{Duration, Time};
+use std::rc::Rc;
 
-/// What a core is doing, for accounting only.
+/// What a core is doing, for accounting and observers only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
+pub enum Class {
+    /// Nothing.
     Idle,
+    /// Libraries and programs.
     User,
+    /// Kernel services, with entry and exit.
     Kernel,
+    /// The interrupt handler, with entry and exit.
     Interrupt,
+    /// Stalled in an uncached read of the NIC.
     Stall,
+    /// Spinning for a lock.
     Lock,
+    /// Spinning on a word in memory.
     Polling,
+}
+
+/// Is told what the cores of a host do. It changes nothing.
+pub trait Observer {
+    /// From `at` on, core `core` does `class`; if it did so before, it does so anew.
+    fn does(&self, core: usize, at: Time, class: Class);
 }
 
 /// Time a core has spent in each kind of work, and how often it changed kind. The kinds exclude one another
@@ -61,16 +75,24 @@ impl std::iter::Sum for Times {
 }
 
 /// The running sums.
-#[derive(Debug)]
 pub(crate) struct Account {
     pub(crate) times: Times,
     class: Class,
     since: Time,
+    /// Whose account it is, for its observer.
+    core: usize,
+    observer: Option<Rc<dyn Observer>>,
 }
 
 impl Account {
-    pub(crate) fn new() -> Account {
-        Account { times: Times::default(), class: Class::Idle, since: Time::ZERO }
+    pub(crate) fn new(core: usize) -> Account {
+        let (class, since) = (Class::Idle, Time::ZERO);
+        Account { times: Times::default(), class, since, core, observer: None }
+    }
+    /// Somebody wants to know from `now` on.
+    pub(crate) fn set_observer(&mut self, now: Time, observer: Rc<dyn Observer>) {
+        observer.does(self.core, now, self.class);
+        self.observer = Some(observer);
     }
     pub(crate) fn class(&self) -> Class {
         self.class
@@ -78,9 +100,16 @@ impl Account {
     /// From `now` on the core does `class`.
     pub(crate) fn switch(&mut self, now: Time, class: Class) {
         if class != self.class {
-            self.times = self.until(now);
-            self.class = class;
-            self.since = now;
+            self.begin(now, class);
+        }
+    }
+    /// From `now` on the core does `class`, anew if it did so before.
+    pub(crate) fn begin(&mut self, now: Time, class: Class) {
+        self.times = self.until(now);
+        self.class = class;
+        self.since = now;
+        if let Some(observer) = &self.observer {
+            observer.does(self.core, now, class);
         }
     }
     /// The sums with the current stretch counted up to `now`.

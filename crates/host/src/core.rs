@@ -43,7 +43,7 @@ impl Core {
             fibres: Cell::new(0),
             spawned: RefCell::default(),
             woken: RefCell::default(),
-            account: RefCell::new(Account::new()),
+            account: RefCell::new(Account::new(index)),
             fault: RefCell::default(),
         }
     }

@@ -1,5 +1,6 @@
 //! The host: its cores side by side, what they share, and the node's way to each of them.
 
+use crate::accounting::Observer;
 use crate::pace::Pace;
 use crate::processor::Processor;
 use crate::shared::Shared;
@@ -171,6 +172,13 @@ impl Host {
             if !told {
                 return;
             }
+        }
+    }
+
+    /// Tells `observer` what the cores do, from `now` on.
+    pub fn set_observer(&mut self, now: Time, observer: &Rc<impl Observer + 'static>) {
+        for core in &self.cores {
+            core.set_observer(now, observer.clone());
         }
     }
 

@@ -23,7 +23,7 @@ mod processor;
 mod scatter;
 mod shared;
 
-pub use crate::accounting::Times;
+pub use crate::accounting::{Class, Observer, Times};
 pub use crate::costs::Costs;
 pub use crate::cpu::{Cpu, Waker};
 pub use crate::fibre::{FibreId, FibreState};

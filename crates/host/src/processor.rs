@@ -5,7 +5,7 @@
 //! the time it had left. Waiting fibres do not have the core, though a core with nothing better to do spins in
 //! their poll loops: those loops are never simulated; a wake computes the next poll instant instead.
 
-use crate::accounting::Class;
+use crate::accounting::{Class, Observer};
 use crate::core::Core;
 use crate::fibre::{Fibre, Polling, Request, TIMED_OUT, WOKEN};
 use crate::host::{Event, Fault, Kind, Ports};
@@ -168,6 +168,10 @@ impl Processor {
         }
     }
 
+    pub(crate) fn set_observer(&self, now: Time, observer: Rc<dyn Observer>) {
+        self.core.account.borrow_mut().set_observer(now, observer);
+    }
+
     pub(crate) fn cpu(&self) -> Cpu {
         Cpu { core: self.core.clone() }
     }
@@ -279,9 +283,12 @@ impl Processor {
     fn enter_handler(&mut self, ports: &mut impl Ports) {
         let raised_at = self.pending.take().expect("an interrupt is pending");
         self.core.raised_at.set(raised_at);
-        self.core.account.borrow_mut().times.interrupts += 1;
+        {
+            let mut account = self.core.account.borrow_mut();
+            account.times.interrupts += 1;
+            account.begin(self.core.now(), Class::Interrupt);
+        }
         self.phase = Phase::Entering;
-        self.enter(Class::Interrupt);
         self.busy_for(self.core.shared.costs.interrupt_entry, ports);
     }
 

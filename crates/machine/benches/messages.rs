@@ -104,6 +104,7 @@ fn options(root: &Path, program: &Program, ranks: u32, meter: bool) -> Options {
         profile: false,
         compute: rank::Compute::None,
         pcap: None,
+        watchers: Vec::new(),
         meter,
         firmware: root.join("build/firmware"),
         library: root.join("build/lib"),

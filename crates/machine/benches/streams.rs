@@ -65,6 +65,7 @@ fn run(root: &Path, ranks: u32, name: &str, arguments: &[&str; 2], merge: bool) 
         compute: rank::Compute::None,
         judge: false,
         pcap: None,
+        watchers: Vec::new(),
         meter: false,
         firmware: root.join("build/firmware"),
         library: root.join("build/lib"),

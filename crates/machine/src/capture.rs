@@ -2,24 +2,19 @@
 //!
 //! Each node has an interface in the file. A packet is written down twice: where it enters the network (sent,
 //! outbound) and where it leaves it (received, inbound), as it is there. Nodes append finished blocks of the
-//! file to a piece of memory each, and full pieces to a spool, a file without a name beside the one that is
-//! asked for. When the run is over, the nodes' streams are merged by time and node; so the file is the same for
-//! any number of threads, and memory holds a piece a node, however long the run.
+//! file to a stream each ([`crate::spool`]). When the run is over, the streams are merged by time and node;
+//! so the file is the same for any number of threads.
 //!
 //! Format: pcapng (draft-ietf-opsawg-pcapng), little endian, times in nanoseconds, link type USER0.
 
+use crate::spool::{Spool, Stream, Writer};
 use abi::packet::Packet;
 use des::Time;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// Bytes after which a node's piece goes to the spool.
-const PIECE: usize = 1 << 14;
 
 /// Types of blocks.
 const SECTION_HEADER: u32 = 0x0A0D_0D0A;
@@ -49,54 +44,32 @@ pub(crate) enum Side {
 /// A file that is to be written.
 pub(crate) struct Capture {
     file: PathBuf,
-    spool: Arc<Mutex<Spool>>,
-}
-
-/// Full pieces of all nodes, in the order in which they happened to become full.
-struct Spool {
-    file: File,
-    end: u64,
-    failed: io::Result<()>,
+    spool: Spool,
 }
 
 /// Writes down the packets of a node.
 pub(crate) struct Tap {
-    stream: Stream,
-    spool: Arc<Mutex<Spool>>,
-}
-
-/// What a node has written down: pieces on the spool, by place and length, and the last piece.
-#[derive(Default)]
-pub(crate) struct Stream {
     nid: u32,
-    spooled: VecDeque<(u64, usize)>,
-    piece: Vec<u8>,
+    writer: Writer,
 }
 
 impl Capture {
     /// Prepares for writing `file`.
     pub fn to(file: &Path) -> Result<Capture, String> {
-        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let spool = tempfile::tempfile_in(folder.unwrap_or(Path::new(".")));
-        let spool =
-            spool.map_err(|why| format!("cannot write beside {}: {why}", file.display()))?;
-        let spool = Spool { file: spool, end: 0, failed: Ok(()) };
-        Ok(Capture { file: file.to_owned(), spool: Arc::new(Mutex::new(spool)) })
+        Ok(Capture { file: file.to_owned(), spool: Spool::beside(file)? })
     }
 
     /// The tap of a node.
     pub fn tap(&self, nid: u32) -> Tap {
-        Tap { stream: Stream { nid, ..Stream::default() }, spool: self.spool.clone() }
+        Tap { nid, writer: self.spool.writer() }
     }
 
     /// Writes the file from the nodes' streams, which are those of all nodes in order.
     pub fn write(self, streams: Vec<Stream>, machine: &str) -> Result<(), String> {
-        let mut spool = self.spool.lock().unwrap_or_else(PoisonError::into_inner);
-        let spooled = std::mem::replace(&mut spool.failed, Ok(()));
-        let written = spooled.and_then(|()| {
+        let written = self.spool.read(|spool| {
             let mut out = BufWriter::new(File::create(&self.file)?);
             out.write_all(&heads(machine, streams.len() as u32))?;
-            merge(streams, &spool.file, &mut out)?;
+            merge(streams, spool, &mut out)?;
             out.flush()
         });
         written.map_err(|why| format!("cannot write {}: {why}", self.file.display()))
@@ -106,9 +79,9 @@ impl Capture {
 impl Tap {
     /// A packet is on this side of the network; times never go back.
     pub fn packet(&mut self, at: Time, side: Side, packet: &Packet) {
-        let Stream { nid, piece, .. } = &mut self.stream;
+        let Tap { nid, writer } = self;
         let ns = at.0 / 1000;
-        block(piece, ENHANCED_PACKET, |out| {
+        block(&mut writer.piece, ENHANCED_PACKET, |out| {
             for word in [*nid, (ns >> 32) as u32, ns as u32, 0, 0] {
                 out.extend_from_slice(&word.to_le_bytes());
             }
@@ -120,25 +93,12 @@ impl Tap {
             pad(out, start);
             option(out, PACKET_FLAGS, &(side as u32).to_le_bytes());
         });
-        if piece.len() >= PIECE {
-            self.spool();
-        }
-    }
-
-    fn spool(&mut self) {
-        let mut spool = self.spool.lock().unwrap_or_else(PoisonError::into_inner);
-        let Stream { spooled, piece, .. } = &mut self.stream;
-        if spool.failed.is_ok() {
-            spool.failed = spool.file.write_all_at(piece, spool.end);
-            spooled.push_back((spool.end, piece.len()));
-            spool.end += piece.len() as u64;
-        }
-        piece.clear();
+        self.writer.wrote();
     }
 
     /// The stream when the node is over.
     pub fn finish(self) -> Stream {
-        self.stream
+        self.writer.finish()
     }
 }
 
@@ -155,13 +115,7 @@ impl Reader<'_> {
     fn next_time(&mut self) -> io::Result<Option<u64>> {
         if self.at == self.read.len() {
             self.at = 0;
-            self.read.clear();
-            if let Some((place, length)) = self.stream.spooled.pop_front() {
-                self.read.resize(length, 0);
-                self.spool.read_exact_at(&mut self.read, place)?;
-            } else {
-                std::mem::swap(&mut self.read, &mut self.stream.piece);
-            }
+            self.stream.next(self.spool, &mut self.read)?;
         }
         let block = &self.read[self.at..];
         let word = |at| block.get(at..at + 4).map(|word| u64::from(le_u32(word)));
@@ -265,7 +219,7 @@ mod tests {
             }
         }
         let streams: Vec<Stream> = taps.map(Tap::finish).into();
-        assert!(streams.iter().all(|stream| stream.spooled.len() > 1));
+        assert!(streams.iter().all(|stream| stream.spooled() > 1));
         capture.write(streams, "test").unwrap();
         let bytes = std::fs::read(&file).unwrap();
         let (mut at, mut seen) = (0, Vec::new());

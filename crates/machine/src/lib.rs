@@ -6,6 +6,7 @@
 //!                             │       └─ seam: what host, NIC, processor and router ask of one another
 //!                             │       └─ judge: what happens, for the specification
 //!                             │       └─ capture: the packets, for a pcapng file
+//!                             │       └─ timeline: what happens over time, for watchers ─► perfetto
 //!                             │       └─ recorder: the profiler's sums, which become a profile
 //!                             └─ firmware_image, symbols, tracedump: the firmware and its ELF
 //! ```
@@ -17,11 +18,13 @@ mod digest;
 mod echo;
 pub mod faults;
 pub mod firmware_image;
+mod journal;
 pub mod journey;
 mod judge;
 pub mod meter;
 mod node;
 pub mod parameters;
+pub mod perfetto;
 mod placement;
 pub mod probe;
 pub mod profile;
@@ -31,8 +34,10 @@ mod recorder;
 pub mod report;
 mod run;
 mod seam;
+mod spool;
 pub mod symbols;
 mod system;
+pub mod timeline;
 pub mod tracedump;
 
 pub use digest::digest;

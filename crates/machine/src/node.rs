@@ -1,6 +1,6 @@
 //! A node: host, NIC with its processor, router, and the event queue that orders them.
 
-use crate::capture::{Side, Stream, Tap};
+use crate::capture::{Side, Tap};
 use crate::faults::Faults;
 use crate::journey::{Mark, Tie};
 use crate::meter::{Effort, Meter};
@@ -9,6 +9,7 @@ use crate::programs::Ranks;
 use crate::recorder::Recorder;
 use crate::report::NodeReport;
 use crate::seam::{Crossing, Event, Failure, LocalBus, Seam, Touched};
+use crate::spool::Stream;
 use crate::symbols::Symbols;
 use abi::seastar::{READY_FLAG, READY_VALUE};
 use bus::Direction;
@@ -22,7 +23,9 @@ mod reach;
 mod remains;
 mod stretch;
 mod warm;
+mod watching;
 pub(crate) use warm::{Boot, Step, Tape, TAPED};
+pub(crate) use watching::Before;
 
 /// A node of the machine. Built, run and ended on one worker thread.
 pub(crate) struct Node {
@@ -219,6 +222,7 @@ impl Node {
         if !self.seam.touched.is_empty() {
             self.tell_of_memory();
         }
+        self.watch_depths(now);
         if may_fail {
             self.collect_failures(now);
         }
@@ -262,8 +266,9 @@ impl Node {
         self.at_launch = self.snapshot(now);
         self.meter.launch(&self.core);
         if let Some(recorder) = &mut self.recorder {
-            recorder.count();
+            recorder.count(self.core.told_until());
         }
+        self.begin_watch(now);
     }
 
     /// The firmware idles, and will until the launch.
@@ -438,6 +443,11 @@ impl LogicalProcess for Node {
         self.run_processor(self.seam.failure.as_ref().map_or(now, |failure| failure.at));
         let end = self.snapshot(now);
         let work = self.work(&end);
+        let told = self.core.told_until();
+        let profile = self.recorder.take().map(|recorder| recorder.finish(self.seam.nid, told));
+        if let Some(watch) = self.seam.journal.end_watch() {
+            watch.finish(now);
+        }
         Remains {
             judged: self.seam.judge.as_ref().map(|judge| judge.tally()),
             failure: self.seam.failure.take(),
@@ -450,7 +460,7 @@ impl LogicalProcess for Node {
             report: self.report(&end),
             work,
             effort: Effort { events: self.stretches.events, ..self.meter.effort(&self.core) },
-            profile: self.recorder.take().map(|recorder| recorder.finish(self.seam.nid)),
+            profile,
             packets: self.seam.tap.take().map(Tap::finish),
             sram: self.nic.into_sram().into_bytes(),
         }

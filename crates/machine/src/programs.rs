@@ -1,10 +1,11 @@
 //! The software of a node: its kernel, and the ranks of the program.
 
 use crate::echo;
+use crate::journal::Journal;
 use crate::journey::Waypoint;
 use crate::judge::Bailiff;
 use crate::placement::Placement;
-use crate::seam::Journal;
+use crate::timeline::Track;
 use abi::mpi::Function;
 use abi::MessageId;
 use bus::BusError;
@@ -81,7 +82,7 @@ impl Ranks {
     ) -> Ranks {
         let placement = software.placement;
         let first = placement.per_node * u32::from(nid);
-        let observer = |core| Observer::new(first + core, journal.clone());
+        let observer = |core| Observer::new(core, first + core, journal.clone());
         let cores = (0..placement.per_node).map(observer).collect();
         let observers = Rc::new(Observers { cores, judge });
         let seat = |rank| Rc::new(Seat { rank, core: placement.core(rank), ..Seat::default() });
@@ -139,6 +140,11 @@ impl Ranks {
     /// True if the firmware has posted events that the kernel has not taken.
     pub fn has_events(&self) -> bool {
         self.kernel.get().is_some_and(|kernel| kernel.has_events())
+    }
+
+    /// The event ring of the kernel, and the slot that it takes next.
+    pub fn events(&self) -> Option<(std::ops::Range<u64>, u32)> {
+        self.kernel.get().map(|kernel| kernel.events())
     }
 
     /// True once the program can be launched.
@@ -248,7 +254,9 @@ impl Life<'_> {
         until_launch();
         let ended = match &software.program {
             Program::Builtin(builtin) => {
-                let result = builtin.run(mpi.process()).map_err(|error| error.to_string());
+                let result = builtin
+                    .run(mpi.process(), &Calls(self.observer))
+                    .map_err(|error| error.to_string());
                 result.map(|text| {
                     print!("{text}");
                     rank::Ending::Exited(rank::ExitStatus::FINISHED)
@@ -315,6 +323,7 @@ impl portals::Observer for Observers {
 
 /// Turns what the libraries tell of one rank into marks of the journey.
 struct Observer {
+    core: u32,
     rank: u32,
     journal: Rc<Journal>,
     /// When the program's current call reached the MPI library, if that call is one that sends or receives
@@ -327,8 +336,9 @@ struct Observer {
 }
 
 impl Observer {
-    fn new(rank: u32, journal: Rc<Journal>) -> Observer {
+    fn new(core: u32, rank: u32, journal: Rc<Journal>) -> Observer {
         Observer {
+            core,
             rank,
             journal,
             call_entered: Cell::default(),
@@ -356,18 +366,24 @@ fn is_point_to_point(function: Function) -> bool {
 
 impl rank::Observer for Observer {
     fn call_entered(&self, at: Time, function: Function) {
+        Calls(self).call_entered(at, function);
         self.call_entered.set(is_point_to_point(function).then_some(at));
         self.returned.set(None);
     }
-    fn call_returned(&self, at: Time, _function: Function) {
+    fn call_returned(&self, at: Time, function: Function) {
+        Calls(self).call_returned(at, function);
         if let Some(message) = self.returned.take() {
             self.journal.mark(at, message, Waypoint::CallReturned, None);
         }
     }
-    fn portals_entered(&self, _at: Time, _function: abi::portals::Function) {
+    fn portals_entered(&self, at: Time, function: abi::portals::Function) {
+        self.begins(at, function.name());
         // The message's way begins with PtlPut itself.
         self.call_entered.set(None);
         self.returned.set(None);
+    }
+    fn portals_returned(&self, at: Time, _function: abi::portals::Function) {
+        self.ends(at);
     }
     fn computes_for_long(&self, time: std::time::Duration) {
         let rank = self.rank;
@@ -375,9 +391,28 @@ impl rank::Observer for Observer {
     }
 }
 
+/// Tells whoever watches of a rank's calls, and nothing else.
+struct Calls<'a>(&'a Observer);
+
+impl rank::Observer for Calls<'_> {
+    fn call_entered(&self, at: Time, function: Function) {
+        self.0.begins(at, function.name());
+    }
+    fn call_returned(&self, at: Time, _function: Function) {
+        self.0.ends(at);
+    }
+}
+
 impl Observer {
+    fn begins(&self, at: Time, function: &str) {
+        self.journal.watch(|watch| watch.begin(at, Track::Rank(self.rank), function, None));
+    }
+    fn ends(&self, at: Time) {
+        self.journal.watch(|watch| watch.end(at, Track::Rank(self.rank)));
+    }
     fn mark(&self, at: Time, id: MessageId, mark: portals::Mark) {
         let journal = &self.journal;
+        journal.watch(|watch| watch.passes(at, (self.core, self.rank), id, mark));
         let pass = |at, waypoint| journal.mark(at, id, waypoint, None);
         match mark {
             portals::Mark::CallEntered => {

@@ -18,6 +18,7 @@
 
 use crate::profile::{Cost, Path, Profile};
 use crate::symbols::Symbols;
+use crate::timeline::Picture;
 use ppc440::{Jump, Observation, Probe};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -125,6 +126,8 @@ pub(crate) struct Recorder {
     work_turns: u64,
     /// The last turn was idle.
     was_idle: bool,
+    /// Draws what is executed, if it is to be drawn.
+    picture: Option<Picture>,
 }
 
 /// How often something happened.
@@ -158,7 +161,13 @@ impl Recorder {
             idle_turns: 0,
             work_turns: 0,
             was_idle: true,
+            picture: None,
         }
+    }
+
+    /// What is executed is to be drawn; nothing has been told yet.
+    pub fn set_picture(&mut self, picture: Picture) {
+        self.picture = Some(picture);
     }
 
     /// The firmware has nothing to do from now on.
@@ -175,15 +184,21 @@ impl Recorder {
         self.idle.clear();
     }
 
-    /// From now on it counts.
-    pub fn count(&mut self) {
+    /// From now on it counts; everything before this cycle has been told.
+    pub fn count(&mut self, cycle: u64) {
         self.phase = Phase::Count;
+        if let Some(picture) = &mut self.picture {
+            picture.begin_at(cycle);
+        }
     }
 
-    /// What was summed up.
-    pub fn finish(mut self, nid: u32) -> Profile {
+    /// What was summed up; everything before this cycle has been told.
+    pub fn finish(mut self, nid: u32, cycle: u64) -> Profile {
         // Of the turn that the end of the run cuts nobody knows what it would have become.
         self.spend(if self.was_idle { IDLE } else { WORK });
+        if let Some(picture) = &self.picture {
+            picture.check(cycle);
+        }
         let mut paths = Vec::new();
         for index in 0..self.branches.len() {
             let costs = std::mem::take(&mut self.branches[index].costs);
@@ -269,11 +284,15 @@ impl Recorder {
 
     /// The present turn was work, or idle.
     fn spend(&mut self, kind: usize) {
+        if let Some(picture) = self.picture.as_mut().filter(|_| kind == IDLE) {
+            picture.show_idle();
+        }
         let mut turn = std::mem::take(&mut self.turn);
         for (what, times) in turn.drain(..) {
             match what {
                 Observation::Spent { pc, cause, cycles } => {
                     self.cost(kind, pc).cycles[cause as usize] += cycles * times;
+                    self.draw(kind, cycles * times);
                 }
                 Observation::Completed { pc } => self.cost(kind, pc).instructions += times,
                 Observation::Missed { pc, instructions, data } => {
@@ -285,6 +304,21 @@ impl Recorder {
             }
         }
         self.turn = turn;
+    }
+
+    /// The function that is executed has spent cycles.
+    fn draw(&mut self, kind: usize, cycles: u64) {
+        let Some(picture) = &mut self.picture else { return };
+        if kind == WORK && picture.shown() != Some(self.here) {
+            let parent = |&index: &usize| Some(self.branches[index].parent);
+            let open = |index: &usize| *index != ROOT;
+            let mut path: Vec<_> =
+                std::iter::successors(Some(self.here), parent).take_while(open).collect();
+            path.reverse();
+            let function = |index: usize| usize::from(self.branches[index].function);
+            picture.show(&path, |index| &self.code.functions[function(index)].name);
+        }
+        picture.pass(cycles);
     }
 
     fn cost(&mut self, kind: usize, pc: u32) -> &mut Cost {

@@ -5,6 +5,7 @@ use crate::configure::Configuration;
 use crate::digest::digest;
 use crate::faults::{self, Faults};
 use crate::firmware_image::FirmwareImage;
+use crate::journal::Journal;
 use crate::journey;
 use crate::judge::Bailiff;
 use crate::meter::Effort;
@@ -15,9 +16,10 @@ use crate::profile::Profile;
 use crate::programs::{Program, Ranks, Software};
 use crate::recorder::{Code, Recorder};
 use crate::report::{Exit, Firmware, Judged, Machine, Report, Setting};
-use crate::seam::{Failure, Journal, Seam};
+use crate::seam::{Failure, Seam};
 use crate::symbols::Symbols;
 use crate::system::Os;
+use crate::timeline::Watcher;
 use abi::seastar::{SHIM_BASE, TEXT_BASE};
 use des::{Ending, EventQueue, Links, Outbox, Stop, Time, TraceHash, Workers};
 use portals::ProcessId;
@@ -52,6 +54,9 @@ pub struct Options {
     pub profile: bool,
     /// Write the packets to this file; every packet is carried out then (changes nothing but the speed).
     pub pcap: Option<PathBuf>,
+    /// Who watches what happens on all nodes; every packet is carried out then (changes nothing but the
+    /// speed).
+    pub watchers: Vec<Arc<dyn Watcher>>,
     /// Hold library and firmware against the specification of Portals (changes nothing but the speed).
     pub judge: bool,
     /// Measure what the processor model costs ([`Outcome::effort`]); that costs a little itself.
@@ -93,7 +98,8 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     }
     let image = FirmwareImage::load(&options.firmware).map_err(|e| Mistake(e.to_string()))?;
     let symbols = Arc::new(Symbols::load(&image.elf).map_err(|e| Mistake(e.to_string()))?);
-    let code = options.profile.then(|| Arc::new(Code::new(&symbols)));
+    let watched = !options.watchers.is_empty();
+    let code = (options.profile || watched).then(|| Arc::new(Code::new(&symbols)));
     let capture = options.pcap.as_deref().map(Capture::to).transpose().map_err(Mistake)?;
     let started = std::time::Instant::now();
     let nodes = configuration.topology.nodes();
@@ -119,9 +125,13 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
                     let mut node = parts.node(nid, boot);
                     node.set_faults(faults);
                     node.set_meter(options.meter);
-                    node.set_merging(options.merge && tap.is_none());
+                    node.set_merging(options.merge && tap.is_none() && !watched);
                     node.set_tap(tap);
                     node.set_recorder(code.map(Recorder::new));
+                    if watched {
+                        let sinks = options.watchers.iter().map(|w| w.node(node.about()));
+                        node.set_watch(sinks.collect(), parts.configuration.ppc440.clock);
+                    }
                     node
                 }
             })
@@ -148,6 +158,11 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     let mut outcome = report(options, &image, remains, ending, launch, wall_seconds);
     if let Some(ledger) = ledger {
         settle(&mut outcome.report.exit, &ledger, ending, end);
+    }
+    for why in options.watchers.iter().filter_map(|watcher| watcher.finish().err()) {
+        let exit = &mut outcome.report.exit;
+        exit.code = if exit.code == 0 { 1 } else { exit.code };
+        exit.sentences.push(why);
     }
     Ok(outcome)
 }
@@ -342,7 +357,7 @@ fn report(
         ties.extend(node.marks.1);
         nodes.push(node.report);
         sram.push(node.sram);
-        profiles.extend(node.profile);
+        profiles.extend(node.profile.filter(|_| options.profile));
         effort += node.effort;
     }
     let messages = firmware.messages.max(1) as f64;

@@ -2,9 +2,10 @@
 
 use crate::capture::{Side, Tap};
 use crate::faults::{Fate, Interrupts};
-use crate::journey::{Log, Mark, Tie, Waypoint};
+use crate::journal::Journal;
+use crate::journey::{Tie, Waypoint};
 use crate::judge::Bailiff;
-use crate::node::{Step, Tape};
+use crate::node::{Before, Step, Tape};
 use abi::packet::Packet;
 use abi::seastar::{
     niccb, panic_reason, portals_op, PortalsHeader, NICCB_BASE, REG_INTERRUPT, SRAM_BASE,
@@ -12,8 +13,6 @@ use abi::seastar::{
 use abi::MessageId;
 use bus::{BusError, Direction, HyperTransport};
 use des::{EventQueue, Outbox, Time, TraceHash};
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// Everything that can be due on a node.
@@ -65,63 +64,6 @@ pub struct Failure {
     pub sentence: String,
     /// Exit status that it asks for.
     pub code: i32,
-}
-
-/// Marks of a node, shared between the hardware's seam and the observers in the libraries.
-pub(crate) struct Journal {
-    log: RefCell<Log>,
-    /// When the last posted write of the host reaches the NIC.
-    pub last_write_arrives: Cell<Time>,
-    /// Interrupts on their way to the host and the last ones that arrived, oldest first: when the firmware
-    /// wrote the register, and when the host had them.
-    interrupts: RefCell<VecDeque<(Time, Option<Time>)>>,
-}
-
-/// Interrupts that are remembered.
-const INTERRUPTS: usize = 32;
-
-impl Journal {
-    /// The journal of one of `nodes` nodes.
-    pub fn new(nodes: u32) -> Journal {
-        Journal {
-            log: RefCell::new(Log::new(nodes)),
-            last_write_arrives: Cell::default(),
-            interrupts: RefCell::default(),
-        }
-    }
-    pub fn mark(&self, at: Time, message: MessageId, waypoint: Waypoint, length: Option<u64>) {
-        self.log.borrow_mut().push(Mark { at, message, waypoint, length });
-    }
-    pub fn tie(&self, tie: Tie) {
-        self.log.borrow_mut().tie(tie);
-    }
-    pub fn take(&self) -> (Vec<Mark>, Vec<Tie>) {
-        self.log.borrow_mut().take()
-    }
-    fn interrupt_written(&self, at: Time) {
-        let mut interrupts = self.interrupts.borrow_mut();
-        if interrupts.len() == INTERRUPTS {
-            interrupts.pop_front();
-        }
-        interrupts.push_back((at, None));
-    }
-    fn interrupt_arrived(&self, at: Time) {
-        let mut interrupts = self.interrupts.borrow_mut();
-        if let Some(first) = interrupts.iter_mut().find(|(_, arrived)| arrived.is_none()) {
-            first.1 = Some(at);
-        }
-    }
-    fn interrupt_lost(&self) {
-        let mut interrupts = self.interrupts.borrow_mut();
-        if let Some(at) = interrupts.iter().position(|(_, arrived)| arrived.is_none()) {
-            interrupts.remove(at);
-        }
-    }
-    /// When the firmware wrote the register for the interrupt that the host had at `arrived`.
-    pub fn written_for(&self, arrived: Time) -> Option<Time> {
-        let interrupts = self.interrupts.borrow();
-        interrupts.iter().find(|(_, at)| *at == Some(arrived)).map(|(written, _)| *written)
-    }
 }
 
 /// Local memory that somebody but the embedded processor has used.
@@ -224,6 +166,7 @@ impl Seam {
             queue: &mut self.queue,
             outbox: &mut self.outbox,
             failure: &mut self.failure,
+            journal: &self.journal,
         };
         f(&mut self.router, &mut seam)
     }
@@ -257,6 +200,7 @@ impl nic::Ports for Seam {
         if let Some(judge) = &self.judge {
             judge.device(phys, data.len(), Some(data), true);
         }
+        self.journal.watch(|watch| watch.host_written(phys));
         self.memory.borrow_mut().write_phys(phys, data)
     }
     fn link(&mut self) -> &mut HyperTransport {
@@ -310,6 +254,7 @@ impl nic::Ports for Seam {
         }
     }
     fn mark(&mut self, at: Time, message: MessageId, mark: nic::Mark) {
+        self.journal.watch(|watch| watch.nic(at, message, mark));
         let waypoint = match mark {
             nic::Mark::HeaderFetched => Waypoint::HeaderCommanded,
             nic::Mark::Arrived => Waypoint::Arrived,
@@ -378,6 +323,7 @@ struct NetSeam<'a> {
     queue: &'a mut EventQueue<Event>,
     outbox: &'a mut Outbox<Crossing>,
     failure: &'a mut Option<Failure>,
+    journal: &'a Journal,
 }
 
 impl net::Ports for NetSeam<'_> {
@@ -386,6 +332,9 @@ impl net::Ports for NetSeam<'_> {
     }
     fn send(&mut self, at: Time, neighbour: u32, message: net::Message) {
         self.outbox.send(neighbour, at, Crossing::Link(message));
+    }
+    fn passed(&mut self, output: usize, span: (Time, Time), packet: &Packet) {
+        self.journal.watch(|watch| watch.passed(output, span, packet));
     }
     fn unreachable(&mut self, now: Time, packet: &Packet) {
         let sentence = format!(
@@ -418,6 +367,12 @@ impl bus::Bus for LocalBus<'_> {
             self.seam.stimulated();
             if addr == u64::from(REG_INTERRUPT) {
                 self.seam.journal.interrupt_written(now);
+            }
+            if self.seam.journal.is_watched() {
+                let before = Before::of(self.nic);
+                let written = self.nic.plb_write(now, addr, data, self.seam);
+                self.tell_write(now, addr, &before);
+                return written;
             }
         }
         self.nic.plb_write(now, addr, data, self.seam)

@@ -53,6 +53,7 @@ impl Case {
             compute: rank::Compute::None,
             judge: true,
             pcap: None,
+            watchers: Vec::new(),
             meter: false,
             firmware: root.join("build/firmware"),
             library: root.join("build/lib"),

@@ -168,6 +168,11 @@ pub trait Ports {
     fn schedule(&mut self, at: Time, event: Event);
     /// Calls [`Router::receive`] of node `neighbour` at `at`.
     fn send(&mut self, at: Time, neighbour: u32, message: Message);
+    /// A packet has an output ([`Link::index`], or [`LINKS`] for the one to the NIC) from `start` until
+    /// `end`; for observers.
+    fn passed(&mut self, output: usize, (start, end): (Time, Time), packet: &Packet) {
+        let _ = (output, start, end, packet);
+    }
     /// A packet names a destination that does not exist: a fault of whoever sent it. It is dropped.
     fn unreachable(&mut self, now: Time, packet: &Packet);
 }

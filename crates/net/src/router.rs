@@ -200,6 +200,14 @@ impl Router {
     pub fn is_empty(&self) -> bool {
         self.standing == 0
     }
+    /// Packets that wait for each output.
+    pub fn waiting(&self) -> [usize; LINKS + 1] {
+        std::array::from_fn(|index| self.outputs[index].waiting)
+    }
+    /// The nodes behind the links.
+    pub fn neighbours(&self) -> [Option<u32>; LINKS] {
+        self.neighbours
+    }
     /// What happened so far.
     pub fn counters(&self) -> Counters {
         Counters {
@@ -419,6 +427,7 @@ impl Router {
         let flit = if index == PORT { self.params.port_flit } else { self.params.flit };
         let output = &mut self.outputs[index];
         let (start, end) = output.take(ready, &passing, flit);
+        ports.passed(index, (start, end), &passing.packet);
         let Passing { mut packet, channel, is_copy, .. } = passing;
         output.lanes[channel].credits -= Output::cost(index, &packet);
         if index == PORT {

@@ -17,6 +17,7 @@
 
 mod counters;
 mod crc;
+mod depth;
 mod fabric;
 mod fifo;
 mod params;
@@ -33,6 +34,7 @@ mod tx;
 mod windows;
 
 pub use counters::Counters;
+pub use depth::Depths;
 pub use params::Params;
 pub use reach::Around;
 pub use seastar::{Event, SeaStar};

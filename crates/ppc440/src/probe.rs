@@ -154,6 +154,11 @@ impl Account {
 }
 
 impl Core {
+    /// Everything before this cycle has been told, if there is a probe.
+    pub fn told_until(&self) -> u64 {
+        self.account.cycle
+    }
+
     /// What passed without a probe is not told.
     pub(crate) fn resume_account(&mut self) {
         if self.account.cycle != self.pipeline.cycle() {

@@ -91,6 +91,10 @@ pub trait Observer {
     fn portals_entered(&self, at: Time, function: abi::portals::Function) {
         let _ = (at, function);
     }
+    /// It returns to the program.
+    fn portals_returned(&self, at: Time, function: abi::portals::Function) {
+        let _ = (at, function);
+    }
     /// The program has computed for `time` of real time without any call.
     fn computes_for_long(&self, time: std::time::Duration) {
         let _ = time;
@@ -164,6 +168,7 @@ impl Runner {
                 observer.portals_entered(self.cpu.now(), function);
                 let bridge = self.bridge.as_ref();
                 let code = bridge.map_or(NO_PORTALS, |bridge| bridge.call(function, &args));
+                observer.portals_returned(self.cpu.now(), function);
                 self.process.borrow_mut().reply(code, self.cpu.now());
             }
             Demand::Clock => {

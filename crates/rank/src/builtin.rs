@@ -2,6 +2,8 @@
 //! nodes than a workstation has room for processes. They use the same MPI library as every program,
 //! and check every byte that they receive.
 
+use crate::agent::Observer;
+use abi::mpi::Function;
 use mpi::{Error, Op, Process, Result};
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -89,19 +91,20 @@ impl Builtin {
     }
 
     /// Runs it as one rank, from MPI_Init to MPI_Finalize. What rank 0 prints is in the result.
-    pub fn run(&self, mpi: &mut Process) -> Result<String> {
+    /// `observer` is told of its calls.
+    pub fn run(&self, mpi: &mut Process, observer: &dyn Observer) -> Result<String> {
         let (rank, ranks) = (mpi.world().rank, mpi.world().size);
-        let mut task = Task { mpi, rank, ranks, bytes: self.bytes, times: 0, turns: 0 };
+        let mut task = Task { mpi, observer, rank, ranks, bytes: self.bytes, times: 0, turns: 0 };
         let mut spent = 0;
         // Once for the caches and buffers of everybody, then for the clock.
         for times in [1, self.times] {
             task.times = times;
-            task.mpi.barrier(Process::WORLD)?;
+            task.call(Function::Barrier, |mpi| mpi.barrier(Process::WORLD))?;
             let start = task.mpi.now();
             (self.kind.run)(&mut task)?;
             spent = task.mpi.now().since(start).0;
         }
-        mpi.finalize()?;
+        task.call(Function::Finalize, Process::finalize)?;
         let mut text = String::new();
         if rank == 0 {
             let each = spent as f64 * 1e-6 / f64::from(self.times) / self.ways();
@@ -126,6 +129,7 @@ impl Builtin {
 /// A rank that runs a workload.
 struct Task<'a> {
     mpi: &'a mut Process,
+    observer: &'a dyn Observer,
     rank: u32,
     ranks: u32,
     bytes: u64,
@@ -135,6 +139,17 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
+    /// Does a call, and tells of it.
+    fn call<R>(
+        &mut self,
+        function: Function,
+        call: impl FnOnce(&mut Process) -> Result<R>,
+    ) -> Result<R> {
+        self.observer.call_entered(self.mpi.now(), function);
+        let result = call(self.mpi);
+        self.observer.call_returned(self.mpi.now(), function);
+        result
+    }
     /// What `from` sends to `to` this time.
     fn pattern(&self, from: u32, to: u32) -> Vec<u8> {
         let seed = from.wrapping_mul(31) ^ to.wrapping_mul(17) ^ self.turns.wrapping_mul(101);
@@ -182,18 +197,18 @@ fn pingpong(task: &mut Task) -> Result<()> {
         let pattern = task.pattern(task.rank, peer);
         task.write(out, &pattern);
         if task.rank == first {
-            task.mpi.send(out, bytes, peer as i32, 0, Process::WORLD)?;
+            task.call(Function::Send, |mpi| mpi.send(out, bytes, peer as i32, 0, Process::WORLD))?;
         }
-        task.mpi.recv(into, bytes, peer as i32, 0, Process::WORLD)?;
+        task.call(Function::Recv, |mpi| mpi.recv(into, bytes, peer as i32, 0, Process::WORLD))?;
         if task.rank == last {
-            task.mpi.send(out, bytes, peer as i32, 0, Process::WORLD)?;
+            task.call(Function::Send, |mpi| mpi.send(out, bytes, peer as i32, 0, Process::WORLD))?;
         }
         task.check(into, peer)
     })
 }
 
 fn barrier(task: &mut Task) -> Result<()> {
-    task.times(|task| task.mpi.barrier(Process::WORLD))
+    task.times(|task| task.call(Function::Barrier, |mpi| mpi.barrier(Process::WORLD)))
 }
 
 /// Sums of small integers, exact in a double.
@@ -206,7 +221,9 @@ fn allreduce(task: &mut Task) -> Result<()> {
         let mine = (0..bytes / 8).flat_map(|i| (rank + turn + i as f64).to_le_bytes());
         task.write(out, &mine.collect::<Vec<_>>());
         let double = abi::mpi::DOUBLE;
-        task.mpi.allreduce((out, into), bytes / 8, double, Op::Sum, Process::WORLD)?;
+        task.call(Function::Allreduce, |mpi| {
+            mpi.allreduce((out, into), bytes / 8, double, Op::Sum, Process::WORLD)
+        })?;
         let sum = |i: u64| ranks * (ranks - 1.0) / 2.0 + ranks * (turn + i as f64);
         let expected = (0..bytes / 8).flat_map(|i| sum(i).to_le_bytes());
         if task.read(into, bytes).into_iter().eq(expected) {
@@ -225,7 +242,7 @@ fn alltoall(task: &mut Task) -> Result<()> {
             let pattern = task.pattern(task.rank, to);
             task.write(out + bytes * u64::from(to), &pattern);
         }
-        task.mpi.alltoall((out, into), bytes, Process::WORLD)?;
+        task.call(Function::Alltoall, |mpi| mpi.alltoall((out, into), bytes, Process::WORLD))?;
         (0..ranks).try_for_each(|from| task.check(into + bytes * u64::from(from), from))
     })
 }
@@ -244,13 +261,17 @@ fn halo(task: &mut Task) -> Result<()> {
             task.write(out + way * bytes, &pattern);
             // What comes from that side was sent towards the opposite one.
             let (va, tag) = (into + way * bytes, (way ^ 1) as i32);
-            requests.push(task.mpi.irecv(va, bytes, peer as i32, tag, Process::WORLD)?);
+            requests.push(task.call(Function::Irecv, |mpi| {
+                mpi.irecv(va, bytes, peer as i32, tag, Process::WORLD)
+            })?);
         }
         for (way, &peer) in (0..).zip(&neighbours) {
             let (va, tag) = (out + way * bytes, way as i32);
-            requests.push(task.mpi.isend(va, bytes, peer as i32, tag, Process::WORLD)?);
+            requests.push(task.call(Function::Isend, |mpi| {
+                mpi.isend(va, bytes, peer as i32, tag, Process::WORLD)
+            })?);
         }
-        task.mpi.waitall(&requests)?;
+        task.call(Function::Waitall, |mpi| mpi.waitall(&requests))?;
         let mut ways = (0..).zip(&neighbours);
         ways.try_for_each(|(way, &peer)| task.check(into + way * bytes, peer))
     })
@@ -266,9 +287,11 @@ fn exchange(task: &mut Task) -> Result<()> {
     task.times(|task| {
         let pattern = task.pattern(task.rank, peer);
         task.write(out, &pattern);
-        let received = task.mpi.irecv(into, bytes, peer as i32, 0, Process::WORLD)?;
-        let sent = task.mpi.isend(out, bytes, peer as i32, 0, Process::WORLD)?;
-        task.mpi.waitall(&[received, sent])?;
+        let received = task
+            .call(Function::Irecv, |mpi| mpi.irecv(into, bytes, peer as i32, 0, Process::WORLD))?;
+        let sent = task
+            .call(Function::Isend, |mpi| mpi.isend(out, bytes, peer as i32, 0, Process::WORLD))?;
+        task.call(Function::Waitall, |mpi| mpi.waitall(&[received, sent]))?;
         task.check(into, peer)
     })
 }
@@ -291,15 +314,19 @@ fn traffic(task: &mut Task) -> Result<()> {
             if i == into.len() {
                 into.push(task.mpi.allocate_buffer(task.bytes));
             }
-            requests.push(task.mpi.irecv(into[i], *bytes, *from as i32, tag, Process::WORLD)?);
+            requests.push(task.call(Function::Irecv, |mpi| {
+                mpi.irecv(into[i], *bytes, *from as i32, tag, Process::WORLD)
+            })?);
         }
         // All of a rank's messages are beginnings of the same bytes.
         let pattern = task.pattern(rank, 0);
         task.write(out, &pattern);
         for ((_, to, bytes), tag) in all.iter().zip(0..).filter(|((from, ..), _)| *from == rank) {
-            requests.push(task.mpi.isend(out, *bytes, *to as i32, tag, Process::WORLD)?);
+            requests.push(task.call(Function::Isend, |mpi| {
+                mpi.isend(out, *bytes, *to as i32, tag, Process::WORLD)
+            })?);
         }
-        task.mpi.waitall(&requests)?;
+        task.call(Function::Waitall, |mpi| mpi.waitall(&requests))?;
         coming.zip(&into).try_for_each(|(((from, _, bytes), _), &va)| {
             if task.read(va, *bytes) == task.pattern(*from, 0)[..*bytes as usize] {
                 return Ok(());

@@ -40,6 +40,7 @@ impl Bench {
             profile: false,
             judge: true,
             pcap: None,
+            watchers: Vec::new(),
             meter: false,
             firmware,
             library: "/nonexistent".into(),

@@ -171,6 +171,11 @@ impl Kernel {
         PendingsMax { transmit: self.used.get(), receive }
     }
 
+    /// Where the firmware writes events, a word each, and the slot from which the next one is taken.
+    pub fn events(&self) -> (std::ops::Range<u64>, u32) {
+        (self.region.events(), self.slot.get())
+    }
+
     fn initialise(&self, cpu: &Cpu) {
         let deadline = cpu.now() + self.config.boot_timeout;
         while cpu.mmio_read(READY_FLAG) != READY_VALUE {

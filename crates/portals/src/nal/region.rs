@@ -54,6 +54,11 @@ impl Region {
         local(self.events)
     }
 
+    /// The event ring.
+    pub(crate) fn events(&self) -> std::ops::Range<u64> {
+        self.events..self.events + u64::from(EVENT_SLOTS * SLOT_SIZE)
+    }
+
     /// Where DMA lists stand, as the embedded processor sees it.
     pub(crate) fn lists_local(&self) -> u32 {
         local(self.lists)

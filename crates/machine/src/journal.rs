@@ -1,0 +1,104 @@
+//! What observers of a node share: the seam, which is asked by the hardware, and the libraries' observers in
+//! their fibres all tell it here.
+
+use crate::journey::{Log, Mark, Tie, Waypoint};
+use crate::timeline::Watch;
+use abi::MessageId;
+use des::Time;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+
+/// Marks of a node, shared between the hardware's seam and the observers in the libraries.
+pub(crate) struct Journal {
+    log: RefCell<Log>,
+    /// When the last posted write of the host reaches the NIC.
+    pub last_write_arrives: Cell<Time>,
+    /// Interrupts on their way to the host and the last ones that arrived, oldest first: when the firmware
+    /// wrote the register, and when the host had them.
+    interrupts: RefCell<VecDeque<(Time, Option<Time>)>>,
+    /// Somebody watches, from the launch on.
+    watched: Cell<bool>,
+    watch: RefCell<Option<Box<Watch>>>,
+}
+
+/// Interrupts that are remembered.
+const INTERRUPTS: usize = 32;
+
+impl Journal {
+    /// The journal of one of `nodes` nodes.
+    pub fn new(nodes: u32) -> Journal {
+        Journal {
+            log: RefCell::new(Log::new(nodes)),
+            last_write_arrives: Cell::default(),
+            interrupts: RefCell::default(),
+            watched: Cell::default(),
+            watch: RefCell::default(),
+        }
+    }
+    pub fn mark(&self, at: Time, message: MessageId, waypoint: Waypoint, length: Option<u64>) {
+        self.log.borrow_mut().push(Mark { at, message, waypoint, length });
+    }
+    pub fn tie(&self, tie: Tie) {
+        self.log.borrow_mut().tie(tie);
+    }
+    pub fn take(&self) -> (Vec<Mark>, Vec<Tie>) {
+        self.log.borrow_mut().take()
+    }
+    pub fn interrupt_written(&self, at: Time) {
+        let mut interrupts = self.interrupts.borrow_mut();
+        if interrupts.len() == INTERRUPTS {
+            interrupts.pop_front();
+        }
+        interrupts.push_back((at, None));
+    }
+    pub fn interrupt_arrived(&self, at: Time) {
+        let mut interrupts = self.interrupts.borrow_mut();
+        if let Some(first) = interrupts.iter_mut().find(|(_, arrived)| arrived.is_none()) {
+            first.1 = Some(at);
+        }
+    }
+    pub fn interrupt_lost(&self) {
+        let mut interrupts = self.interrupts.borrow_mut();
+        if let Some(at) = interrupts.iter().position(|(_, arrived)| arrived.is_none()) {
+            interrupts.remove(at);
+        }
+    }
+    /// When the firmware wrote the register for the interrupt that the host had at `arrived`.
+    pub fn written_for(&self, arrived: Time) -> Option<Time> {
+        let interrupts = self.interrupts.borrow();
+        interrupts.iter().find(|(_, at)| *at == Some(arrived)).map(|(written, _)| *written)
+    }
+
+    /// Somebody is to watch from the launch on.
+    pub fn set_watch(&self, watch: Watch) {
+        *self.watch.borrow_mut() = Some(Box::new(watch));
+    }
+    /// The launch: if somebody is to watch, he does from now on. True if so.
+    pub fn begin_watch(&self) -> bool {
+        self.watched.set(self.watch.borrow().is_some());
+        self.watched.get()
+    }
+    /// True if somebody watches.
+    #[inline(always)]
+    pub fn is_watched(&self) -> bool {
+        self.watched.get()
+    }
+    /// Tells whoever watches.
+    #[inline(always)]
+    pub fn watch(&self, tell: impl FnOnce(&mut Watch)) {
+        if self.watched.get() {
+            self.tell(tell);
+        }
+    }
+    #[cold]
+    fn tell(&self, tell: impl FnOnce(&mut Watch)) {
+        if let Some(watch) = self.watch.borrow_mut().as_deref_mut() {
+            tell(watch);
+        }
+    }
+    /// Nobody watches any more.
+    pub fn end_watch(&self) -> Option<Watch> {
+        self.watched.set(false);
+        self.watch.take().map(|watch| *watch)
+    }
+}

@@ -1,0 +1,141 @@
+//! A node tells its watch (`crate::timeline`) what is seen between its parts.
+
+use super::*;
+use crate::journal::Journal;
+use crate::timeline::{About, Depths, Picture, Sink, Watch};
+use abi::seastar::{
+    mailbox, COMMAND_COUNT, MAILBOX_BASE, MAILBOX_COUNT, MAILBOX_SIZE, REG_INTERRUPT, RX_DONE_HEAD,
+    TX_TAIL,
+};
+use abi::MessageId;
+use std::rc::Rc;
+
+/// Tells what the cores do.
+struct Cores(Rc<Journal>);
+
+impl host::Observer for Cores {
+    fn does(&self, core: usize, at: Time, class: host::Class) {
+        self.0.watch(|watch| watch.core_does(core as u32, at, class));
+    }
+}
+
+impl Node {
+    /// What is known of the node.
+    pub fn about(&self) -> About {
+        About {
+            nid: self.seam.nid,
+            ranks: self.ranks.numbers(),
+            cores: self.host.cores() as u32,
+            neighbours: self.seam.router.neighbours(),
+        }
+    }
+
+    /// Lets the node be watched from the launch on. It needs a recorder, which draws what the firmware does.
+    pub fn set_watch(&mut self, sinks: Vec<Box<dyn Sink>>, clock: des::Clock) {
+        let journal = &self.seam.journal;
+        journal.set_watch(Watch::new(sinks, self.host.cores() as u32));
+        let picture = Picture::new(journal.clone(), clock);
+        let recorder = self.recorder.as_deref_mut().expect("a node that is watched has a recorder");
+        recorder.set_picture(picture);
+    }
+
+    /// The program is launched.
+    pub(super) fn begin_watch(&mut self, now: Time) {
+        if !self.seam.journal.begin_watch() {
+            return;
+        }
+        if let Some((ring, slot)) = self.ranks.events() {
+            self.seam.journal.watch(|watch| watch.set_ring(ring, slot));
+        }
+        let (depths, waiting) = (depths(&self.nic, &self.seam), self.nic.depths().rx_done);
+        self.seam.journal.watch(|watch| watch.launch(now, depths, waiting));
+        self.host.set_observer(now, &Rc::new(Cores(self.seam.journal.clone())));
+    }
+
+    /// An event has been carried out.
+    #[inline(always)]
+    pub(super) fn watch_depths(&mut self, now: Time) {
+        if self.seam.journal.is_watched() {
+            self.tell_depths(now);
+        }
+    }
+    #[cold]
+    fn tell_depths(&mut self, now: Time) {
+        let slot = self.ranks.events().map(|(_, slot)| slot);
+        let depths = depths(&self.nic, &self.seam);
+        self.seam.journal.watch(|watch| {
+            watch.set_slot(slot);
+            watch.depths(now, depths);
+        });
+    }
+}
+
+/// How much stands in every queue; those of the event ring the watch knows itself.
+fn depths(nic: &nic::SeaStar, seam: &crate::seam::Seam) -> Depths {
+    let word = |addr: u32| {
+        let word = nic.sram().slice(addr.into(), 4).expect("the mailboxes stand in SRAM");
+        u32::from_le_bytes(*word.first_chunk().expect("four bytes"))
+    };
+    let commands = (0..MAILBOX_COUNT).map(|number| {
+        let base = MAILBOX_BASE + number * MAILBOX_SIZE;
+        let [tail, head] = [mailbox::COMMAND_WRITE, mailbox::COMMAND_READ]
+            .map(|offset| word(base + offset as u32) % COMMAND_COUNT);
+        (tail + COMMAND_COUNT - head) % COMMAND_COUNT
+    });
+    let fifos = nic.depths();
+    let mut depths = Depths::default();
+    depths[..8].copy_from_slice(&[
+        commands.sum(),
+        0,
+        fifos.tx_commands,
+        fifos.tx_done,
+        fifos.rx_commands,
+        fifos.rx_done,
+        fifos.rx_packets,
+        fifos.rx_streams,
+    ]);
+    let waiting = seam.router.waiting();
+    depths[8..].iter_mut().zip(waiting).for_each(|(depth, waiting)| *depth = waiting as u32);
+    depths
+}
+
+/// What stood in the NIC before the processor wrote to it.
+pub(crate) struct Before {
+    tx_tail: u32,
+    rx_done: u32,
+}
+
+impl Before {
+    pub fn of(nic: &nic::SeaStar) -> Before {
+        Before { tx_tail: nic.tx_tail(), rx_done: nic.depths().rx_done }
+    }
+}
+
+impl LocalBus<'_> {
+    /// The processor has written to `addr`.
+    #[cold]
+    pub(crate) fn tell_write(&mut self, at: Time, addr: u64, before: &Before) {
+        let LocalBus { nic, seam, .. } = self;
+        const TAIL: u64 = TX_TAIL as u64;
+        const HEAD: u64 = RX_DONE_HEAD as u64;
+        const INTERRUPT: u64 = REG_INTERRUPT as u64;
+        match addr {
+            TAIL => {
+                for phys in nic.tx_headers(before.tx_tail) {
+                    let mut header = [0; abi::seastar::PortalsHeader::SIZE];
+                    let read = seam.memory.borrow_mut().read_phys(phys, &mut header);
+                    let id = read.ok().and_then(|()| MessageId::of_header(&header));
+                    seam.journal.watch(|watch| watch.commands(at, id));
+                }
+            }
+            HEAD => {
+                let taken = before.rx_done.saturating_sub(nic.depths().rx_done);
+                seam.journal.watch(|watch| watch.takes_notifications(at, taken));
+            }
+            INTERRUPT => seam.journal.watch(|watch| watch.interrupts(at)),
+            _ => {}
+        }
+        let depths = depths(nic, seam);
+        seam.journal.watch(|watch| watch.depths(at, depths));
+    }
+}

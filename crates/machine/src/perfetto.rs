@@ -1,0 +1,403 @@
+//! `--trace`: what happens on all nodes as a trace that Perfetto opens (docs/reference/trace.md).
+//!
+//! Each node is a process with its tracks, and writes a sequence of packets of its own to a stream
+//! ([`crate::spool`]): descriptions of tracks and names when they are first used, slices, steps and depths as
+//! they are told ([`crate::timeline`]). When the run is over, the streams follow one another in the file, in
+//! the order of the nodes; so it is the same for any number of threads. Readers sort by time.
+
+mod proto;
+
+use crate::spool::{Spool, Stream, Writer};
+use crate::timeline::{About, Flow, Gauge, Load, Sink, Track, Watcher, What};
+use abi::MessageId;
+use des::Time;
+use proto::{field, fixed64, message, number, text};
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A trace that is to be written.
+#[derive(Debug)]
+pub struct Trace {
+    file: PathBuf,
+    /// What the run was, for the first track's description.
+    description: String,
+    spool: Spool,
+    streams: Streams,
+}
+
+/// Streams of the nodes that are over.
+type Streams = Arc<Mutex<BTreeMap<u32, Stream>>>;
+
+impl Trace {
+    /// Prepares for writing `file`; `description` says what the run is. The error is a sentence.
+    pub fn to(file: &Path, description: String) -> Result<Trace, String> {
+        let (file, spool) = (file.to_owned(), Spool::beside(file)?);
+        Ok(Trace { file, description, spool, streams: Streams::default() })
+    }
+}
+
+impl Watcher for Trace {
+    fn node(&self, about: About) -> Box<dyn Sink> {
+        let node = Node {
+            writer: self.spool.writer(),
+            streams: self.streams.clone(),
+            tracks: HashMap::new(),
+            names: HashMap::new(),
+            about,
+        };
+        Box::new(node.begun(&self.description))
+    }
+
+    fn finish(&self) -> Result<(), String> {
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = self.spool.read(|spool| {
+            let mut out = BufWriter::new(File::create(&self.file)?);
+            let mut piece = Vec::new();
+            for mut stream in std::mem::take(&mut *streams).into_values() {
+                loop {
+                    stream.next(spool, &mut piece)?;
+                    if piece.is_empty() {
+                        break;
+                    }
+                    out.write_all(&piece)?;
+                }
+            }
+            out.flush()
+        });
+        written.map_err(|why| format!("cannot write {}: {why}", self.file.display()))
+    }
+}
+
+/// A track of a node as it stands in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Place {
+    /// The node itself, a process.
+    Process,
+    /// What belongs to the network interface, and to the router.
+    Nic,
+    Router,
+    Slices(Track),
+    Depth(Gauge),
+}
+
+/// Names of annotations, with their numbers in each sequence.
+const ANNOTATIONS: [&str; 4] = ["message", "packets", "bytes", "busy_ns"];
+const MESSAGE: u64 = 1;
+const PACKETS: u64 = 2;
+const BYTES: u64 = 3;
+const BUSY_NS: u64 = 4;
+
+/// A track's number in the file has the node's above these bits: room for all lanes of both engines, 256
+/// cores and ranks, and the rest.
+const TRACK_BITS: u32 = 11;
+
+/// Writes the packets of a node.
+struct Node {
+    about: About,
+    writer: Writer,
+    streams: Streams,
+    /// Numbers of the tracks and names that the sequence has told; only asked, never walked through.
+    tracks: HashMap<Place, u64>,
+    names: HashMap<Box<str>, u64>,
+}
+
+impl Node {
+    /// The sequence's first packets: its state begins here, with names for annotations; the process.
+    fn begun(mut self, description: &str) -> Node {
+        self.packet(None, |out| {
+            number(out, field::packet::FIRST_ON_SEQUENCE, 1);
+            number(out, field::packet::SEQUENCE_FLAGS, field::packet::STATE_CLEARED);
+            message(out, field::packet::INTERNED_DATA, |out| {
+                for (name, iid) in ANNOTATIONS.into_iter().zip(1..) {
+                    interned(out, field::interned::ANNOTATION_NAMES, iid, name);
+                }
+            });
+        });
+        let about = (self.about.nid == 0).then_some(description);
+        self.describe(Place::Process, about);
+        self
+    }
+
+    /// Writes a packet.
+    fn packet(&mut self, at: Option<Time>, body: impl FnOnce(&mut Vec<u8>)) {
+        let sequence = u64::from(self.about.nid) + 1;
+        message(&mut self.writer.piece, field::trace::PACKET, |out| {
+            if let Some(at) = at {
+                number(out, field::packet::TIMESTAMP, nanoseconds(at));
+            }
+            number(out, field::packet::SEQUENCE, sequence);
+            body(out);
+        });
+        self.writer.wrote();
+    }
+
+    /// Writes an event on a track.
+    fn event(&mut self, at: Time, place: Place, kind: u64, body: impl FnOnce(&mut Vec<u8>)) {
+        let track = self.track(place);
+        self.packet(Some(at), |out| {
+            number(out, field::packet::SEQUENCE_FLAGS, field::packet::NEEDS_STATE);
+            message(out, field::packet::TRACK_EVENT, |out| {
+                number(out, field::event::TYPE, kind);
+                number(out, field::event::TRACK, track);
+                body(out);
+            });
+        });
+    }
+
+    /// The number of a track, which is described first if it is new.
+    fn track(&mut self, place: Place) -> u64 {
+        match self.tracks.get(&place) {
+            Some(&number) => number,
+            None => self.describe(place, None),
+        }
+    }
+
+    #[cold]
+    fn describe(&mut self, place: Place, description: Option<&str>) -> u64 {
+        let parent = match place {
+            Place::Process => None,
+            Place::Nic | Place::Router => Some(Place::Process),
+            Place::Slices(Track::Rank(_) | Track::Core(_)) => Some(Place::Process),
+            Place::Slices(Track::Output(_)) | Place::Depth(Gauge::Output(_)) => Some(Place::Router),
+            Place::Slices(_) | Place::Depth(_) => Some(Place::Nic),
+        };
+        let parent = parent.map(|parent| self.track(parent));
+        let index = self.tracks.len() as u64;
+        assert!(index < 1 << TRACK_BITS, "a node has fewer tracks");
+        let uuid = (u64::from(self.about.nid) + 1) << TRACK_BITS | index;
+        self.tracks.insert(place, uuid);
+        let (name, rank) = (self.name_of(place), rank_of(place));
+        let nid = self.about.nid;
+        self.packet(None, |out| {
+            message(out, field::packet::TRACK_DESCRIPTOR, |out| {
+                number(out, field::track::UUID, uuid);
+                if let Some(parent) = parent {
+                    number(out, field::track::PARENT, parent);
+                    number(out, field::track::RANK, rank);
+                }
+                match place {
+                    Place::Process => message(out, field::track::PROCESS, |out| {
+                        number(out, field::process::PID, u64::from(nid) + 1);
+                        text(out, field::process::NAME, &name);
+                    }),
+                    _ => text(out, field::track::NAME, &name),
+                }
+                if let Place::Process | Place::Nic | Place::Router = place {
+                    number(out, field::track::CHILD_ORDERING, field::track::EXPLICIT);
+                }
+                if let Place::Depth(gauge) = place {
+                    message(out, field::track::COUNTER, |out| {
+                        text(out, field::counter::UNIT_NAME, unit_of(gauge));
+                    });
+                }
+                if let Some(description) = description {
+                    text(out, field::track::DESCRIPTION, description);
+                }
+            });
+        });
+        uuid
+    }
+
+    fn name_of(&self, place: Place) -> String {
+        match place {
+            Place::Process => format!("node {}", self.about.nid),
+            Place::Nic => "NIC".into(),
+            Place::Router => "router".into(),
+            Place::Slices(Track::Rank(rank)) => format!("rank {rank}"),
+            Place::Slices(Track::Core(0)) if self.about.cores == 1 => "processor".into(),
+            Place::Slices(Track::Core(core)) => format!("core {core}"),
+            Place::Slices(Track::Firmware) => "firmware".into(),
+            Place::Slices(Track::Transmit(_)) => "TX DMA".into(),
+            Place::Slices(Track::Receive(_)) => "RX DMA".into(),
+            Place::Slices(Track::Output(output)) => format!("link {}", self.way(output)),
+            Place::Depth(Gauge::Output(output)) => format!("queue {}", self.way(output)),
+            Place::Depth(gauge) => match gauge {
+                Gauge::Mailbox => "mailbox",
+                Gauge::Events => "event queue",
+                Gauge::TransmitCommands => "TX FIFO",
+                Gauge::TransmitCompletions => "TX completions",
+                Gauge::ReceiveCommands => "RX FIFO",
+                Gauge::Notifications => "RX notifications",
+                Gauge::Packets => "RX packets",
+                Gauge::Streams | Gauge::Output(_) => "RX streams",
+            }
+            .into(),
+        }
+    }
+
+    /// Where an output of the router leads to.
+    fn way(&self, output: u8) -> String {
+        let index = usize::from(output);
+        match self.about.neighbours.get(index).copied().flatten() {
+            None if index < net::LINKS => format!("{}, which leads nowhere", axis(index)),
+            None => "to the NIC".into(),
+            Some(neighbour) => format!("{} to node {neighbour}", axis(index)),
+        }
+    }
+
+    /// The number of a name, which is told first if it is new.
+    fn name(&mut self, name: &str) -> u64 {
+        if let Some(&iid) = self.names.get(name) {
+            return iid;
+        }
+        let iid = self.names.len() as u64 + 1;
+        self.names.insert(name.into(), iid);
+        self.packet(None, |out| {
+            number(out, field::packet::SEQUENCE_FLAGS, field::packet::NEEDS_STATE);
+            message(out, field::packet::INTERNED_DATA, |out| {
+                interned(out, field::interned::EVENT_NAMES, iid, name);
+            });
+        });
+        iid
+    }
+
+    fn begins(&mut self, at: Time, track: Track, name: Option<&str>, id: Option<MessageId>) {
+        let iid = name.map(|name| self.name(name));
+        self.event(at, Place::Slices(track), field::event::SLICE_BEGIN, |out| {
+            match (iid, id) {
+                (Some(iid), _) => number(out, field::event::NAME_IID, iid),
+                // Each message has a name of its own, which nobody else needs.
+                (None, Some(id)) => text(out, field::event::NAME, &id.to_string()),
+                (None, None) => text(out, field::event::NAME, "unknown"),
+            }
+            if let Some(id) = id {
+                fixed64(out, field::event::FLOWS, flow(id));
+                about_message(out, id);
+            }
+        });
+    }
+
+    fn busy(&mut self, at: Time, output: u8, (until, id): (Time, Option<MessageId>), load: Load) {
+        let place = Place::Slices(Track::Output(output));
+        self.event(at, place, field::event::SLICE_BEGIN, |out| {
+            match id {
+                Some(id) => {
+                    text(out, field::event::NAME, &id.to_string());
+                    fixed64(out, field::event::FLOWS, flow(id));
+                    about_message(out, id);
+                }
+                None => text(out, field::event::NAME, "unknown"),
+            }
+            let sums = [(PACKETS, load.packets), (BYTES, load.bytes)];
+            for (name, value) in sums.into_iter().chain([(BUSY_NS, load.busy.0 / 1000)]) {
+                message(out, field::event::ANNOTATIONS, |out| {
+                    number(out, field::annotation::NAME_IID, name);
+                    number(out, field::annotation::UINT, value);
+                });
+            }
+        });
+        self.event(until, place, field::event::SLICE_END, |_| {});
+    }
+}
+
+impl Sink for Node {
+    fn record(&mut self, at: Time, what: What) {
+        match what {
+            What::Begin { track, name, message } => self.begins(at, track, name, message),
+            What::End { track } => {
+                self.event(at, Place::Slices(track), field::event::SLICE_END, |_| {});
+            }
+            What::Step { track, name, message: id, flow: kind } => {
+                let name = self.name(name);
+                self.event(at, Place::Slices(track), field::event::INSTANT, |out| {
+                    number(out, field::event::NAME_IID, name);
+                    let Some(id) = id else { return };
+                    match kind {
+                        Flow::Beside => {}
+                        Flow::Step => fixed64(out, field::event::FLOWS, flow(id)),
+                        Flow::Last => fixed64(out, field::event::ENDING_FLOWS, flow(id)),
+                    }
+                    about_message(out, id);
+                });
+            }
+            What::Busy { output, until, message, load } => {
+                self.busy(at, output, (until, message), load);
+            }
+            What::Depth { gauge, value } => {
+                // A router has outputs that lead nowhere.
+                let nowhere =
+                    |output| self.about.neighbours.get(usize::from(output)) == Some(&None);
+                if matches!(gauge, Gauge::Output(output) if nowhere(output)) {
+                    return;
+                }
+                self.event(at, Place::Depth(gauge), field::event::COUNTER, |out| {
+                    number(out, field::event::COUNTER_VALUE, value.into());
+                });
+            }
+        }
+    }
+
+    fn finish(self: Box<Self>, _at: Time) {
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        streams.insert(self.about.nid, self.writer.finish());
+    }
+}
+
+/// Times in the file are whole nanoseconds, rounded down.
+fn nanoseconds(at: Time) -> u64 {
+    at.0 / 1000
+}
+
+/// The number under which the steps of a message are tied together; never 0.
+fn flow(id: MessageId) -> u64 {
+    (u64::from(id.source_nid) + 1) << 32 | u64::from(id.serial)
+}
+
+fn about_message(out: &mut Vec<u8>, id: MessageId) {
+    message(out, field::event::ANNOTATIONS, |out| {
+        number(out, field::annotation::NAME_IID, MESSAGE);
+        text(out, field::annotation::STRING, &id.to_string());
+    });
+}
+
+fn interned(out: &mut Vec<u8>, kind: u32, iid: u64, name: &str) {
+    message(out, kind, |out| {
+        number(out, field::interned::IID, iid);
+        text(out, field::interned::NAME, name);
+    });
+}
+
+/// Where a track stands among its siblings: the way down from the program to the wire.
+fn rank_of(place: Place) -> u64 {
+    match place {
+        Place::Process => 0,
+        Place::Slices(Track::Rank(_)) => 1,
+        Place::Slices(Track::Core(core)) => 2 + u64::from(core),
+        Place::Nic => 1000,
+        Place::Router => 1001,
+        Place::Depth(Gauge::Mailbox) => 1,
+        Place::Slices(Track::Firmware) => 2,
+        Place::Depth(Gauge::TransmitCommands) => 3,
+        Place::Slices(Track::Transmit(_)) => 4,
+        Place::Depth(Gauge::TransmitCompletions) => 5,
+        Place::Slices(Track::Receive(_)) => 6,
+        Place::Depth(Gauge::Packets) => 7,
+        Place::Depth(Gauge::Streams) => 8,
+        Place::Depth(Gauge::Notifications) => 9,
+        Place::Depth(Gauge::ReceiveCommands) => 10,
+        Place::Depth(Gauge::Events) => 11,
+        Place::Slices(Track::Output(output)) => 2 * u64::from(output),
+        Place::Depth(Gauge::Output(output)) => 2 * u64::from(output) + 1,
+    }
+}
+
+fn unit_of(gauge: Gauge) -> &'static str {
+    match gauge {
+        Gauge::Mailbox | Gauge::TransmitCommands | Gauge::ReceiveCommands => "commands",
+        Gauge::Events => "events",
+        Gauge::TransmitCompletions => "completions",
+        Gauge::Notifications => "notifications",
+        Gauge::Packets | Gauge::Output(_) => "packets",
+        Gauge::Streams => "streams",
+    }
+}
+
+/// A link's name by `net::Link::index`: "x+".
+fn axis(index: usize) -> String {
+    let link = net::Link::from_index(index);
+    let sign = if link.up { '+' } else { '-' };
+    format!("{}{sign}", ["x", "y", "z"][link.dimension])
+}
