@@ -147,6 +147,14 @@ pub struct RunOptions {
     /// later)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Let gdb debug the processor of node NODE's network interface: the run begins when gdb has connected
+    /// to PORT of this computer (one that is free if not given), at the firmware's first instruction
+    ///
+    /// The run tells how to connect, e.g. gdb-multiarch seastar.elf -ex 'target remote :PORT'. Nothing
+    /// simulated changes as long as gdb only looks (docs/reference/gdb.md). Implies --no-merge, and on that
+    /// node --cold-boot and --no-park.
+    #[arg(long, value_name = "NODE[:PORT]")]
+    pub gdb: Option<Gdb>,
     /// Hold library and firmware against the specification of Portals 3.3 while they run; the first
     /// disagreement ends the run with status 1 (the result is the same, later)
     #[arg(long)]
@@ -186,6 +194,27 @@ impl RunOptions {
     /// The program's own arguments.
     pub fn arguments(&self) -> &[OsString] {
         &self.command[1..]
+    }
+}
+
+/// Which node gdb debugs, and at which port it is waited for; 0 is any that is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gdb {
+    #[allow(missing_docs)]
+    pub node: u32,
+    #[allow(missing_docs)]
+    pub port: u16,
+}
+
+impl std::str::FromStr for Gdb {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Gdb, &'static str> {
+        let (node, port) = text.split_once(':').unwrap_or((text, "0"));
+        match (node.parse(), port.parse()) {
+            (Ok(node), Ok(port)) => Ok(Gdb { node, port }),
+            (Err(_), _) => Err("NODE is the number of a node"),
+            (_, Err(_)) => Err("PORT is a number up to 65535"),
+        }
     }
 }
 

@@ -22,7 +22,7 @@ pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> 
     let options = build_options(parameters);
     let built = root.path().join("build/firmware");
     let variant = built.join(variant(parameters));
-    let sources = root.path().join("firmware/seastar");
+    let sources = sources(root);
     if sources.join("Makefile").is_file() {
         build(&sources, &built, &options)?;
     }
@@ -34,6 +34,11 @@ pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> 
             built.display()
         ))),
     }
+}
+
+/// The folder of the firmware's sources, which an installation has not.
+pub fn sources(root: &Root) -> PathBuf {
+    root.path().join("firmware/seastar")
 }
 
 /// `sunstar fw`.

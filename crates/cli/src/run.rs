@@ -5,6 +5,7 @@ use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::Terminal;
 use crate::{firmware, interrupt, machines, program, summary, terminal};
+use machine::debugger::Door;
 use machine::parameters::Parameters;
 use machine::perfetto::Trace;
 use machine::profile::{Function, Profile, Summary};
@@ -76,6 +77,15 @@ pub fn execute_observed(root: &Root, options: &RunOptions, profile: bool) -> Res
         _ => None,
     };
     let firmware = firmware::folder(root, &parameters)?;
+    let debugger = match options.gdb {
+        None => None,
+        Some(gdb) => {
+            let door = Door::open(&parameters, options.ranks, gdb.node, gdb.port);
+            let door = door.map_err(|why| Mistake(why.to_string()))?;
+            eprintln!("sunstar: {}", invitation(&door, root, &firmware));
+            Some(Arc::new(door))
+        }
+    };
     let outcome = machine::run(&Options {
         parameters: parameters.clone(),
         program,
@@ -90,6 +100,7 @@ pub fn execute_observed(root: &Root, options: &RunOptions, profile: bool) -> Res
         profile,
         pcap: options.pcap.clone(),
         watchers: trace.into_iter().collect(),
+        debugger,
         judge: options.judge,
         meter: false,
         firmware: firmware.clone(),
@@ -121,6 +132,19 @@ fn trace(
         text += &format!("; {option} {value}");
     }
     Ok(Arc::new(Trace::to(file, text).map_err(Mistake)?))
+}
+
+/// How to connect gdb.
+fn invitation(door: &Door, root: &Root, firmware: &Path) -> String {
+    // The firmware's debug information names its files from there.
+    let sources = Some(firmware::sources(root)).filter(|folder| folder.is_dir());
+    let directory = sources.map(|folder| format!("-d {} ", folder.display())).unwrap_or_default();
+    format!(
+        "the processor of node {} waits for: gdb-multiarch {directory}{} -ex 'target remote :{}'",
+        door.node(),
+        firmware.join("seastar.elf").display(),
+        door.port()
+    )
 }
 
 /// Writes the JSON that was asked for, says what went wrong, and gives the exit status.

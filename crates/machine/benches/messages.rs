@@ -105,6 +105,7 @@ fn options(root: &Path, program: &Program, ranks: u32, meter: bool) -> Options {
         compute: rank::Compute::None,
         pcap: None,
         watchers: Vec::new(),
+        debugger: None,
         meter,
         firmware: root.join("build/firmware"),
         library: root.join("build/lib"),

@@ -66,6 +66,7 @@ fn run(root: &Path, ranks: u32, name: &str, arguments: &[&str; 2], merge: bool) 
         judge: false,
         pcap: None,
         watchers: Vec::new(),
+        debugger: None,
         meter: false,
         firmware: root.join("build/firmware"),
         library: root.join("build/lib"),

@@ -7,6 +7,7 @@
 //!                             │       └─ judge: what happens, for the specification
 //!                             │       └─ capture: the packets, for a pcapng file
 //!                             │       └─ timeline: what happens over time, for watchers ─► perfetto
+//!                             │       └─ debugger: gdb on the processor, which stands still meanwhile
 //!                             │       └─ recorder: the profiler's sums, which become a profile
 //!                             └─ firmware_image, symbols, tracedump: the firmware and its ELF
 //! ```
@@ -14,6 +15,7 @@
 mod capture;
 mod configure;
 mod counters;
+pub mod debugger;
 mod digest;
 mod echo;
 pub mod faults;

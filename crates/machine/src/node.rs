@@ -1,6 +1,7 @@
 //! A node: host, NIC with its processor, router, and the event queue that orders them.
 
 use crate::capture::{Side, Tap};
+use crate::debugger::Debugger;
 use crate::faults::Faults;
 use crate::journey::{Mark, Tie};
 use crate::meter::{Effort, Meter};
@@ -17,6 +18,7 @@ use des::{Duration, Envelope, LogicalProcess, Offers, Outbox, Standing, Time, LA
 use std::sync::Arc;
 
 mod coherence;
+mod debug;
 mod exception;
 mod failures;
 mod reach;
@@ -41,6 +43,7 @@ pub(crate) struct Node {
     at_launch: Snapshot,
     idle: IdleLoop,
     recorder: Option<Box<Recorder>>,
+    debugger: Option<Box<Debugger>>,
     meter: Meter,
     stretches: stretch::Stretches,
 }
@@ -134,6 +137,7 @@ impl Node {
             at_launch: Snapshot::default(),
             idle: IdleLoop::default(),
             recorder: None,
+            debugger: None,
             meter: Meter::default(),
             stretches: Default::default(),
         }
@@ -282,11 +286,16 @@ impl Node {
     /// True if the processor, with an idle firmware, need not have come to the next event or the horizon.
     fn may_lag(&self, horizon: Time) -> bool {
         let next = self.seam.queue.peek().filter(|(at, _)| *at < horizon);
-        self.seam.firmware_idles()
+        // Who debugs it wants to see it where the rest of the node is.
+        self.debugger.is_none()
+            && self.seam.firmware_idles()
             && next.is_none_or(|(_, event)| is_visible(&self.nic, event) == Visible::Nobody)
     }
 
     fn run_processor(&mut self, horizon: Time) {
+        if self.debugger.is_some() {
+            return self.debug_processor(horizon);
+        }
         let limit = horizon.min(self.seam.queue.next_time());
         if self.core.now() >= limit {
             return;
@@ -298,6 +307,11 @@ impl Node {
             Some(recorder) => self.core.run_observed(&mut bus, limit, recorder),
         };
         self.meter.end(&self.core);
+        self.ran(stop);
+    }
+
+    /// The processor has run as far as it could.
+    fn ran(&mut self, stop: ppc440::Stop) {
         if stop == ppc440::Stop::Fault {
             self.firmware_fault();
         }
@@ -400,6 +414,9 @@ impl LogicalProcess for Node {
                 Some((now, event)) => self.dispatch(now, event),
                 None => break,
             }
+        }
+        if self.seam.failure.is_some() {
+            self.show_failure();
         }
         self.horizon = horizon;
         std::mem::swap(outbox, &mut self.seam.outbox);

@@ -2,6 +2,7 @@
 
 use crate::capture::Capture;
 use crate::configure::Configuration;
+use crate::debugger::Door;
 use crate::digest::digest;
 use crate::faults::{self, Faults};
 use crate::firmware_image::FirmwareImage;
@@ -57,6 +58,8 @@ pub struct Options {
     /// Who watches what happens on all nodes; every packet is carried out then (changes nothing but the
     /// speed).
     pub watchers: Vec<Arc<dyn Watcher>>,
+    /// Let gdb debug the processor of a node; the run begins when it has connected.
+    pub debugger: Option<Arc<Door>>,
     /// Hold library and firmware against the specification of Portals (changes nothing but the speed).
     pub judge: bool,
     /// Measure what the processor model costs ([`Outcome::effort`]); that costs a little itself.
@@ -103,6 +106,9 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     let capture = options.pcap.as_deref().map(Capture::to).transpose().map_err(Mistake)?;
     let started = std::time::Instant::now();
     let nodes = configuration.topology.nodes();
+    let debugged = options.debugger.as_ref().map(|door| (door, door.wait(options, nodes, launch)));
+    let (session, mut debugger) =
+        debugged.map(|(door, (session, debugger))| (session, (door.node(), debugger))).unzip();
     let ledger = options.judge.then(|| Arc::new(ledger(nodes, &faults)));
     let (mut remains, ending, _) = {
         let parts = Parts {
@@ -121,17 +127,22 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
             .map(|nid| {
                 let (parts, boot, faults, code) = (&parts, boot.as_ref(), &faults, code.clone());
                 let tap = capture.as_ref().map(|capture| capture.tap(nid));
+                let debugger = debugger.take_if(|(of, _)| *of == nid).map(|(_, debugger)| debugger);
+                // It is debugged from its first instruction on.
+                let boot = boot.filter(|_| debugger.is_none());
                 move || {
                     let mut node = parts.node(nid, boot);
                     node.set_faults(faults);
                     node.set_meter(options.meter);
-                    node.set_merging(options.merge && tap.is_none() && !watched);
+                    let merge = options.merge && tap.is_none() && !watched;
+                    node.set_merging(merge && options.debugger.is_none());
                     node.set_tap(tap);
                     node.set_recorder(code.map(Recorder::new));
                     if watched {
                         let sinks = options.watchers.iter().map(|w| w.node(node.about()));
                         node.set_watch(sinks.collect(), parts.configuration.ppc440.clock);
                     }
+                    node.set_debugger(debugger);
                     node
                 }
             })
@@ -163,6 +174,9 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
         let exit = &mut outcome.report.exit;
         exit.code = if exit.code == 0 { 1 } else { exit.code };
         exit.sentences.push(why);
+    }
+    if let Some(session) = session {
+        session.end(outcome.report.exit.code);
     }
     Ok(outcome)
 }

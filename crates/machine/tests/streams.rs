@@ -54,6 +54,7 @@ impl Case {
             judge: true,
             pcap: None,
             watchers: Vec::new(),
+            debugger: None,
             meter: false,
             firmware: root.join("build/firmware"),
             library: root.join("build/lib"),

@@ -17,6 +17,16 @@ impl SeaStar {
         matches!(decode(addr), Target::Sram | Target::Register)
             && self.ras_read(addr, buf, ports).is_ok()
     }
+    /// What a read of the embedded processor would give now, host memory included, without any effect.
+    pub fn plb_look(&mut self, addr: u64, buf: &mut [u8], ports: &mut impl Ports) -> bool {
+        let Target::Window(window, offset) = decode(addr) else {
+            return self.ras_read(addr, buf, ports).is_ok();
+        };
+        let Ok(phys) = self.control.windows.translate(window, offset) else { return false };
+        let there = ports.host_read(phys, buf).is_ok();
+        self.fabric.posted.overlay(phys, buf);
+        there
+    }
     /// True if `addr` is local memory.
     pub fn is_sram(&self, addr: u64) -> bool {
         decode(addr) == Target::Sram

@@ -145,6 +145,12 @@ impl DataCache {
         }
         ways.iter().position(|&tag| tag == line | STALE).map(|way| first + way)
     }
+    /// The same for one who only looks, and so leaves no hint.
+    pub fn position(&self, line: u32) -> Option<usize> {
+        let first = (line as usize & (SETS - 1)) * WAYS;
+        let ways = &self.tags[first..first + WAYS];
+        ways.iter().position(|&tag| tag & !STALE == line).map(|way| first + way)
+    }
     /// The line at `index`.
     pub fn line_number(&self, index: usize) -> u32 {
         self.tags[index] & !STALE
@@ -358,6 +364,10 @@ impl InstructionCache {
     /// The instruction of a line that stands at `pc`.
     pub fn op(&self, line: usize, pc: u32) -> &Op {
         &self.lines[line].ops[(pc >> 2) as usize % WORDS]
+    }
+    /// The instruction at `pc`, whose line is in this place of the fetch map.
+    pub fn peek(&self, place: usize, pc: u32) -> Option<&Op> {
+        Some(&self.map[place].code.as_ref()?.ops[(pc >> 2) as usize % WORDS])
     }
     /// Takes the instructions of a place in the fetch map, to execute them.
     #[inline(always)]

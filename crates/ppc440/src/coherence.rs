@@ -16,7 +16,7 @@ use crate::FaultKind;
 
 /// The parts of `len` bytes at a real address, a line each: line number, first byte in the line,
 /// how many, and how many came before.
-fn lines(addr: u64, len: usize) -> impl Iterator<Item = (u32, usize, usize, usize)> {
+pub(crate) fn lines(addr: u64, len: usize) -> impl Iterator<Item = (u32, usize, usize, usize)> {
     let mut done = 0;
     std::iter::from_fn(move || {
         let at = addr + done as u64;

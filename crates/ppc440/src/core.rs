@@ -38,6 +38,8 @@ pub enum Stop {
     Until,
     /// The core has stopped for good: see [`Core::fault`].
     Fault,
+    /// A debugger wants it to halt before the next instruction ([`Probe::halts`]).
+    Halted,
 }
 
 /// What happened so far.
@@ -264,6 +266,9 @@ impl Core {
                     return stop;
                 }
             }
+            if P::STEPS && self.halts_before_fetch(probe) {
+                return Stop::Halted;
+            }
             let pc = self.registers.pc;
             let place = match self.fetch(bus) {
                 Ok(place) => place,
@@ -282,6 +287,9 @@ impl Core {
             }
             if self.pipeline.cycle() >= self.limit && !self.park.recording {
                 continue;
+            }
+            if P::STEPS && self.halts(place, probe) {
+                return Stop::Halted;
             }
             let Some(code) = self.icache.take(place) else {
                 unreachable!("only one line is executed at a time")
@@ -348,7 +356,7 @@ impl Core {
             } else {
                 return self.leave(pc, op, place, flow, probe);
             }
-            if last.cycle() >= self.limit {
+            if P::STEPS || last.cycle() >= self.limit {
                 return None;
             }
         }

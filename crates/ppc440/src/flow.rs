@@ -102,14 +102,18 @@ pub(crate) fn system_call(core: &mut Core, _op: &Op) -> Flow {
     core.raise(Exception::SystemCall)
 }
 
-fn trap_if(core: &mut Core, to: u8, a: u32, b: u32) -> Flow {
+/// True if a trap instruction with this TO traps.
+pub(crate) fn traps(to: u8, a: u32, b: u32) -> bool {
     let (sa, sb) = (a as i32, b as i32);
-    let hit = to & 16 != 0 && sa < sb
+    to & 16 != 0 && sa < sb
         || to & 8 != 0 && sa > sb
         || to & 4 != 0 && a == b
         || to & 2 != 0 && a < b
-        || to & 1 != 0 && a > b;
-    if hit {
+        || to & 1 != 0 && a > b
+}
+
+fn trap_if(core: &mut Core, to: u8, a: u32, b: u32) -> Flow {
+    if traps(to, a, b) {
         core.raise(Exception::Trap)
     } else {
         Flow::Next

@@ -71,6 +71,25 @@ impl Gather {
             *to = *byte;
         }
     }
+    /// What a reader sees who reads memory and this write.
+    pub fn overlay(&self, addr: u64, bytes: &mut [u8]) {
+        if !self.is_empty() {
+            for (at, byte) in (self.addr..).zip(self.bytes()) {
+                if let Some(to) = bytes.get_mut(at.wrapping_sub(addr) as usize) {
+                    *to = *byte;
+                }
+            }
+        }
+    }
+    /// Another value for those of these bytes that it writes.
+    pub fn replace(&mut self, addr: u64, bytes: &[u8]) {
+        let (held, len) = (self.addr, self.len as u64);
+        for (at, byte) in (addr..).zip(bytes) {
+            if !self.is_empty() && (held..held + len).contains(&at) {
+                self.data[at as usize % QUADWORD] = *byte;
+            }
+        }
+    }
     fn bytes(&self) -> &[u8] {
         let offset = self.addr as usize % QUADWORD;
         &self.data[offset..offset + self.len]

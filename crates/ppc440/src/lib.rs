@@ -23,6 +23,7 @@
 //! | `probe` | what an observer is told: where every cycle went; nothing if there is none |
 //! | `park`, `turn`, `analysis` | polling loops that are skipped instead of executed, exactly |
 //! | `core`, `clock` | state, main loop; cycles and time |
+//! | `debug` | what a debugger stops before, and how it sees memory |
 //! | `inspect`, `twin` | what the bench, debuggers and tests see; cores that have booted alike |
 //!
 //! An instruction is defined in one place, its row, and both decoder and executor are generated
@@ -88,6 +89,7 @@ mod clock;
 mod code;
 mod coherence;
 mod core;
+mod debug;
 mod decode;
 mod exception;
 mod fault;
@@ -114,6 +116,7 @@ mod unit;
 
 pub use crate::code::Code;
 pub use crate::core::{Config, Core, Counters, Stop};
+pub use debug::{DataAccess, Located, Trouble, Upcoming};
 pub use decode::mnemonic;
 pub use fault::{Fault, FaultKind};
 pub use probe::{Cause, Jump, Observation, Off, Probe};

@@ -10,6 +10,7 @@
 //! polling loop that are not executed are told as often as they would have been.
 
 use crate::core::{Core, Counters};
+use crate::debug::Upcoming;
 use crate::decode::{Op, LK};
 use crate::instructions::Kind;
 use crate::timing::{reg, Place};
@@ -115,6 +116,13 @@ pub trait Probe {
     fn observe(&mut self, what: Observation);
     /// All this happened `times` times over: turns of a polling loop.
     fn repeat(&mut self, turn: &[Observation], times: u64);
+    /// True if it is asked before each instruction: a debugger (see `debug`). Such a core must not park.
+    const STEPS: bool = false;
+    /// True if the core is to halt before this instruction.
+    fn halts(&mut self, next: &Upcoming) -> bool {
+        let _ = next;
+        false
+    }
 }
 
 /// No observer.

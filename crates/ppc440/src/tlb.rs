@@ -164,6 +164,10 @@ impl Tlb {
         }
         self.fetch_generation += u64::from(changed & (MSR_PR | MSR_IS) != 0);
     }
+    /// No entry is valid.
+    pub fn is_empty(&self) -> bool {
+        self.entries.iter().all(|entry| entry.words[0] & TLB_VALID == 0)
+    }
     pub fn entry(&self, index: usize) -> TlbEntry {
         self.entries[index & 63]
     }

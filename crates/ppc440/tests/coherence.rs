@@ -48,7 +48,7 @@ impl Machine {
         self.at += Duration::from_us(2);
         match self.core.run(&mut self.flat, self.at) {
             Stop::Until => None,
-            Stop::Fault => self.core.fault().map(|fault| fault.kind),
+            Stop::Fault | Stop::Halted => self.core.fault().map(|fault| fault.kind),
         }
     }
     /// Somebody else writes, and the core is told.

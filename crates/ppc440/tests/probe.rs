@@ -91,7 +91,7 @@ fn everything_is_told_of_compiled_code() {
             flat.horizon = at;
             match core.run_observed(&mut flat, at, &mut sums) {
                 Stop::Until => sums.check(&core),
-                Stop::Fault => break Stop::Fault,
+                stop => break stop,
             }
         };
         assert_eq!(stop, Stop::Fault);

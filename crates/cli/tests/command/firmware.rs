@@ -6,13 +6,13 @@ use std::path::Path;
 use std::process::Command;
 
 /// The build that machine `redstorm` uses.
-const VARIANT: &str = "build/firmware/cache-id_inline-on_shadow-on_trace-off_pinned-on";
+pub const VARIANT: &str = "build/firmware/cache-id_inline-on_shadow-on_trace-off_pinned-on";
 
 /// The I attribute of a TLB entry's last word.
 const INHIBITED: u32 = 0x400;
 
 /// Address of a function of the firmware.
-fn address(function: &str) -> u32 {
+pub fn address(function: &str) -> u32 {
     let elf = root().join(VARIANT).join("seastar.elf");
     let symbols = Command::new("powerpc-linux-gnu-nm").arg(elf).output().unwrap();
     let text = String::from_utf8(symbols.stdout).unwrap();
@@ -40,7 +40,7 @@ fn run_planted(address: u32, words: &[u32], options: &[&str]) -> Ended {
 }
 
 /// The image holds every word with its bytes swapped for the loader: big endian.
-fn plant(image: &Path, address: u32, words: &[u32]) {
+pub fn plant(image: &Path, address: u32, words: &[u32]) {
     let mut bytes = std::fs::read(image).unwrap();
     let start = (address - abi::seastar::TEXT_BASE) as usize;
     for (i, word) in words.iter().enumerate() {

@@ -15,6 +15,7 @@ mod contract;
 mod faults;
 mod firmware;
 mod fortran;
+mod gdb;
 mod json;
 mod ladder;
 mod linux;

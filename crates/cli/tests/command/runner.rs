@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// A command that takes longer hangs. No run of these tests takes a tenth of it, however busy the machine.
@@ -53,8 +53,12 @@ pub fn run(line: &str) -> Ended {
 
 /// Runs any command to its end; fails if it hangs.
 pub fn ended(command: &mut Command) -> Ended {
-    let mut child =
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    waited_for(command.spawn().expect("the command starts"))
+}
+
+/// The end of a command that has been started; it is killed if it hangs.
+pub fn waited_for(mut child: Child) -> Ended {
     let id = child.id();
     let (done, watched) = std::sync::mpsc::channel::<()>();
     let watchdog = std::thread::spawn(move || {

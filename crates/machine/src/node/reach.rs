@@ -11,9 +11,10 @@ const NEVER: Duration = Duration(u64::MAX);
 
 impl Node {
     /// When the processor may next do something that others can see: an idle firmware catches up
-    /// when something is due, and until then it cannot reach anybody.
+    /// when something is due, and until then it cannot reach anybody. Where it is debugged it may be made to
+    /// at any time.
     pub(super) fn processor_acts(&self) -> Time {
-        if self.seam.firmware_idles() {
+        if self.seam.firmware_idles() && self.debugger.is_none() {
             Time::NEVER
         } else {
             self.core.now().max(self.horizon)

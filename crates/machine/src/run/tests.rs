@@ -41,6 +41,7 @@ impl Bench {
             judge: true,
             pcap: None,
             watchers: Vec::new(),
+            debugger: None,
             meter: false,
             firmware,
             library: "/nonexistent".into(),

@@ -1,0 +1,92 @@
+//! The port at which a debugger is waited for.
+
+use super::remote::Remote;
+use super::session::Session;
+use super::{Debugger, Facts, Watch};
+use crate::configure::Configuration;
+use crate::parameters::Parameters;
+use crate::run::{Mistake, Options};
+use des::Time;
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::channel;
+use std::sync::Arc;
+
+/// A port of this computer, at which the processor of one node waits for gdb.
+#[derive(Debug)]
+pub struct Door {
+    nid: u32,
+    port: u16,
+    pub(super) listener: TcpListener,
+}
+
+impl Door {
+    /// Opens `port` (0: one that is free) for gdb on node `nid` of a machine for `ranks` ranks. Nobody
+    /// outside of this computer can connect.
+    pub fn open(parameters: &Parameters, ranks: u32, nid: u32, port: u16) -> Result<Door, Mistake> {
+        let nodes = Configuration::new(parameters, ranks).map_err(Mistake)?.topology.nodes();
+        if nid >= nodes {
+            let last = nodes - 1;
+            return Err(Mistake(format!(
+                "--gdb {nid}: there is no such node, the machine has nodes 0 to {last}"
+            )));
+        }
+        let opened = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).and_then(|listener| {
+            // Whoever waits must be able to give up.
+            listener.set_nonblocking(true)?;
+            Ok((listener.local_addr()?.port(), listener))
+        });
+        let failed = |why| Mistake(format!("cannot wait for gdb at port {port}: {why}"));
+        let (port, listener) = opened.map_err(failed)?;
+        Ok(Door { nid, port, listener })
+    }
+
+    /// The node whose processor waits.
+    pub fn node(&self) -> u32 {
+        self.nid
+    }
+
+    /// The port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Waits for gdb from now on, in threads of its own, on a machine of `nodes` nodes. The debugger belongs
+    /// to the node.
+    pub(crate) fn wait(
+        self: &Arc<Self>,
+        options: &Options,
+        nodes: u32,
+        launch: Time,
+    ) -> (Session, Debugger) {
+        let facts = Facts {
+            nid: self.nid,
+            machine: options.parameters.name().into(),
+            nodes,
+            ranks: options.ranks,
+            launch,
+        };
+        let (requests_in, requests) = channel();
+        let (replies, replies_out) = channel();
+        let (events, incoming) = channel();
+        let interrupt = Arc::<AtomicBool>::default();
+        let remote = Remote {
+            requests: requests_in,
+            replies: replies_out,
+            interrupt: Arc::clone(&interrupt),
+        };
+        let session = Session::start(Arc::clone(self), remote, incoming, events.clone());
+        let debugger = Debugger {
+            watch: Watch::new(Arc::clone(&interrupt)),
+            facts,
+            park: options.park,
+            warned: false,
+            requests,
+            replies,
+            events,
+            interrupt,
+            stop: Arc::clone(&options.stop),
+        };
+        (session, debugger)
+    }
+}
