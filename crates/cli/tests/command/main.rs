@@ -28,6 +28,7 @@ mod profile;
 mod programs;
 mod runner;
 mod scale;
+mod timeline;
 mod validate;
 mod vn;
 mod wrong;

@@ -122,20 +122,16 @@ impl Watch {
                 return;
             }
         }
-        let work = &mut self.cores[core as usize];
-        let outer = work.outer.replace(class);
-        match work.held {
-            Some(since) if since == at => work.held = None,
-            _ => {
-                self.release(core);
-                if outer.is_some_and(|outer| outer != Class::Idle) {
-                    self.end(at, track);
-                }
+        if self.cores[core as usize].held != Some(at) {
+            self.release(core);
+            if self.cores[core as usize].outer.is_some_and(|outer| outer != Class::Idle) {
+                self.end(at, track);
             }
         }
-        if class != Class::Idle {
-            self.cores[core as usize].held = Some(at);
-        }
+        // What had no length is forgotten.
+        let work = &mut self.cores[core as usize];
+        work.outer = Some(class);
+        work.held = (class != Class::Idle).then_some(at);
     }
     /// What a core does now is drawn.
     fn release(&mut self, core: u32) {
