@@ -1,5 +1,9 @@
 //! What can be said on the command line.
 
+mod sweep;
+
+pub use sweep::{DiffOptions, SweepOptions};
+
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -39,6 +43,16 @@ pub enum Command {
     /// Cycles in which instructions issue are told from stalls, and stalls by their cause; polling that finds
     /// nothing is told apart. --flame draws the call paths.
     Profile(ProfileOptions),
+    /// Run a program at many points of machine, firmware and arguments, on all cores, into a table (CSV)
+    ///
+    /// Points that were run before are not run again, unless what they were made of has changed. A point that
+    /// fails is a row like any other. Exit status: 0 if all points ended with 0, 1 if one did not, 2 for a
+    /// mistake, 130 after Ctrl-C.
+    Sweep(SweepOptions),
+    /// Tell what differs between two runs: in parameters, and in where the time went
+    ///
+    /// Exit status: 0 if the runs are equal, 1 if they differ, 2 for a mistake.
+    Diff(DiffOptions),
     /// Show the firmware's image: size, sections, and what it takes of the SRAM
     Fw(FirmwareOptions),
     /// Measure programs on several machines or builds of the firmware, side by side

@@ -17,6 +17,7 @@ mod rungs;
 mod table;
 mod validate;
 
+pub use measure::side_by_side;
 pub use validate::validate;
 
 use crate::args::BenchCommand;
@@ -35,7 +36,7 @@ pub fn bench(root: &Root, command: &BenchCommand) -> Result<u8, Mistake> {
 }
 
 /// Writes what was measured for other programs ("-": standard output).
-fn write_json(file: &Path, value: &impl Serialize) -> Result<(), Mistake> {
+pub fn write_json(file: &Path, value: &impl Serialize) -> Result<(), Mistake> {
     let text = serde_json::to_string_pretty(value).expect("only strings are keys") + "\n";
     if file.as_os_str() == "-" {
         terminal::print(&text);

@@ -30,6 +30,11 @@ pub fn machines(root: &Root, name: Option<&str>) -> Result<u8, Mistake> {
 
 /// A name is one of Sunstar's machines; a path or a name with an extension is the user's own file.
 fn load(root: &Root, name: &str) -> Result<Parameters, Mistake> {
+    Parameters::load(&file(root, name)?).map_err(|why| Mistake(why.to_string()))
+}
+
+/// The file of a machine.
+pub fn file(root: &Root, name: &str) -> Result<PathBuf, Mistake> {
     let path = Path::new(name);
     let own = path.extension().is_some() || path.components().count() > 1;
     let file = if own { path.to_owned() } else { folder(root).join(format!("{name}.toml")) };
@@ -39,7 +44,7 @@ fn load(root: &Root, name: &str) -> Result<Parameters, Mistake> {
             "there is no machine {name}; there is {known}, or name a file of your own (.toml)"
         )));
     }
-    Parameters::load(&file).map_err(|why| Mistake(why.to_string()))
+    Ok(file)
 }
 
 fn folder(root: &Root) -> PathBuf {

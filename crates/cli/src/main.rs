@@ -3,6 +3,7 @@
 mod args;
 mod bench;
 mod compiler;
+mod diff;
 mod faults;
 mod firmware;
 mod fortran;
@@ -15,6 +16,7 @@ mod program;
 mod root;
 mod run;
 mod summary;
+mod sweep;
 mod terminal;
 mod trace;
 
@@ -44,6 +46,7 @@ fn obey(command: Command) -> Result<u8, Mistake> {
         Command::Completions { shell } => return manual::completions(shell),
         Command::Manual { folder } => return manual::pages(&folder),
         Command::Faults { name } => return faults::list(name.as_deref()),
+        Command::Diff(options) => return diff::diff(&options),
         _ => {}
     }
     let root = root::Root::find()?;
@@ -51,6 +54,7 @@ fn obey(command: Command) -> Result<u8, Mistake> {
         Command::Run(options) => run::run(&root, &options),
         Command::Trace(options) => trace::trace(&root, &options),
         Command::Profile(options) => profile::profile(&root, &options),
+        Command::Sweep(options) => sweep::sweep(&root, &options),
         Command::Fw(options) => firmware::show(&root, &options),
         Command::Bench(command) => bench::bench(&root, &command),
         Command::Validate(options) => bench::validate(&root, &options),
@@ -64,7 +68,10 @@ fn obey(command: Command) -> Result<u8, Mistake> {
         Command::Fc { arguments } => {
             compiler::pass_through(&root, compiler::Language::Fortran, &arguments)
         }
-        Command::Completions { .. } | Command::Manual { .. } | Command::Faults { .. } => {
+        Command::Completions { .. }
+        | Command::Manual { .. }
+        | Command::Faults { .. }
+        | Command::Diff(_) => {
             unreachable!("obeyed above")
         }
     }

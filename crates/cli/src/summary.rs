@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 /// Fields of the control block that say who and what, and count nothing.
-const NOT_COUNTERS: [&str; 3] = ["niccb.build_time", "niccb.local_nid", "niccb.version"];
+pub const NOT_COUNTERS: [&str; 3] = ["niccb.build_time", "niccb.local_nid", "niccb.version"];
 
 /// Nodes that still get a column each.
 const NODE_COLUMNS_MAX: usize = 4;
@@ -235,7 +235,7 @@ fn cells_of<T>(
 }
 
 /// A name (of `width` visible characters) and right-aligned cells.
-fn row(out: &mut String, name: &str, width: usize, cells: &[String]) -> fmt::Result {
+pub fn row(out: &mut String, name: &str, width: usize, cells: &[String]) -> fmt::Result {
     write!(out, "{name}{:pad$}", "", pad = 32_usize.saturating_sub(width))?;
     for cell in cells {
         write!(out, "{cell:>14}")?;

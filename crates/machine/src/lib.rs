@@ -44,4 +44,4 @@ pub mod tracedump;
 
 pub use digest::digest;
 pub use programs::Program;
-pub use run::{run, Mistake, Options, Outcome};
+pub use run::{check, run, Mistake, Options, Outcome};

@@ -228,7 +228,7 @@ impl Parameters {
 }
 
 /// "there is no parameter X; did you mean Y?"
-fn unknown(key: &str) -> String {
+pub fn unknown(key: &str) -> String {
     match schema::nearest(key) {
         Some(nearest) => format!("there is no parameter {key}; did you mean {nearest}?"),
         None => format!("there is no parameter {key}; \"sunstar machines NAME\" lists all"),

@@ -131,6 +131,37 @@ impl Kind {
         })
     }
 
+    /// The unit in which `text` is written, if it is one of this kind.
+    pub fn unit_of(self, text: &str) -> Option<&'static str> {
+        let unit = text.trim().trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let unit = unit.trim_start();
+        self.units().iter().map(|(name, _)| *name).find(|name| *name == unit)
+    }
+
+    /// The smallest unit; empty for bare numbers and words.
+    pub fn smallest_unit(self) -> &'static str {
+        self.units().first().map_or("", |(name, _)| name)
+    }
+
+    /// A number of the smallest unit as a decimal of `unit`, exactly; of the smallest unit if this kind has
+    /// no such unit.
+    pub fn in_unit(self, number: u64, unit: &str) -> String {
+        let scale =
+            self.units().iter().find(|(name, _)| *name == unit).map_or(1, |(_, scale)| *scale);
+        let mut text = (number / scale).to_string();
+        // Every scale is a product of twos and fives: the digits end.
+        let mut rest = u128::from(number % scale);
+        if rest > 0 {
+            text.push('.');
+        }
+        while rest > 0 {
+            rest *= 10;
+            text.push(char::from(b'0' + (rest / u128::from(scale)) as u8));
+            rest %= u128::from(scale);
+        }
+        text
+    }
+
     fn value(self, number: u64) -> Value {
         match self {
             Kind::Duration => Value::Duration(Duration(number)),
@@ -210,6 +241,26 @@ mod tests {
         assert_eq!(ok(Kind::Count, "1274"), Ok(1274));
         assert_eq!(Kind::Switch.parse("off"), Ok(Value::Switch(false)));
         assert_eq!(Kind::Choice(&["mesh", "torus"]).parse("mesh"), Ok(Value::Choice("mesh")));
+    }
+
+    #[test]
+    fn numbers_are_written_as_they_are_read() {
+        let cases = [
+            (Kind::Duration, "1.2 us", 1_200_000, "1.2"),
+            (Kind::Duration, "40ns", 40_000, "40"),
+            (Kind::Rate, "2.5 GB/s", 2_500_000_000, "2.5"),
+            (Kind::Bytes, "1.5 KiB", 1536, "1.5"),
+            (Kind::Cycles, "3 cycles", 3, "3"),
+            (Kind::Count, "7", 7, "7"),
+        ];
+        for (kind, text, number, digits) in cases {
+            let unit = kind.unit_of(text).unwrap();
+            assert_eq!(kind.in_unit(number, unit), digits);
+            assert_eq!(kind.parse(&format!("{digits}{unit}")).unwrap().number(), Some(number));
+        }
+        assert_eq!(Kind::Bytes.in_unit(1, "KiB"), "0.0009765625");
+        assert_eq!(Kind::Duration.unit_of("4 GB"), None);
+        assert_eq!(Kind::Switch.unit_of("on"), None);
     }
 
     #[test]

@@ -181,6 +181,19 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     Ok(outcome)
 }
 
+/// Finds out whether machine, ranks and faults fit together, without a run.
+pub fn check(
+    parameters: &Parameters,
+    ranks: u32,
+    faults: &[String],
+    seed: u64,
+) -> Result<(), Mistake> {
+    let configuration = Configuration::new(parameters, ranks).map_err(Mistake)?;
+    let launch = Time::ZERO + configuration.launch;
+    faults::parse(faults, seed, &configuration.topology, launch).map_err(Mistake)?;
+    Ok(())
+}
+
 /// The judges' ledger, with what the faults excuse.
 fn ledger(nodes: u32, faults: &Faults) -> spec::Ledger {
     spec::Ledger::new(nodes, faults.loses()).with_stalls(faults.stalls())

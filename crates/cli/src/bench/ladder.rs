@@ -132,7 +132,8 @@ impl Plan {
         let rungs: Vec<Rung> = ASIDE.into_iter().chain(CLIMB).collect();
         let images = build(root, &machine, &rungs)?;
         let jobs = jobs(options, &rungs);
-        let side_by_side = options.jobs.map_or_else(measure::side_by_side, usize::from);
+        let side_by_side =
+            options.jobs.map_or_else(|| measure::side_by_side(measure::RUN_KIB), usize::from);
         Ok(Plan { machine, jobs, side_by_side, rungs, images })
     }
 

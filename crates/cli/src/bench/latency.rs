@@ -32,7 +32,8 @@ pub fn latency(root: &Root, options: &LatencyOptions) -> Result<u8, Mistake> {
             trace: false,
         });
     }
-    let side_by_side = options.jobs.map_or_else(measure::side_by_side, usize::from);
+    let side_by_side =
+        options.jobs.map_or_else(|| measure::side_by_side(measure::RUN_KIB), usize::from);
     let measured = match measure::measure(root, &jobs, side_by_side) {
         Ok(measured) => measured,
         Err(Broken { text, code }) => {

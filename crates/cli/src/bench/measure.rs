@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 /// Memory that a run of two nodes may take, with its ranks; several times what it does take.
-const RUN_KIB: u64 = 256 << 10;
+pub const RUN_KIB: u64 = 256 << 10;
 
 /// A program that is measured, on two nodes.
 #[derive(Clone, Copy, Debug)]
@@ -138,13 +138,13 @@ pub fn measure(root: &Root, jobs: &[Job], side_by_side: usize) -> Result<Vec<Mea
     Ok(results.into_iter().map(|r| r.expect("all were run").expect("none broke")).collect())
 }
 
-/// As many runs as there are processors and memory for.
-pub fn side_by_side() -> usize {
+/// As many runs as there are processors and memory for, if one takes so many KiB.
+pub fn side_by_side(run_kib: u64) -> usize {
     let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let memory = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let available = memory.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kib = available.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
-    let room = kib.map_or(1, |kib| kib / RUN_KIB).max(1);
+    let room = kib.map_or(1, |kib| kib / run_kib).max(1);
     processors.min(usize::try_from(room).unwrap_or(usize::MAX))
 }
 

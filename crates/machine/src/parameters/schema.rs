@@ -218,10 +218,21 @@ pub fn row(key: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.key == key)
 }
 
+/// Letters from which on the beginning of a key, or a key without its section, tells which one is meant.
+const TELLING: usize = 4;
+
 /// The existing key that a mistyped one was probably meant to be.
 pub fn nearest(wrong: &str) -> Option<&'static str> {
-    let (distance, key) = ROWS.iter().map(|row| (distance(wrong, row.key), row.key)).min()?;
-    (distance <= (wrong.len() / 3).max(2)).then_some(key)
+    let mut keys = ROWS.iter().map(|row| row.key);
+    let (distance, key) = keys.clone().map(|key| (distance(wrong, key), key)).min()?;
+    if distance <= (wrong.len() / 3).max(2) {
+        return Some(key);
+    }
+    let parts = |key: &'static str| key.split_once('.').unwrap_or(("", key));
+    if wrong.len() < TELLING || keys.clone().any(|key| parts(key).0 == wrong) {
+        return None;
+    }
+    keys.find(|key| key.starts_with(wrong) || parts(key).1.starts_with(wrong))
 }
 
 /// Levenshtein distance: letters to insert, remove or replace.
@@ -262,6 +273,9 @@ mod tests {
     fn nearest_finds_slips_and_leaves_strangers() {
         assert_eq!(nearest("host.kernel_entri"), Some("host.kernel_entry"));
         assert_eq!(nearest("pcp440.clock"), Some("ppc440.clock"));
+        assert_eq!(nearest("host.interrupt"), Some("host.interrupt_entry"));
+        assert_eq!(nearest("link_latency"), Some("net.link_latency"));
         assert_eq!(nearest("completely.different"), None);
+        assert_eq!(nearest("portals"), None);
     }
 }

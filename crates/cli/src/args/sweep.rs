@@ -1,0 +1,89 @@
+//! What can be said to `sunstar sweep` and `sunstar diff`.
+
+use super::MachineOptions;
+use clap::Args;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What to sweep over.
+#[derive(Args, Clone, Debug)]
+pub struct SweepOptions {
+    /// Values that NAME goes through: a list, FIRST..LAST:STEP, FIRST..LAST:xFACTOR; may be repeated, the
+    /// last one varies fastest. NAME is a parameter of the machine (firmware.* are the firmware's options),
+    /// arg.WORD ({WORD} in the program's arguments), machine, ranks, seed, fault or compute.
+    /// 'NAME=..; NAME=..' go in step
+    #[arg(long = "vary", value_name = "NAME=VALUES")]
+    pub vary: Vec<String>,
+    /// Read more to vary, take and show from FILE (docs/reference/sweep.md), before what is said here
+    #[arg(long, value_name = "FILE.toml")]
+    pub plan: Option<PathBuf>,
+    /// A column with what REGEX finds first in the program's output: its first group, or all of it; {WORD}
+    /// stands for the point's value; may be repeated
+    #[arg(long = "take", value_name = "NAME=REGEX")]
+    pub take: Vec<String>,
+    /// A column with a value of the run's JSON, e.g. breakdown.total_ns, firmware.cycles,
+    /// 'max(nodes[].counters.rx.cam_in_use_max)'; may be repeated
+    #[arg(long = "column", value_name = "[NAME=]KEY")]
+    pub columns: Vec<String>,
+    /// Table that is written, a row for each point; what each run left is kept in FILE.csv.runs
+    #[arg(short, long, value_name = "FILE.csv")]
+    pub out: PathBuf,
+    /// Runs at a time; as many as processors and memory allow if not given
+    #[arg(short, long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// Run points again that failed
+    #[arg(long)]
+    pub retry: bool,
+    /// Tell how many points there are and how many of them are still to be run, and run none
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print nothing but what went wrong
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Number of ranks; 1 if not given
+    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub ranks: Option<u32>,
+    /// Ranks on each node, as in `sunstar run`
+    #[arg(long, visible_alias = "ppn", value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub ranks_per_node: Option<u32>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub machine: MachineOptions,
+    /// Worker threads of each run; the simulated result is the same for any number
+    #[arg(short, long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: u16,
+    /// Seed of everything random; 1 if not given
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Simulated time of the program's own computation, as in `sunstar run`
+    #[arg(long, value_name = "none|scale=FACTOR")]
+    pub compute: Option<rank::Compute>,
+    /// A fault of every run, as in `sunstar run`; may be repeated
+    #[arg(long = "fault", value_name = "FAULT")]
+    pub faults: Vec<String>,
+    /// Hold library and firmware against the specification in every run, as in `sunstar run`
+    #[arg(long)]
+    pub judge: bool,
+    /// MPI program and its arguments, as in `sunstar run`; {WORD} stands for the point's value of arg.WORD
+    #[arg(value_name = "PROGRAM", required = true, num_args = 1..)]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub command: Vec<OsString>,
+}
+
+/// What to compare.
+#[derive(Args, Clone, Debug)]
+pub struct DiffOptions {
+    /// JSON of a run (`sunstar run --json`), or a run of a sweep (FILE.csv.runs/*.json)
+    #[arg(value_name = "A.json")]
+    pub a: PathBuf,
+    /// JSON of another run
+    #[arg(value_name = "B.json")]
+    pub b: PathBuf,
+    /// Write the differences to FILE as JSON ("-" or no FILE: standard output, instead of the tables)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub json: Option<PathBuf>,
+}

@@ -1,0 +1,28 @@
+//! `sunstar diff`: what differs between two runs, in parameters and in where the time went.
+
+mod compare;
+mod read;
+mod table;
+
+use crate::args::DiffOptions;
+use crate::mistake::Mistake;
+use crate::terminal::{self, Terminal};
+use crate::{bench, run};
+use compare::Diff;
+
+/// Exit status if the runs differ, as diff(1) has it.
+const EXIT_DIFFERENT: u8 = 1;
+
+/// Compares two runs; the exit status is 0 if they are equal.
+pub fn diff(options: &DiffOptions) -> Result<u8, Mistake> {
+    if let Some(file) = &options.json {
+        run::check_writable(file)?;
+    }
+    let (a, b) = (read::read(&options.a)?, read::read(&options.b)?);
+    let diff = Diff::of(&a, &b);
+    match &options.json {
+        Some(file) => bench::write_json(file, &diff)?,
+        None => terminal::print(&table::table(&diff, &Terminal::of_stdout())),
+    }
+    Ok(if diff.equal { 0 } else { EXIT_DIFFERENT })
+}

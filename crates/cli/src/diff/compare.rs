@@ -1,0 +1,330 @@
+//! What differs between two runs. The keys are documented in docs/reference/diff.md.
+
+use super::read::{Node, Run};
+use crate::summary::NOT_COUNTERS;
+use machine::parameters::row;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Everything that differs.
+#[derive(Debug, Serialize)]
+pub struct Diff {
+    /// The first run.
+    pub a: Side,
+    /// The second one.
+    pub b: Side,
+    /// Nothing differs but the wall time, number of threads, and names of files.
+    pub equal: bool,
+    /// Parameters that differ.
+    pub parameters: Vec<Parameter>,
+    /// What else ran, and how it ended, as far as it differs.
+    pub run: Vec<Words>,
+    /// Simulated time, in picoseconds.
+    pub simulated_ps: Pair,
+    /// Messages that the network interfaces sent plus those that they received.
+    pub messages: Pair,
+    /// Where the time of a message went; absent unless both runs tell.
+    pub journey: Option<Journey>,
+    /// Time of the hosts' processors by kind, all nodes together, in picoseconds; what differs.
+    pub host: Vec<Named>,
+    /// Cycles of the firmware's functions, all nodes together; what differs, if both runs tell.
+    pub functions: Vec<Named>,
+    /// Counters that differ: sums over all nodes, of those that end in `_max` the greatest.
+    pub counters: Vec<Counter>,
+}
+
+/// One of the runs.
+#[derive(Debug, Serialize)]
+pub struct Side {
+    /// Where it was read from.
+    pub file: String,
+    /// What ran on what.
+    pub title: String,
+    /// Stands for all that happened.
+    pub trace_hash: String,
+}
+
+/// A parameter that differs; absent where a run has no such parameter.
+#[derive(Debug, Serialize)]
+pub struct Parameter {
+    /// Its key.
+    pub key: String,
+    /// Value in the first run.
+    pub a: Option<String>,
+    /// Value in the second run.
+    pub b: Option<String>,
+    /// Where the first one comes from, if the run tells.
+    pub source_a: Option<String>,
+    /// Where the second one comes from.
+    pub source_b: Option<String>,
+}
+
+/// Something that is told in words and differs.
+#[derive(Debug, Serialize)]
+pub struct Words {
+    /// What it is.
+    pub what: &'static str,
+    /// In the first run.
+    pub a: String,
+    /// In the second run.
+    pub b: String,
+}
+
+/// A number in both runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Pair {
+    /// In the first run.
+    pub a: u64,
+    /// In the second run.
+    pub b: u64,
+    /// How much more it is in the second run.
+    pub difference: i64,
+}
+
+impl Pair {
+    fn new(a: u64, b: u64) -> Pair {
+        Pair { a, b, difference: b.wrapping_sub(a) as i64 }
+    }
+}
+
+/// A number with a name.
+#[derive(Debug, Serialize)]
+pub struct Named {
+    /// Its name.
+    pub name: String,
+    /// The number.
+    #[serde(flatten)]
+    pub pair: Pair,
+}
+
+/// The mean way of messages, all times in picoseconds.
+#[derive(Debug, Serialize)]
+pub struct Journey {
+    /// Messages that were followed.
+    pub messages: Pair,
+    /// From the sender's call to the receiver's return.
+    pub total: Pair,
+    /// The steps, those first that differ most; their differences add up to that of the total.
+    pub steps: Vec<Named>,
+}
+
+/// A counter that differs.
+#[derive(Debug, Serialize)]
+pub struct Counter {
+    /// Its name and number.
+    #[serde(flatten)]
+    pub named: Named,
+    /// The second over the first; absent if that is 0.
+    pub ratio: Option<f64>,
+}
+
+impl Diff {
+    /// Compares two runs.
+    pub fn of(a: &Run, b: &Run) -> Diff {
+        let parameters = parameters(a, b);
+        let run = words(a, b);
+        let simulated_ps = Pair::new(ps(a.simulated_ns), ps(b.simulated_ns));
+        let messages = Pair::new(a.firmware.messages, b.firmware.messages);
+        let journey = journey(a, b);
+        let sums = |run: &Run| sums(&run.nodes, |node| &node.host_ns, |_, x, y| x + y);
+        let in_ps =
+            |sums: BTreeMap<String, f64>| sums.into_iter().map(|(k, ns)| (k, ps(ns))).collect();
+        let host = differing(named(&in_ps(sums(a)), &in_ps(sums(b))));
+        let counters = counters(a, b);
+        let equal = parameters.is_empty()
+            && run.is_empty()
+            && simulated_ps.difference == 0
+            && a.trace_hash == b.trace_hash
+            && counters.is_empty();
+        let functions = functions(a, b);
+        let (a, b) = (side(a), side(b));
+        Diff {
+            a,
+            b,
+            equal,
+            parameters,
+            run,
+            simulated_ps,
+            messages,
+            journey,
+            host,
+            functions,
+            counters,
+        }
+    }
+}
+
+fn side(run: &Run) -> Side {
+    let Run { machine, ranks, program, arguments, .. } = run;
+    let words: Vec<&str> = std::iter::once(program).chain(arguments).map(String::as_str).collect();
+    let noun = if *ranks == 1 { "rank" } else { "ranks" };
+    Side {
+        file: run.file.clone(),
+        title: format!("{}, {ranks} {noun}, {}", machine.name, words.join(" ")),
+        trace_hash: run.trace_hash.clone(),
+    }
+}
+
+/// Nanoseconds of the JSON in the picoseconds that they were made from.
+fn ps(ns: f64) -> u64 {
+    (ns * 1e3).round() as u64
+}
+
+fn parameters(a: &Run, b: &Run) -> Vec<Parameter> {
+    let (a, b) = (&a.machine.values, &b.machine.values);
+    let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let differ = |key: &&String| match (a.get(*key), b.get(*key)) {
+        (Some(a), Some(b)) => !same(key, &a.value, &b.value),
+        _ => true,
+    };
+    let parameter = |key: &String| {
+        let (a, b) = (a.get(key), b.get(key));
+        Parameter {
+            key: key.clone(),
+            a: a.map(|a| a.value.clone()),
+            b: b.map(|b| b.value.clone()),
+            source_a: a.and_then(|a| a.source.clone()),
+            source_b: b.and_then(|b| b.source.clone()),
+        }
+    };
+    keys.into_iter().filter(differ).map(parameter).collect()
+}
+
+/// True for values that mean the same: `1 us` and `1000ns`.
+fn same(key: &str, a: &str, b: &str) -> bool {
+    let value = |text: &str| row(key).and_then(|row| row.parse(text).ok());
+    a == b || value(a).is_some_and(|a| value(b) == Some(a))
+}
+
+/// Something of a run in words.
+type Text = fn(&Run) -> String;
+
+/// What is told in words, as far as it differs.
+fn words(a: &Run, b: &Run) -> Vec<Words> {
+    let program = |run: &Run| match &run.program_digest {
+        Some(digest) => format!("{} ({digest})", run.program),
+        None => run.program.clone(),
+    };
+    // The same file may be named in several ways.
+    let same_program = match (&a.program_digest, &b.program_digest) {
+        (Some(a), Some(b)) => a == b,
+        _ => a.program == b.program,
+    };
+    let mut rows: Vec<(&'static str, String, String)> = Vec::new();
+    if !same_program {
+        rows.push(("program", program(a), program(b)));
+    }
+    let texts: [(&'static str, Text); 10] = [
+        ("arguments", |run| run.arguments.join(" ")),
+        ("machine", |run| run.machine.name.clone()),
+        ("ranks", |run| run.ranks.to_string()),
+        ("seed", |run| run.seed.to_string()),
+        ("compute", |run| run.compute.clone()),
+        ("faults", |run| run.machine.faults.join(", ")),
+        ("firmware", |run| run.firmware.options.clone()),
+        ("firmware image", |run| run.firmware.image.clone()),
+        ("sunstar", |run| run.sunstar.clone()),
+        ("exit", |run| {
+            let code = run.exit.code.to_string();
+            std::iter::once(code)
+                .chain(run.exit.sentences.first().cloned())
+                .collect::<Vec<_>>()
+                .join(": ")
+        }),
+    ];
+    rows.extend(texts.iter().map(|(what, text)| (*what, text(a), text(b))));
+    let words = rows.into_iter().map(|(what, a, b)| Words { what, a, b });
+    words.filter(|words| words.a != words.b).collect()
+}
+
+fn journey(a: &Run, b: &Run) -> Option<Journey> {
+    let (a, b) = (&a.breakdown.as_ref()?.mean, &b.breakdown.as_ref()?.mean);
+    // In the order of a message's way, for those that differ as much.
+    let mut names: Vec<&String> = Vec::new();
+    for segment in a.segments.iter().chain(&b.segments) {
+        if !names.contains(&&segment.name) {
+            names.push(&segment.name);
+        }
+    }
+    let of = |mean: &super::read::Mean, name: &str| {
+        mean.segments.iter().filter(|s| s.name == name).map(|s| ps(s.ns)).sum()
+    };
+    let step =
+        |name: &String| Named { name: name.clone(), pair: Pair::new(of(a, name), of(b, name)) };
+    let mut steps: Vec<Named> = names.into_iter().map(step).collect();
+    steps.sort_by_key(|step| std::cmp::Reverse(step.pair.difference.unsigned_abs()));
+    let total = |mean: &super::read::Mean| mean.segments.iter().map(|s| ps(s.ns)).sum();
+    Some(Journey {
+        messages: Pair::new(a.messages, b.messages),
+        total: Pair::new(total(a), total(b)),
+        steps,
+    })
+}
+
+fn functions(a: &Run, b: &Run) -> Vec<Named> {
+    let cycles = |run: &Run| {
+        let functions = run.firmware.functions.as_ref()?;
+        let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+        for function in functions {
+            *sums.entry(function.function.clone()).or_default() += function.cycles;
+        }
+        Some(sums)
+    };
+    match (cycles(a), cycles(b)) {
+        (Some(a), Some(b)) => differing(named(&a, &b)),
+        _ => Vec::new(),
+    }
+}
+
+fn counters(a: &Run, b: &Run) -> Vec<Counter> {
+    let of = |run: &Run| {
+        let fold =
+            |name: &str, x: u64, y: u64| if name.ends_with("_max") { x.max(y) } else { x + y };
+        let mut sums = sums(&run.nodes, |node| &node.counters, fold);
+        sums.retain(|name, _| !NOT_COUNTERS.contains(&name.as_str()));
+        sums
+    };
+    let counter = |named: Named| {
+        let Pair { a, b, .. } = named.pair;
+        Counter { ratio: (a > 0).then(|| b as f64 / a as f64), named }
+    };
+    let mut counters: Vec<Counter> =
+        differing(named(&of(a), &of(b))).into_iter().map(counter).collect();
+    // What is there in one run only comes first, then what is most times as much or as little.
+    let factor = |counter: &Counter| match counter.ratio {
+        Some(ratio) if ratio > 0.0 => ratio.max(1.0 / ratio),
+        _ => f64::INFINITY,
+    };
+    counters.sort_by(|x, y| factor(y).total_cmp(&factor(x)));
+    counters
+}
+
+/// Adds up a table of all nodes.
+fn sums<T: Copy>(
+    nodes: &[Node],
+    table: impl Fn(&Node) -> &BTreeMap<String, T>,
+    fold: impl Fn(&str, T, T) -> T,
+) -> BTreeMap<String, T> {
+    let mut sums: BTreeMap<String, T> = BTreeMap::new();
+    for (name, value) in nodes.iter().flat_map(table) {
+        let sum = sums.get(name).map_or(*value, |sum| fold(name, *sum, *value));
+        sums.insert(name.clone(), sum);
+    }
+    sums
+}
+
+/// The numbers of two tables beside one another; what one of them has not is 0.
+fn named(a: &BTreeMap<String, u64>, b: &BTreeMap<String, u64>) -> Vec<Named> {
+    let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let of = |table: &BTreeMap<String, u64>, name| table.get(name).copied().unwrap_or(0);
+    let pair =
+        |name| Named { name: String::clone(name), pair: Pair::new(of(a, name), of(b, name)) };
+    names.into_iter().map(pair).collect()
+}
+
+/// Those that differ, those first that differ most.
+fn differing(mut all: Vec<Named>) -> Vec<Named> {
+    all.retain(|named| named.pair.difference != 0);
+    all.sort_by_key(|named| std::cmp::Reverse(named.pair.difference.unsigned_abs()));
+    all
+}

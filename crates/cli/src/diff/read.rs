@@ -1,0 +1,169 @@
+//! Reading what `sunstar run --json` and `sunstar sweep` wrote.
+
+use crate::mistake::Mistake;
+use crate::run::FORMAT;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A run, as far as it is compared (docs/reference/run-json.md).
+#[derive(Debug, Deserialize)]
+pub struct Run {
+    /// The file that it was read from.
+    #[serde(default)]
+    pub file: String,
+    /// Version of Sunstar.
+    pub sunstar: String,
+    /// The program as it was named.
+    pub program: String,
+    /// Absent for workloads without a file.
+    pub program_digest: Option<String>,
+    /// The program's arguments.
+    pub arguments: Vec<String>,
+    /// What it ran on.
+    pub machine: Machine,
+    /// Ranks.
+    pub ranks: u32,
+    /// Seed.
+    pub seed: u64,
+    /// What computation cost.
+    pub compute: String,
+    /// How it ended.
+    pub exit: Exit,
+    /// Simulated time.
+    pub simulated_ns: f64,
+    /// Stands for all that happened.
+    pub trace_hash: String,
+    /// Where the time of messages went.
+    pub breakdown: Option<Breakdown>,
+    /// What the firmware did.
+    pub firmware: Firmware,
+    /// The nodes.
+    pub nodes: Vec<Node>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Machine {
+    pub name: String,
+    pub faults: Vec<String>,
+    pub values: BTreeMap<String, Setting>,
+}
+
+/// A parameter.
+#[derive(Debug, Deserialize)]
+pub struct Setting {
+    pub value: String,
+    /// Absent in runs of a sweep for what was not set.
+    pub source: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Exit {
+    pub code: i32,
+    pub sentences: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Breakdown {
+    pub mean: Mean,
+}
+
+/// The mean way of all messages.
+#[derive(Debug, Deserialize)]
+pub struct Mean {
+    pub messages: u64,
+    pub segments: Vec<Segment>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Segment {
+    pub name: String,
+    pub ns: f64,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Firmware {
+    pub options: String,
+    pub image: String,
+    pub messages: u64,
+    /// Only with `--functions`.
+    pub functions: Option<Vec<Function>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Function {
+    pub function: String,
+    pub cycles: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Node {
+    pub counters: BTreeMap<String, u64>,
+    pub host_ns: BTreeMap<String, f64>,
+}
+
+/// Reads a run.
+pub fn read(file: &Path) -> Result<Run, Mistake> {
+    let name = file.display();
+    let wrong = |why: String| Mistake(format!("{name} {why}"));
+    let text = std::fs::read(file).map_err(|why| Mistake::with_file("read", file, why))?;
+    let value: Value = serde_json::from_slice(&text)
+        .map_err(|why| wrong(format!("is not the JSON of a run: {why}")))?;
+    let report = report_of(value).map_err(wrong)?;
+    let mut run: Run = serde_json::from_value(report)
+        .map_err(|why| wrong(format!("is not the JSON of a run: {why}")))?;
+    run.file = name.to_string();
+    Ok(run)
+}
+
+/// The report itself, if it is one and of this version; else what is wrong.
+fn report_of(value: Value) -> Result<Value, String> {
+    let report = match (value.get("identity"), value.get("report")) {
+        (Some(_), Some(Value::Null)) => {
+            let sentence = value["sentence"].as_str().unwrap_or_default();
+            return Err(format!("is a run of a sweep that left no report: {sentence}"));
+        }
+        (Some(_), Some(report)) => report.clone(),
+        _ => value,
+    };
+    if report.get("work_turns").is_some() {
+        return Err("is a profile, not the JSON of a run (sunstar run --json)".into());
+    }
+    if report.get("trace_hash").is_none() {
+        return Err("is not the JSON of a run (sunstar run --json)".into());
+    }
+    match report.get("format").and_then(Value::as_u64) {
+        Some(FORMAT) => Ok(report),
+        Some(newer) if newer > FORMAT => {
+            Err(format!("was written by a newer Sunstar, in format {newer} instead of {FORMAT}"))
+        }
+        _ => Err("was written by an older Sunstar, which did not tell all parameters; \
+                  run it again"
+            .into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_reports_of_this_version_are_taken() {
+        let cases = [
+            (json!([1]), "is not the JSON of a run"),
+            (json!({"trace_hash": "0"}), "older"),
+            (json!({"trace_hash": "0", "format": 2}), "newer Sunstar, in format 2 instead of 1"),
+            (json!({"work_turns": 1}), "is a profile"),
+            (json!({"identity": {}, "report": null, "sentence": "it broke"}), "it broke"),
+            (json!({"identity": {}, "report": {"trace_hash": "0"}}), "older"),
+        ];
+        for (value, expected) in cases {
+            let said = report_of(value).unwrap_err();
+            assert!(said.contains(expected), "{said}");
+        }
+        let report = json!({"trace_hash": "0", "format": 1});
+        assert_eq!(report_of(json!({"identity": {}, "report": report})).unwrap(), report);
+    }
+}

@@ -1,0 +1,376 @@
+//! `sunstar sweep`: the same program at many points of machine, firmware and arguments, into a table.
+//!
+//! ```text
+//! axis ─► plan ─► prepare ─► execute (a run each, on every core) ─► record ─► table
+//!         points   what all need, held still                         a file    CSV
+//! ```
+
+mod axis;
+mod columns;
+mod estimate;
+mod execute;
+mod plan;
+mod prepare;
+mod record;
+mod table;
+
+use crate::args::SweepOptions;
+use crate::mistake::Mistake;
+use crate::root::Root;
+use crate::{bench, interrupt, run, terminal};
+use des::Stop;
+use estimate::{span, Estimate};
+use execute::Children;
+use indicatif::{ProgressBar, ProgressStyle};
+use plan::Plan;
+use prepare::Prepared;
+use record::{Record, Records};
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+use table::{Absent, Columns};
+
+/// Exit status if a point failed.
+const EXIT_FAILED: u8 = 1;
+/// How often the table is written while runs end.
+const TABLE_PERIOD: Duration = Duration::from_secs(1);
+/// How often the time left is told anew.
+const TOLD_PERIOD: Duration = Duration::from_millis(100);
+/// How often a signal is looked for.
+const TICK: Duration = Duration::from_millis(50);
+/// Points whose time is estimated one by one.
+const ESTIMATED_MAX: usize = 1000;
+/// Failures that are told in full at the end; all of them are in the table.
+const FAILURES_TOLD: usize = 5;
+/// Memory that a run takes: of itself, and a rank (docs/performance.md, memory; rounded up).
+const RUN_KIB: u64 = 128 << 10;
+const RANK_KIB: u64 = 3 << 10;
+
+/// A run that is to be done, for one or more points that are the same.
+struct Job {
+    id: String,
+    identity: Value,
+    points: Vec<usize>,
+}
+
+/// What is known so far.
+struct State {
+    /// By point; those that are done.
+    rows: Vec<Option<Vec<String>>>,
+    /// Points that failed, with their sentences.
+    failed: BTreeMap<usize, String>,
+    absent: BTreeSet<Absent>,
+    /// Points that are done.
+    done: usize,
+    estimate: Estimate,
+    written: Instant,
+    broken: Option<Mistake>,
+}
+
+struct Sweep<'a> {
+    options: &'a SweepOptions,
+    plan: &'a Plan,
+    columns: Columns,
+    records: Records,
+    prepared: Prepared,
+    jobs: Vec<Job>,
+    side_by_side: usize,
+    stop: Arc<Stop>,
+    children: Children,
+    bar: ProgressBar,
+    state: Mutex<State>,
+}
+
+/// Runs all points that have not been run, writes the table, and gives the exit status.
+pub fn sweep(root: &Root, options: &SweepOptions) -> Result<u8, Mistake> {
+    let plan = Plan::of(options)?;
+    let columns = Columns::of(&plan)?;
+    check_writable(&options.out)?;
+    let records = Records::beside(&options.out)?;
+    let mut prepared = Prepared::new(root)?;
+    let stop: Arc<Stop> = Arc::default();
+    interrupt::watch_signals(Arc::clone(&stop), prepared.folder().to_owned())?;
+    let (jobs, ranks) = jobs(root, options, &plan, &mut prepared)?;
+    let cores = || {
+        let runs = bench::side_by_side(RUN_KIB + RANK_KIB * u64::from(ranks));
+        (runs / usize::from(options.threads)).max(1)
+    };
+    let side_by_side = options.jobs.map_or_else(cores, usize::from);
+    let state = State {
+        rows: vec![None; plan.len()],
+        failed: BTreeMap::new(),
+        absent: BTreeSet::new(),
+        done: 0,
+        estimate: Estimate::new(&plan.lengths()),
+        written: Instant::now(),
+        broken: None,
+    };
+    let mut sweep = Sweep {
+        options,
+        plan: &plan,
+        columns,
+        records,
+        prepared,
+        jobs,
+        side_by_side,
+        stop,
+        children: Children::default(),
+        bar: ProgressBar::hidden(),
+        state: Mutex::new(state),
+    };
+    let found = sweep.take_over();
+    if options.dry_run {
+        let (points, open) = (plan.len(), sweep.jobs.len());
+        terminal::print(&format!("{points} points, {found} done already, {open} runs to do\n"));
+        return Ok(0);
+    }
+    sweep.run_all();
+    sweep.end(found)
+}
+
+/// Finds out now whether the table can be written later, and leaves nothing behind.
+fn check_writable(table: &Path) -> Result<(), Mistake> {
+    if table.as_os_str() == "-" {
+        return Err(Mistake("--out names a file, not standard output".into()));
+    }
+    let fresh = !table.exists();
+    run::check_writable(table)?;
+    if fresh {
+        std::fs::remove_file(table).ok();
+    }
+    Ok(())
+}
+
+/// The runs that the points ask for, each once, and the largest number of ranks.
+fn jobs(
+    root: &Root,
+    options: &SweepOptions,
+    plan: &Plan,
+    prepared: &mut Prepared,
+) -> Result<(Vec<Job>, u32), Mistake> {
+    let mut jobs: Vec<Job> = Vec::new();
+    let mut by_id: BTreeMap<String, usize> = BTreeMap::new();
+    let (mut ranks, mut possible, mut impossible) = (1, false, None);
+    for index in 0..plan.len() {
+        let point = plan.point(options, index);
+        ranks = ranks.max(point.ranks);
+        let parameters = prepared.add(root, &point)?;
+        if !possible {
+            match prepared.check(&point, &parameters) {
+                Ok(()) => possible = true,
+                Err(why) => impossible = impossible.or(Some(why)),
+            }
+        }
+        let identity = prepared.identity(&point, &parameters, options.judge);
+        let id = machine::digest(identity.to_string().as_bytes());
+        let next = jobs.len();
+        let job = *by_id.entry(id.clone()).or_insert(next);
+        if job == next {
+            jobs.push(Job { id, identity, points: Vec::new() });
+        }
+        jobs[job].points.push(index);
+    }
+    // A corner of the sweep that cannot be is a row; if nothing can be, that is a mistake.
+    match impossible.filter(|_| !possible) {
+        Some(why) => Err(why),
+        None => Ok((jobs, ranks)),
+    }
+}
+
+impl Sweep<'_> {
+    /// Takes over what was run before; gives the number of points.
+    fn take_over(&mut self) -> usize {
+        let mut open = Vec::new();
+        for job in std::mem::take(&mut self.jobs) {
+            let record = self.records.find(&job.id, &job.identity);
+            match record.filter(|record| record.exit == 0 || !self.options.retry) {
+                Some(record) => self.enter(&mut self.state(), &job, &record),
+                None => open.push(job),
+            }
+        }
+        self.jobs = open;
+        self.state().done
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no thread panics with the lock")
+    }
+
+    /// Enters a run that is over into the table.
+    fn enter(&self, state: &mut State, job: &Job, record: &Record) {
+        for &point in &job.points {
+            let (row, absent) = self.columns.row(&self.plan.values(point), &job.id, record);
+            state.rows[point] = Some(row);
+            // What failed may well have printed nothing.
+            if record.exit == 0 {
+                state.absent.extend(absent);
+            } else {
+                state.failed.insert(point, record.sentence.clone());
+            }
+            state.done += 1;
+        }
+        state.estimate.add(&self.plan.position(job.points[0]), record.wall_seconds);
+    }
+
+    /// Runs what is open, on as many cores as there are.
+    fn run_all(&mut self) {
+        if !self.options.quiet {
+            self.bar = ProgressBar::new(self.plan.len() as u64);
+        }
+        let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {msg}");
+        self.bar.set_style(style.expect("the template is right"));
+        self.bar.set_position(self.state().done as u64);
+        let this = &*self;
+        let (next, first) = (AtomicUsize::new(0), rank::processor_now());
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| this.watch(&next, &over));
+            let workers: Vec<_> = (0..this.side_by_side.min(this.jobs.len()))
+                .map(|slot| {
+                    let next = &next;
+                    scope.spawn(move || {
+                        // Or two runs might choose the same core, and stay there.
+                        if this.options.threads == 1 {
+                            rank::keep_thread_on(first, slot);
+                        }
+                        this.work(slot, next);
+                    })
+                })
+                .collect();
+            for worker in workers {
+                worker.join().expect("a worker does not panic");
+            }
+            over.store(true, Ordering::Relaxed);
+        });
+        self.bar.finish_and_clear();
+    }
+
+    /// Passes a signal on, and tells the time left.
+    fn watch(&self, next: &AtomicUsize, over: &AtomicBool) {
+        let mut told = Instant::now() - TOLD_PERIOD;
+        while !over.load(Ordering::Relaxed) {
+            if self.stop.requested() {
+                next.store(self.jobs.len(), Ordering::Relaxed);
+                self.children.end();
+                return;
+            }
+            if told.elapsed() >= TOLD_PERIOD {
+                told = Instant::now();
+                let begun = next.load(Ordering::Relaxed).min(self.jobs.len());
+                self.bar.set_message(self.time_left(begun));
+            }
+            std::thread::sleep(TICK);
+        }
+    }
+
+    /// What the rest takes; runs under way count half.
+    fn time_left(&self, begun: usize) -> String {
+        let state = self.state();
+        let seconds = |job: &Job| state.estimate.of(&self.plan.position(job.points[0]));
+        let under_way = begun.saturating_sub(self.side_by_side)..begun;
+        // Of very many some are as good as all.
+        let every = self.jobs[begun..].len() / ESTIMATED_MAX + 1;
+        let open: Option<f64> = self.jobs[begun..].iter().step_by(every).map(seconds).sum();
+        let open = open.map(|seconds| seconds * every as f64);
+        let half: Option<f64> = self.jobs[under_way].iter().map(seconds).sum();
+        match open.zip(half) {
+            Some((open, half)) => {
+                let cores = self.side_by_side.min(self.jobs.len()).max(1) as f64;
+                format!("about {} left", span((open + half / 2.0) / cores))
+            }
+            None => "the first runs".to_string(),
+        }
+    }
+
+    /// Runs one job after the other.
+    fn work(&self, slot: usize, next: &AtomicUsize) {
+        loop {
+            let Some(job) = self.jobs.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
+            if let Err(mistake) = self.run(slot, job) {
+                self.state().broken.get_or_insert(mistake);
+                next.store(self.jobs.len(), Ordering::Relaxed);
+                return;
+            }
+        }
+    }
+
+    fn run(&self, slot: usize, job: &Job) -> Result<(), Mistake> {
+        let point = self.plan.point(self.options, job.points[0]);
+        let record = execute::run(&self.prepared, self.options, &point, slot, &self.children);
+        let mut record =
+            record.map_err(|why| Mistake(format!("cannot start sunstar for a point: {why}")))?;
+        if self.stop.requested() {
+            return Ok(());
+        }
+        if let Some(program) = self.prepared.changed(&point) {
+            let program = program.display();
+            return Err(Mistake(format!(
+                "{program} was changed while the sweep ran; the same command runs what is open"
+            )));
+        }
+        let values = self.plan.values(job.points[0]);
+        let values = values.iter().map(|(v, value)| (v.name.clone(), value.text.clone().into()));
+        record.point = values.collect::<Map<String, Value>>();
+        record.identity = job.identity.clone();
+        if record.is_final() {
+            self.records.keep(&job.id, &record)?;
+        }
+        let mut state = self.state();
+        self.enter(&mut state, job, &record);
+        self.bar.inc(job.points.len() as u64);
+        if state.written.elapsed() >= TABLE_PERIOD {
+            self.columns.write(self.plan, &state.rows, &self.options.out)?;
+            state.written = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// Writes the table, says what went wrong, and gives the exit status.
+    fn end(self, found: usize) -> Result<u8, Mistake> {
+        let state = self.state.into_inner().expect("no thread panics with the lock");
+        self.columns.write(self.plan, &state.rows, &self.options.out)?;
+        if let Some(mistake) = state.broken {
+            return Err(mistake);
+        }
+        let (points, done, failed) = (self.plan.len(), state.done, state.failed.len());
+        let table = self.options.out.display();
+        for (point, sentence) in state.failed.iter().take(FAILURES_TOLD) {
+            eprintln!("sunstar: {}: {sentence}", named(self.plan, *point));
+        }
+        if failed > FAILURES_TOLD {
+            eprintln!("sunstar: {} more points failed; {table} has them", failed - FAILURES_TOLD);
+        }
+        for absent in &state.absent {
+            match absent {
+                Absent::Output(name) => {
+                    eprintln!("sunstar: column {name} is empty where its --take found nothing");
+                }
+                Absent::Key(name) => eprintln!(
+                    "sunstar: column {name} is empty where the run's JSON has no such key \
+                     (docs/reference/run-json.md)"
+                ),
+            }
+        }
+        if let Some(status) = interrupt::exit_status() {
+            eprintln!("sunstar: {done} of {points} points are done; the same command goes on");
+            return Ok(u8::try_from(status).unwrap_or(EXIT_FAILED));
+        }
+        if !self.options.quiet {
+            let ran = done - found;
+            terminal::print(&format!(
+                "{table}: {points} points, {ran} run now, {found} before, {failed} failed\n"
+            ));
+        }
+        Ok(if failed > 0 { EXIT_FAILED } else { 0 })
+    }
+}
+
+/// `net.flit=2ns arg.size=8`.
+fn named(plan: &Plan, point: usize) -> String {
+    let values = plan.values(point);
+    let words = values.iter().map(|(variable, value)| format!("{}={}", variable.name, value.text));
+    words.collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,216 @@
+//! What the runs of a sweep are made of, held still while it runs: machine files, firmware, libraries and
+//! programs are copied or compiled once; what is changed meanwhile does not get into half of the runs.
+
+use super::plan::Point;
+use crate::args::MachineOptions;
+use crate::mistake::Mistake;
+use crate::root::Root;
+use crate::{firmware, machines, program, run};
+use machine::firmware_image::variant;
+use machine::parameters::Parameters;
+use serde_json::{json, Value};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// A program that is ready to run.
+struct Program {
+    /// What `sunstar run` is told to run.
+    word: String,
+    /// Digest of its file, or its name if it is built in.
+    digest: String,
+    /// Its file, if that is the user's own, and when it was last changed.
+    own: Option<(PathBuf, Option<SystemTime>)>,
+}
+
+/// All that the points need.
+pub struct Prepared {
+    /// Holds copies and compiled programs.
+    folder: tempfile::TempDir,
+    /// Machines by the name that the user gave: the file that stands for it, and what is in it.
+    machines: BTreeMap<String, (PathBuf, Parameters)>,
+    /// Digests of the images, by variant.
+    firmware: BTreeMap<String, String>,
+    programs: BTreeMap<String, Program>,
+    /// Digests of the simulator and its libraries.
+    sunstar: Value,
+}
+
+impl Prepared {
+    /// Begins with the parts that all points have in common.
+    pub fn new(root: &Root) -> Result<Prepared, Mistake> {
+        let folder = tempfile::Builder::new()
+            .prefix("sunstar-sweep-")
+            .tempdir()
+            .map_err(|why| Mistake(format!("cannot make a temporary folder: {why}")))?;
+        let copy = folder.path().join("root");
+        let header = root.include().join("mpi.h");
+        copy_file(&header, &copy.join("include/mpi.h"))?;
+        make_folder(&copy.join("machines"))?;
+        let mut sunstar = BTreeMap::new();
+        for file in files_in(&root.library())? {
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            copy_file(&file, &copy.join("build/lib").join(&name))?;
+            sunstar.insert(name, run::digest_of(&file)?);
+        }
+        sunstar.insert("sunstar".into(), run::digest_of(Path::new("/proc/self/exe"))?);
+        Ok(Prepared {
+            folder,
+            machines: BTreeMap::new(),
+            firmware: BTreeMap::new(),
+            programs: BTreeMap::new(),
+            sunstar: json!(sunstar),
+        })
+    }
+
+    /// The folder that stands for the installation.
+    pub fn root(&self) -> PathBuf {
+        self.folder.path().join("root")
+    }
+    /// The folder of everything temporary.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Gets ready what a point needs and no other did; gives its machine. The error is a mistake that
+    /// concerns more than this point.
+    pub fn add(&mut self, root: &Root, point: &Point) -> Result<Parameters, Mistake> {
+        let name = &point.machine.machine;
+        if !self.machines.contains_key(name) {
+            let number = self.machines.len().to_string();
+            let file = machines::file(root, name)?;
+            let read = Parameters::load(&file).map_err(|why| Mistake(why.to_string()))?;
+            let copied = copy_machine(&file, &self.root().join(number))?;
+            self.machines.insert(name.clone(), (copied, read));
+        }
+        let mut parameters = self.machines[name].1.clone();
+        for assignment in &point.machine.overrides {
+            parameters.set(assignment).map_err(|why| Mistake(why.to_string()))?;
+        }
+        machine::faults::set(&mut parameters, &point.faults).map_err(Mistake)?;
+        let variant = variant(&parameters);
+        if !self.firmware.contains_key(&variant) {
+            let built = firmware::folder(root, &parameters)?;
+            let copy = self.root().join("build/firmware").join(&variant);
+            for name in ["seastar.elf", "seastar.img", "shim.img"] {
+                copy_file(&built.join(name), &copy.join(name))?;
+            }
+            let digests = ["seastar.img", "shim.img"].map(|name| run::digest_of(&copy.join(name)));
+            let [image, shim] = digests;
+            self.firmware.insert(variant, format!("{}-{}", image?, shim?));
+        }
+        let word = &point.command[0];
+        if !word.starts_with(rank::BUILTIN_PREFIX) && !self.programs.contains_key(word) {
+            let program = self.program(root, word)?;
+            self.programs.insert(word.clone(), program);
+        }
+        Ok(parameters)
+    }
+
+    fn program(&self, root: &Root, word: &str) -> Result<Program, Mistake> {
+        let folder = self.folder.path().join(format!("program-{}", self.programs.len()));
+        make_folder(&folder)?;
+        let program = program::program(root, Path::new(word), &[], 1, &folder)?;
+        let machine::Program::Executable { path, .. } = program else {
+            unreachable!("a name without the prefix is a file's");
+        };
+        let changed = path.metadata().and_then(|found| found.modified()).ok();
+        let own = (!path.starts_with(&folder)).then(|| (path.clone(), changed));
+        let word = path
+            .to_str()
+            .ok_or_else(|| Mistake(format!("the path of {word} is not text")))?
+            .to_string();
+        Ok(Program { word, digest: run::digest_of(&path)?, own })
+    }
+
+    /// The machine of a point that was added, as its run is told.
+    pub fn machine(&self, point: &Point) -> MachineOptions {
+        let (file, _) = &self.machines[&point.machine.machine];
+        let overrides = point.machine.overrides.clone();
+        MachineOptions { machine: file.to_string_lossy().into_owned(), overrides }
+    }
+
+    /// Program and arguments of a point that was added, as its run is told.
+    pub fn command(&self, point: &Point) -> Vec<String> {
+        let mut command = point.command.clone();
+        if let Some(program) = self.programs.get(&command[0]) {
+            command[0] = program.word.clone();
+        }
+        command
+    }
+
+    /// Whether a point can be run, without running it.
+    pub fn check(&self, point: &Point, parameters: &Parameters) -> Result<(), Mistake> {
+        let (name, arguments) = (&point.command[0], &point.command[1..]);
+        if let Some(name) = name.strip_prefix(rank::BUILTIN_PREFIX) {
+            let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+            rank::Builtin::parse(name, &arguments, point.ranks).map_err(Mistake)?;
+        }
+        machine::check(parameters, point.ranks, &point.faults, point.seed)
+            .map_err(|why| Mistake(why.to_string()))
+    }
+
+    /// All that a point's result depends on.
+    pub fn identity(&self, point: &Point, parameters: &Parameters, judge: bool) -> Value {
+        let values: Vec<String> =
+            parameters.iter().map(|p| format!("{}={:?}", p.key, p.value)).collect();
+        let program = self.programs.get(&point.command[0]);
+        json!({
+            "sunstar": self.sunstar,
+            "machine": parameters.name(),
+            "parameters": machine::digest(values.join("\n").as_bytes()),
+            "firmware": self.firmware[&variant(parameters)],
+            "program": program.map_or(&point.command[0], |program| &program.digest),
+            "arguments": point.command[1..],
+            "ranks": point.ranks,
+            "seed": point.seed,
+            "compute": point.compute,
+            "faults": point.faults,
+            "judge": judge,
+        })
+    }
+
+    /// A program of the user's own that was changed since it was looked at.
+    pub fn changed(&self, point: &Point) -> Option<&Path> {
+        let (path, then) = self.programs.get(&point.command[0])?.own.as_ref()?;
+        let now = path.metadata().and_then(|found| found.modified()).ok();
+        (now != *then).then_some(path)
+    }
+}
+
+/// Copies a machine file, and the one that it builds on.
+fn copy_machine(file: &Path, folder: &Path) -> Result<PathBuf, Mistake> {
+    let name = file.file_name().unwrap_or_default();
+    let copy = folder.join(name);
+    copy_file(file, &copy)?;
+    let text = std::fs::read_to_string(&copy).unwrap_or_default();
+    let table: toml::Table = toml::from_str(&text).unwrap_or_default();
+    if let Some(base) = table.get("base").and_then(toml::Value::as_str) {
+        let base = format!("{base}.toml");
+        let beside = file.with_file_name(&base);
+        // If it is not there, reading the machine tells.
+        if beside.is_file() && base != name.to_string_lossy() {
+            copy_file(&beside, &folder.join(base))?;
+        }
+    }
+    Ok(copy)
+}
+
+fn files_in(folder: &Path) -> Result<Vec<PathBuf>, Mistake> {
+    let failed = |why| Mistake::with_file("read", folder, why);
+    let entries: Result<Vec<_>, _> = std::fs::read_dir(folder).map_err(failed)?.collect();
+    let paths = entries.map_err(failed)?.into_iter().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
+    files.sort();
+    Ok(files)
+}
+
+fn copy_file(from: &Path, to: &Path) -> Result<(), Mistake> {
+    make_folder(to.parent().unwrap_or(to))?;
+    std::fs::copy(from, to).map(drop).map_err(|why| Mistake::with_file("copy", from, why))
+}
+
+fn make_folder(folder: &Path) -> Result<(), Mistake> {
+    std::fs::create_dir_all(folder).map_err(|why| Mistake::with_file("make", folder, why))
+}

@@ -1,0 +1,103 @@
+//! The table of a sweep: CSV (RFC 4180), a row for each point that is done, in the order of the sweep.
+
+use super::axis::{Value, Variable};
+use super::columns::{Column, Take};
+use super::plan::Plan;
+use super::record::{replace, Record};
+use crate::mistake::Mistake;
+use std::path::Path;
+
+/// Columns after those that the user chose.
+const COLUMNS: [&str; 5] = ["simulated_ns", "exit", "sentence", "wall_seconds", "run"];
+
+/// The columns of a sweep.
+pub struct Columns {
+    take: Vec<Take>,
+    columns: Vec<Column>,
+}
+
+/// What was asked for and is not there.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Absent {
+    /// This column's expression found nothing.
+    Output(String),
+    /// The report has no such key as this column's.
+    Key(String),
+}
+
+impl Columns {
+    /// What a plan asks for.
+    pub fn of(plan: &Plan) -> Result<Columns, Mistake> {
+        let values = plan.values(0);
+        let take = plan.take.iter().map(|text| Take::parse(text, &values));
+        let columns = plan.columns.iter().map(|text| Column::parse(text));
+        let all = Columns {
+            take: take.collect::<Result<_, _>>()?,
+            columns: columns.collect::<Result<_, _>>()?,
+        };
+        let header = all.header(plan);
+        let twice = header.iter().enumerate().find(|(at, name)| header[..*at].contains(name));
+        match twice {
+            Some((_, name)) => Err(Mistake(format!("two columns are named {name}; rename one"))),
+            None => Ok(all),
+        }
+    }
+
+    fn header(&self, plan: &Plan) -> Vec<String> {
+        let varied = plan.variables().map(Variable::heading);
+        let chosen = self.take.iter().map(|take| take.name.clone());
+        let chosen = chosen.chain(self.columns.iter().map(|column| column.name.clone()));
+        varied.chain(chosen).chain(COLUMNS.map(String::from)).collect()
+    }
+
+    /// The row of a point, and what could not be found for it.
+    pub fn row(
+        &self,
+        values: &[(&Variable, &Value)],
+        id: &str,
+        record: &Record,
+    ) -> (Vec<String>, Vec<Absent>) {
+        let mut absent = Vec::new();
+        let mut row: Vec<String> = values.iter().map(|(_, value)| value.cell.clone()).collect();
+        for take in &self.take {
+            let found = take.find(&record.output, values);
+            if found.is_none() {
+                absent.push(Absent::Output(take.name.clone()));
+            }
+            row.push(found.unwrap_or_default());
+        }
+        for column in &self.columns {
+            let found = match record.report.is_null() {
+                true => Some(String::new()),
+                false => column.find(&record.report),
+            };
+            if found.is_none() {
+                absent.push(Absent::Key(column.name.clone()));
+            }
+            row.push(found.unwrap_or_default());
+        }
+        let simulated = &record.report["simulated_ns"];
+        row.push(if simulated.is_null() { String::new() } else { simulated.to_string() });
+        row.push(record.exit.to_string());
+        row.push(record.sentence.clone());
+        row.push(format!("{:.3}", record.wall_seconds));
+        row.push(id.to_string());
+        (row, absent)
+    }
+
+    /// Writes the table whole.
+    pub fn write(
+        &self,
+        plan: &Plan,
+        rows: &[Option<Vec<String>>],
+        file: &Path,
+    ) -> Result<(), Mistake> {
+        let mut csv = csv::Writer::from_writer(Vec::new());
+        let header = self.header(plan);
+        for row in std::iter::once(&header).chain(rows.iter().flatten()) {
+            csv.write_record(row).expect("all rows have as many cells, and memory takes all");
+        }
+        let bytes = csv.into_inner().expect("memory takes all");
+        replace(file, &bytes)
+    }
+}

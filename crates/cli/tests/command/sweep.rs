@@ -1,0 +1,394 @@
+//! `sunstar sweep`: tables of real runs.
+
+use crate::json::{assert_documented, paths};
+use crate::runner::{self, ended, root, Ended};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, SystemTime};
+
+/// A folder with the table of a sweep in it.
+struct Bench(tempfile::TempDir);
+
+impl Bench {
+    fn new() -> Bench {
+        Bench(tempfile::tempdir().unwrap())
+    }
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+    fn table(&self) -> PathBuf {
+        self.file("t.csv")
+    }
+    /// The command, not yet started.
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = runner::command();
+        command.args(["sweep", "--judge", "-j", "2", "-o"]).arg(self.table()).args(words);
+        command
+    }
+    fn sweep(&self, words: &[&str]) -> Ended {
+        ended(&mut self.command(words))
+    }
+    /// Heading and rows.
+    fn rows(&self) -> (Vec<String>, Vec<Vec<String>>) {
+        let mut reader = csv::Reader::from_path(self.table()).unwrap();
+        let cells = |record: &csv::StringRecord| record.iter().map(str::to_owned).collect();
+        let heading = cells(reader.headers().unwrap());
+        (heading, reader.records().map(|record| cells(&record.unwrap())).collect())
+    }
+    /// The cells of a column.
+    fn column(&self, name: &str) -> Vec<String> {
+        let (heading, rows) = self.rows();
+        let at = heading.iter().position(|found| found == name);
+        let at = at.unwrap_or_else(|| panic!("no {name} in {heading:?}"));
+        rows.iter().map(|row| row[at].clone()).collect()
+    }
+    /// The table without the column that differs from run to run.
+    fn lasting(&self) -> Vec<Vec<String>> {
+        let (heading, rows) = self.rows();
+        let wall = heading.iter().position(|name| name == "wall_seconds").unwrap();
+        let all = std::iter::once(heading).chain(rows);
+        all.map(|mut row| {
+            row.remove(wall);
+            row
+        })
+        .collect()
+    }
+    /// What runs left behind, and when it was written.
+    fn records(&self) -> BTreeSet<(PathBuf, SystemTime)> {
+        let Ok(entries) = fs::read_dir(self.file("t.csv.runs")) else { return BTreeSet::new() };
+        let paths = entries.flatten().map(|entry| entry.path());
+        let records = paths.filter(|path| path.extension().is_some_and(|found| found == "json"));
+        records.map(|path| (path.clone(), path.metadata().unwrap().modified().unwrap())).collect()
+    }
+}
+
+const PINGPONG: [&str; 8] = [
+    "-n",
+    "2",
+    "--vary",
+    "host.interrupt_entry=1us..3us:1us",
+    "--vary",
+    "arg.size=8,1024",
+    "builtin:pingpong",
+    "{size}",
+];
+
+#[test]
+fn a_row_for_each_point_in_the_order_of_the_sweep() {
+    let bench = Bench::new();
+    let columns = [
+        "--take",
+        "us=of {size} bytes.*: ([0-9.]+) us",
+        "--column",
+        "interrupt=breakdown.segments[interrupt].ns",
+        "--column",
+        "sum(nodes[].counters.tx.messages)",
+    ];
+    let words = [&columns[..], &PINGPONG[..]].concat();
+    let all = bench.sweep(&words);
+    all.went_well();
+    assert!(all.stdout.contains("6 points, 6 run now, 0 before, 0 failed"), "{all:?}");
+    let (heading, rows) = bench.rows();
+    let messages = "sum(nodes[].counters.tx.messages)";
+    let expected = ["host.interrupt_entry (us)", "arg.size", "us", "interrupt", messages];
+    assert_eq!(heading[..5], expected);
+    let rest = ["simulated_ns", "exit", "sentence", "wall_seconds", "run"];
+    assert_eq!(heading[5..], rest);
+    let points: Vec<String> = rows.iter().map(|row| row[..2].join(" ")).collect();
+    assert_eq!(points, ["1 8", "1 1024", "2 8", "2 1024", "3 8", "3 1024"]);
+    for row in &rows {
+        let interrupt: f64 = row[3].parse().unwrap();
+        assert_eq!(interrupt, 1e3 * row[0].parse::<f64>().unwrap(), "{row:?}");
+        assert!(row[4].parse::<u64>().unwrap() >= 22 && row[6] == "0", "{row:?}");
+    }
+    // A point is what a user gets who runs it alone.
+    let alone = runner::run("-q -n 2 --set host.interrupt_entry=3us builtin:pingpong 8");
+    let us = &rows[4][2];
+    assert!(alone.went_well().stdout.contains(&format!(": {us} us each")), "{alone:?} {us}");
+
+    // Nothing is run again; what is asked for now is taken from what the runs left behind.
+    let records = bench.records();
+    let before = bench.lasting();
+    let told = bench.sweep(&[&["--dry-run"], &words[..]].concat());
+    assert_eq!(told.stdout, "6 points, 6 done already, 0 runs to do\n");
+    let again = bench.sweep(&words);
+    assert!(again.stdout.contains("0 run now, 6 before"), "{again:?}");
+    assert_eq!((bench.lasting(), bench.records()), (before, records.clone()));
+    bench.sweep(&[&["--column", "hash=trace_hash"], &PINGPONG[..]].concat()).went_well();
+    assert_eq!(bench.column("hash").iter().collect::<BTreeSet<_>>().len(), 6);
+    assert_eq!(bench.records(), records);
+}
+
+#[test]
+fn firmware_machines_and_names_in_step() {
+    let bench = Bench::new();
+    let plan = bench.file("plan.toml");
+    let text = "take = ['us=: ([0-9.]+) us']\ncolumn = ['firmware.options']\n\
+                [[vary]]\nmachine = ['redstorm', 'redstorm-linux']\n\
+                [[vary]]\nfirmware.inline = 'on,off'\n'ranks' = [2, '3']\n";
+    fs::write(&plan, text).unwrap();
+    let plan = plan.to_str().unwrap();
+    bench.sweep(&["--plan", plan, "--vary", "seed=1,1", "builtin:pingpong", "8"]).went_well();
+    let (heading, rows) = bench.rows();
+    let first = ["machine", "ranks", "firmware.inline", "seed", "us", "firmware.options"];
+    assert_eq!(heading[..6], first);
+    let points: Vec<String> = rows.iter().map(|row| row[..4].join(" ")).collect();
+    let expected =
+        ["redstorm 2 on", "redstorm 3 off", "redstorm-linux 2 on", "redstorm-linux 3 off"];
+    let twice: Vec<String> =
+        expected.iter().flat_map(|p| [format!("{p} 1"), format!("{p} 1")]).collect();
+    assert_eq!(points, twice);
+    // Points that are the same are one run.
+    assert_eq!(bench.records().len(), 4);
+    let us: Vec<f64> = rows.iter().map(|row| row[4].parse().unwrap()).collect();
+    assert!(us[0] < us[2] && us[0] < us[4], "inline messages and Catamount are faster: {us:?}");
+    assert!(rows[0][5] != rows[2][5], "{rows:?}");
+}
+
+#[test]
+fn what_has_changed_is_run_again() {
+    let bench = Bench::new();
+    let (program, machine) = (bench.file("p.c"), bench.file("m.toml"));
+    let source = |number: u32| {
+        let text = "#include <mpi.h>\n#include <stdio.h>\nint main(int c, char **v) {\n\
+                    MPI_Init(&c, &v); printf(\"%s NUMBER\\n\", v[1]); MPI_Finalize(); }\n";
+        fs::write(&program, text.replace("NUMBER", &number.to_string())).unwrap();
+    };
+    let hop = |value: &str, comment: &str| {
+        let text = format!(
+            "name = \"m\"\ndoc = \"d\"\nbase = \"redstorm\"\n# {comment}\n\
+             [net.link_latency]\nvalue = \"{value}\"\ndoc = \"d\"\nsource = \"assumed: a test\"\n"
+        );
+        fs::write(&machine, text).unwrap();
+    };
+    fs::copy(root().join("machines/redstorm.toml"), bench.file("redstorm.toml")).unwrap();
+    let (program, machine) = (program.to_str().unwrap(), machine.to_str().unwrap());
+    let sweep = |values: &str| {
+        let values = format!("arg.x={values}");
+        let words =
+            ["--machine", machine, "--take", "n=([0-9]+)$", "--vary", &values, program, "{x}"];
+        let ended = bench.sweep(&words);
+        ended.went_well();
+        let now = ended.stdout.split_once(" run now").unwrap().0.rsplit(' ').next().unwrap();
+        (now.parse::<u32>().unwrap(), bench.column("n"))
+    };
+    source(1);
+    hop("60 ns", "");
+    assert_eq!(sweep("a,b"), (2, vec!["1".into(), "1".into()]));
+    assert_eq!(sweep("a,b,c").0, 1);
+    source(2);
+    assert_eq!(sweep("a,b"), (2, vec!["2".into(), "2".into()]));
+    hop("0.06 us", "another comment, the same value");
+    assert_eq!(sweep("a,b").0, 0);
+    hop("70 ns", "");
+    assert_eq!(sweep("a,b").0, 2);
+    // What was there before is still known.
+    source(1);
+    hop("60 ns", "");
+    assert_eq!(sweep("c,a"), (0, vec!["1".into(), "1".into()]));
+    // Whatever a value is made of, it is one cell.
+    let plan = bench.file("plan.toml");
+    fs::write(&plan, "[[vary]]\narg.x = ['a,b', 'say \"1\"', \"two\\nlines\"]").unwrap();
+    let plan = plan.to_str().unwrap();
+    bench.sweep(&["--take", "n=([0-9]+)$", "--plan", plan, program, "{x}"]);
+    assert_eq!(bench.column("arg.x"), ["a,b", "say \"1\"", "two\nlines"]);
+}
+
+#[test]
+fn a_point_that_fails_is_a_row() {
+    let bench = Bench::new();
+    let vary = ["--vary", "ranks=1,2", "--vary", "arg.how=deadlock,exit-three"];
+    let words = [&vary[..], &["tests/cli/wrong.c", "{how}"]].concat();
+    let ended = bench.sweep(&words);
+    ended.said(1, &["ranks=2 arg.how=deadlock: deadlock"]);
+    let (exits, sentences) = (bench.column("exit"), bench.column("sentence"));
+    assert_eq!(exits.len(), 4);
+    assert_eq!(exits[2], "1");
+    assert_eq!(sentences[2], "deadlock: nothing in the machine moves any more");
+    assert!(exits.iter().zip(&sentences).all(|(exit, why)| (exit == "0") == why.is_empty()));
+    // It would fail again: it is run again only if that is asked for.
+    let again = bench.sweep(&words);
+    assert!(again.stdout.contains("0 run now, 4 before"), "{again:?}");
+    let retried = bench.sweep(&[&["--retry"], &words[..]].concat());
+    let failed = exits.iter().filter(|exit| *exit != "0").count();
+    assert!(retried.stdout.contains(&format!("{failed} run now")), "{retried:?}");
+
+    // A corner that cannot be is a row, too, with the mistake's sentence.
+    let corner = Bench::new();
+    corner
+        .sweep(&["--vary", "ranks=1,2", "builtin:pingpong"])
+        .said(1, &["ranks=1", "needs 2 ranks"]);
+    assert_eq!(corner.column("exit"), ["2", "0"]);
+    assert!(corner.column("sentence")[0].contains("needs 2 ranks"));
+}
+
+/// Points that take long enough to be interrupted, and are many.
+const LONG: [&str; 8] = [
+    "-n",
+    "8",
+    "--vary",
+    "mpi.allreduce=recursive_doubling,ring",
+    "--vary",
+    "arg.n=4..10:1",
+    "builtin:allreduce",
+    "8",
+];
+
+fn long(bench: &Bench) -> Command {
+    bench.command(&[&LONG[..], &["{n}"]].concat())
+}
+
+/// Waits until some records are there.
+fn some_are_done(bench: &Bench, child: &mut Child) {
+    while bench.records().len() < 3 {
+        assert!(child.try_wait().unwrap().is_none(), "it was over too soon");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn what_was_finished_survives_a_sudden_end() {
+    let whole = Bench::new();
+    ended(&mut long(&whole)).went_well();
+    for signal in [libc::SIGKILL, libc::SIGINT] {
+        let bench = Bench::new();
+        let mut child = long(&bench).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        some_are_done(&bench, &mut child);
+        // SAFETY: kill touches no memory; the child has not been waited for.
+        unsafe { libc::kill(child.id() as libc::pid_t, signal) };
+        let output = Ended::from(child.wait_with_output().unwrap());
+        let finished = bench.records();
+        assert!((3..14).contains(&finished.len()), "{} of 14", finished.len());
+        if signal == libc::SIGINT {
+            output.said(130, &["of 14 points are done"]);
+            assert_eq!(bench.rows().1.len(), finished.len());
+        }
+        let ended = ended(&mut long(&bench));
+        ended.went_well();
+        let now = 14 - finished.len();
+        assert!(ended.stdout.contains(&format!("{now} run now")), "{ended:?}");
+        assert!(bench.records().is_superset(&finished), "a finished point was run again");
+        assert_eq!(bench.lasting(), whole.lasting());
+    }
+}
+
+#[test]
+fn the_bar_tells_the_time_left() {
+    let bench = Bench::new();
+    let mut ends = [0; 2];
+    // SAFETY: openpty fills the two descriptors, which nothing else owns then; the rest may be null.
+    let [ours, theirs] = unsafe {
+        let null = std::ptr::null_mut();
+        assert_eq!(
+            libc::openpty(&raw mut ends[0], &raw mut ends[1], null, null.cast(), null.cast()),
+            0
+        );
+        ends.map(|end| OwnedFd::from_raw_fd(end))
+    };
+    let size = libc::winsize { ws_row: 25, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: TIOCSWINSZ reads the winsize that it is given.
+    unsafe { libc::ioctl(theirs.as_raw_fd(), libc::TIOCSWINSZ, &raw const size) };
+    let mut command = long(&bench);
+    command.env("TERM", "xterm").stdout(Stdio::null()).stderr(theirs);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let mut shown = Vec::new();
+    // The end of a terminal that nobody has open any more is an error.
+    std::io::Read::read_to_end(&mut fs::File::from(ours), &mut shown).ok();
+    assert!(child.wait().unwrap().success());
+    let shown = String::from_utf8_lossy(&shown);
+    assert!(
+        shown.contains("/14") && shown.contains("about ") && shown.contains(" s left"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn mistakes_are_found_before_anything_runs() {
+    let bench = Bench::new();
+    let vary = |what: &str, words: &[&str]| {
+        bench.sweep(&[&["-n", "2", "--vary", what], words, &["builtin:pingpong"]].concat())
+    };
+    vary("host.interrupt=1us", &[]).said(2, &["did you mean host.interrupt_entry?"]);
+    vary("net.flit=1", &[]).said(2, &["net.flit is \"1\"", "unit is missing"]);
+    vary("arg.size=8", &[]).said(2, &["{size} stands nowhere in the program's arguments"]);
+    vary("net.flit=1ns", &["--set", "net.flit=2ns"]).said(2, &["net.flit is varied, and set"]);
+    vary("ranks=2,4", &[]).said(2, &["ranks is varied, and given with -n"]);
+    vary("net.flit=1ns", &["--vary", "net.flit=2ns"]).said(2, &["varied once more"]);
+    vary("seed=1..100000:1", &["--vary", "net.x=0,4"]).said(2, &["more than 100000 points"]);
+    vary("machine=nosuch", &[]).said(2, &["there is no machine nosuch"]);
+    vary("compute=fast", &[]).said(2, &["compute is \"fast\""]);
+    vary("fault=link.nosuch=1", &[]).said(2, &["link.nosuch"]);
+    vary("net.flit=1ns", &["--take", "us"]).said(2, &["NAME=REGEX"]);
+    vary("net.flit=1ns", &["--take", "us=("]).said(2, &["--take us=("]);
+    vary("net.flit=1ns", &["--take", "exit=x"]).said(2, &["two columns are named exit"]);
+    vary("net.flit=1ns", &["--column", "nodes[].nid"]).said(2, &["sum(KEY)"]);
+    for (table, said) in [
+        ("/nosuch/t.csv", "cannot write /nosuch/t.csv"),
+        ("README.md", "README.md is there already"),
+        ("-", "names a file"),
+    ] {
+        let mut command = runner::command();
+        command.args(["sweep", "-n", "2", "--vary", "net.flit=1ns", "-o", table]);
+        command.arg("builtin:barrier");
+        ended(&mut command).said(2, &[said]);
+    }
+    vary("net.flit=1ns", &["--plan", "nosuch.toml"]).said(2, &["cannot read nosuch.toml"]);
+    bench.sweep(&["builtin:pingpong"]).said(2, &["nothing is varied"]);
+    bench.sweep(&["--vary", "seed=1,2", "builtin:pingpong", "8"]).said(2, &["needs 2 ranks"]);
+    bench.sweep(&["--vary", "seed=1,2", "nosuch.c"]).said(2, &["there is no program nosuch.c"]);
+    bench.sweep(&["--vary", "seed=1,2", "x.c", "{size}"]).said(2, &["no arg.size is varied"]);
+    let plan = bench.file("plan.toml");
+    for (text, said) in [
+        ("[[vary]]\nnet.flit = true", "net.flit is true"),
+        ("vary = 1", "plan.toml:1"),
+        ("\nshow = []", "plan.toml:2"),
+        ("[[vary]]\nnet.flit = '1ns,2ns'\nseed = [1]", "go in step"),
+    ] {
+        fs::write(&plan, text).unwrap();
+        bench.sweep(&["--plan", plan.to_str().unwrap(), "examples/hello.c"]).said(2, &[said]);
+    }
+    let left: Vec<_> = fs::read_dir(bench.0.path()).unwrap().flatten().collect();
+    assert_eq!(left.len(), 1, "only the plan: {left:?}");
+}
+
+#[test]
+fn a_column_that_is_not_there_is_told_and_costs_nothing() {
+    let bench = Bench::new();
+    let words = ["--column", "simulated", "--take", "us=nothing like it"];
+    let ended = bench.sweep(&[&words[..], &PINGPONG[..]].concat());
+    ended.said(0, &["column simulated is empty", "column us is empty"]);
+    assert_eq!(bench.column("simulated"), [""; 6]);
+    assert_eq!(
+        bench.sweep(&PINGPONG).went_well().stdout.split_once(" run now").unwrap().0.chars().last(),
+        Some('0')
+    );
+}
+
+#[test]
+fn every_key_of_a_record_is_documented() {
+    let bench = Bench::new();
+    bench.sweep(&["--vary", "fault=link.drop=0", "--vary", "ranks=1,2", "builtin:pingpong", "8"]);
+    let mut found = BTreeSet::new();
+    for (file, _) in bench.records() {
+        let record: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+        paths(&record, "", &mut found);
+    }
+    assert_documented("sweep-json.md", &found);
+}
+
+/// Two sweeps into the same table would tread on one another.
+#[test]
+fn a_table_has_one_sweep_at_a_time() {
+    let bench = Bench::new();
+    let mut child = long(&bench).stdout(Stdio::null()).spawn().unwrap();
+    some_are_done(&bench, &mut child);
+    bench.sweep(&PINGPONG).said(2, &["another sweep", "t.csv.runs"]);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(bench.rows().1.len(), 14);
+    assert!(Path::new(&bench.table()).is_file());
+}
