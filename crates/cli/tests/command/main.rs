@@ -29,6 +29,7 @@ mod profile;
 mod programs;
 mod runner;
 mod scale;
+mod soak;
 mod sweep;
 mod timeline;
 mod validate;

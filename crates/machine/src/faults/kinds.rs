@@ -95,11 +95,8 @@ const MISSING: &[&str] = &["deadlock: nothing in the machine moves any more"];
 const BROKEN: &[&str] = &[
     "deadlock: nothing in the machine moves any more",
     "the network lost or damaged the message",
-    "Portals reported the operation as failed",
-    "more messages in flight than the receive engine can demultiplex",
-    "no receive pending is free",
-    "all source structures are in use",
-    "no memory of this process",
+    "MPI_ERR_OTHER",
+    "(PTL_NI_FAIL)",
 ];
 
 /// All kinds.
@@ -296,10 +293,7 @@ pub const KINDS: &[Kind] = &[
                    memory is used up too; one that needs more than there is fails with \
                    PTL_NI_FAIL.",
         counter: "",
-        endings: &[
-            "the network lost or damaged the message",
-            "Portals reported the operation as failed",
-        ],
+        endings: &["(PTL_NI_FAIL)", "MPI_ERR_OTHER"],
         misleads: false,
         example: "pool.dma_lists=4",
     },
