@@ -21,6 +21,9 @@ pub struct Header {
     pub offset: u64,
     /// The initiator's descriptor.
     pub md: u32,
+    pub uid: u32,
+    /// The payload is in the header.
+    pub inline: bool,
 }
 
 /// What a header is of.
@@ -71,6 +74,8 @@ pub(crate) fn check_header(message: &Message, header: &Header, what: &str) -> Re
             },
             offset: request.offset,
             md: message.answer_to.handle,
+            uid: request.uid,
+            inline: header.inline,
         },
         What::Ack(answer) | What::Reply(answer) => Header {
             op: if matches!(message.what, What::Ack(_)) { Op::Ack } else { Op::Reply },
@@ -89,6 +94,8 @@ pub(crate) fn check_header(message: &Message, header: &Header, what: &str) -> Re
             // Answers pass access control by.
             access: header.access,
             ack: header.ack,
+            uid: answer.uid,
+            inline: header.inline,
         },
     };
     let fields = |header: &Header| {
@@ -104,6 +111,7 @@ pub(crate) fn check_header(message: &Message, header: &Header, what: &str) -> Re
             ("out-of-band word", format!("{:#x}", header.hdr_data)),
             ("offset", header.offset.to_string()),
             ("descriptor", format!("{:#x}", header.md)),
+            ("user", header.uid.to_string()),
         ]
     };
     if expected == *header {

@@ -10,6 +10,7 @@ use crate::header::{check_header, never_sent, unknown, Header};
 use crate::ledger::{Facts, Ledger, Message, Stage, Untakable, What};
 use crate::payload::Coming;
 use crate::process::{compare_grants, Issue, Key, Process, Role};
+use crate::tally::Tally;
 use crate::types::{
     same, Call, Code, Event, EventKind, Grant, Id, Kind, Limits, Request, Value, Wrong,
 };
@@ -82,31 +83,6 @@ pub(crate) struct Open {
     pub answered: bool,
     /// What an atomic operation found.
     pub found: Vec<u8>,
-}
-
-/// What has been compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Calls that concern objects, and operations.
-    pub calls: u64,
-    /// Events that processes took.
-    pub events: u64,
-    /// Messages and local operations that reached their node.
-    pub messages: u64,
-    /// Payload bytes.
-    pub bytes: u64,
-    /// Judges that have fallen silent: links that fail excuse all that follows.
-    pub silent: u64,
-}
-
-impl std::ops::AddAssign for Tally {
-    fn add_assign(&mut self, other: Tally) {
-        self.calls += other.calls;
-        self.events += other.events;
-        self.messages += other.messages;
-        self.bytes += other.bytes;
-        self.silent += other.silent;
-    }
 }
 
 /// The judge of one node.
@@ -377,6 +353,9 @@ impl Judge {
         };
         if let Err(wrong) = check_header(&message, header, "header that arrived") {
             return if lossy { self.gives_up() } else { Err(wrong) };
+        }
+        if lossy && message.length > 0 && header.inline != message.state().inline {
+            return self.gives_up();
         }
         self.hand(&message, fate)
     }

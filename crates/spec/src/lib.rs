@@ -21,13 +21,15 @@ mod judge;
 mod ledger;
 mod payload;
 mod process;
+mod tally;
 mod types;
 mod verdict;
 
 pub use header::{Header, Op};
-pub use judge::{Answer, Fate, Judge, Memory, Tally};
+pub use judge::{Answer, Fate, Judge, Memory};
 pub use ledger::Ledger;
 pub use process::{Issue, Key, Process, Role};
+pub use tally::Tally;
 pub use types::{
     option, Access, Atomic, Call, Code, Criteria, Descriptor, Event, EventKind, Grant, Id, Kind,
     Limits, Md, Register, Request, Response, Value, Wrong, ANY,

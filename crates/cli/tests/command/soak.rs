@@ -254,6 +254,25 @@ fn random_programs_with_faults_soak() {
     soak(number("SOAK_FIRST", 1000), number("SOAK_SEEDS", 2000));
 }
 
+/// Lines of failures that were bugs: words of `sunstar run`, and the program's number and seed.
+const FOUND: [(&str, usize, u64); 1] = [
+    // The judge believed a damaged user id.
+    ("--seed 1150 -n 2 --set net.topology=row --fault link.biterror=6e-5@1", 0, 1150),
+];
+
+#[test]
+fn what_was_found_stays_mended() {
+    let folder = tempfile::tempdir().unwrap();
+    let programs = Programs::compiled_in(folder.path());
+    for (line, program, seed) in FOUND {
+        let words: Vec<&str> = line.split(' ').collect();
+        let options = words.chunks(2).map(|pair| pair.join(" ")).collect();
+        let kinds = words.iter().filter_map(|word| machine::faults::kind(word.split('=').next()?));
+        let case = Case { seed, options, program, kinds: kinds.collect() };
+        case.check(&programs).unwrap_or_else(|why| panic!("{}\n{why}", case.replay()));
+    }
+}
+
 /// The line that a failure prints does it again, in a shell, and to the same end.
 #[test]
 fn the_line_of_a_failure_repeats_it() {

@@ -234,6 +234,8 @@ pub fn header_of(header: &PortalsHeader) -> spec::Header {
         hdr_data: header.hdr_data,
         offset: header.remote_offset,
         md: header.md_handle,
+        uid: header.uid,
+        inline: header.flags & header_flag::INLINE != 0,
     }
 }
 
