@@ -25,6 +25,8 @@ pub struct Diff {
     pub messages: Pair,
     /// Where the time of a message went; absent unless both runs tell.
     pub journey: Option<Journey>,
+    /// The median message of each size that both runs sent, in picoseconds; what differs.
+    pub sizes: Vec<Size>,
     /// Time of the hosts' processors by kind, all nodes together, in picoseconds; what differs.
     pub host: Vec<Named>,
     /// Cycles of the firmware's functions, all nodes together; what differs, if both runs tell.
@@ -108,6 +110,16 @@ pub struct Journey {
     pub steps: Vec<Named>,
 }
 
+/// Messages of one size.
+#[derive(Debug, Serialize)]
+pub struct Size {
+    /// Payload.
+    pub bytes: u64,
+    /// Time from the sender's call to the receiver's return.
+    #[serde(flatten)]
+    pub pair: Pair,
+}
+
 /// A counter that differs.
 #[derive(Debug, Serialize)]
 pub struct Counter {
@@ -125,7 +137,7 @@ impl Diff {
         let run = words(a, b);
         let simulated_ps = Pair::new(ps(a.simulated_ns), ps(b.simulated_ns));
         let messages = Pair::new(a.firmware.messages, b.firmware.messages);
-        let journey = journey(a, b);
+        let (journey, sizes) = (journey(a, b), sizes(a, b));
         let sums = |run: &Run| sums(&run.nodes, |node| &node.host_ns, |_, x, y| x + y);
         let in_ps =
             |sums: BTreeMap<String, f64>| sums.into_iter().map(|(k, ns)| (k, ps(ns))).collect();
@@ -147,6 +159,7 @@ impl Diff {
             simulated_ps,
             messages,
             journey,
+            sizes,
             host,
             functions,
             counters,
@@ -259,6 +272,14 @@ fn journey(a: &Run, b: &Run) -> Option<Journey> {
         total: Pair::new(total(a), total(b)),
         steps,
     })
+}
+
+fn sizes(a: &Run, b: &Run) -> Vec<Size> {
+    let size = |a: &super::read::Size| {
+        let b = b.breakdowns.iter().find(|b| b.bytes == a.bytes)?;
+        Some(Size { bytes: a.bytes, pair: Pair::new(ps(a.total_ns), ps(b.total_ns)) })
+    };
+    a.breakdowns.iter().filter_map(size).filter(|size| size.pair.difference != 0).collect()
 }
 
 fn functions(a: &Run, b: &Run) -> Vec<Named> {

@@ -37,6 +37,8 @@ pub struct Run {
     pub trace_hash: String,
     /// Where the time of messages went.
     pub breakdown: Option<Breakdown>,
+    /// The median message of each size.
+    pub breakdowns: Vec<Size>,
     /// What the firmware did.
     pub firmware: Firmware,
     /// The nodes.
@@ -67,6 +69,14 @@ pub struct Exit {
 #[derive(Debug, Deserialize)]
 pub struct Breakdown {
     pub mean: Mean,
+}
+
+/// Messages of one size.
+#[derive(Debug, Deserialize)]
+pub struct Size {
+    pub bytes: u64,
+    /// Of the median one.
+    pub total_ns: f64,
 }
 
 /// The mean way of all messages.

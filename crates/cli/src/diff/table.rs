@@ -32,7 +32,10 @@ fn write_table(out: &mut String, diff: &Diff, terminal: &Terminal) -> fmt::Resul
     if !diff.run.is_empty() {
         writeln!(out, "\n{}", terminal.bold("What differs beside parameters"))?;
         for words in &diff.run {
-            writeln!(out, "  {:16}A: {}\n  {:16}B: {}", words.what, words.a, "", words.b)?;
+            let show =
+                |text: &str| if text.is_empty() { "-".to_string() } else { text.to_string() };
+            let (a, b) = (show(&words.a), show(&words.b));
+            writeln!(out, "  {:16}A: {a}\n  {:16}B: {b}", words.what, "")?;
         }
     }
     writeln!(out)?;
@@ -41,6 +44,13 @@ fn write_table(out: &mut String, diff: &Diff, terminal: &Terminal) -> fmt::Resul
     pair(out, "messages sent and received", diff.messages, grouped, share)?;
     if let Some(journey) = &diff.journey {
         steps(out, journey, terminal)?;
+    }
+    if !diff.sizes.is_empty() {
+        writeln!(out)?;
+        heading(out, terminal, "Median message by size", &["A", "B", "difference"])?;
+        for size in &diff.sizes {
+            pair(out, &format!("{} bytes", grouped(size.bytes)), size.pair, time, share)?;
+        }
     }
     if !diff.host.is_empty() {
         writeln!(out)?;
@@ -153,7 +163,10 @@ fn pair(
 }
 
 fn time(ps: u64) -> String {
-    time_of(ps as f64 / 1e3)
+    match ps {
+        1..=999 => format!("{ps} ps"),
+        _ => time_of(ps as f64 / 1e3),
+    }
 }
 
 /// The difference in parts of the first number.

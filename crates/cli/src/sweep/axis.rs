@@ -183,7 +183,10 @@ fn numbers_of(name: &str) -> Result<Numbers, String> {
         Some(Target::Machine | Target::Fault | Target::Compute) => Ok(Numbers::Words),
         None => {
             let others = OTHERS.map(|(other, _)| other).join(", ");
-            Err(format!("{}; beside parameters there are arg.NAME, {others}", unknown(name)))
+            Err(match unknown(name) {
+                told if told.ends_with('?') => told,
+                told => format!("{told}; beside parameters there are arg.NAME, {others}"),
+            })
         }
     }
 }

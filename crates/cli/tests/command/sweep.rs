@@ -2,6 +2,7 @@
 
 use crate::json::{assert_documented, paths};
 use crate::runner::{self, ended, root, Ended};
+use crate::wrong::lives;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -26,6 +27,8 @@ impl Bench {
     /// The command, not yet started.
     fn command(&self, words: &[&str]) -> Command {
         let mut command = runner::command();
+        // What a sweep that is killed cannot remove goes with the folder.
+        command.env("TMPDIR", self.0.path());
         command.args(["sweep", "--judge", "-j", "2", "-o"]).arg(self.table()).args(words);
         command
     }
@@ -242,6 +245,18 @@ fn long(bench: &Bench) -> Command {
     bench.command(&[&LONG[..], &["{n}"]].concat())
 }
 
+/// Processes that a process has started.
+fn children(parent: u32) -> Vec<i32> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let of_parent = |pid: &i32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let rest = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+        rest.split(' ').nth(1) == Some(&parent.to_string())
+    };
+    numbers.filter(of_parent).collect()
+}
+
 /// Waits until some records are there.
 fn some_are_done(bench: &Bench, child: &mut Child) {
     while bench.records().len() < 3 {
@@ -258,9 +273,14 @@ fn what_was_finished_survives_a_sudden_end() {
         let bench = Bench::new();
         let mut child = long(&bench).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         some_are_done(&bench, &mut child);
+        let runs = children(child.id());
         // SAFETY: kill touches no memory; the child has not been waited for.
         unsafe { libc::kill(child.id() as libc::pid_t, signal) };
         let output = Ended::from(child.wait_with_output().unwrap());
+        // However it ends, what it started ends too.
+        while runs.iter().any(|pid| lives(*pid)) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
         let finished = bench.records();
         assert!((3..14).contains(&finished.len()), "{} of 14", finished.len());
         if signal == libc::SIGINT {

@@ -97,7 +97,7 @@ fn endless() -> (Child, Vec<i32>) {
 }
 
 /// True if the process still runs; one that is dead but not yet waited for does not.
-fn lives(pid: i32) -> bool {
+pub fn lives(pid: i32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/stat"));
     status.is_ok_and(|stat| !stat.contains(") Z ") && !stat.contains(") X "))
 }
