@@ -306,6 +306,35 @@ fn faults_of_the_firmware_stop_before_they_end_the_run() {
     ended.said(1, &["event_post+0x4", "0xffe00500", "no device"]);
 }
 
+/// gdb steps over its breakpoint with all of them lifted, and must not miss what it steps into.
+#[test]
+fn a_breakpoint_hides_neither_watchpoints_nor_faults() {
+    let script = [
+        "hbreak mainloop",
+        "continue",
+        "delete",
+        "watch niccb.firmware_heartbeat",
+        "continue",
+        "break *($pc - 4)",
+        "continue",
+        "continue",
+        "continue",
+        "continue",
+        "kill",
+    ];
+    let (seen, ended) = debug("--quiet -n 2 --gdb 0 examples/hello.c", &script);
+    ended.said(137, &["gdb killed the run"]);
+    let stops = seen.lines().filter(|line| {
+        ["New value = ", "Breakpoint 3, "].iter().any(|start| line.starts_with(start))
+    });
+    let stops: Vec<_> = stops.map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(stops, ["New", "Breakpoint", "New", "Breakpoint", "New"], "{seen}");
+
+    let (seen, ended) = with_planted(&[0], &["break event_post", "continue", "continue", "kill"]);
+    assert!(seen.contains("Breakpoint 1, ") && seen.contains("received signal SIGILL"), "{seen}");
+    ended.said(137, &["gdb killed the run", "event_post+0x0"]);
+}
+
 #[test]
 fn what_gdb_writes_the_firmware_sees() {
     // As if the firmware had panicked: the register stops the node.

@@ -136,9 +136,9 @@ impl Halted<'_> {
                 "machine {} with {} nodes, {} ranks; this is the processor of node {}\n",
                 facts.machine, facts.nodes, facts.ranks, facts.nid
             ),
-            "fault" => match self.core.fault() {
-                Some(fault) => format!("{fault}\n"),
-                None => "none\n".into(),
+            "fault" => match &self.seam.failure {
+                Some(failure) => format!("{}\n", failure.sentence),
+                None => "nothing has gone wrong\n".into(),
             },
             "counters" => {
                 let counters = self.core.counters();
@@ -152,7 +152,7 @@ impl Halted<'_> {
                   monitor machine: what is simulated, and which node this is\n\
                   monitor counters: instructions and cycles of this processor\n\
                   monitor tlb: valid entries of the TLB\n\
-                  monitor fault: what stopped the processor for good\n"
+                  monitor fault: what ends the run, if something does\n"
                 .into(),
         }
     }

@@ -13,10 +13,21 @@ pub(crate) struct Watch {
     breakpoints: Vec<(u32, bool)>,
     watchpoints: Vec<Watchpoint>,
     pace: Pace,
-    /// Where it was let go ([`Upcoming::progress`]): that instruction is not stopped at again.
+    /// Where it was let go ([`Upcoming::progress`]).
     left: Option<u64>,
+    /// The instruction that was asked for last, by progress and address, and what it was stopped at for.
+    last: Option<(u64, u32)>,
+    shown: Shown,
     interrupt: Arc<AtomicBool>,
     why: Option<Why>,
+}
+
+/// What an instruction was stopped at for: none is shown twice, so that whoever goes on comes past.
+#[derive(Clone, Copy, Default)]
+struct Shown {
+    breakpoint: bool,
+    watchpoint: bool,
+    trouble: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,6 +63,8 @@ impl Watch {
             watchpoints: Vec::new(),
             pace: Pace::Step,
             left: None,
+            last: None,
+            shown: Shown::default(),
             interrupt,
             why: None,
         }
@@ -60,7 +73,6 @@ impl Watch {
     /// Lets the processor go, which stands at `progress`.
     pub fn go(&mut self, pace: Pace, progress: u64) {
         self.pace = pace;
-        // One whose program counter was changed may stop where it now stands.
         self.left = Some(progress);
         self.why = None;
     }
@@ -80,31 +92,46 @@ impl Watch {
         }
     }
 
-    fn reason(&self, next: &Upcoming) -> Option<Why> {
-        if self.left == Some(next.progress()) {
-            return None;
+    fn reason(&mut self, next: &Upcoming) -> Option<Why> {
+        let (progress, pc) = (next.progress(), next.pc());
+        if self.last != Some((progress, pc)) {
+            self.last = Some((progress, pc));
+            self.shown = Shown::default();
         }
-        let pc = next.pc();
-        if let Some((_, hardware)) = self.breakpoints.iter().find(|(addr, _)| *addr == pc) {
-            return Some(if *hardware { Why::HwBreak(()) } else { Why::SwBreak(()) });
+        let at = |(addr, _): &&(u32, bool)| *addr == pc;
+        if let Some((_, hardware)) = self.breakpoints.iter().find(at) {
+            if !std::mem::replace(&mut self.shown.breakpoint, true) {
+                return Some(if *hardware { Why::HwBreak(()) } else { Why::SwBreak(()) });
+            }
         }
-        match self.pace {
-            Pace::Step => return Some(Why::DoneStep),
-            Pace::Range(start, end) if !(start..end).contains(&pc) => return Some(Why::DoneStep),
-            _ => {}
+        let stepped = match self.pace {
+            Pace::Continue => false,
+            Pace::Step => self.left != Some(progress),
+            Pace::Range(start, end) => self.left != Some(progress) && !(start..end).contains(&pc),
+        };
+        if stepped {
+            return Some(Why::DoneStep);
         }
         if self.interrupt.load(Ordering::Relaxed) {
             return Some(Why::Signal(Signal::SIGINT));
         }
-        if !self.watchpoints.is_empty() {
-            if let Some(access) = next.data() {
-                let hit = |point: &Watchpoint| Some((point.kind, point.hit(access)?));
-                if let Some((kind, addr)) = self.watchpoints.iter().find_map(hit) {
-                    return Some(Why::Watch { tid: (), kind, addr });
-                }
+        if let Some((kind, addr)) = self.watched(next) {
+            if !std::mem::replace(&mut self.shown.watchpoint, true) {
+                return Some(Why::Watch { tid: (), kind, addr });
             }
         }
-        next.trouble().map(|trouble| Why::Signal(signal(trouble)))
+        let trouble = next.trouble()?;
+        let shown = std::mem::replace(&mut self.shown.trouble, true);
+        (!shown).then_some(Why::Signal(signal(trouble)))
+    }
+
+    /// The watchpoint that an instruction is about to hit, and where.
+    fn watched(&self, next: &Upcoming) -> Option<(WatchKind, u32)> {
+        if self.watchpoints.is_empty() {
+            return None;
+        }
+        let access = next.data()?;
+        self.watchpoints.iter().find_map(|point| Some((point.kind, point.hit(access)?)))
     }
 }
 
