@@ -12,6 +12,7 @@
 //!                             └─ firmware_image, symbols, tracedump: the firmware and its ELF
 //! ```
 
+mod allocator;
 mod capture;
 mod configure;
 mod counters;
