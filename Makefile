@@ -78,7 +78,7 @@ soak: soak-tools build ## Long tests: the ignored ones, all proofs, all synthesi
 	@$(cargo) test --quiet --release --workspace -- --ignored
 
 .PHONY: bench
-bench: build ## Measure the simulator's speed
+bench: bench-tools build ## Measure the simulator's speed, beside SMPI's
 	@$(cargo) bench --quiet --workspace
 
 ##@ Housekeeping
@@ -92,10 +92,12 @@ help: ## This list
 	    /^##@/ { printf "\n%s\n", substr($$0, 5) } \
 	    /^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: tools test-tools soak-tools
+.PHONY: tools test-tools soak-tools bench-tools
 tools:
 	@scripts/bootstrap run
 test-tools:
 	@scripts/bootstrap test
 soak-tools:
 	@scripts/bootstrap soak
+bench-tools:
+	@scripts/bootstrap bench
