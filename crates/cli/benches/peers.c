@@ -1,5 +1,5 @@
-/* What Sunstar and SMPI are compared with: every message is a call of its own, so that both carry the same
- * ones whatever algorithms they would choose.
+/* What Sunstar and SMPI are compared with: every message is a call of its own, so that both carry
+ * the same ones whatever algorithms they would choose.
  *
  *     peers pingpong ROUND_TRIPS     two ranks, 8 bytes
  *     peers allreduce TIMES          a power of two of ranks, recursive doubling of 8 bytes
@@ -41,8 +41,8 @@ static int allreduce(int rank, int ranks, long times)
         for (int step = 1; step < ranks; step *= 2) {
             double theirs;
 
-            MPI_Sendrecv(&sum, 1, MPI_DOUBLE, rank ^ step, 0, &theirs, 1, MPI_DOUBLE, rank ^ step, 0,
-                         MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Sendrecv(&sum, 1, MPI_DOUBLE, rank ^ step, 0, &theirs, 1, MPI_DOUBLE,
+                         rank ^ step, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             sum += theirs;
         }
         /* Exact in a double. */
@@ -76,8 +76,10 @@ static int halo(int rank, int ranks, long times)
             int neighbour = rank + (to - at) * stride;
 
             memset(out + way * HALO, (rank + way + (int)i) % 127, HALO);
-            MPI_Irecv(in + way * HALO, HALO, MPI_BYTE, neighbour, way ^ 1, MPI_COMM_WORLD, &requests[way]);
-            MPI_Isend(out + way * HALO, HALO, MPI_BYTE, neighbour, way, MPI_COMM_WORLD, &requests[6 + way]);
+            MPI_Irecv(in + way * HALO, HALO, MPI_BYTE, neighbour, way ^ 1, MPI_COMM_WORLD,
+                      &requests[way]);
+            MPI_Isend(out + way * HALO, HALO, MPI_BYTE, neighbour, way, MPI_COMM_WORLD,
+                      &requests[6 + way]);
             if (way % 2)
                 stride *= side;
         }
@@ -101,7 +103,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(int rank, int ranks, long times);
-    } workloads[] = {{"pingpong", pingpong}, {"allreduce", allreduce}, {"barrier", barrier}, {"halo", halo}};
+    } workloads[] = {
+        {"pingpong", pingpong}, {"allreduce", allreduce}, {"barrier", barrier}, {"halo", halo}};
     int rank, ranks, wrong = 2;
 
     MPI_Init(&argc, &argv);

@@ -1,9 +1,10 @@
-//! Whole runs of the `sunstar` command, start included: beside SMPI on the same programs, and on two threads
-//! beside one.
+//! Whole runs of the `sunstar` command, start included: beside SMPI on the same programs, and on
+//! two threads beside one.
 //!
-//! SMPI (SimGrid, Debian's `libsimgrid-dev`) models no network interface; what is compared is how fast
-//! both carry the same messages, on one core each. Runs of both alternate, and the median of their ratios counts,
-//! since other work on the machine slows down both. Words on the command line choose workloads.
+//! SMPI (SimGrid, Debian's `libsimgrid-dev`) models no network interface; what is compared is how
+//! fast both carry the same messages, on one core each. Runs of both alternate, and the median of
+//! their ratios counts, since other work on the machine slows down both. Words on the command line
+//! choose workloads.
 #![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -52,7 +53,8 @@ fn main() {
         let tell = |who: &str, mut seconds: Vec<f64>| {
             let seconds = median(&mut seconds);
             println!(
-                "  {who:<8} {:>9.0} messages a second of wall time, {seconds:.2} s, {:.3} ms each time",
+                "  {who:<8} {:>9.0} messages a second of wall time, {seconds:.2} s, \
+                 {:.3} ms each time",
                 messages / seconds,
                 1e3 * seconds / f64::from(times),
             );

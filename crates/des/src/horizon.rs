@@ -12,7 +12,8 @@ pub struct Links {
 }
 
 impl Links {
-    /// Process `i` of `processes` takes messages from `neighbours(i)` only. The lookahead must not be zero.
+    /// Process `i` of `processes` takes messages from `neighbours(i)` only. The lookahead must not
+    /// be zero.
     pub fn new<I: IntoIterator<Item = u32>>(
         lookahead: Duration,
         processes: u32,
@@ -87,8 +88,8 @@ impl<'a> Horizons<'a> {
             self.last = self.last.max(*of);
         }
     }
-    /// Whoever sends may make its neighbours send a lookahead later. Sweeps in both directions, since
-    /// neighbours in number tend to be neighbours, until nothing changes.
+    /// Whoever sends may make its neighbours send a lookahead later. Sweeps in both directions,
+    /// since neighbours in number tend to be neighbours, until nothing changes.
     fn spread(&mut self) {
         let count = self.sends.len();
         let mut changed = true;

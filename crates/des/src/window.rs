@@ -1,11 +1,12 @@
 //! Conservative windows: every logical process runs up to its horizon, then messages are exchanged.
 //!
-//! A message takes at least the lookahead from one neighbour to the next, and each process tells when it may
-//! send one at the earliest. The horizon of a process is the least of these times plus the way from there: what
-//! others do before cannot touch it before. While streams move, all have the same horizon, so that between
-//! windows all stand at the same time. The windows are the same for any number of worker
-//! threads, and every queue orders its events by (time, source, sequence), so results do not depend on
-//! threads. A logical process is built, runs and ends on one worker thread; only messages cross.
+//! A message takes at least the lookahead from one neighbour to the next, and each process tells
+//! when it may send one at the earliest. The horizon of a process is the least of these times plus
+//! the way from there: what others do before cannot touch it before. While streams move, all have
+//! the same horizon, so that between windows all stand at the same time. The windows are the same
+//! for any number of worker threads, and every queue orders its events by (time, source, sequence),
+//! so results do not depend on threads. A logical process is built, runs and ends on one worker
+//! thread; only messages cross.
 
 use crate::barrier::{lock, Barrier, PoisonOnPanic};
 use crate::horizon::{Horizons, Links};
@@ -38,20 +39,21 @@ pub trait LogicalProcess {
     fn receive(&mut self, envelope: Envelope<Self::Message>);
     /// Where it stands after `advance_to`.
     fn standing(&self) -> Standing;
-    /// How far what may repeat itself here has come, in beats; `None` if there is nothing of the kind. Asked after
-    /// every advance. While anybody has any, windows are common to all.
+    /// How far what may repeat itself here has come, in beats; `None` if there is nothing of the
+    /// kind. Asked after every advance. While anybody has any, windows are common to all.
     fn beats(&self) -> Option<u64> {
         None
     }
-    /// Remembers its state at `now`, between two windows, under `number`, which is one more than that of the last
-    /// sample. Nobody does anything before `now`. Says how many times over it could do what it has done since
-    /// earlier samples, which were at `began`; `None` if it does what cannot be repeated.
+    /// Remembers its state at `now`, between two windows, under `number`, which is one more than
+    /// that of the last sample. Nobody does anything before `now`. Says how many times over it
+    /// could do what it has done since earlier samples, which were at `began`; `None` if it does
+    /// what cannot be repeated.
     fn sample(&mut self, number: u64, now: Time, began: [Time; LAGS]) -> Option<Offers> {
         let _ = (number, now, began);
         None
     }
-    /// Leaves it as if it had done `times` times over what it did since sample `since`, which took `span`. A
-    /// message that it sends is received at once.
+    /// Leaves it as if it had done `times` times over what it did since sample `since`, which took
+    /// `span`. A message that it sends is received at once.
     fn repeat(
         &mut self,
         since: u64,
@@ -74,7 +76,8 @@ pub enum Standing {
     Quiet,
     /// Quiet, and it has done all that it was there for.
     Done,
-    /// A fault was recorded at this time: it does nothing more, and the others nothing that is later.
+    /// A fault was recorded at this time: it does nothing more, and the others nothing that is
+    /// later.
     Failed(Time),
 }
 
@@ -111,7 +114,8 @@ impl<M> Outbox<M> {
     pub fn is_empty(&self) -> bool {
         self.sent.is_empty()
     }
-    /// Sends `message` to logical process `target`; it arrives at `at`, at or after the target's horizon.
+    /// Sends `message` to logical process `target`; it arrives at `at`, at or after the target's
+    /// horizon.
     pub fn send(&mut self, target: u32, at: Time, message: M) {
         self.sequence += 1;
         let (source, sequence) = (self.source, self.sequence);
@@ -173,8 +177,9 @@ pub struct Workers<'a> {
     pub prepare: &'a (dyn Fn(usize) + Sync),
 }
 
-/// Runs the logical processes that `builders` make (number i becomes process i) until all are done, nothing
-/// moves, one fails, or `stop` is requested. Returns the reports in order, how it ended, and the last horizon.
+/// Runs the logical processes that `builders` make (number i becomes process i) until all are done,
+/// nothing moves, one fails, or `stop` is requested. Returns the reports in order, how it ended,
+/// and the last horizon.
 pub fn run<L, F>(
     builders: Vec<F>,
     links: &Links,

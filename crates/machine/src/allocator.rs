@@ -1,8 +1,8 @@
 //! Where everything that nodes allocate stands: in huge pages.
 //!
-//! Nodes have their turns one after the other, and what one touches in its turn lies in a hundred pages or so. With
-//! pages of 4 KiB some tens of nodes need more of them than the host's translation buffers hold, and each turn
-//! begins with misses (docs/decisions/0021).
+//! Nodes have their turns one after the other, and what one touches in its turn lies in a hundred
+//! pages or so. With pages of 4 KiB some tens of nodes need more of them than the host's
+//! translation buffers hold, and each turn begins with misses (docs/decisions/0023).
 
 use tikv_jemallocator::Jemalloc;
 
