@@ -212,7 +212,7 @@ impl Sweep<'_> {
             }
             state.done += 1;
         }
-        state.estimate.add(&self.plan.position(job.points[0]), record.wall_seconds);
+        state.estimate.add(self.plan.position(job.points[0]), record.wall_seconds);
     }
 
     /// Runs what is open, on as many cores as there are.
@@ -268,14 +268,14 @@ impl Sweep<'_> {
 
     /// What the rest takes; runs under way count half.
     fn time_left(&self, begun: usize) -> String {
-        let state = self.state();
-        let seconds = |job: &Job| state.estimate.of(&self.plan.position(job.points[0]));
-        let under_way = begun.saturating_sub(self.side_by_side)..begun;
+        let position = |job: &Job| self.plan.position(job.points[0]);
         // Of very many some are as good as all.
         let every = self.jobs[begun..].len() / ESTIMATED_MAX + 1;
-        let open: Option<f64> = self.jobs[begun..].iter().step_by(every).map(seconds).sum();
+        let under_way = begun.saturating_sub(self.side_by_side)..begun;
+        let mut state = self.state();
+        let open = state.estimate.of(self.jobs[begun..].iter().step_by(every).map(position));
         let open = open.map(|seconds| seconds * every as f64);
-        let half: Option<f64> = self.jobs[under_way].iter().map(seconds).sum();
+        let half = state.estimate.of(self.jobs[under_way].iter().map(position));
         match open.zip(half) {
             Some((open, half)) => {
                 let cores = self.side_by_side.min(self.jobs.len()).max(1) as f64;

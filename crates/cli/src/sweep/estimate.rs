@@ -1,56 +1,80 @@
 //! How long the rest of a sweep takes.
 //!
-//! What a point takes is the mean of all that are done, times a factor for each of its values: how much
-//! longer than the mean those took that had this value. A value that none had yet is like the one before it.
+//! The time of a point is taken for a product: a time that all have in common, and a factor for each of its
+//! values. The factors are fitted to the points that are done, which have some of the values only: an axis
+//! does not get the blame for what another one costs. A value that no point had yet is like the one before.
 
-/// Wall time of points that are done, by value.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sum {
-    seconds: f64,
-    points: u32,
-}
-
-impl Sum {
-    fn add(&mut self, seconds: f64) {
-        self.seconds += seconds;
-        self.points += 1;
-    }
-    fn mean(self) -> Option<f64> {
-        (self.points > 0).then(|| self.seconds / f64::from(self.points))
-    }
-}
+/// Points to which the factors are fitted, the last ones that were done.
+const POINTS_MAX: usize = 2000;
+/// Turns of the fit: in each every axis explains what the others leave.
+const TURNS: usize = 20;
 
 /// What is known of the time that points take.
 #[derive(Debug)]
 pub struct Estimate {
-    all: Sum,
-    /// By axis and value.
-    values: Vec<Vec<Sum>>,
+    /// Positions, and logarithms of seconds.
+    points: Vec<(Vec<usize>, f64)>,
+    /// Logarithm of the time that all have in common.
+    common: f64,
+    /// Logarithms of factors, by axis and value.
+    factors: Vec<Vec<Option<f64>>>,
+    fitted: bool,
 }
 
 impl Estimate {
     /// Of a sweep with so many values on each axis.
     pub fn new(lengths: &[usize]) -> Estimate {
-        let values = lengths.iter().map(|values| vec![Sum::default(); *values]).collect();
-        Estimate { all: Sum::default(), values }
+        let factors = lengths.iter().map(|values| vec![None; *values]).collect();
+        Estimate { points: Vec::new(), common: 0.0, factors, fitted: true }
     }
 
     /// Takes in a point that is done.
-    pub fn add(&mut self, position: &[usize], seconds: f64) {
-        self.all.add(seconds);
-        for (values, at) in self.values.iter_mut().zip(position) {
-            values[*at].add(seconds);
+    pub fn add(&mut self, position: Vec<usize>, seconds: f64) {
+        if self.points.len() >= 2 * POINTS_MAX {
+            self.points.drain(..POINTS_MAX);
         }
+        self.points.push((position, seconds.max(1e-3).ln()));
+        self.fitted = false;
     }
 
-    /// Seconds that a point will take; `None` as long as nothing is done.
-    pub fn of(&self, position: &[usize]) -> Option<f64> {
-        let mean = self.all.mean().filter(|mean| *mean > 0.0)?;
-        let factor = |(values, at): (&Vec<Sum>, &usize)| {
-            let known = values[..=*at].iter().rev().find_map(|sum| sum.mean());
-            known.map_or(1.0, |of_value| of_value / mean)
+    /// Seconds that points will take; `None` as long as nothing is done.
+    pub fn of(&mut self, positions: impl Iterator<Item = Vec<usize>>) -> Option<f64> {
+        if !self.fitted {
+            self.fit();
+        }
+        (!self.points.is_empty()).then(|| positions.map(|position| self.one(&position)).sum())
+    }
+
+    fn one(&self, position: &[usize]) -> f64 {
+        let known = |(factors, at): (&Vec<Option<f64>>, &usize)| {
+            factors[..=*at].iter().rev().find_map(|factor| *factor).unwrap_or(0.0)
         };
-        Some(mean * self.values.iter().zip(position).map(factor).product::<f64>())
+        let factors: f64 = self.factors.iter().zip(position).map(known).sum();
+        (self.common + factors).exp()
+    }
+
+    /// Fits the factors, one axis after the other, to what the others leave.
+    fn fit(&mut self) {
+        self.fitted = true;
+        let points = &self.points[self.points.len().saturating_sub(POINTS_MAX)..];
+        self.common = points.iter().map(|(_, ln)| ln).sum::<f64>() / points.len() as f64;
+        for factors in &mut self.factors {
+            factors.fill(None);
+        }
+        for _ in 0..TURNS {
+            for axis in 0..self.factors.len() {
+                let mut sums = vec![(0.0, 0_u32); self.factors[axis].len()];
+                for (position, ln) in points {
+                    let of = |other: usize| self.factors[other][position[other]].unwrap_or(0.0);
+                    let others = (0..position.len()).filter(|other| *other != axis).map(of);
+                    let (sum, count) = &mut sums[position[axis]];
+                    *sum += ln - self.common - others.sum::<f64>();
+                    *count += 1;
+                }
+                let mean = |(sum, count): (f64, u32)| (count > 0).then(|| sum / f64::from(count));
+                self.factors[axis] = sums.into_iter().map(mean).collect();
+            }
+        }
     }
 }
 
@@ -69,18 +93,35 @@ pub fn span(seconds: f64) -> String {
 mod tests {
     use super::*;
 
+    fn near(estimate: &mut Estimate, position: [usize; 2], seconds: f64) {
+        let said = estimate.of([position.to_vec()].into_iter()).unwrap();
+        assert!((said / seconds - 1.0).abs() < 0.02, "{position:?}: {said}, not {seconds}");
+    }
+
     #[test]
     fn what_is_known_of_values_is_used_for_points_with_them() {
         let mut estimate = Estimate::new(&[2, 3]);
-        assert_eq!(estimate.of(&[0, 0]), None);
-        estimate.add(&[0, 0], 1.0);
-        assert_eq!(estimate.of(&[1, 2]), Some(1.0));
-        estimate.add(&[0, 1], 3.0);
+        assert_eq!(estimate.of([vec![0, 0]].into_iter()), None);
+        estimate.add(vec![0, 0], 1.0);
+        near(&mut estimate, [1, 2], 1.0);
+        estimate.add(vec![0, 1], 3.0);
         // The third value is like the second one, and the first axis has told nothing yet.
-        assert_eq!(estimate.of(&[0, 2]), Some(3.0));
-        estimate.add(&[0, 2], 8.0);
-        let sum: f64 = (0..3).map(|at| estimate.of(&[1, at]).unwrap()).sum();
-        assert!((sum - 12.0).abs() < 1e-9, "{sum}");
+        near(&mut estimate, [0, 2], 3.0);
+        estimate.add(vec![0, 2], 8.0);
+        let all = (0..3).map(|at| vec![1, at]);
+        assert!((estimate.of(all).unwrap() - 12.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn an_axis_is_not_blamed_for_what_another_one_costs() {
+        let mut estimate = Estimate::new(&[4, 2]);
+        estimate.add(vec![0, 0], 1.0);
+        estimate.add(vec![0, 1], 10.0);
+        // Of the second value only the quick point is done yet.
+        estimate.add(vec![1, 0], 1.0);
+        near(&mut estimate, [1, 1], 10.0);
+        near(&mut estimate, [3, 0], 1.0);
+        near(&mut estimate, [3, 1], 10.0);
     }
 
     #[test]
