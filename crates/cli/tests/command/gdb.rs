@@ -216,32 +216,57 @@ fn a_breakpoint_in_the_polling_loop_is_hit_in_each_turn() {
     assert!(seen.contains("before the launch"), "{seen}");
 }
 
+/// What a process has used so far, in ticks of the system's clock (10 ms).
+fn processor_time(child: &Child) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+    let (_, numbers) = stat.rsplit_once(')').unwrap();
+    // utime, the fourteenth of all.
+    numbers.split_whitespace().nth(11).unwrap().parse().unwrap()
+}
+
 #[test]
-fn ctrl_c_stops_and_detach_lets_it_run_to_its_end() {
+fn ctrl_c_stops_a_run_wherever_it_is() {
+    // It would take hours.
+    let waiting = start("--quiet -n 2 --gdb 0 builtin:pingpong 8 1000000000", &root());
+    let script = ["continue", "backtrace", "stepi", "monitor time", "kill"];
+    let gdb = waiting.gdb(&script).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // As long as it stands at its first instruction it needs no processor time.
+    let before = processor_time(&waiting.child);
+    while processor_time(&waiting.child) < before + 10 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // SAFETY: kill touches no memory; the child has not been waited for.
+    unsafe { libc::kill(gdb.id() as libc::pid_t, libc::SIGINT) };
+    let gdb = waited_for(gdb);
+    assert!(gdb.stdout.contains("received signal SIGINT"), "{gdb:#?}");
+    assert!(gdb.stderr.contains("since power on"), "{gdb:#?}");
+    waiting.ended().said(137, &["node 0", "gdb killed the run"]);
+}
+
+#[test]
+fn a_run_that_gdb_leaves_goes_on_to_its_end() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "-n 2 builtin:pingpong 8 3000";
+    let line = "-n 2 builtin:pingpong 8 300";
     let plain = report(folder.path(), |json| {
         run(&format!("{json} {line}")).went_well();
     });
     let debugged = report(folder.path(), |json| {
-        let waiting = start(&format!("{json} --gdb 0 {line}"), &root());
-        let marker = folder.path().join("runs");
-        let touch = format!("shell touch {}", marker.display());
-        let script = [&touch, "continue", "backtrace", "stepi", "info registers pc", "detach"];
-        let gdb = waiting.gdb(&script).stdout(Stdio::piped()).spawn().unwrap();
-        while !marker.exists() {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        // Somewhere on the way; where does not matter.
-        std::thread::sleep(Duration::from_millis(50));
-        // SAFETY: kill touches no memory; the child has not been waited for.
-        unsafe { libc::kill(gdb.id() as libc::pid_t, libc::SIGINT) };
-        let gdb = waited_for(gdb);
-        waiting.ended().went_well();
-        assert!(gdb.stdout.contains("received signal SIGINT"), "{gdb:#?}");
-        assert!(gdb.stdout.contains("detached"), "{gdb:#?}");
+        let script = ["break rx_take_all", "continue", "stepi 7", "detach"];
+        let (seen, ended) = debug(&format!("{json} --gdb 0 {line}"), &script);
+        assert!(seen.contains("detached"), "{seen}");
+        ended.went_well();
     });
     assert_same("", &debugged, &plain);
+}
+
+/// The simulator's own Ctrl-C, while gdb looks around.
+#[test]
+fn a_run_that_stands_still_can_be_interrupted() {
+    let waiting = start("--quiet -n 2 --gdb 0 examples/hello.c", &root());
+    let interrupt = format!("shell kill -INT {}", waiting.child.id());
+    let script = ["break rx_take_all", "continue", &interrupt, "shell sleep 1", "continue"];
+    ended(&mut waiting.gdb(&script));
+    waiting.ended().said(130, &["interrupted"]);
 }
 
 #[test]
