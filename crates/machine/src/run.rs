@@ -287,11 +287,13 @@ impl Parts<'_> {
         let cores = placement.per_node as usize;
         let host = host::Host::with_cores(&os.host(parameters), cores);
         host.memory().borrow_mut().set_paging(os.paging(parameters));
+        let pools = self.faults.pools((!self.taping).then_some(nid));
         let journal = Rc::new(Journal::new(configuration.topology.nodes()));
         let ht = &configuration.nic;
         let judge = self.ledger.map(|ledger| {
             let (ledger, memory) = (ledger.clone(), host.memory().clone());
-            Rc::new(Bailiff::new(nid, ledger, memory, true, os == Os::Linux))
+            let few = pools.list_commands < portals::Pools::FULL.list_commands;
+            Rc::new(Bailiff::new(nid, ledger, memory, true, os == Os::Linux || few))
         });
         let mut seam = Seam {
             nid,
@@ -316,7 +318,7 @@ impl Parts<'_> {
         let software = Rc::new(Software {
             portals: portals::Config {
                 system: os.portals(parameters),
-                pools: self.faults.pools((!self.taping).then_some(nid)),
+                pools,
                 ..configuration.portals
             },
             echo: os == Os::Linux && parameters.switch("host.echo"),

@@ -142,12 +142,18 @@ impl Judge {
         };
         self.judge(at, about, |judge| {
             let Some(found) = found else { return judge.misplaced(va, length) };
+            let lossy = judge.ledger.is_lossy();
             let coming = &mut judge.coming[found];
             let from = coming.filled as usize;
             coming.filled += length;
             judge.tally.bytes += length;
             let state = coming.message.state();
             let sent = state.bytes.get(from..from + data.len()).unwrap_or_default();
+            if lossy && sent.len() < data.len() {
+                // The judge of the sender has fallen silent.
+                drop(state);
+                return judge.gives_up();
+            }
             if coming.wrong.is_none() && sent != data && !state.poisoned {
                 let odd = sent.iter().zip(data).position(|(a, b)| a != b).unwrap_or(sent.len());
                 let byte = |bytes: &[u8]| {
@@ -286,6 +292,10 @@ impl Judge {
         let state = open.message.state();
         if state.poisoned {
             return Ok(());
+        }
+        if self.ledger.is_lossy() && state.bytes.len() < there.len() {
+            drop(state);
+            return self.gives_up();
         }
         let sent = state.bytes.get(..there.len()).unwrap_or(&state.bytes);
         let what = || format!("payload of {}", open.message.describe());

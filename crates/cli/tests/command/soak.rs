@@ -255,9 +255,22 @@ fn random_programs_with_faults_soak() {
 }
 
 /// Lines of failures that were bugs: words of `sunstar run`, and the program's number and seed.
-const FOUND: [(&str, usize, u64); 1] = [
+const FOUND: [(&str, usize, u64); 3] = [
     // The judge believed a damaged user id.
     ("--seed 1150 -n 2 --set net.topology=row --fault link.biterror=6e-5@1", 0, 1150),
+    // The judge of the receiver did not know that the sender's had fallen silent.
+    (
+        "--seed 3225 -n 6 --set net.topology=row --set nic.rx_buffers=3 --fault \
+         link.duplicate=2e-2@27us --fault pool.tx_pendings=242 --fault host.slow=5.1@3",
+        1,
+        3225,
+    ),
+    (
+        "--seed 3318 -n 6 --ranks-per-node 2 --set net.topology=torus --fault \
+         link.duplicate=6e-4@2@145us",
+        0,
+        3318,
+    ),
 ];
 
 #[test]
