@@ -2,7 +2,7 @@
 //!
 //! Nodes have their turns one after the other, and what one touches in its turn lies in a hundred
 //! pages or so. With pages of 4 KiB some tens of nodes need more of them than the host's
-//! translation buffers hold, and each turn begins with misses (docs/decisions/0023).
+//! translation buffers hold, and each turn begins with misses (docs/decisions/0026).
 
 use tikv_jemallocator::Jemalloc;
 
