@@ -53,6 +53,12 @@ pub enum Command {
     ///
     /// Exit status: 0 if the runs are equal, 1 if they differ, 2 for a mistake.
     Diff(DiffOptions),
+    /// Write a page (HTML) about a run or the machine itself, which a browser opens without a network
+    ///
+    /// With a program: where its messages' time went, depths of queues, loads of links, beside the machine's
+    /// curves of latency and bandwidth. Without one: the same of the ping-pong, and the curves beside
+    /// everything that is published about them. Exit status as of `sunstar run`.
+    Report(ReportOptions),
     /// Show the firmware's image: size, sections, and what it takes of the SRAM
     Fw(FirmwareOptions),
     /// Measure programs on several machines or builds of the firmware, side by side
@@ -332,6 +338,25 @@ pub struct LatencyOptions {
     pub json: Option<PathBuf>,
 }
 
+/// What to report on.
+#[derive(Args, Clone, Debug)]
+#[command(mut_arg("command", |program| program.required(false)))]
+pub struct ReportOptions {
+    /// The page; the program follows it, if there is to be one
+    #[arg(value_name = "FILE.html")]
+    pub file: PathBuf,
+    /// Largest message of the curves; less than 1 MiB leaves the published bandwidth out
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20)]
+    pub largest: u64,
+    /// Runs for the curves at a time; as many as processors and memory allow if not given
+    #[arg(short, long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub run: RunOptions,
+}
+
 /// Which firmware.
 #[derive(Args, Clone, Debug)]
 pub struct FirmwareOptions {
@@ -343,8 +368,12 @@ pub struct FirmwareOptions {
 /// `mpirun` and its like spell `-n` also `-np`, which clap would read as `-n p`.
 pub fn mpirun_spelling(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.collect();
-    // Only right after `sunstar run` or among its options: the program's own -np is the program's.
-    for word in words.iter_mut().skip(1).take_while(|word| !looks_like_program(word)) {
+    // Only right after `sunstar run` or among its options: the program's own -np is the program's. The page
+    // of `sunstar report` is no program.
+    let page = words.get(1).is_some_and(|verb| verb == "report");
+    for word in
+        words.iter_mut().skip(if page { 3 } else { 1 }).take_while(|word| !looks_like_program(word))
+    {
         if word == "-np" {
             *word = "-n".into();
         }
@@ -377,6 +406,22 @@ mod tests {
         };
         assert_eq!((options.ranks, options.program()), (4, Path::new("./a.out")));
         assert_eq!(options.arguments(), ["-n", "--seed", "-np", "7"]);
+    }
+
+    #[test]
+    fn a_report_may_be_about_a_program() {
+        let parse = |words: &[&str]| {
+            let words = ["sunstar", "report", "page.html"].iter().chain(words);
+            match Arguments::parse_from(mpirun_spelling(words.map(OsString::from))).command {
+                Command::Report(options) => options,
+                other => panic!("{other:?}"),
+            }
+        };
+        let alone = parse(&["--set", "net.route=20 ns"]);
+        assert_eq!((alone.file.to_str(), alone.run.command.len()), (Some("page.html"), 0));
+        let with = parse(&["-np", "8", "a.c", "-n", "3"]);
+        assert_eq!((with.run.ranks, with.run.program()), (8, Path::new("a.c")));
+        assert_eq!(with.run.arguments(), ["-n", "3"]);
     }
 
     #[test]

@@ -9,11 +9,11 @@
 //!    └─► table, JSON
 //! ```
 
-mod ladder;
+pub mod ladder;
 mod latency;
-mod measure;
-mod published;
-mod rungs;
+pub mod measure;
+pub mod published;
+pub mod rungs;
 mod table;
 mod validate;
 

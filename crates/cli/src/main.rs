@@ -13,6 +13,7 @@ mod manual;
 mod mistake;
 mod profile;
 mod program;
+mod report;
 mod root;
 mod run;
 mod summary;
@@ -55,6 +56,7 @@ fn obey(command: Command) -> Result<u8, Mistake> {
         Command::Trace(options) => trace::trace(&root, &options),
         Command::Profile(options) => profile::profile(&root, &options),
         Command::Sweep(options) => sweep::sweep(&root, &options),
+        Command::Report(options) => report::report(&root, &options),
         Command::Fw(options) => firmware::show(&root, &options),
         Command::Bench(command) => bench::bench(&root, &command),
         Command::Validate(options) => bench::validate(&root, &options),

@@ -47,8 +47,26 @@ pub fn execute(root: &Root, options: &RunOptions) -> Result<Run, Mistake> {
     execute_observed(root, options, options.functions)
 }
 
+/// The same, and somebody watches.
+pub fn execute_watched(
+    root: &Root,
+    options: &RunOptions,
+    watcher: Arc<dyn Watcher>,
+) -> Result<Run, Mistake> {
+    execute_with(root, options, options.functions, vec![watcher])
+}
+
 /// The same, and asks for a profile if there is to be one.
 pub fn execute_observed(root: &Root, options: &RunOptions, profile: bool) -> Result<Run, Mistake> {
+    execute_with(root, options, profile, Vec::new())
+}
+
+fn execute_with(
+    root: &Root,
+    options: &RunOptions,
+    profile: bool,
+    mut watchers: Vec<Arc<dyn Watcher>>,
+) -> Result<Run, Mistake> {
     // A run may take long: what is wrong with the command is found out before it.
     let mut parameters = machines::chosen(root, &options.machine())?;
     machine::faults::set(&mut parameters, &options.faults).map_err(Mistake)?;
@@ -62,8 +80,9 @@ pub fn execute_observed(root: &Root, options: &RunOptions, profile: bool) -> Res
         }
         check_writable(file)?;
     }
-    let trace =
-        options.trace.as_deref().map(|file| trace(options, &parameters, file)).transpose()?;
+    if let Some(file) = &options.trace {
+        watchers.push(trace(options, &parameters, file)?);
+    }
     let folder = tempfile::Builder::new()
         .prefix("sunstar-")
         .tempdir()
@@ -99,7 +118,7 @@ pub fn execute_observed(root: &Root, options: &RunOptions, profile: bool) -> Res
         cold_boot: options.cold_boot,
         profile,
         pcap: options.pcap.clone(),
-        watchers: trace.into_iter().collect(),
+        watchers,
         debugger,
         judge: options.judge,
         meter: false,

@@ -2,6 +2,7 @@
 
 use super::rungs::Rung;
 use crate::args::MachineOptions;
+use crate::report::quoted;
 use crate::root::Root;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -29,7 +30,7 @@ pub enum Program {
 
 impl Program {
     /// Its file in `examples/`, and its arguments.
-    fn words(self) -> (&'static str, Option<String>) {
+    pub fn words(self) -> (&'static str, Option<String>) {
         match self {
             Program::Latency { largest } => ("studies/latency.c", Some(largest.to_string())),
             Program::GetAdd => ("portals_getadd.c", None),
@@ -53,6 +54,17 @@ pub struct Job {
 }
 
 impl Job {
+    /// The command line with which a user repeats it in the repository.
+    pub fn command(&self) -> String {
+        let (program, argument) = self.program.words();
+        let mut words = vec![if self.trace { "trace" } else { "run" }.to_owned()];
+        words.extend(["-n", "2", "--machine", &self.machine].map(String::from));
+        words.extend(self.settings.iter().flat_map(|set| ["--set".to_owned(), set.clone()]));
+        words.push(format!("examples/{program}"));
+        words.extend(argument);
+        let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        format!("sunstar {}", quoted.join(" "))
+    }
     /// A program with a build of the firmware on the machine that the user chose.
     pub fn of_rung(machine: &MachineOptions, rung: &Rung, program: Program, trace: bool) -> Job {
         Job {

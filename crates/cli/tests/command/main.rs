@@ -27,6 +27,7 @@ mod planted;
 mod portals;
 mod profile;
 mod programs;
+mod report;
 mod runner;
 mod scale;
 mod soak;

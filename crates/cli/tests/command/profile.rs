@@ -160,9 +160,7 @@ fn the_flame_graph_is_one_well_formed_file_with_the_functions_in_it() {
     assert_eq!(text, again);
 }
 
-/// Needs a browser.
 #[test]
-#[ignore = "needs chromium"]
 fn a_browser_opens_the_flame_graph() {
     let folder = tempfile::tempdir().unwrap();
     let file = flame(folder.path());
@@ -172,7 +170,7 @@ fn a_browser_opens_the_flame_graph() {
         .args(["--virtual-time-budget=5000", "--dump-dom"])
         .arg(format!("file://{}", file.display()))
         .output()
-        .expect("chromium, which scripts/bootstrap soak installs");
+        .expect("chromium, which scripts/bootstrap test installs");
     let page = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{output:?}");
     assert!(!page.contains("parsererror"), "{page}");

@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 /// A stretch of a message's way.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Segment {
-    /// Where the time went; of a rendezvous after its announcement, with the leg in front: `fetch: `, `data: `.
+    /// Where the time went; of a rendezvous after its announcement, with the leg in front: `fetch: `,
+    /// `data: `.
     pub name: Cow<'static, str>,
     /// Who was at work.
     pub place: Place,
@@ -203,8 +204,8 @@ fn of_size(ways: &[Way], marks: &Marks) -> Breakdown {
     }
 }
 
-/// Each instant of a way that ends a stretch, with the stretch's place in [`ALL_LEGS`]. A missing waypoint joins
-/// its stretch to the next one; so does one that another overtook.
+/// Each instant of a way that ends a stretch, with the stretch's place in [`ALL_LEGS`]. A missing waypoint
+/// joins its stretch to the next one; so does one that another overtook.
 fn steps(legs: &[Journey]) -> impl Iterator<Item = (usize, Time)> + '_ {
     let mut reached = legs[0].at[&Waypoint::CallEntered];
     let all = legs.iter().enumerate().flat_map(|(number, leg)| {

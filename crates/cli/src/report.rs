@@ -1,0 +1,206 @@
+//! `sunstar report`: a run, or the machine itself, as one page for a browser.
+//!
+//! ```text
+//! run (the program, or the ping-pong) ─┬─► report ─► waterfall, links, facts ─┐
+//!                                      └─► depths ─► queues, links ───────────┤
+//! series (ping-pongs beside one another) ─► curves, with what is published ───┴─► page
+//!
+//! svg, units: how all of them draw and write
+//! ```
+
+mod curves;
+mod depths;
+mod facts;
+mod links;
+mod page;
+mod queues;
+mod series;
+mod svg;
+mod units;
+mod waterfall;
+
+pub use units::quoted;
+
+use crate::args::ReportOptions;
+use crate::bench::measure::{Broken, Program};
+use crate::mistake::Mistake;
+use crate::root::Root;
+use crate::run::{self, Run};
+use crate::{interrupt, machines};
+use depths::{Depths, Node};
+use indicatif::{ProgressBar, ProgressStyle};
+use series::{Curves, Plan};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Runs what there is to run, writes the page, and gives the exit status.
+pub fn report(root: &Root, options: &ReportOptions) -> Result<u8, Mistake> {
+    if options.file.as_os_str() == "-" {
+        return Err(Mistake("report writes a file, not standard output".into()));
+    }
+    let about_machine = options.run.command.is_empty();
+    let mut options = options.clone();
+    if about_machine {
+        the_ping_pong(root, &mut options)?;
+    }
+    // What is wrong with the machine, its firmware or what is published is told before anything runs.
+    machines::chosen(root, &options.run.machine())?;
+    let plan = Plan::new(root, &options, about_machine)?;
+    let fresh = !options.file.exists();
+    run::check_writable(&options.file)?;
+    let depths = Depths::default();
+    let execute = || run::execute_watched(root, &options.run, Arc::new(depths.clone()));
+    let run = if about_machine { aside("ping-pong", execute) } else { execute() };
+    if run.is_err() && fresh {
+        // Nobody looks for a page about nothing.
+        std::fs::remove_file(&options.file).ok();
+    }
+    let run = run?;
+    let status = run::finish(&options.run, &run)?;
+    if interrupt::exit_status().is_some() {
+        return Ok(status);
+    }
+    let curves = match plan.measure(root) {
+        Ok(curves) => curves,
+        Err(Broken { text, code }) => {
+            eprint!("{text}");
+            return Ok(code);
+        }
+    };
+    let page = draw(&options, about_machine, &run, &curves, &depths.take());
+    run::write(&options.file, &page)?;
+    Ok(status)
+}
+
+/// Without a program the page is about the ping-pong whose curves it shows.
+fn the_ping_pong(root: &Root, options: &mut ReportOptions) -> Result<(), Mistake> {
+    let run = &mut options.run;
+    if run.ranks != 1 || run.ranks_per_node.is_some() {
+        return Err(Mistake(
+            "-n and --ranks-per-node are for a program, and none was named".into(),
+        ));
+    }
+    let (program, argument) = Program::Latency { largest: options.largest }.words();
+    run.ranks = 2;
+    run.command = vec![root.path().join("examples").join(program).into()];
+    run.command.extend(argument.map(Into::into));
+    Ok(())
+}
+
+/// Runs something whose output nobody wants to see; a spinner says that it goes on.
+fn aside<T>(what: &str, run: impl FnOnce() -> T) -> T {
+    let spinner = ProgressBar::new_spinner().with_message(what.to_owned());
+    let style = ProgressStyle::with_template("{spinner} {msg}");
+    spinner.set_style(style.expect("the template is right"));
+    spinner.enable_steady_tick(Duration::from_millis(120));
+    let silence = Silence::begin();
+    let result = run();
+    drop(silence);
+    spinner.finish_and_clear();
+    result
+}
+
+/// While it lives, standard output goes nowhere, also that of the ranks.
+struct Silence(Option<std::os::fd::OwnedFd>);
+
+impl Silence {
+    fn begin() -> Silence {
+        use std::os::fd::{AsFd, AsRawFd};
+        let saved = std::io::stdout().as_fd().try_clone_to_owned().ok();
+        let nowhere = std::fs::OpenOptions::new().write(true).open("/dev/null").ok();
+        if let (Some(_), Some(nowhere)) = (&saved, nowhere) {
+            // SAFETY: both descriptors are open, and Rust's standard output keeps its number.
+            unsafe { libc::dup2(nowhere.as_raw_fd(), libc::STDOUT_FILENO) };
+        }
+        Silence(saved)
+    }
+}
+
+impl Drop for Silence {
+    fn drop(&mut self) {
+        use std::os::fd::AsRawFd;
+        if let Some(saved) = &self.0 {
+            // SAFETY: both descriptors are open.
+            unsafe { libc::dup2(saved.as_raw_fd(), libc::STDOUT_FILENO) };
+        }
+    }
+}
+
+/// The page's text.
+fn draw(
+    options: &ReportOptions,
+    about_machine: bool,
+    run: &Run,
+    curves: &Curves,
+    nodes: &[Node],
+) -> String {
+    let (report, machine) = (&run.outcome.report, &run.parameters);
+    let program = options.run.program();
+    let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy();
+    let (title, what, messages) = if about_machine {
+        let title = format!("Sunstar: machine {}", machine.name());
+        (title, "the ping-pong", None)
+    } else {
+        let title = format!("Sunstar: {name} on machine {}", machine.name());
+        (title, "this run", Some(&report.breakdowns[..]))
+    };
+    let subtitle = if about_machine {
+        machine.doc().to_owned()
+    } else {
+        let ranks = units::count(report.ranks.into(), "rank");
+        let nodes = units::count(report.nodes.len() as u64, "node");
+        format!("{ranks} on {nodes}; {}", machine.doc())
+    };
+    let text_of_machine: String = machine.iter().map(|parameter| &*parameter.source).collect();
+    let cited = |key: &str| {
+        text_of_machine.contains(key)
+            || curves.published.iter().any(|overlaid| overlaid.comparison.paper == key)
+    };
+    let command = command(options, about_machine);
+    let waterfall = waterfall::section(&report.breakdowns, what);
+    let drawn = curves::section(curves, messages);
+    let queues = queues::section(report, machine, nodes);
+    let links = links::section(&report.nodes, report.simulated_ns, nodes);
+    let heading = if about_machine { "The ping-pong behind this page" } else { "The run" };
+    let summary = facts::summary(report, heading);
+    let parts = [
+        ("Run", "summary", summary),
+        ("Time of a message", "waterfall", waterfall),
+        ("Latency and bandwidth", "curves", drawn),
+        ("Queues", "queues", queues),
+        ("Links", "links", links),
+        ("Parameters", "parameters", facts::parameters(machine)),
+        ("Again", "replay", facts::replay(&command, machine, &options.run.faults)),
+        ("Bibliography", "bibliography", facts::bibliography(&cited)),
+    ];
+    page::page(&title, &subtitle, &parts)
+}
+
+/// The command line that draws the page again. Options that change nothing in it are left out.
+fn command(options: &ReportOptions, about_machine: bool) -> String {
+    let run = &options.run;
+    let mut words = vec!["sunstar".to_owned(), "report".into()];
+    words.push(options.file.to_string_lossy().into_owned());
+    if !about_machine {
+        words.extend(["-n".into(), run.ranks.to_string()]);
+    }
+    if let Some(ranks) = run.ranks_per_node {
+        words.extend(["--ranks-per-node".into(), ranks.to_string()]);
+    }
+    words.extend(["--machine".into(), run.machine.machine.clone()]);
+    words.extend(run.machine.overrides.iter().flat_map(|set| ["--set".into(), set.clone()]));
+    words.extend(run.faults.iter().flat_map(|fault| ["--fault".into(), fault.clone()]));
+    if run.seed != 1 {
+        words.extend(["--seed".into(), run.seed.to_string()]);
+    }
+    if run.compute != rank::Compute::default() {
+        words.extend(["--compute".into(), run.compute.to_string()]);
+    }
+    if options.largest != 1 << 20 {
+        words.extend(["--largest".into(), options.largest.to_string()]);
+    }
+    if !about_machine {
+        words.extend(run.command.iter().map(|word| word.to_string_lossy().into_owned()));
+    }
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,22 @@
+"use strict";
+// Points and bars tell their title at once where the pointer is, and stay to be read while it rests there.
+(() => {
+  const tip = document.createElement("div");
+  tip.className = "tip";
+  tip.hidden = true;
+  document.body.append(tip);
+  const text = (target) => target.closest("[data-series],[data-published],[data-place],.own,.step,[data-tip]")
+    ?.querySelector(":scope > title")?.textContent;
+  addEventListener("pointermove", (event) => {
+    const found = event.target instanceof Element ? text(event.target) : undefined;
+    tip.hidden = !found;
+    if (!found) return;
+    tip.textContent = found;
+    const right = event.clientX + tip.offsetWidth + 24 > innerWidth;
+    tip.style.left = `${right ? event.clientX - tip.offsetWidth - 12 : event.clientX + 14}px`;
+    tip.style.top = `${event.clientY + 16}px`;
+  });
+  // What is folded is printed, too.
+  const folded = () => document.querySelectorAll("details:not([open])");
+  addEventListener("beforeprint", () => folded().forEach((part) => { part.open = true; }));
+})();

@@ -1,0 +1,206 @@
+//! Depths of queues: over time, where they were deepest, and the greatest of every node.
+
+use super::depths::{Course, Node};
+use super::svg::{self, path, Chart, Scale};
+use super::units::{plain, share, short};
+use crate::summary::grouped;
+use abi::seastar::{CAM_ENTRIES, DMA_FIFO_DEPTH, DONE_FIFO_DEPTH};
+use machine::parameters::Parameters;
+use machine::report::{NodeReport, Report};
+use machine::timeline::Gauge;
+use maud::{html, Markup};
+
+/// A queue that is watched: its id on the page, what it is, and what fits into it.
+type Queue = (Gauge, &'static str, &'static str, Option<u64>);
+
+fn queues(machine: &Parameters) -> [Queue; 8] {
+    let fifo = Some(DMA_FIFO_DEPTH.into());
+    let done = Some(DONE_FIFO_DEPTH.into());
+    let cam = Some(CAM_ENTRIES.into());
+    let packets = Some(machine.number("nic.rx_buffers"));
+    [
+        (Gauge::Mailbox, "mailbox", "mailbox: commands from the host", None),
+        (Gauge::TransmitCommands, "transmit", "TX FIFO: commands for the transmit engine", fifo),
+        (Gauge::TransmitCompletions, "sent", "completions of the transmit engine", done),
+        (Gauge::ReceiveCommands, "receive", "RX FIFO: commands for the receive engine", fifo),
+        (Gauge::Notifications, "notices", "notifications of the receive engine", done),
+        (Gauge::Streams, "cam", "RX CAM: messages being received", cam),
+        (Gauge::Packets, "packets", "packets in the receive engine", packets),
+        (Gauge::Events, "events", "event queue: events for the kernel", None),
+    ]
+}
+
+/// A counter that holds a greatest depth, what it is of, and what fits.
+type Row = (&'static str, &'static str, Option<u64>);
+
+fn rows(machine: &Parameters) -> [Row; 6] {
+    let packets = machine.number("nic.rx_buffers");
+    [
+        ("kernel.tx_pendings_max", "transmit pendings in use", None),
+        ("kernel.rx_pendings_max", "receive pendings in use", None),
+        ("rx.cam_in_use_max", "messages being received (CAM entries)", Some(CAM_ENTRIES.into())),
+        ("rx.held_max", "packets that the receive engine holds", Some(packets)),
+        ("rx.buffered_bytes_max", "bytes that wait in the receive engine for a command", None),
+        ("net.input_flits_max", "flits in an input queue of the router", None),
+    ]
+}
+
+/// The section.
+pub fn section(report: &Report, machine: &Parameters, nodes: &[Node]) -> Markup {
+    let queues = queues(machine);
+    html! {
+        section id="queues" {
+            h2 { "Depths of queues" }
+            @if !nodes.is_empty() {
+                p {
+                    "Each queue over the run, at the node where it was deepest: the light area is \
+                     the greatest depth in each span of time, the line the mean."
+                }
+                div class="multiples" {
+                    @for queue in &queues { (over_time(queue, nodes)) }
+                }
+            }
+            (greatest(&report.nodes, &rows(machine)))
+        }
+    }
+}
+
+/// The node at which a queue was deepest, and if there are several, fullest.
+fn deepest(nodes: &[Node], gauge: Gauge) -> Option<(&Node, &Course)> {
+    let used = nodes.iter().filter_map(|node| Some((node, node.queues.get(&gauge)?)));
+    used.rev().max_by_key(|(_, course)| (course.most(), course.sum()))
+}
+
+const SIZE: (f64, f64) = (430.0, 190.0);
+
+fn over_time((gauge, id, name, room): &Queue, nodes: &[Node]) -> Markup {
+    let Some((node, course)) = deepest(nodes, *gauge) else {
+        return html! {
+            figure class="queue" id={ "queue-" (id) } data-most="0" {
+                h3 { (name) }
+                p class="note" { "Nothing ever stood in it." }
+            }
+        };
+    };
+    let most = course.most();
+    let mean = |node: &Node| {
+        let sum = node.queues.get(gauge).map_or(0, Course::sum);
+        if node.span > 0 {
+            sum as f64 / node.span as f64
+        } else {
+            0.0
+        }
+    };
+    let room = room.map_or(String::new(), |room| format!(" of {}", grouped(room)));
+    html! {
+        figure class="queue" id={ "queue-" (id) } data-most=(most) data-node=(node.nid) {
+            h3 { (name) }
+            (drawing(course, node, name))
+            figcaption {
+                "Most " strong { (grouped(most.into())) } (room) " at node " (node.nid)
+                "; mean " (short(mean(node))) ", in use "
+                (share(course.used as f64, node.span as f64)) " of the time."
+                @if nodes.len() > 1 {
+                    @let all = nodes.iter().map(mean).sum::<f64>() / nodes.len() as f64;
+                    " Mean of all nodes " (short(all)) "."
+                }
+            }
+        }
+    }
+}
+
+/// Greatest depths as an area, means as a line.
+fn drawing(course: &Course, node: &Node, name: &str) -> Markup {
+    let span = node.span.max(1) as f64;
+    let ticks = svg::round_steps(f64::from(course.most()), 4);
+    let ticks: Vec<f64> = ticks.into_iter().filter(|tick| tick.fract() == 0.0).collect();
+    let top = ticks.last().copied().unwrap_or(1.0).max(f64::from(course.most()));
+    let x = Scale::linear((0.0, span), Chart::across(SIZE));
+    let y = Scale::linear((0.0, top), Chart::upwards(SIZE));
+    let ends = |index: usize| {
+        let at = |index: usize| x.at((index as f64 * course.width as f64).min(span));
+        (at(index), at(index + 1))
+    };
+    let (mut most, mut mean) = (vec![(x.at(0.0), y.at(0.0))], Vec::new());
+    for (index, bin) in course.bins.iter().enumerate() {
+        let (left, right) = ends(index);
+        let height = y.at(f64::from(bin.most));
+        most.extend([(left, height), (right, height)]);
+        mean.push(((left + right) / 2.0, y.at(bin.sum as f64 / course.width as f64)));
+    }
+    let end = most.last().map_or(0.0, |last| last.0);
+    most.push((end, y.at(0.0)));
+    let body = html! {
+        polygon class="most" points=(path(&most)) {}
+        polyline class="mean" points=(path(&mean)) {}
+    };
+    let (times, unit) = time_ticks(span, &x);
+    Chart {
+        size: SIZE,
+        label: &format!("Depth over time of the queue: {name}"),
+        x_title: &format!("time after the launch ({unit})"),
+        y_title: "entries",
+        x: times,
+        y: ticks.iter().map(|tick| (y.at(*tick), plain(*tick))).collect(),
+    }
+    .draw(&body)
+}
+
+/// Marks of an axis of time up to `span` picoseconds, and their unit.
+pub fn time_ticks(span: f64, x: &Scale) -> (Vec<svg::Tick>, &'static str) {
+    const UNITS: [(f64, &str); 4] = [(1e12, "s"), (1e9, "ms"), (1e6, "µs"), (1e3, "ns")];
+    let fits = |(unit, _): &&(f64, &str)| span >= 2.0 * unit;
+    let (unit, name) = *UNITS.iter().find(fits).unwrap_or(&UNITS[3]);
+    let ticks = svg::round_steps(span / unit, 5).into_iter();
+    let inside = ticks.filter(|tick| tick * unit <= span * 1.0001);
+    (inside.map(|tick| (x.at(tick * unit), plain(tick))).collect(), name)
+}
+
+fn greatest(nodes: &[NodeReport], rows: &[Row]) -> Markup {
+    html! {
+        figure id="greatest" {
+            h3 { "The greatest depths, from power-on to the end" }
+            div class="scroll" {
+                table class="bars" {
+                    thead { tr {
+                        th { "queue" } th class="num" { "most" } th class="num" { "at node" }
+                        th class="num" { "room for" } th class="num" { "least of all nodes" }
+                    } }
+                    tbody { @for row in rows { (greatest_row(nodes, row)) } }
+                }
+            }
+        }
+    }
+}
+
+fn greatest_row(nodes: &[NodeReport], (counter, name, room): &Row) -> Markup {
+    let value = |node: &NodeReport| node.counters.get(*counter).copied();
+    let deepest = nodes.iter().rev().max_by_key(|node| value(node));
+    let found = deepest.and_then(|node| Some((node.nid, value(node)?)));
+    let least = nodes.iter().filter_map(value).min().map_or("-".to_owned(), grouped);
+    html! {
+        @if let Some((nid, most)) = found {
+            tr data-counter=(counter) data-most=(most) {
+                td { (name) }
+                td class="num" { (grouped(most)) }
+                td class="num" { (nid) }
+                td class="num" { (room.map_or("-".to_owned(), grouped)) }
+                td class="num" { (least) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_the_unit_that_suits_the_run() {
+        let x = |span| Scale::linear((0.0, span), (0.0, 100.0));
+        let (ticks, unit) = time_ticks(34e9, &x(34e9));
+        let texts: Vec<&str> = ticks.iter().map(|(_, text)| &**text).collect();
+        assert_eq!((&texts[..], unit), (&["0", "10", "20", "30"][..], "ms"));
+        assert_eq!(time_ticks(1.5e6, &x(1.5e6)).1, "ns");
+    }
+}

@@ -1,0 +1,232 @@
+//! Where the time of messages went: an overview of all sizes, and some of them step by step.
+
+use super::svg::{self, n, Scale};
+use super::units::{count, plain, share, size, time};
+use machine::journey::{Breakdown, Place, Segment};
+use maud::{html, Markup};
+
+/// Places in the order of the legend, with what they are called.
+const PLACES: [(Place, &str, &str); 5] = [
+    (Place::Host, "host", "host processor: MPI, Portals, kernel, interrupts"),
+    (Place::HyperTransport, "hypertransport", "HyperTransport between host and NIC"),
+    (Place::Firmware, "firmware", "firmware on the NIC's processor"),
+    (Place::Dma, "dma", "the NIC's DMA engines, with all that a payload passes while it streams"),
+    (Place::Network, "network", "routers and links"),
+];
+
+/// Sizes that are shown step by step.
+const STEPWISE_MAX: usize = 6;
+
+/// The section about a run's messages; `sizes` ascend.
+pub fn section(sizes: &[Breakdown], what: &str) -> Markup {
+    let chosen = chosen(sizes);
+    html! {
+        section id="waterfall" {
+            h2 { "Where the time of a message went" }
+            @if sizes.is_empty() {
+                p {
+                    "No message of " (what)
+                    " was followed from the sender's call to the receiver's return."
+                }
+            } @else {
+                p {
+                    "Messages of " (what)
+                    ", from the sender's call to the receiver's return; of each size the one with \
+                     the median time. Every instant was left by the part of the machine that the \
+                     message passed."
+                }
+                ul class="legend" {
+                    @for (_, class, text) in PLACES {
+                        li { span class={ "key p-" (class) } {} (text) }
+                    }
+                }
+                (overview(sizes))
+                (stepwise(&chosen))
+            }
+        }
+    }
+}
+
+fn class_of(place: Place) -> &'static str {
+    PLACES.iter().find(|(known, ..)| *known == place).map_or("", |(_, class, _)| class)
+}
+
+/// A line a size: how its time divides among places.
+fn overview(sizes: &[Breakdown]) -> Markup {
+    html! {
+        figure id="places" {
+            h3 { "By place, for each size" }
+            div class="scroll" {
+                table class="bars" {
+                    thead { tr {
+                        th class="num" { "size" } th class="num" { "messages" }
+                        th class="num" { "median" }
+                        th { "share of places" }
+                    } }
+                    tbody {
+                        @for size in sizes {
+                            tr data-bytes=(size.bytes) data-ns=(size.total_ns) {
+                                td class="num" { (self::size(size.bytes)) }
+                                td class="num" { (size.messages) }
+                                td class="num" { (time(size.total_ns)) }
+                                td { (shares(size)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Sum of the time at each place.
+fn shares(size: &Breakdown) -> Markup {
+    let sum = |place: Place| -> f64 {
+        let there = size.segments.iter().filter(|segment| segment.place == place);
+        there.map(|segment| segment.ns).sum()
+    };
+    html! {
+        div class="stack" {
+            @for (place, class, _) in PLACES {
+                @let ns = sum(place);
+                @let part = if size.total_ns > 0.0 { 100.0 * ns / size.total_ns } else { 0.0 };
+                @if ns > 0.0 {
+                    span class={ "p-" (class) } style={ "width:" (format!("{part:.3}")) "%" }
+                        data-place=(class)
+                        title={ (class) ": " (time(ns)) ", " (share(ns, size.total_ns)) } {
+                        @if part >= 7.0 { (share(ns, size.total_ns)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Of sizes whose messages pass the same steps, the smallest and the greatest; the first of all come first.
+fn chosen(sizes: &[Breakdown]) -> Vec<&Breakdown> {
+    let steps = |size: &Breakdown| size.segments.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
+    let mut chosen: Vec<&Breakdown> = Vec::new();
+    for alike in sizes.chunk_by(|a, b| steps(a) == steps(b)) {
+        chosen.extend(alike.first());
+        chosen.extend(alike.last().filter(|_| alike.len() > 1));
+    }
+    chosen.truncate(STEPWISE_MAX);
+    chosen
+}
+
+/// Tabs that need no script (page.css says which is shown); in print all are.
+fn stepwise(chosen: &[&Breakdown]) -> Markup {
+    html! {
+        figure id="steps" {
+            h3 { "Step by step" }
+            div class="tabs" {
+                @for (index, size) in chosen.iter().enumerate() {
+                    input type="radio" name="steps" id={ "steps-" (size.bytes) }
+                        checked[index == 0];
+                    label for={ "steps-" (size.bytes) } { (self::size(size.bytes)) }
+                }
+                @for size in chosen {
+                    div class="tab" {
+                        h4 { (heading(size)) }
+                        div class="scroll" { (steps(size)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn heading(size: &Breakdown) -> String {
+    format!(
+        "A message of {}: {} (median of {}; {} to {})",
+        self::size(size.bytes),
+        time(size.total_ns),
+        count(size.messages as u64, "message"),
+        time(size.least_ns),
+        time(size.most_ns),
+    )
+}
+
+const ROW: f64 = 21.0;
+const NAMES: f64 = 232.0;
+const WIDTH: f64 = 860.0;
+const NUMBERS: f64 = 132.0;
+
+/// A bar a step, which begins where the one before ended.
+fn steps(size: &Breakdown) -> Markup {
+    let rows = size.segments.len() as f64;
+    let (top, bottom) = (8.0, 8.0 + rows * ROW);
+    let height = bottom + 44.0;
+    let total = if size.total_ns > 0.0 { size.total_ns } else { 1.0 };
+    let right = WIDTH - NUMBERS;
+    let x = Scale::linear((0.0, total), (NAMES, right));
+    let ticks = svg::round_steps(total / 1e3, 8);
+    let ticks = ticks.iter().filter(|us| **us * 1e3 <= total * 1.0001);
+    let mut start = 0.0;
+    let label = format!("Steps of a message of {} over time", self::size(size.bytes));
+    html! {
+        svg class="chart steps" viewBox={ "0 0 " (n(WIDTH)) " " (n(height)) } role="img"
+            aria-label=(label) data-bytes=(size.bytes) data-ns=(size.total_ns) {
+            @for us in ticks {
+                @let at = n(x.at(us * 1e3));
+                line class="grid" x1=(at) x2=(at) y1=(n(top)) y2=(n(bottom)) {}
+                text class="tick" x=(at) y=(n(bottom + 16.0)) text-anchor="middle" { (plain(*us)) }
+            }
+            text class="title" x=(n((NAMES + right) / 2.0)) y=(n(bottom + 36.0))
+                text-anchor="middle" {
+                "time after the sender's call (µs)"
+            }
+            @for (row, segment) in size.segments.iter().enumerate() {
+                (step(segment, total, &x, start, top + row as f64 * ROW))
+                @let () = start += segment.ns;
+            }
+        }
+    }
+}
+
+fn step(segment: &Segment, total: f64, x: &Scale, start: f64, y: f64) -> Markup {
+    let (left, right) = (x.at(start), x.at(start + segment.ns));
+    let class = format!("bar p-{}", class_of(segment.place));
+    // A step too short to be seen still shows where it is.
+    let width = if segment.ns > 0.0 { (right - left).max(1.5) } else { 0.0 };
+    let base = n(y + ROW * 0.68);
+    html! {
+        g class="step" data-name=(segment.name) data-ns=(segment.ns)
+            data-place=(class_of(segment.place)) {
+            title {
+                (segment.name) ": " (time(segment.ns)) ", from " (time(start)) " on"
+            }
+            rect class="row" x="0" y=(n(y)) width=(n(WIDTH)) height=(n(ROW)) {}
+            text class="name" x=(n(NAMES - 10.0)) y=(base) text-anchor="end" { (segment.name) }
+            rect class=(class) x=(n(left)) y=(n(y + 3.0)) width=(n(width)) height=(n(ROW - 6.0)) {}
+            text class="value" x=(n(WIDTH - 58.0)) y=(base) text-anchor="end" { (time(segment.ns)) }
+            text class="value dim" x=(n(WIDTH - 6.0)) y=(base) text-anchor="end" {
+                (share(segment.ns, total))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_pass_other_steps_are_shown() {
+        let size = |bytes, names: &[&'static str]| Breakdown {
+            bytes,
+            messages: 1,
+            total_ns: 1.0,
+            least_ns: 1.0,
+            most_ns: 1.0,
+            segments: names
+                .iter()
+                .map(|name| Segment { name: (*name).into(), place: Place::Host, ns: 1.0 })
+                .collect(),
+            mean: None,
+        };
+        let sizes = [size(0, &["a"]), size(1, &["a"]), size(2, &["a"]), size(13, &["a", "b"])];
+        let shown: Vec<u64> = chosen(&sizes).iter().map(|size| size.bytes).collect();
+        assert_eq!(shown, [0, 2, 13]);
+    }
+}
