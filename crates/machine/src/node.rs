@@ -27,7 +27,6 @@ mod stretch;
 mod warm;
 mod watching;
 pub(crate) use warm::{Boot, Step, Tape, TAPED};
-pub(crate) use watching::Before;
 
 /// A node of the machine. Built, run and ended on one worker thread.
 pub(crate) struct Node {

@@ -5,7 +5,7 @@ use crate::faults::{Fate, Interrupts};
 use crate::journal::Journal;
 use crate::journey::{Tie, Waypoint};
 use crate::judge::Bailiff;
-use crate::node::{Before, Step, Tape};
+use crate::node::{Step, Tape};
 use abi::packet::Packet;
 use abi::seastar::{
     niccb, panic_reason, portals_op, PortalsHeader, NICCB_BASE, REG_INTERRUPT, SRAM_BASE,
@@ -369,10 +369,7 @@ impl bus::Bus for LocalBus<'_> {
                 self.seam.journal.interrupt_written(now);
             }
             if self.seam.journal.is_watched() {
-                let before = Before::of(self.nic);
-                let written = self.nic.plb_write(now, addr, data, self.seam);
-                self.tell_write(now, addr, &before);
-                return written;
+                return self.write_watched(now, addr, data);
             }
         }
         self.nic.plb_write(now, addr, data, self.seam)

@@ -123,6 +123,7 @@ impl SeaStar {
     /// The embedded processor writes `data` at `addr`, up to 16 bytes of a quadword or a line of 32.
     /// Returns when the write frees its slot in the processor; a write to host memory is posted, as
     /// one packet, and frees it once it is on the link.
+    #[inline(always)]
     pub fn plb_write(
         &mut self,
         now: Time,

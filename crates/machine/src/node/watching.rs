@@ -8,6 +8,7 @@ use abi::seastar::{
     TX_TAIL,
 };
 use abi::MessageId;
+use bus::BusError;
 use std::rc::Rc;
 
 /// Tells what the cores do.
@@ -99,29 +100,25 @@ fn depths(nic: &nic::SeaStar, seam: &crate::seam::Seam) -> Depths {
     depths
 }
 
-/// What stood in the NIC before the processor wrote to it.
-pub(crate) struct Before {
-    tx_tail: u32,
-    rx_done: u32,
-}
-
-impl Before {
-    pub fn of(nic: &nic::SeaStar) -> Before {
-        Before { tx_tail: nic.tx_tail(), rx_done: nic.depths().rx_done }
-    }
-}
-
 impl LocalBus<'_> {
-    /// The processor has written to `addr`.
+    /// The processor writes to `addr`, and somebody watches.
     #[cold]
-    pub(crate) fn tell_write(&mut self, at: Time, addr: u64, before: &Before) {
-        let LocalBus { nic, seam, .. } = self;
+    #[inline(never)]
+    pub(crate) fn write_watched(
+        &mut self,
+        at: Time,
+        addr: u64,
+        data: &[u8],
+    ) -> Result<Time, BusError> {
+        let (nic, seam) = (&mut *self.nic, &mut *self.seam);
+        let (tail, notified) = (nic.tx_tail(), nic.depths().rx_done);
+        let written = nic.plb_write(at, addr, data, seam);
         const TAIL: u64 = TX_TAIL as u64;
         const HEAD: u64 = RX_DONE_HEAD as u64;
         const INTERRUPT: u64 = REG_INTERRUPT as u64;
         match addr {
             TAIL => {
-                for phys in nic.tx_headers(before.tx_tail) {
+                for phys in nic.tx_headers(tail) {
                     let mut header = [0; abi::seastar::PortalsHeader::SIZE];
                     let read = seam.memory.borrow_mut().read_phys(phys, &mut header);
                     let id = read.ok().and_then(|()| MessageId::of_header(&header));
@@ -129,7 +126,7 @@ impl LocalBus<'_> {
                 }
             }
             HEAD => {
-                let taken = before.rx_done.saturating_sub(nic.depths().rx_done);
+                let taken = notified.saturating_sub(nic.depths().rx_done);
                 seam.journal.watch(|watch| watch.takes_notifications(at, taken));
             }
             INTERRUPT => seam.journal.watch(|watch| watch.interrupts(at)),
@@ -137,5 +134,6 @@ impl LocalBus<'_> {
         }
         let depths = depths(nic, seam);
         seam.journal.watch(|watch| watch.depths(at, depths));
+        written
     }
 }

@@ -319,3 +319,6 @@ fn posted(kind: EventKind) -> &'static str {
 fn returned(kind: EventKind) -> &'static str {
     posted(kind).strip_prefix("posts ").unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;
