@@ -1,11 +1,13 @@
 //! Copies of a number in memory: two images that are equal but for a number that stands in both.
 
 /// Where a copy of a 16-bit number stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copy16 {
     offset: usize,
     big: bool,
 }
+
+des::checkpointed!(Copy16 { offset, big });
 
 impl Copy16 {
     fn bytes(self, value: u16) -> [u8; 2] {

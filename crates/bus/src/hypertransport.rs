@@ -19,6 +19,8 @@ pub struct HyperTransport {
     free: [Time; 2],
 }
 
+des::checkpointed!(HyperTransport { free } given { latency, bytes_per_second });
+
 impl HyperTransport {
     /// A link with `latency` each way (last byte sent to last byte usable) and `bytes_per_second` each way.
     pub fn new(latency: Duration, bytes_per_second: u64) -> HyperTransport {

@@ -1,6 +1,7 @@
 //! Plain memory.
 
 use crate::BusError;
+use des::{Checkpoint, Checkpointed};
 
 /// Bytes at a base address.
 #[derive(Debug)]
@@ -22,6 +23,25 @@ impl Clone for Memory {
             }
         }
         Memory { base: self.base, bytes }
+    }
+}
+
+impl Checkpointed for Memory {
+    /// As when it is copied, blocks of zeros stay as they are.
+    fn pass(&mut self, checkpoint: &mut Checkpoint<'_>) {
+        let reads = checkpoint.reads();
+        let mut block = [0; BLOCK];
+        for bytes in self.bytes.chunks_mut(BLOCK) {
+            if !reads {
+                checkpoint.bytes(bytes);
+                continue;
+            }
+            let block = &mut block[..bytes.len()];
+            checkpoint.bytes(block);
+            if block != bytes {
+                bytes.copy_from_slice(block);
+            }
+        }
     }
 }
 

@@ -63,11 +63,8 @@ pub fn check(arguments: &[OsString]) -> Result<(), Mistake> {
 
 /// Where compiled modules are kept.
 fn cache() -> PathBuf {
-    let variable = |name| std::env::var_os(name).filter(|path: &OsString| !path.is_empty());
-    let home = variable("HOME").map(|home| Path::new(&home).join(".cache"));
-    let folder = variable("XDG_CACHE_HOME").map(PathBuf::from).or(home);
-    let folder = folder.filter(|folder| std::fs::create_dir_all(folder.join("sunstar")).is_ok());
-    folder.unwrap_or_else(std::env::temp_dir).join("sunstar/fortran")
+    let folder = crate::cache::folder().filter(|folder| std::fs::create_dir_all(folder).is_ok());
+    folder.unwrap_or_else(|| std::env::temp_dir().join("sunstar")).join("fortran")
 }
 
 /// Changes with the compiler and with the modules.

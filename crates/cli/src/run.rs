@@ -4,7 +4,7 @@ use crate::args::RunOptions;
 use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::Terminal;
-use crate::{firmware, interrupt, machines, program, summary, terminal};
+use crate::{cache, firmware, interrupt, machines, program, summary, terminal};
 use machine::debugger::Door;
 use machine::parameters::Parameters;
 use machine::perfetto::Trace;
@@ -116,6 +116,7 @@ fn execute_with(
         park: !options.no_park,
         merge: !options.no_merge,
         cold_boot: options.cold_boot,
+        boots: cache::folder().map(|folder| folder.join("boots")),
         profile,
         pcap: options.pcap.clone(),
         watchers,

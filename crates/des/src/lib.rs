@@ -2,6 +2,7 @@
 //! Knows nothing of what is simulated.
 
 mod barrier;
+mod checkpoint;
 mod hash;
 mod horizon;
 mod queue;
@@ -11,6 +12,7 @@ mod share;
 mod time;
 mod window;
 
+pub use checkpoint::{Checkpoint, Checkpointed};
 pub use hash::TraceHash;
 pub use horizon::Links;
 pub use queue::EventQueue;

@@ -100,6 +100,7 @@ fn options(root: &Path, program: &Program, ranks: u32, meter: bool) -> Options {
         park: true,
         merge: true,
         cold_boot: false,
+        boots: None,
         judge: false,
         profile: false,
         compute: rank::Compute::None,

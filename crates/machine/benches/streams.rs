@@ -61,6 +61,7 @@ fn run(root: &Path, ranks: u32, name: &str, arguments: &[&str; 2], merge: bool) 
         park: true,
         merge,
         cold_boot: false,
+        boots: None,
         profile: false,
         compute: rank::Compute::None,
         judge: false,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! parameters ─► configure ─► run ─► node (one a logical process) ─► report, journey
-//!                             │       ├─ warm: one boot for all nodes
+//!                             │       ├─ warm: one boot for all nodes, which shelf keeps for later runs
 //!                             │       └─ seam: what host, NIC, processor and router ask of one another
 //!                             │       └─ judge: what happens, for the specification
 //!                             │       └─ capture: the packets, for a pcapng file
@@ -37,6 +37,7 @@ mod recorder;
 pub mod report;
 mod run;
 mod seam;
+mod shelf;
 mod spool;
 pub mod symbols;
 mod system;

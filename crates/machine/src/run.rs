@@ -10,7 +10,7 @@ use crate::journal::Journal;
 use crate::journey;
 use crate::judge::Bailiff;
 use crate::meter::Effort;
-use crate::node::{Boot, Node, Remains, Schedule, TAPED};
+use crate::node::{Boot, Node, Remains, Schedule};
 use crate::parameters::{Parameter, Parameters};
 use crate::placement::Placement;
 use crate::profile::Profile;
@@ -51,6 +51,8 @@ pub struct Options {
     pub merge: bool,
     /// Let each node boot by itself instead of sharing one boot (changes nothing but the speed).
     pub cold_boot: bool,
+    /// Folder where boots are kept for later runs (changes nothing but the speed).
+    pub boots: Option<PathBuf>,
     /// Observe where the firmware's cycles go (changes nothing but the speed).
     pub profile: bool,
     /// Write the packets to this file; every packet is carried out then (changes nothing but the speed).
@@ -210,9 +212,6 @@ fn settle(exit: &mut Exit, ledger: &spec::Ledger, ending: Ending, end: Time) {
     }
 }
 
-/// Nodes from which on a boot that is shared costs less than boots of their own.
-const SHARED_FROM: u32 = 4;
-
 /// Where each rank is, to MPI and to Portals' own calls.
 type Maps = [Arc<[ProcessId]>; 2];
 
@@ -235,18 +234,6 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// The boot that all nodes share, if that is worth while and possible.
-    fn boot(&self) -> Option<Arc<Boot>> {
-        let nodes = self.configuration.topology.nodes();
-        if self.options.cold_boot || nodes < SHARED_FROM {
-            return None;
-        }
-        let placement = Placement { ranks: 0, ..self.placement };
-        let without_ranks = Parts { placement, ledger: None, taping: true, ..*self };
-        let taped = TAPED.map(|nid| without_ranks.cold(0, nid));
-        Boot::of(taped).map(Arc::new)
-    }
-
     /// Node `nid`, after the boot if that can be shared, else switched off.
     fn node(&self, nid: u32, boot: Option<&Arc<Boot>>) -> Node {
         let wire_nid = u16::try_from(nid).expect("topologies have at most 65,536 nodes");
@@ -268,9 +255,7 @@ impl Parts<'_> {
                 let written = nic.ras_write(Time::ZERO, base.into(), bytes, seam);
                 written.expect("the image was checked against its region");
             }
-            let mut core = ppc440::Core::new(&self.configuration.ppc440);
-            core.set_parking(self.options.park);
-            (core, nic)
+            (self.processor(), nic)
         })
     }
 
@@ -459,5 +444,6 @@ fn exit_of(remains: &[Remains], ending: Ending, interrupted: bool) -> Exit {
     }
 }
 
+mod boot;
 #[cfg(test)]
 mod tests;

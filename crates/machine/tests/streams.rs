@@ -49,6 +49,7 @@ impl Case {
             park: true,
             merge,
             cold_boot: false,
+            boots: None,
             profile: false,
             compute: rank::Compute::None,
             judge: true,

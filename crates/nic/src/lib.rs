@@ -15,6 +15,7 @@
 //!     ToNic       =========================> tx ==========|==============> inject
 //! ```
 
+mod checkpoint;
 mod counters;
 mod crc;
 mod depth;

@@ -17,12 +17,19 @@ impl SeaStar {
     pub fn copies(&self, mine: u16, other: &SeaStar, theirs: u16) -> Option<Vec<Copy16>> {
         let sram = |nic: &SeaStar| nic.fabric.sram.bytes().to_vec();
         let copies = bus::copies(&sram(self), mine, &sram(other), theirs)?;
-        let rest = |nic: &SeaStar| {
-            let mut rest = nic.of_node(0);
-            rest.fabric.sram = Memory::new(0, 0);
-            format!("{rest:?}")
-        };
-        (rest(self) == rest(other)).then_some(copies)
+        (self.rest() == other.rest()).then_some(copies)
+    }
+
+    /// Everything but the node's id and SRAM.
+    fn rest(&self) -> String {
+        let mut rest = self.of_node(0);
+        rest.fabric.sram = Memory::new(0, 0);
+        format!("{rest:?}")
+    }
+
+    /// True if this NIC is all that the other is, but for the node's id in its registers.
+    pub fn is_as(&self, other: &SeaStar) -> bool {
+        self.fabric.sram.bytes() == other.fabric.sram.bytes() && self.rest() == other.rest()
     }
 
     /// Lets the copies in SRAM hold `nid`.

@@ -10,6 +10,7 @@ use crate::code::{Code, Decoder, Line, WORDS};
 use crate::decode::Op;
 use crate::fetch::Ahead;
 use crate::Timing;
+use des::{Checkpoint, Checkpointed};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -27,6 +28,8 @@ pub(crate) struct Victims {
     /// Victim limits: the last eight bits are the floor of the normal region.
     pub limits: u32,
 }
+
+des::checkpointed!(Victims { normal, transient, limits });
 
 impl Victims {
     fn new() -> Victims {
@@ -67,6 +70,8 @@ struct Hint {
     index: u16,
 }
 
+des::checkpointed!(Hint { line, index });
+
 impl Hint {
     const NONE: Hint = Hint { line: EMPTY, index: 0 };
 }
@@ -92,6 +97,8 @@ pub(crate) struct DataCache {
     /// Lines held of each piece of memory.
     held: Box<[u16; PIECES]>,
 }
+
+des::checkpointed!(DataCache { data, tags, dirty, hints, victims, stale, stale_lines, held });
 
 /// The piece of memory that a line lies in.
 fn piece(line: u32) -> usize {
@@ -297,6 +304,34 @@ impl Hash for InstructionCache {
         self.lines.iter().for_each(|line| line.words.hash(state));
         self.map.iter().for_each(|fetched| (fetched.key, fetched.line).hash(state));
         self.ahead.hash(state);
+    }
+}
+
+impl Checkpointed for InstructionCache {
+    /// Of the instructions the words, as in the hash.
+    fn pass(&mut self, checkpoint: &mut Checkpoint<'_>) {
+        let Self { tags, lines, decoder, map, buffered, ahead, victims, epoch } = self;
+        tags.pass(checkpoint);
+        for (index, line) in lines.iter_mut().enumerate() {
+            let number = tags.get(index).copied().unwrap_or_default();
+            decoder.pass(number, line, checkpoint);
+        }
+        for Fetched { key, line, code } in map.iter_mut() {
+            key.pass(checkpoint);
+            line.pass(checkpoint);
+            let mut there = code.is_some();
+            there.pass(checkpoint);
+            if checkpoint.reads() {
+                *code = there.then(|| lines[0].clone());
+            }
+            if let Some(code) = code {
+                decoder.pass(*key, code, checkpoint);
+            }
+        }
+        buffered.pass(checkpoint);
+        ahead.pass(checkpoint);
+        victims.pass(checkpoint);
+        epoch.pass(checkpoint);
     }
 }
 

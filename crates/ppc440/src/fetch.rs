@@ -38,6 +38,9 @@ struct Line {
     there: u64,
 }
 
+des::checkpointed!(Ahead { lines, count });
+des::checkpointed!(Line { tag, words, there });
+
 impl Ahead {
     pub fn forget(&mut self) {
         *self = Ahead::default();

@@ -85,6 +85,7 @@ mod analysis;
 mod arrays;
 mod attend;
 mod caches;
+mod checkpoint;
 mod clock;
 mod code;
 mod coherence;

@@ -52,6 +52,11 @@ pub(crate) struct Park {
     pub skipped_instructions: u64,
 }
 
+// What is known of loops is learnt again.
+des::checkpointed!(Park { skipped, skipped_instructions } given {
+    enabled, head, lines, recording, record, turn, pause, pause_next,
+});
+
 impl Park {
     pub fn new(enabled: bool) -> Park {
         Park {

@@ -44,6 +44,8 @@ pub(crate) struct Registers {
     pub reserved: bool,
 }
 
+des::checkpointed!(Registers { gpr, cr, so, ov, ca, count, lr, ctr, pc, msr, reserved });
+
 /// What a program sees, as it was at some instant.
 #[derive(Clone)]
 pub(crate) struct Snapshot {

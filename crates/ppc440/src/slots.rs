@@ -11,6 +11,8 @@ pub(crate) struct Slots {
     count: usize,
 }
 
+des::checkpointed!(Slots { ends } given { count });
+
 impl Slots {
     pub fn new(count: u8) -> Slots {
         assert!((1..=MOST).contains(&count.into()), "1 to 8 slots");

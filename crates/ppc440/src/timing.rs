@@ -242,6 +242,8 @@ pub(crate) struct Pipeline {
     divide_busy: u8,
 }
 
+des::checkpointed!(Pipeline { slot, ready } given { divide_busy });
+
 impl Pipeline {
     pub fn new(t: &Timing) -> Pipeline {
         Pipeline { slot: 0, ready: [0; 256], divide_busy: t.divide_busy }

@@ -36,6 +36,8 @@ pub const TLB_SUPERVISOR: [u32; 3] = [0x04, 0x02, 0x01];
 
 const WORD_MASKS: [u32; 3] = [0xffff_fff0, 0xffff_fc0f, 0x0000_ffbf];
 
+des::checkpointed!(TlbEntry { words, tid });
+
 impl TlbEntry {
     /// A valid entry for the page of `1 KB << 2 * size` bytes at `effective`, mapped to `real`.
     /// `attributes` is word 2: `TLB_W` and so on, and permissions.
@@ -105,6 +107,8 @@ pub(crate) struct Mapped {
     pub flags: u8,
 }
 
+des::checkpointed!(Mapped { key, line, flags });
+
 impl Mapped {
     const NONE: Mapped = Mapped { key: 0, line: 0, flags: 0 };
 }
@@ -127,6 +131,8 @@ pub(crate) struct Tlb {
     /// Changed whenever the translation of an instruction fetch may have changed.
     pub fetch_generation: u64,
 }
+
+des::checkpointed!(Tlb { entries, shadow, map, piece_bits, piece_lines, fetch_generation });
 
 impl Tlb {
     pub fn new() -> Tlb {

@@ -24,6 +24,8 @@ use crate::tlb::{page, Real};
 use bus::{Bus, BusError};
 use des::Time;
 
+mod checkpoint;
+
 /// Pieces of the current instruction that are done, in case it must be executed again.
 #[derive(Clone, Hash)]
 pub(crate) struct Replay {

@@ -8,7 +8,7 @@ use bus::{Bus, BusError};
 use des::{Duration, Random, Time};
 use ppc440::{spr, Core, Stop, TlbEntry, MSR_EE, TLB_G, TLB_I, TLB_W};
 use support::asm::*;
-use support::{core, map, Flat, ALL};
+use support::{core, from_checkpoint, map, Flat, ALL};
 
 /// A device at `DEVICE` whose every read counts, before flat memory.
 struct Counting {
@@ -77,9 +77,15 @@ fn program() -> Vec<u32> {
 }
 
 /// Runs the program in slices; `cut` says how long the next slice and its horizon are.
-fn slices(
+fn slices(pages: [u32; 2], cut: impl FnMut() -> (Duration, Duration)) -> (Core, Counting) {
+    slices_of(pages, cut, |_| {})
+}
+
+/// The same; something is done with the core after each slice.
+fn slices_of(
     [attributes, device]: [u32; 2],
     mut cut: impl FnMut() -> (Duration, Duration),
+    between: impl Fn(&mut Core),
 ) -> (Core, Counting) {
     let mut flat = Flat::new(0, DEVICE as usize);
     flat.words_be(0x1000, &program());
@@ -96,6 +102,7 @@ fn slices(
             return (core, bus);
         }
         now = until.min(bus.flat.horizon).max(now);
+        between(&mut core);
     }
     panic!("no progress at {:#x}", core.pc());
 }
@@ -112,10 +119,20 @@ fn cuts_change_nothing() {
         let mut random = Random::new(11);
         for _ in 0..100 {
             let bound = 1 + random.below(200);
-            let (cut, cut_bus) = slices(attributes, || {
-                let step = Duration::from_ns(1 + random.below(bound));
-                (step, Duration::from_ns(1 + random.below(bound)))
-            });
+            let renewed = random.below(10) == 0;
+            let (cut, cut_bus) = slices_of(
+                attributes,
+                || {
+                    let step = Duration::from_ns(1 + random.below(bound));
+                    (step, Duration::from_ns(1 + random.below(bound)))
+                },
+                // Another core can take over at each cut.
+                |core| {
+                    if renewed {
+                        *core = from_checkpoint(core);
+                    }
+                },
+            );
             assert_eq!(cut.fault(), whole.fault());
             assert_eq!(cut.counters(), whole.counters());
             assert_eq!(cut.digest(), whole.digest());

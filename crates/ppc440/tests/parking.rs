@@ -58,6 +58,30 @@ fn wake_ups_at_every_phase_of_the_loop() {
 }
 
 #[test]
+fn a_core_from_a_checkpoint_goes_on_as_one_that_parks() {
+    let (mut parked, mut other) = (start(true, TLB_E), start(false, TLB_E));
+    let mut at = Time::ZERO;
+    for wake in 0..200u32 {
+        at += Duration(3_017_000 + 7_777 * u64::from(wake));
+        for (core, bus) in [&mut parked, &mut other] {
+            advance(core, bus, at);
+            bus.memory.write(MAILBOX, &wake.to_be_bytes()).unwrap();
+        }
+        let turns = parked.0.parked_turns();
+        let instructions = parked.0.counters().instructions;
+        other.0 = support::from_checkpoint(&mut parked.0);
+        other.0.set_parking(wake % 2 == 0);
+        other.1 = parked.1.clone();
+        for (core, bus) in [&mut parked, &mut other] {
+            advance(core, bus, at + Duration(2_000_000));
+        }
+        at += Duration(2_000_000);
+        assert_equal(at, &parked, &other);
+        assert!(parked.0.parked_turns() >= turns && other.0.counters().instructions > instructions);
+    }
+}
+
+#[test]
 fn looks_at_every_cycle_change_nothing() {
     let (mut parked, mut other) = (start(true, TLB_E), start(false, TLB_E));
     let mut at = Time::ZERO + Duration::from_us(20);

@@ -26,6 +26,8 @@ pub fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sunstar"));
     // The executable may stand in a target folder outside of the repository.
     command.current_dir(root()).env("SUNSTAR_ROOT", root()).stdin(Stdio::null());
+    // What is kept for later runs is kept among what the tests build.
+    command.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
     command
 }
 

@@ -17,6 +17,8 @@
 use super::*;
 use bus::{Copy16, HyperTransport};
 
+mod checkpoint;
+
 /// Ids of the two nodes that are taped.
 pub(crate) const TAPED: [u16; 2] = [0x5ac3, 0xa53c];
 

@@ -3,7 +3,9 @@
 use crate::image::{Image, Order, Plan};
 use crate::random::Oracle;
 use crate::support::asm::*;
-use crate::support::{core, need, run_to_fault, Flat};
+use crate::support::{core, from_checkpoint, need, run_to_fault, Flat};
+use des::{Duration, Random, Time};
+use ppc440::{Core, Stop};
 use std::path::Path;
 use std::process::Command;
 
@@ -63,19 +65,30 @@ fn in_qemu(image: &mut Image, name: &str) -> Vec<u8> {
 }
 
 fn in_core(image: &Image, code: u32, data: u32) -> Vec<u8> {
+    in_cores(image, code, data, |core, flat| run_to_fault(core, flat, 60_000_000)).1
+}
+
+/// The same; `run` runs it to its end. Returns the core as well.
+fn in_cores(
+    image: &Image,
+    code: u32,
+    data: u32,
+    run: impl FnOnce(&mut Core, &mut Flat),
+) -> (Core, Vec<u8>) {
     let mut flat = Flat::new(BASE.into(), image.bytes.len());
     flat.memory.write(BASE.into(), &image.bytes).unwrap();
     let mut core = core(BASE + CODE);
     image.map(&mut core, code, data);
     core.set_spr(ppc440::spr::IVPR, BASE).unwrap();
     core.set_spr(ppc440::spr::IVOR0 + 8, HANDLER).unwrap();
-    run_to_fault(&mut core, &mut flat, 60_000_000);
+    run(&mut core, &mut flat);
     let fault = core.fault().unwrap();
     let end = BASE + HANDLER + 4 * image.flush().len() as u32;
     assert_eq!(fault.pc, end, "the core stopped early: {fault}");
     let executed = core.counters().instructions;
     assert!(executed >= image.executed() as u64, "only {executed} instructions executed");
-    flat.memory.slice(image.plan.data.into(), image.data_len()).unwrap().to_vec()
+    let found = flat.memory.slice(image.plan.data.into(), image.data_len()).unwrap().to_vec();
+    (core, found)
 }
 
 /// Returns the number of random instructions that both executed.
@@ -106,6 +119,29 @@ fn random_programs_agree_with_qemu() {
     }
     println!("{instructions} instructions agree");
     assert!(instructions > 500_000, "only {instructions} instructions compared");
+}
+
+#[test]
+fn random_programs_go_on_from_checkpoints() {
+    let image = image(6, 400, 40);
+    let (whole, expected) = in_cores(&image, 0, 0, |core, flat| run_to_fault(core, flat, 60_000));
+    let mut random = Random::new(7);
+    let mut cuts = 0;
+    let (last, found) = in_cores(&image, 0, 0, |core, flat| {
+        let mut until = Time::ZERO;
+        loop {
+            until += Duration(1 + random.below(2_000_000));
+            if core.run(flat, until) == Stop::Fault {
+                return;
+            }
+            *core = from_checkpoint(core);
+            cuts += 1;
+        }
+    });
+    assert!(cuts > 100, "{cuts} cuts");
+    assert!(found == expected);
+    assert_eq!(last.digest(), whole.digest());
+    assert_eq!((last.counters(), last.fault()), (whole.counters(), whole.fault()));
 }
 
 #[test]

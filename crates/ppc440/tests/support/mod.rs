@@ -3,7 +3,7 @@
 #![allow(dead_code)]
 
 use bus::{Bus, BusError, Memory};
-use des::{Clock, Duration, Time};
+use des::{Checkpoint, Checkpointed, Clock, Duration, Time};
 use ppc440::{Config, Core, Stop, Timing, TlbEntry};
 
 /// Timing of machine `redstorm` (the parameters' sources stand in machines/redstorm.toml).
@@ -112,14 +112,33 @@ pub const CLOCK: Clock = Clock::from_hz(500_000_000);
 /// Page attributes of the tests: everything permitted.
 pub const ALL: u32 = 0x3f;
 
-/// A core out of reset that will begin at `pc`, without any page.
-pub fn core(pc: u32) -> Core {
-    let mut core = Core::new(&Config {
+/// A core as it is built.
+fn built() -> Core {
+    Core::new(&Config {
         clock: CLOCK,
         timing: TIMING,
         coherence_faults: true,
         code: ppc440::Code::new(&TIMING),
-    });
+    })
+}
+
+/// Another core that has been told what this one is, and nothing else.
+pub fn from_checkpoint(core: &mut Core) -> Core {
+    let mut writer = Checkpoint::writer();
+    core.pass(&mut writer);
+    let bytes = writer.written().expect("a core that runs can be kept");
+    let mut other = built();
+    let mut reader = Checkpoint::reader(&bytes);
+    other.pass(&mut reader);
+    assert!(reader.was_all());
+    assert_eq!(other.digest(), core.digest());
+    assert_eq!((other.now(), other.counters()), (core.now(), core.counters()));
+    other
+}
+
+/// A core out of reset that will begin at `pc`, without any page.
+pub fn core(pc: u32) -> Core {
+    let mut core = built();
     core.release_reset(Time::ZERO);
     core.set_pc(pc);
     core
