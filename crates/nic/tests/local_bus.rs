@@ -328,7 +328,7 @@ fn used() -> Bench {
     let write = |nic: &mut SeaStar, now, ports: &mut NodePorts<'_>| {
         nic.plb_write(now, 0x1000, &77_u32.to_le_bytes(), ports)
     };
-    bench.call(0, write).unwrap();
+    bench.call(0, write).expect("the window is mapped");
     bench
 }
 

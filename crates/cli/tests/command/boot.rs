@@ -5,7 +5,7 @@ use crate::runner::{self, sunstar};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// What a command writes as JSON, without the wall time.
 fn json(folder: &Path, command: &str, option: &str, line: &str) -> Value {
@@ -157,7 +157,7 @@ fn runs_at_the_same_time_keep_one_boot() {
     let cache = folder.path().join("cache");
     let files: Vec<_> = (0..4).map(|i| folder.path().join(format!("{i}.json"))).collect();
     let line = "-n 2 examples/pingpong.c 8";
-    let start = |file: &PathBuf| keeping(&cache, file, line).spawn().unwrap();
+    let start = |file: &PathBuf| keeping(&cache, file, line).stdout(Stdio::null()).spawn().unwrap();
     let runs: Vec<_> = files.iter().map(start).collect();
     for mut run in runs {
         assert!(run.wait().unwrap().success());

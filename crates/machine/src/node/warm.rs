@@ -23,7 +23,7 @@ mod checkpoint;
 pub(crate) const TAPED: [u16; 2] = [0x5ac3, 0xa53c];
 
 /// Something that happened on a node while it booted.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Step {
     /// An event was due.
     Due(Time, Event),
@@ -38,6 +38,7 @@ pub(crate) enum Step {
     /// The NIC wrote host memory.
     HostWrite { phys: u64, data: Vec<u8> },
     /// Something that no node shares with another.
+    #[default]
     Other,
 }
 

@@ -63,12 +63,6 @@ impl Boot {
     }
 }
 
-impl Default for Step {
-    fn default() -> Step {
-        Step::Other
-    }
-}
-
 impl Checkpointed for Step {
     fn pass(&mut self, checkpoint: &mut Checkpoint<'_>) {
         let mut kind: u8 = match self {
