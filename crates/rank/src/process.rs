@@ -30,15 +30,16 @@ pub struct Process {
     ended: Option<ExitStatus>,
 }
 
-/// What a process demands. All but `Exited`, `Computed` and posted calls must be answered before the next one
-/// is asked for.
+/// What a process demands. All but `Exited`, `Computed` and posted calls must be answered before
+/// the next one is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Demand {
     /// An MPI call.
     Call {
         /// The function.
         function: Function,
-        /// Its raw C arguments: pointers and handles as they are, integers sign-extended to 64 bits.
+        /// Its raw C arguments: pointers and handles as they are, integers sign-extended to 64
+        /// bits.
         args: [u64; ARGUMENTS_MAX],
         /// The process does not wait: give no answer.
         posted: bool,
@@ -107,8 +108,8 @@ impl fmt::Display for ExitStatus {
 impl Process {
     /// Starts the program. It runs until it demands something, whether asked or not.
     ///
-    /// The process dies with the thread that calls this, so that nothing outlives the simulator: call it from
-    /// a thread that lives as long as the process is wanted.
+    /// The process dies with the thread that calls this, so that nothing outlives the simulator:
+    /// call it from a thread that lives as long as the process is wanted.
     pub fn spawn(options: &SpawnOptions) -> Result<Process, SpawnError> {
         let (channel, memory) = Channel::new(options.rank, options.size, options.compute)
             .map_err(SpawnError::channel)?;
@@ -136,8 +137,8 @@ impl Process {
         self.pid
     }
 
-    /// What the program did wrong, if its library has ended it for that: "rank 3: MPI_Send was called before
-    /// MPI_Init".
+    /// What the program did wrong, if its library has ended it for that: "rank 3: MPI_Send was
+    /// called before MPI_Init".
     pub fn fault(&self) -> Option<String> {
         self.channel.fault().map(|fault| format!("rank {}: {fault}", self.rank))
     }
@@ -200,12 +201,11 @@ impl Process {
 
     /// Only a program that overwrites its library's memory gets here: to us it has crashed.
     fn end_corrupt(&mut self) -> Demand {
-        self.kill();
-        Demand::Exited(self.wait())
+        Demand::Exited(self.end())
     }
 
-    /// Answers a call with an MPI error code or Portals return code. `now` is what a clock tells that cannot ask (in a
-    /// signal handler).
+    /// Answers a call with an MPI error code or Portals return code. `now` is what a clock tells
+    /// that cannot ask (in a signal handler).
     pub fn reply(&mut self, code: i32, now: Time) {
         self.channel.set_time(now.0);
         self.channel.answer(code);
@@ -225,7 +225,8 @@ impl Process {
         self.channel.answer_callback(*function, arguments, *indirect);
     }
 
-    /// Runs a function that makes no MPI calls: its result and arguments. `Err` holds what came instead.
+    /// Runs a function that makes no MPI calls: its result and arguments. `Err` holds what came
+    /// instead.
     pub fn callback(
         &mut self,
         callback: &Callback,
@@ -243,7 +244,8 @@ impl Process {
         }
     }
 
-    /// Ends the process; what it has printed is not lost. It must be in a call or about to make one.
+    /// Ends the process; what it has printed is not lost. It must be in a call or about to make
+    /// one.
     pub fn flush_and_kill(&mut self) {
         while let Some(demand) = self.next_within(Some(LAST_WORDS)) {
             match demand {
@@ -255,13 +257,20 @@ impl Process {
                 }
             }
         }
-        self.kill();
+        self.end();
     }
 
     /// The same while the process waits for an answer.
     pub fn flush_in_call_and_kill(&mut self) {
         self.flush_in_call();
+        self.end();
+    }
+
+    /// Kills the process and sees it dead: what devices go on writing to its memory must not depend
+    /// on how long it takes to die.
+    fn end(&mut self) -> ExitStatus {
         self.kill();
+        self.wait()
     }
 
     fn flush_in_call(&mut self) {
@@ -306,8 +315,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         if self.ended.is_none() {
-            self.kill();
-            self.wait();
+            self.end();
         }
         if let (Some(id), Ok(watcher)) = (self.watch, Watcher::get()) {
             watcher.forget(id);

@@ -158,6 +158,27 @@ fn a_process_that_waits_can_be_killed() {
 }
 
 #[test]
+fn the_memory_of_a_program_that_was_ended_is_gone_at_once() {
+    // So much memory takes the kernel a while to take back.
+    let program = Program::new(
+        "static char memory[1 << 27];",
+        "memset(memory, 1, sizeof memory);
+         MPI_Init(0, 0); MPI_Bcast(memory, 1, MPI_INT, 0, MPI_COMM_WORLD);",
+    );
+    let mut process = program.spawn();
+    assert!(matches!(process.next(), Demand::Call { function: Function::Init, .. }));
+    process.reply(0, Time(0));
+    let Demand::Call { function: Function::Bcast, args, .. } = process.next() else {
+        panic!("the program broadcasts");
+    };
+    let (memory, at) = (process.memory(), args[0]);
+    memory.write(at, &[2]).unwrap();
+    process.flush_in_call_and_kill();
+    let error = memory.write(at, &[3]).unwrap_err();
+    assert_eq!(error.why, "the program has ended");
+}
+
+#[test]
 fn all_clocks_tell_simulated_time() {
     let program = Program::new(
         "static double wall(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t);
