@@ -41,7 +41,7 @@ fn main() {
     if smpi.is_none() {
         println!("SMPI is not installed (apt-get install libsimgrid-dev)");
     }
-    let program = root.join("crates/cli/benches/peers.c");
+    let program = root.join("tests/bench/messages.c");
     for (name, ranks, times, each) in WORKLOADS.into_iter().filter(|workload| chosen(workload.0)) {
         let messages = f64::from(ranks) * f64::from(times) * f64::from(each);
         let ours = || {
@@ -122,7 +122,7 @@ impl Smpi {
     fn new(root: &Path) -> Option<Smpi> {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
         let (program, hosts) = (folder.join("peers-smpi"), folder.join("peers-hosts"));
-        let source = root.join("crates/cli/benches/peers.c");
+        let source = root.join("tests/bench/messages.c");
         let built = Command::new("smpicc").args(["-O2", "-o"]).arg(&program).arg(source).output();
         let built = built.ok()?;
         assert!(built.status.success(), "smpicc: {}", String::from_utf8_lossy(&built.stderr));

@@ -77,7 +77,7 @@ fn compile(root: &Path) -> PathBuf {
     let status = Command::new("gcc")
         .args(["-O2", "-Wall", "-o"])
         .arg(&program)
-        .arg(root.join("crates/machine/benches/messages.c"))
+        .arg(root.join("tests/bench/messages.c"))
         .arg("-I")
         .arg(root.join("include"))
         .arg("-L")

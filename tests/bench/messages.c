@@ -1,10 +1,10 @@
-/* What Sunstar and SMPI are compared with: every message is a call of its own, so that both carry
- * the same ones whatever algorithms they would choose.
+/* What the benches run, on Sunstar and on SMPI: every message is a call of its own, so that both
+ * carry the same ones whatever algorithms they would choose.
  *
- *     peers pingpong ROUND_TRIPS     two ranks, 8 bytes
- *     peers allreduce TIMES          a power of two of ranks, recursive doubling of 8 bytes
- *     peers barrier TIMES            any number of ranks, dissemination
- *     peers halo TIMES               a cube of ranks, 4 KiB to each of six neighbours, periodic
+ *     messages pingpong ROUND_TRIPS     two ranks, 8 bytes
+ *     messages allreduce TIMES          a power of two of ranks, recursive doubling of 8 bytes
+ *     messages barrier TIMES            any number of ranks, dissemination
+ *     messages halo TIMES               a cube of ranks, 4 KiB to each of six neighbours, periodic
  */
 #include <mpi.h>
 #include <stdio.h>
