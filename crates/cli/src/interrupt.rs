@@ -5,7 +5,7 @@ use des::Stop;
 use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -32,9 +32,18 @@ pub fn exit_status() -> Option<i32> {
     }
 }
 
-/// From now on a signal kills all ranks and asks the run to end by `stop`. If that takes too long, or a
-/// second signal comes, `folder` is removed and the process ends on the spot.
-pub fn watch_signals(stop: Arc<Stop>, folder: PathBuf) -> Result<(), Mistake> {
+/// What a run shares with those who watch for signals.
+#[derive(Clone, Default)]
+pub struct Reins {
+    /// Asks the run to end.
+    pub stop: Arc<Stop>,
+    /// The run writes its files, and is given time for it.
+    pub writing: Arc<AtomicBool>,
+}
+
+/// From now on a signal kills all ranks and asks the run to end. If that takes too long, or a second signal
+/// comes, `folder` is removed and the process ends on the spot.
+pub fn watch_signals(run: Reins, folder: PathBuf) -> Result<(), Mistake> {
     let failed =
         |verb| Mistake(format!("cannot {verb} signals: {}", std::io::Error::last_os_error()));
     let mut ends = [0; 2];
@@ -47,7 +56,7 @@ pub fn watch_signals(stop: Arc<Stop>, folder: PathBuf) -> Result<(), Mistake> {
     WAKE.store(ends[1], Ordering::Relaxed);
     std::thread::Builder::new()
         .name("interrupt".into())
-        .spawn(move || watch(read_end, &stop, &folder))
+        .spawn(move || watch(read_end, &run, &folder))
         .map_err(|_| failed("watch"))?;
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         let handler = on_signal as extern "C" fn(libc::c_int);
@@ -60,18 +69,21 @@ pub fn watch_signals(stop: Arc<Stop>, folder: PathBuf) -> Result<(), Mistake> {
     Ok(())
 }
 
-fn watch(mut pipe: std::fs::File, stop: &Stop, folder: &std::path::Path) {
+fn watch(mut pipe: std::fs::File, run: &Reins, folder: &std::path::Path) {
     let mut byte = [0];
     if !readable(&pipe, None) || pipe.read(&mut byte).is_err() {
         return;
     }
-    stop.request();
-    let deadline = Instant::now() + GRACE;
+    run.stop.request();
+    let mut deadline = Instant::now() + GRACE;
     while Instant::now() < deadline {
         // Again and again: a rank may just be starting.
         rank::kill_all();
         if readable(&pipe, Some(Duration::from_millis(20))) {
             break;
+        }
+        if run.writing.load(Ordering::Relaxed) {
+            deadline = Instant::now() + GRACE;
         }
     }
     // Nothing can be done about a folder that cannot be removed.

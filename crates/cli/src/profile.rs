@@ -15,9 +15,8 @@ use serde_json::{json, Map, Value};
 
 /// Runs the program and prints the profile after the program's own output.
 pub fn profile(root: &Root, options: &ProfileOptions) -> Result<u8, Mistake> {
-    if let Some(file) = &options.flame {
-        run::check_writable(file)?;
-    }
+    let flame = options.flame.as_deref().map(|file| ("--flame", file));
+    run::check_outputs(&run::outputs(&options.run).into_iter().chain(flame).collect::<Vec<_>>())?;
     let run = run::execute_observed(root, &options.run, true)?;
     let chosen = chosen(&run.outcome.profiles, options)?;
     let symbols =

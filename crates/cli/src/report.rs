@@ -30,14 +30,15 @@ use crate::{interrupt, machines};
 use depths::{Depths, Node};
 use indicatif::{ProgressBar, ProgressStyle};
 use series::{Curves, Plan};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Runs what there is to run, writes the page, and gives the exit status.
 pub fn report(root: &Root, options: &ReportOptions) -> Result<u8, Mistake> {
-    if options.file.as_os_str() == "-" {
-        return Err(Mistake("report writes a file, not standard output".into()));
-    }
+    check_page(&options.file)?;
     let about_machine = options.run.command.is_empty();
     let mut options = options.clone();
     if about_machine {
@@ -46,16 +47,12 @@ pub fn report(root: &Root, options: &ReportOptions) -> Result<u8, Mistake> {
     // What is wrong with the machine, its firmware or what is published is told before anything runs.
     machines::chosen(root, &options.run.machine())?;
     let plan = Plan::new(root, &options, about_machine)?;
-    let fresh = !options.file.exists();
-    run::check_writable(&options.file)?;
+    let mut outputs = run::outputs(&options.run);
+    outputs.push(("the page", &options.file));
+    run::check_outputs(&outputs)?;
     let depths = Depths::default();
     let execute = || run::execute_watched(root, &options.run, Arc::new(depths.clone()));
-    let run = if about_machine { aside("ping-pong", execute) } else { execute() };
-    if run.is_err() && fresh {
-        // Nobody looks for a page about nothing.
-        std::fs::remove_file(&options.file).ok();
-    }
-    let run = run?;
+    let run = if about_machine { aside("ping-pong", execute) } else { execute() }?;
     let status = run::finish(&options.run, &run)?;
     if interrupt::exit_status().is_some() {
         return Ok(status);
@@ -70,6 +67,28 @@ pub fn report(root: &Root, options: &ReportOptions) -> Result<u8, Mistake> {
     let page = draw(&options, about_machine, &run, &curves, &depths.take());
     run::write(&options.file, &page)?;
     Ok(status)
+}
+
+/// A page takes the place of a page only: who forgets to name one has named the program in its place.
+fn check_page(file: &Path) -> Result<(), Mistake> {
+    if file.as_os_str() == "-" {
+        return Err(Mistake("report writes a file, not standard output".into()));
+    }
+    if !file.metadata().is_ok_and(|found| found.is_file() && found.len() > 0) {
+        return Ok(());
+    }
+    let mut head = [0; page::HEAD.len()];
+    let read = File::open(file).and_then(|mut file| file.read_exact(&mut head));
+    match read {
+        Ok(()) if head.eq_ignore_ascii_case(page::HEAD) => Ok(()),
+        _ => {
+            let file = file.display();
+            Err(Mistake(format!(
+                "{file} is there already, but is no page; the page is named before the program, as in \
+                 sunstar report page.html -n 2 {file}"
+            )))
+        }
+    }
 }
 
 /// Without a program the page is about the ping-pong whose curves it shows.

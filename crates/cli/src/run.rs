@@ -1,10 +1,11 @@
 //! `sunstar run`.
 
 use crate::args::RunOptions;
+use crate::interrupt::{self, Reins};
 use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::Terminal;
-use crate::{cache, firmware, interrupt, machines, program, summary, terminal};
+use crate::{cache, firmware, machines, program, summary, terminal};
 use machine::debugger::Door;
 use machine::parameters::Parameters;
 use machine::perfetto::Trace;
@@ -70,16 +71,12 @@ fn execute_with(
     // A run may take long: what is wrong with the command is found out before it.
     let mut parameters = machines::chosen(root, &options.machine())?;
     machine::faults::set(&mut parameters, &options.faults).map_err(Mistake)?;
-    if let Some(file) = &options.json {
-        check_writable(file)?;
-    }
     for (name, file) in [("--pcap", &options.pcap), ("--trace", &options.trace)] {
-        let Some(file) = file else { continue };
-        if file.as_os_str() == "-" {
+        if file.as_ref().is_some_and(|file| file.as_os_str() == "-") {
             return Err(Mistake(format!("{name} writes a file, not standard output")));
         }
-        check_writable(file)?;
     }
+    check_outputs(&outputs(options))?;
     if let Some(file) = &options.trace {
         watchers.push(trace(options, &parameters, file)?);
     }
@@ -87,8 +84,8 @@ fn execute_with(
         .prefix("sunstar-")
         .tempdir()
         .map_err(|why| Mistake(format!("cannot make a temporary folder: {why}")))?;
-    let stop = Arc::default();
-    interrupt::watch_signals(Arc::clone(&stop), folder.path().to_owned())?;
+    let reins = Reins::default();
+    interrupt::watch_signals(reins.clone(), folder.path().to_owned())?;
     let (program, args) = (options.program(), options.arguments());
     let program = program::program(root, program, args, options.ranks, folder.path())?;
     let digest = match &program {
@@ -125,7 +122,8 @@ fn execute_with(
         meter: false,
         firmware: firmware.clone(),
         library: root.library(),
-        stop,
+        stop: reins.stop,
+        writing: reins.writing,
     })
     .map_err(|why| Mistake(why.to_string()))?;
     Ok(Run { outcome, parameters, firmware, program: digest })
@@ -169,10 +167,11 @@ fn invitation(door: &Door, root: &Root, firmware: &Path) -> String {
 
 /// Writes the JSON that was asked for, says what went wrong, and gives the exit status.
 pub fn finish(options: &RunOptions, run: &Run) -> Result<u8, Mistake> {
-    if let Some(file) = &options.json {
-        write(file, &format!("{:#}\n", json_of(options, run)?))?;
-    }
-    Ok(exit_status(&run.outcome.report))
+    let json = |file| write(file, &format!("{:#}\n", json_of(options, run)?));
+    let written = options.json.as_deref().map_or(Ok(()), json);
+    // How the run ended is told whatever becomes of its JSON.
+    let status = exit_status(&run.outcome.report);
+    written.map(|()| status)
 }
 
 /// What `--json` writes.
@@ -221,12 +220,39 @@ pub fn exit_status(report: &Report) -> u8 {
     u8::try_from(code).unwrap_or(1)
 }
 
-/// Finds out now whether a file can be written later.
+/// The files that a run writes, by what asks for each.
+pub fn outputs(options: &RunOptions) -> Vec<(&'static str, &Path)> {
+    let files = [("--json", &options.json), ("--pcap", &options.pcap), ("--trace", &options.trace)];
+    files.into_iter().filter_map(|(name, file)| Some((name, file.as_deref()?))).collect()
+}
+
+/// Finds out now whether files can be written later, each of them by itself.
+pub fn check_outputs(outputs: &[(&'static str, &Path)]) -> Result<(), Mistake> {
+    for (at, (name, file)) in outputs.iter().enumerate() {
+        // A device such as /dev/null takes all.
+        let device = file.metadata().is_ok_and(|found| !found.is_file());
+        let same = outputs[..at].iter().find(|(_, other)| other == file && !device);
+        if let Some((other, _)) = same {
+            let file = file.display();
+            return Err(Mistake(format!("{other} and {name} both write {file}; name two files")));
+        }
+        check_writable(file)?;
+    }
+    Ok(())
+}
+
+/// Finds out now whether a file can be written later, and leaves nothing behind.
 pub fn check_writable(file: &Path) -> Result<(), Mistake> {
     if file.as_os_str() == "-" {
         return Ok(());
     }
-    let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
+    let mut options = std::fs::OpenOptions::new();
+    options.append(true);
+    if options.clone().create_new(true).open(file).is_ok() {
+        std::fs::remove_file(file).ok();
+        return Ok(());
+    }
+    let opened = options.create(true).open(file);
     opened.map(drop).map_err(|why| Mistake::with_file("write", file, why))
 }
 

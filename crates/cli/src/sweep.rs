@@ -15,9 +15,10 @@ mod record;
 mod table;
 
 use crate::args::SweepOptions;
+use crate::interrupt::{self, Reins};
 use crate::mistake::Mistake;
 use crate::root::Root;
-use crate::{bench, interrupt, run, terminal};
+use crate::{bench, run, terminal};
 use des::Stop;
 use estimate::{span, Estimate};
 use execute::Children;
@@ -91,8 +92,8 @@ pub fn sweep(root: &Root, options: &SweepOptions) -> Result<u8, Mistake> {
     check_writable(&options.out)?;
     let records = Records::beside(&options.out)?;
     let mut prepared = Prepared::new(root)?;
-    let stop: Arc<Stop> = Arc::default();
-    interrupt::watch_signals(Arc::clone(&stop), prepared.folder().to_owned())?;
+    let reins = Reins::default();
+    interrupt::watch_signals(reins.clone(), prepared.folder().to_owned())?;
     let (jobs, ranks) = jobs(root, options, &plan, &mut prepared)?;
     let cores = || {
         let runs = bench::side_by_side(RUN_KIB + RANK_KIB * u64::from(ranks));
@@ -116,7 +117,7 @@ pub fn sweep(root: &Root, options: &SweepOptions) -> Result<u8, Mistake> {
         prepared,
         jobs,
         side_by_side,
-        stop,
+        stop: reins.stop,
         children: Children::default(),
         bar: ProgressBar::hidden(),
         state: Mutex::new(state),
@@ -131,17 +132,12 @@ pub fn sweep(root: &Root, options: &SweepOptions) -> Result<u8, Mistake> {
     sweep.end(found)
 }
 
-/// Finds out now whether the table can be written later, and leaves nothing behind.
+/// Finds out now whether the table can be written later.
 fn check_writable(table: &Path) -> Result<(), Mistake> {
     if table.as_os_str() == "-" {
         return Err(Mistake("--out names a file, not standard output".into()));
     }
-    let fresh = !table.exists();
-    run::check_writable(table)?;
-    if fresh {
-        std::fs::remove_file(table).ok();
-    }
-    Ok(())
+    run::check_writable(table)
 }
 
 /// The runs that the points ask for, each once, and the largest number of ranks.

@@ -111,6 +111,7 @@ fn options(root: &Path, program: &Program, ranks: u32, meter: bool) -> Options {
         firmware: root.join("build/firmware"),
         library: root.join("build/lib"),
         stop: Default::default(),
+        writing: Default::default(),
     }
 }
 

@@ -72,6 +72,7 @@ fn run(root: &Path, ranks: u32, name: &str, arguments: &[&str; 2], merge: bool) 
         firmware: root.join("build/firmware"),
         library: root.join("build/lib"),
         stop: Default::default(),
+        writing: Default::default(),
     })
     .unwrap();
     assert_eq!(outcome.report.exit.code, 0, "{:?}", outcome.report.exit.sentences);

@@ -26,6 +26,7 @@ use des::{Ending, EventQueue, Links, Outbox, Stop, Time, TraceHash, Workers};
 use portals::ProcessId;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 /// What to run, on what.
@@ -72,6 +73,9 @@ pub struct Options {
     pub library: PathBuf,
     /// Ends the run from outside.
     pub stop: Arc<Stop>,
+    /// True while nothing is simulated any more and packets and traces are written, which takes a while if
+    /// there are many.
+    pub writing: Arc<AtomicBool>,
 }
 
 /// What a run leaves behind.
@@ -164,19 +168,22 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     let wall_seconds = started.elapsed().as_secs_f64();
     let end = remains.iter().map(|node| node.end).max().unwrap_or(launch);
     balance(&remains, ending);
-    if let Some(capture) = capture {
+    options.writing.store(true, Ordering::Relaxed);
+    let captured = capture.map(|capture| {
         let packets = remains.iter_mut().filter_map(|node| node.packets.take()).collect();
-        capture.write(packets, options.parameters.name()).map_err(Mistake)?;
-    }
+        capture.write(packets, options.parameters.name())
+    });
     let mut outcome = report(options, &image, remains, ending, launch, wall_seconds);
     if let Some(ledger) = ledger {
         settle(&mut outcome.report.exit, &ledger, ending, end);
     }
-    for why in options.watchers.iter().filter_map(|watcher| watcher.finish().err()) {
+    let told = options.watchers.iter().map(|watcher| watcher.finish());
+    for why in captured.into_iter().chain(told).filter_map(Result::err) {
         let exit = &mut outcome.report.exit;
         exit.code = if exit.code == 0 { 1 } else { exit.code };
         exit.sentences.push(why);
     }
+    options.writing.store(false, Ordering::Relaxed);
     if let Some(session) = session {
         session.end(outcome.report.exit.code);
     }

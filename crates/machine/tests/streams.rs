@@ -60,6 +60,7 @@ impl Case {
             firmware: root.join("build/firmware"),
             library: root.join("build/lib"),
             stop: Default::default(),
+            writing: Default::default(),
         });
         let mut outcome = outcome.expect("make parts builds the firmware");
         outcome.report.wall_seconds = 0.0;

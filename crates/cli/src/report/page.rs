@@ -5,6 +5,9 @@ use maud::{html, Markup, PreEscaped, DOCTYPE};
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
+/// What a page begins with, in any case.
+pub const HEAD: &[u8] = b"<!DOCTYPE html>";
+
 /// What a browser may do with the page: show it. Nothing is fetched, whatever else went wrong.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 

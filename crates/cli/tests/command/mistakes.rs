@@ -97,6 +97,30 @@ fn files_that_cannot_be_written_are_found_out_before_the_run() {
     let ended = sunstar(["run", "--json", "/nosuch/x.json", "examples/hello.c"]);
     ended.said(2, &["cannot write /nosuch/x.json"]);
     assert!(!ended.stdout.contains("hello"), "{ended:?}");
+    // Looking whether a file can be written leaves none behind, and does not empty one.
+    let folder = tempfile::tempdir().unwrap();
+    let [new, old] = ["new", "old"].map(|name| folder.path().join(name));
+    std::fs::write(&old, "text").unwrap();
+    let words = ["run", "--json", new.to_str().unwrap(), "--trace", old.to_str().unwrap()];
+    sunstar(words.into_iter().chain(["nosuch.c"])).said(2, &["there is no program"]);
+    assert!(!new.exists() && std::fs::read(&old).unwrap() == b"text");
+}
+
+#[test]
+fn two_outputs_in_one_file() {
+    for (line, words) in [
+        ("run --json x --pcap x", "--json and --pcap both write x"),
+        ("run --pcap x --trace x", "--pcap and --trace both write x"),
+        ("profile --flame x --trace x", "--trace and --flame both write x"),
+        ("report x --json x", "--json and the page both write x"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = crate::runner::command();
+        command.current_dir(folder.path()).args(line.split(' ')).arg("builtin:barrier");
+        crate::runner::ended(&mut command).said(2, &[words]);
+    }
+    // A device is no file.
+    run("--json /dev/null --trace /dev/null builtin:barrier 1").went_well();
 }
 
 #[test]

@@ -128,4 +128,8 @@ fn a_file_that_cannot_be_written_is_a_mistake() {
     for (file, words) in [("/nonexistent/x", "cannot write /nonexistent/x"), ("-", "--pcap")] {
         sunstar(["run", "-n", "2", "--pcap", file, "examples/pingpong.c"]).said(2, &[words]);
     }
+    // A full disk is found out at the end, and nothing else is lost.
+    let full = sunstar(["run", "-n", "2", "--pcap", "/dev/full", "builtin:pingpong"]);
+    full.said(1, &["cannot write /dev/full: No space left"]);
+    assert!(full.stdout.contains("Trace hash"), "{full:#?}");
 }

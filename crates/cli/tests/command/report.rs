@@ -322,6 +322,23 @@ fn mistakes_are_told_before_anything_runs() {
     assert!(!Path::new(page).exists(), "nothing was written");
 }
 
+#[test]
+fn a_page_takes_the_place_of_a_page_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("program.c");
+    std::fs::copy(root().join("examples/hello.c"), &program).unwrap();
+    let name = program.to_str().unwrap();
+    // Who forgets the page has named the program in its place.
+    sunstar(["report", name, "--largest", "0"]).said(2, &["program.c", "is no page", "-n 2"]);
+    assert!(std::fs::read_to_string(&program).unwrap().contains("MPI_Init"));
+    let page = folder.path().join("page.html");
+    for before in ["", "<!doctype html>old"] {
+        std::fs::write(&page, before).unwrap();
+        sunstar(["report", page.to_str().unwrap(), "--largest", "0"]).went_well();
+        assert!(std::fs::read_to_string(&page).unwrap().len() > 10_000);
+    }
+}
+
 /// Runs in the page: what is thrown, which sections have a place, what is wider than the window.
 const PROBE: &str = r#"<script>
 const thrown = [];

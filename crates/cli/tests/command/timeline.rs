@@ -1,10 +1,15 @@
 //! `--trace`: what Perfetto's own types read from the file is what happened, by the report and by itself.
 
-use crate::runner::{command, ended, root, sunstar, Ended};
+use crate::runner::{command, ended, root, sunstar, waited_for, Ended};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::OpenOptions;
+use std::io::Read;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// An event of the file.
 #[derive(Clone, Debug)]
@@ -434,4 +439,45 @@ fn a_file_that_cannot_be_written_is_told_and_nothing_else_is_lost() {
     let full: Ended = ended(command().args(line.split_whitespace()));
     full.said(1, &["cannot write /dev/full: No space left"]);
     assert!(full.stdout.contains("Trace hash"), "{full:#?}");
+}
+
+/// Processor time that a process has used so far, in ticks of the system's clock (10 ms).
+fn ticks(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    stat.rsplit_once(')').unwrap().1.split_whitespace().nth(11).unwrap().parse().unwrap()
+}
+
+/// The time that the simulator has to end after Ctrl-C does not count while it writes a long trace.
+#[test]
+fn an_interrupted_run_leaves_its_trace_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut open = OpenOptions::new();
+    // Not to wait for the writer.
+    let mut reader = open.read(true).custom_flags(libc::O_NONBLOCK).open(&pipe).unwrap();
+    let mut run = command();
+    // It would take hours.
+    run.args(["run", "-n", "2", "--trace"])
+        .arg(&pipe)
+        .args("builtin:pingpong 8 1000000000".split(' '));
+    let mut child = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while ticks(child.id()) < 15 {
+        assert!(child.try_wait().unwrap().is_none(), "it was over too soon");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // SAFETY: kill touches no memory; the child has not been waited for.
+    unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGINT) };
+    // More than it has without something to write: the pipe is full long before that.
+    std::thread::sleep(Duration::from_secs(4));
+    // SAFETY: fcntl takes a descriptor that is open and touches no memory.
+    unsafe { libc::fcntl(reader.as_raw_fd(), libc::F_SETFL, 0) };
+    let mut bytes = Vec::new();
+    reader.read_to_end(&mut bytes).unwrap();
+    waited_for(child).said(130, &["interrupted"]);
+    let file = folder.path().join("run.pftrace");
+    std::fs::write(&file, &bytes).unwrap();
+    let trace = read(&file, Value::Null);
+    let nodes: BTreeSet<u64> = trace.slices().iter().map(|slice| slice.begin.node).collect();
+    assert!(bytes.len() > 1 << 18 && nodes.len() == 2, "{} {nodes:?}", bytes.len());
 }

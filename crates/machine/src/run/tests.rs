@@ -48,6 +48,7 @@ impl Bench {
             firmware,
             library: "/nonexistent".into(),
             stop: Arc::default(),
+            writing: Arc::default(),
         };
         let mut configuration = Configuration::new(&options.parameters, 8).unwrap();
         configuration.placement.ranks = 2 * configuration.placement.per_node;
