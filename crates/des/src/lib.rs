@@ -19,4 +19,4 @@ pub use queue::EventQueue;
 pub use random::Random;
 pub use repeat::{fitting, Offers, LAGS};
 pub use time::{Clock, Duration, Time};
-pub use window::{run, Ending, Envelope, LogicalProcess, Outbox, Standing, Stop, Workers};
+pub use window::{run, Ending, Envelope, LogicalProcess, Outbox, Standing, Stop};

@@ -168,29 +168,20 @@ pub(crate) struct Summary {
     pub(crate) lead: Lead,
 }
 
-/// Who does the work.
-#[derive(Clone, Copy)]
-pub struct Workers<'a> {
-    /// How many threads; the calling thread is the first.
-    pub threads: usize,
-    /// Called with its number on each of them before anything is built there.
-    pub prepare: &'a (dyn Fn(usize) + Sync),
-}
-
 /// Runs the logical processes that `builders` make (number i becomes process i) until all are done,
-/// nothing moves, one fails, or `stop` is requested. Returns the reports in order, how it ended,
-/// and the last horizon.
+/// nothing moves, one fails, or `stop` is requested. The calling thread is the first of `threads`. Returns
+/// the reports in order, how it ended, and the last horizon.
 pub fn run<L, F>(
     builders: Vec<F>,
     links: &Links,
-    workers: Workers,
+    threads: usize,
     stop: &Stop,
 ) -> (Vec<L::Report>, Ending, Time)
 where
     L: LogicalProcess,
     F: FnOnce() -> L + Send,
 {
-    let threads = workers.threads.clamp(1, builders.len().max(1));
+    let threads = threads.clamp(1, builders.len().max(1));
     let shared = Shared::new(threads, builders.len());
     let mut shares: Vec<Vec<(u32, F)>> = (0..threads).map(|_| Vec::new()).collect();
     for (index, builder) in builders.into_iter().enumerate() {

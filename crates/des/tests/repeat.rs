@@ -194,9 +194,8 @@ fn ring(seed: u64, threads: usize, skip: bool) -> (Ended, u64) {
             }
         })
         .collect();
-    let workers = Workers { threads, prepare: &|_| {} };
     let (reports, ending, horizon) =
-        run(builders, &Links::between_all(LOOKAHEAD, stations), workers, &Stop::new());
+        run(builders, &Links::between_all(LOOKAHEAD, stations), threads, &Stop::new());
     let (reports, carried_out): (Vec<_>, Vec<_>) = reports.into_iter().unzip();
     ((reports, ending, horizon), carried_out.iter().sum())
 }

@@ -284,7 +284,7 @@ impl Life<'_> {
             library_dir: software.library.clone(),
             stdin: if rank == 0 { rank::Stdin::Inherit } else { rank::Stdin::Null },
             compute: software.compute,
-            pin: true,
+            follow: true,
             ..rank::SpawnOptions::default()
         });
         let process = process.map_err(|error| error.to_string())?;

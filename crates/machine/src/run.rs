@@ -22,7 +22,7 @@ use crate::symbols::Symbols;
 use crate::system::Os;
 use crate::timeline::Watcher;
 use abi::seastar::{SHIM_BASE, TEXT_BASE};
-use des::{Ending, EventQueue, Links, Outbox, Stop, Time, TraceHash, Workers};
+use des::{Ending, EventQueue, Links, Outbox, Stop, Time, TraceHash};
 use portals::ProcessId;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -159,11 +159,7 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
                 .filter_map(move |link| topology.neighbour(nid, link))
         };
         let links = Links::new(configuration.net.lookahead(), topology.nodes(), neighbours);
-        // Workers start where this thread runs: several simulators may run side by side.
-        let first = rank::processor_now();
-        let prepare = move |index| rank::keep_thread_on(first, index);
-        let workers = Workers { threads: options.threads, prepare: &prepare };
-        des::run::<Node, _>(builders, &links, workers, &options.stop)
+        des::run::<Node, _>(builders, &links, options.threads, &options.stop)
     };
     let wall_seconds = started.elapsed().as_secs_f64();
     let end = remains.iter().map(|node| node.end).max().unwrap_or(launch);

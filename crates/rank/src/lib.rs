@@ -14,6 +14,7 @@ mod inspect;
 mod limits;
 mod memory;
 mod process;
+mod processor;
 mod spawn;
 mod watcher;
 
@@ -26,5 +27,6 @@ pub use limits::allow_ranks;
 pub use memory::ProcessMemory;
 pub use mpi::Callback;
 pub use process::{Demand, ExitStatus, Process};
-pub use spawn::{keep_thread_on, processor_now, SpawnError, SpawnOptions, Stdin};
+pub use processor::{keep_thread_on, processor_now};
+pub use spawn::{SpawnError, SpawnOptions, Stdin};
 pub use watcher::kill_all;

@@ -2,6 +2,7 @@
 
 use crate::channel::{Channel, RECORD_ARGUMENTS};
 use crate::memory::ProcessMemory;
+use crate::processor::Follower;
 use crate::spawn::{self, SpawnError, SpawnOptions};
 use crate::watcher::{self, Watcher};
 use abi::mpi::{Function, ARGUMENTS_MAX};
@@ -23,6 +24,7 @@ pub struct Process {
     pid: libc::pid_t,
     pidfd: Arc<OwnedFd>,
     channel: Arc<Channel>,
+    follower: Follower,
     /// What the watcher knows it by.
     watch: Option<u64>,
     gone: Arc<AtomicBool>,
@@ -123,6 +125,7 @@ impl Process {
             pid: child.pid,
             pidfd,
             channel,
+            follower: Follower::new(child.pid, child.processor),
             watch: None,
             gone: Arc::default(),
             ended: None,
@@ -162,7 +165,10 @@ impl Process {
                 turn::SIMULATOR => match self.channel.take() {
                     Some(record) => return Some(self.demand(&record)),
                     // It only handed over because the ring was full.
-                    None => self.channel.yield_turn(),
+                    None => {
+                        self.follower.follow();
+                        self.channel.yield_turn();
+                    }
                 },
                 _ => {
                     if !self.channel.wait_for_turn(patience) {
@@ -208,6 +214,7 @@ impl Process {
     /// that cannot ask (in a signal handler).
     pub fn reply(&mut self, code: i32, now: Time) {
         self.channel.set_time(now.0);
+        self.follower.follow();
         self.channel.answer(code);
     }
 
@@ -222,6 +229,7 @@ impl Process {
     pub fn start_callback(&mut self, callback: &Callback, now: Time) {
         let Callback { function, arguments, indirect } = callback;
         self.channel.set_time(now.0);
+        self.follower.follow();
         self.channel.answer_callback(*function, arguments, *indirect);
     }
 
@@ -297,6 +305,7 @@ impl Process {
             }
         }
         self.gone.store(true, Ordering::Relaxed);
+        self.follower.stop();
         let exited = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
         let signal = libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status));
         let state = self.channel.state();

@@ -1,7 +1,7 @@
 //! Starts a rank's process: cheaply, with everything in place before its first instruction.
 
 use crate::compute::Compute;
-use crate::limits;
+use crate::{limits, processor};
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -29,35 +29,6 @@ pub enum Stdin {
     Inherit,
 }
 
-/// The processor on which the calling thread runs now.
-pub fn processor_now() -> usize {
-    // SAFETY: takes nothing and returns a number, negative if the system has no answer.
-    usize::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
-}
-
-/// Keeps the calling thread on one processor, so that it and the ranks that it starts share it: of
-/// those that it may use, counted round from `first`, number `index`. Does nothing if the system
-/// refuses.
-pub fn keep_thread_on(first: usize, index: usize) {
-    // SAFETY: a set of processors is plain data, as large as the system is told.
-    unsafe {
-        let size = size_of::<libc::cpu_set_t>();
-        let mut allowed: libc::cpu_set_t = std::mem::zeroed();
-        if libc::sched_getaffinity(0, size, &raw mut allowed) != 0 {
-            return;
-        }
-        let all = libc::CPU_SETSIZE as usize;
-        let count = libc::CPU_COUNT(&allowed) as usize;
-        let mut usable =
-            (0..all).map(|i| (first + i) % all).filter(|i| libc::CPU_ISSET(*i, &allowed));
-        if let Some(processor) = usable.nth(index % count.max(1)) {
-            let mut one: libc::cpu_set_t = std::mem::zeroed();
-            libc::CPU_SET(processor, &mut one);
-            libc::sched_setaffinity(0, size, &raw const one);
-        }
-    }
-}
-
 /// What a rank's process is.
 #[derive(Clone, Debug, Default)]
 pub struct SpawnOptions {
@@ -77,9 +48,8 @@ pub struct SpawnOptions {
     pub stdin: Stdin,
     /// What its own computation costs.
     pub compute: Compute,
-    /// Keep it on the processor on which the calling thread runs now. If the thread is kept there too
-    /// ([`keep_thread_on`]), a hand-over is several times as cheap.
-    pub pin: bool,
+    /// Keep it on one processor, the one on which the simulator's thread runs that hands over to it.
+    pub follow: bool,
     /// Leave address randomisation on: to show that nothing depends on addresses.
     pub randomize: bool,
 }
@@ -113,6 +83,8 @@ impl SpawnError {
 pub(crate) struct Child {
     pub pid: libc::pid_t,
     pub pidfd: OwnedFd,
+    /// The processor on which it was started, if it is to follow the simulator.
+    pub processor: Option<libc::c_int>,
 }
 
 /// Everything that the child needs, prepared by the parent: between its birth and `execve` the
@@ -126,8 +98,8 @@ struct Plan {
     /// Ctrl-C at a terminal reaches only the simulator, which then ends its ranks.
     own_group: bool,
     parent: libc::pid_t,
-    /// The processor to stay on.
-    cpu: Option<libc::c_int>,
+    /// The processor to start on.
+    processor: Option<libc::c_int>,
     randomize: bool,
     /// The limit of open files, if it is not the simulator's.
     files: Option<libc::rlimit>,
@@ -168,8 +140,7 @@ pub(crate) fn start(options: &SpawnOptions, memory: &OwnedFd) -> Result<Child, S
         null: null.as_ref().map(AsRawFd::as_raw_fd),
         own_group: null.is_some() || !std::io::IsTerminal::is_terminal(&io::stdin()),
         parent: std::process::id() as libc::pid_t,
-        // SAFETY: takes nothing and touches no memory.
-        cpu: options.pin.then(|| unsafe { libc::sched_getcpu() }).filter(|cpu| *cpu >= 0),
+        processor: options.follow.then(processor::now).flatten(),
         randomize: options.randomize,
         files: limits::of_programs(),
         // SAFETY: a signal set is plain data; it is filled before it is used.
@@ -258,7 +229,8 @@ fn clone(plan: &mut Plan) -> io::Result<Child> {
         return Err(error);
     }
     // SAFETY: the kernel has just opened it for us.
-    Ok(Child { pid, pidfd: unsafe { OwnedFd::from_raw_fd(pidfd) } })
+    let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
+    Ok(Child { pid, pidfd, processor: plan.processor })
 }
 
 /// What the child does. It shares the parent's memory: only system calls, no allocation, no locks.
@@ -283,10 +255,8 @@ extern "C" fn child(plan: *mut libc::c_void) -> libc::c_int {
             let old = libc::personality(0xFFFF_FFFF);
             libc::personality(old as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
         }
-        if let Some(cpu) = plan.cpu {
-            let mut set: libc::cpu_set_t = std::mem::zeroed();
-            libc::CPU_SET(cpu as usize, &mut set);
-            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
+        if let Some(processor) = plan.processor {
+            processor::keep_on(0, processor);
         }
         if let Some(files) = &plan.files {
             libc::setrlimit(libc::RLIMIT_NOFILE, files);

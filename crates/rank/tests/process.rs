@@ -390,7 +390,7 @@ fn the_process_gets_arguments_environment_and_clean_descriptors() {
     let mut options = program.options();
     options.args = vec!["a b".into(), "".into()];
     options.env = vec![("COLOUR".into(), "red".into())];
-    options.pin = true;
+    options.follow = true;
     let mut process = Process::spawn(&options).unwrap();
     assert_eq!(play(&mut process, |_, _, _, _| 0), CLEAN);
 }
@@ -475,7 +475,7 @@ fn starting_and_handing_over_are_cheap() {
         "MPI_Init(0, 0); for (int i = 0; i < 20000; i++) MPI_Barrier(MPI_COMM_WORLD); MPI_Finalize();",
     );
     let mut options = program.options();
-    options.pin = true;
+    options.follow = true;
     rank::keep_thread_on(rank::processor_now(), 0);
     let start = Instant::now();
     let mut process = Process::spawn(&options).unwrap();

@@ -3,10 +3,6 @@
 use super::*;
 use crate::{EventQueue, Random, TraceHash};
 
-fn on(threads: usize) -> Workers<'static> {
-    Workers { threads, prepare: &|_| {} }
-}
-
 /// Passes tokens to random peers; each token lives a number of hops.
 struct Node {
     queue: EventQueue<u32>,
@@ -65,7 +61,7 @@ fn tokens(threads: usize, fail_at: Time) -> (Vec<u64>, Ending, Time) {
             }
         })
         .collect();
-    run(builders, &Links::between_all(Duration(50), 7), on(threads), &Stop::new())
+    run(builders, &Links::between_all(Duration(50), 7), threads, &Stop::new())
 }
 
 #[test]
@@ -140,7 +136,7 @@ fn looking_further_ahead_makes_fewer_windows_and_changes_nothing() {
                 }
             })
             .collect();
-        run(builders, &Links::between_all(Duration(50), 2), on(threads), &Stop::new()).0
+        run(builders, &Links::between_all(Duration(50), 2), threads, &Stop::new()).0
     };
     let (near, far) = (slow(1, false), slow(1, true));
     assert_eq!(far, slow(2, true));
@@ -202,7 +198,7 @@ fn what_is_earlier_than_the_first_failure_has_happened_everywhere() {
         let row = Links::new(Duration(70), 6, |i| {
             [i.wrapping_sub(1), i + 1].into_iter().filter(|i| *i < 6)
         });
-        let (reports, ending, end) = run(builders, &row, on(threads), &Stop::new());
+        let (reports, ending, end) = run(builders, &row, threads, &Stop::new());
         assert_eq!(ending, Ending::Failed);
         assert!(end >= Time(300));
         for steps in &reports {
@@ -232,7 +228,7 @@ impl LogicalProcess for Waiting {
 fn nothing_moving_is_a_deadlock() {
     let builders = vec![|| Waiting, || Waiting];
     let links = Links::between_all(Duration(1), 2);
-    assert_eq!(run(builders, &links, on(2), &Stop::new()).1, Ending::Deadlock);
+    assert_eq!(run(builders, &links, 2, &Stop::new()).1, Ending::Deadlock);
 }
 
 #[test]
@@ -240,7 +236,7 @@ fn a_panic_on_one_worker_ends_the_run() {
     let result = std::panic::catch_unwind(|| {
         let builders: Vec<Box<dyn FnOnce() -> Waiting + Send>> =
             vec![Box::new(|| Waiting), Box::new(|| panic!("our bug"))];
-        run(builders, &Links::between_all(Duration(1), 2), on(2), &Stop::new())
+        run(builders, &Links::between_all(Duration(1), 2), 2, &Stop::new())
     });
     assert!(result.is_err());
 }

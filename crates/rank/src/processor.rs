@@ -1,0 +1,81 @@
+//! Which of the workstation's processors simulator and ranks run on: a hand-over is several times as cheap
+//! when both are on the same. Nothing simulated depends on it (docs/decisions/0028).
+
+use libc::{c_int, cpu_set_t, pid_t};
+
+/// The processor on which the calling thread runs now.
+pub fn processor_now() -> usize {
+    now().map_or(0, |processor| processor as usize)
+}
+
+/// The same as the system counts; `None` if it has no answer.
+pub(crate) fn now() -> Option<c_int> {
+    // SAFETY: takes nothing and returns a number, negative if the system has no answer.
+    Some(unsafe { libc::sched_getcpu() }).filter(|processor| *processor >= 0)
+}
+
+/// Keeps the calling thread on one processor: of those that it may use, counted round from `first`, number
+/// `index`. Does nothing if the system refuses.
+pub fn keep_thread_on(first: usize, index: usize) {
+    // SAFETY: a set of processors is plain data, as large as the system is told.
+    unsafe {
+        let size = size_of::<cpu_set_t>();
+        let mut allowed: cpu_set_t = std::mem::zeroed();
+        if libc::sched_getaffinity(0, size, &raw mut allowed) != 0 {
+            return;
+        }
+        let all = libc::CPU_SETSIZE as usize;
+        let count = libc::CPU_COUNT(&allowed) as usize;
+        let mut usable =
+            (0..all).map(|i| (first + i) % all).filter(|i| libc::CPU_ISSET(*i, &allowed));
+        if let Some(processor) = usable.nth(index % count.max(1)) {
+            keep_on(0, processor as c_int);
+        }
+    }
+}
+
+/// Keeps a process's main thread (0: the calling thread) on a processor; false if the system refuses. Only
+/// a system call, no allocation: a child that shares the simulator's memory may call it.
+pub(crate) fn keep_on(pid: pid_t, processor: c_int) -> bool {
+    if processor >= libc::CPU_SETSIZE {
+        return false; // The set has no place for it.
+    }
+    // SAFETY: a set of processors is plain data, as large as the system is told; the number is within it.
+    unsafe {
+        let mut one: cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(processor as usize, &mut one);
+        libc::sched_setaffinity(pid, size_of::<cpu_set_t>(), &raw const one) == 0
+    }
+}
+
+/// Lets a process follow the simulator from processor to processor.
+#[derive(Debug)]
+pub(crate) struct Follower {
+    pid: pid_t,
+    /// Where it was sent last; `None`: it goes where the system wants.
+    sent_to: Option<c_int>,
+}
+
+impl Follower {
+    /// For a process that was started on `processor`, if it is to follow.
+    pub fn new(pid: pid_t, processor: Option<c_int>) -> Follower {
+        Follower { pid, sent_to: processor }
+    }
+
+    /// The process was waited for: its number may be somebody else's now.
+    pub fn stop(&mut self) {
+        self.sent_to = None;
+    }
+
+    /// To be called before the process gets the turn, which it sleeps for: it wakes where the caller runs.
+    pub fn follow(&mut self) {
+        let Some(sent_to) = self.sent_to else { return };
+        match now() {
+            Some(here) if here != sent_to => {
+                // Who is refused once (by a control group, for example) does not ask again.
+                self.sent_to = keep_on(self.pid, here).then_some(here);
+            }
+            _ => {}
+        }
+    }
+}
