@@ -331,6 +331,18 @@ fn faults_of_the_firmware_stop_before_they_end_the_run() {
     ended.said(1, &["event_post+0x4", "0xffe00500", "no device"]);
 }
 
+/// Who goes round what would go wrong has not seen what goes wrong later.
+#[test]
+fn a_fault_that_was_gone_round_hides_no_other() {
+    // Nothing is mapped there; then as if the firmware had panicked.
+    let script =
+        ["break command_take_all", "continue", "delete", "jump *8", "set $r3 = 31", "jump panic"];
+    let (seen, ended) = debug("--quiet -n 2 --gdb 0 examples/hello.c", &script);
+    assert!(seen.contains("received signal SIGSEGV"), "{seen}");
+    assert!(seen.contains("received signal SIGABRT"), "{seen}");
+    ended.said(1, &["node 0: the firmware stopped the node", "unknown reason 31"]);
+}
+
 /// gdb steps over its breakpoint with all of them lifted, and must not miss what it steps into.
 #[test]
 fn a_breakpoint_hides_neither_watchpoints_nor_faults() {

@@ -90,6 +90,13 @@ pub(crate) enum Request {
     Kill,
 }
 
+impl Request {
+    /// True if the processor may do something else afterwards.
+    fn changes(&self) -> bool {
+        matches!(self, Request::SetRegisters(_) | Request::SetRegister(..) | Request::Write(..))
+    }
+}
+
 /// The node's answer.
 #[derive(Debug)]
 pub(crate) enum Reply {
@@ -116,7 +123,8 @@ pub(crate) struct Debugger {
     pub facts: Facts,
     /// Whether the processor parks when nobody debugs it.
     pub park: bool,
-    /// The processor last stood still before an instruction that goes wrong.
+    /// What is about to go wrong has been shown: the processor last stood still before the instruction that
+    /// does, and nothing was changed there.
     pub warned: bool,
     requests: Receiver<Request>,
     replies: Sender<Reply>,
@@ -131,10 +139,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 impl Debugger {
     /// The processor has been halted: why.
     pub fn stands(&mut self) -> Why {
-        let why = self.watch.why();
-        let wrong = [Signal::SIGILL, Signal::SIGSEGV, Signal::SIGTRAP];
-        self.warned = matches!(why, Why::Signal(signal) if wrong.contains(&signal));
-        why
+        self.watch.why()
     }
 
     /// gdb wants the processor to stop, or is gone.
@@ -144,6 +149,8 @@ impl Debugger {
 
     /// Stands still, and does what gdb asks for, until it wants the processor to go on.
     pub fn talk(&mut self, why: Why, halted: &mut Halted) -> Then {
+        let wrong = [Signal::SIGILL, Signal::SIGSEGV, Signal::SIGTRAP];
+        self.warned = matches!(why, Why::Signal(signal) if wrong.contains(&signal));
         // If nobody is there any more the request that says so is there.
         self.events.send(Incoming::Stopped(why)).ok();
         loop {
@@ -160,6 +167,7 @@ impl Debugger {
                 Request::Detach => return Then::Detached,
                 Request::Kill => return Then::Killed,
                 other => {
+                    self.warned &= !other.changes();
                     let reply = halted.obey(other, &mut self.watch, &self.facts);
                     self.replies.send(reply).ok();
                 }
