@@ -50,7 +50,8 @@ impl Pace {
     /// When software that starts at `from` has done what takes `work` at full speed.
     pub fn end(&self, from: Time, mut work: Duration) -> Time {
         let mut at = from;
-        loop {
+        // What rests for ever ends never.
+        while at < Time::NEVER {
             let (slow, change) = self.at(at);
             if let Some(slow) = slow {
                 let span = scaled(work, slow, FULL).max(work);
@@ -61,6 +62,7 @@ impl Pace {
             }
             at = change;
         }
+        at
     }
     /// What software does at full speed takes so long that it does in this time.
     pub fn work(&self, from: Time, to: Time) -> Duration {
@@ -151,6 +153,9 @@ mod tests {
         assert_eq!(pause.end(Time(90), Duration(11)), Time(131));
         assert_eq!(pause.end(Time(110), Duration::ZERO), Time(130));
         assert_eq!(pause.work(Time(90), Time(131)), Duration(11));
+        let ever = Pace::new(vec![rests(100, u64::MAX, u64::MAX, None)]);
+        assert_eq!(ever.end(Time(90), Duration(10)), Time(100));
+        assert_eq!(ever.end(Time(90), Duration(11)), Time::NEVER);
         assert!(pause.rests(Time(129)) && !pause.rests(Time(130)) && !pause.rests(Time(99)));
     }
 

@@ -13,7 +13,8 @@ const SOURCES: (&str, &str) = ("pool.sources", "firmware.sources");
 /// Sets those of the machine's parameters that stand for faults. The error is a sentence.
 pub fn set(parameters: &mut Parameters, texts: &[String]) -> Result<(), String> {
     for text in texts {
-        if let Some((name, value)) = text.split_once('=').filter(|(name, _)| *name == SOURCES.0) {
+        let parts = text.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
+        if let Some((name, value)) = parts.filter(|(name, _)| *name == SOURCES.0) {
             let wrong = |why: String| format!("--fault {text}: {why}");
             let form = kind(name).expect("it is one of the kinds").value;
             number(form, value).map_err(wrong)?;
@@ -67,6 +68,7 @@ impl Where {
         let mut all = Where { place: Place::Everywhere, from: Time::ZERO, until: Time::NEVER };
         let nodes = matches!(kind.scope, Scope::Links | Scope::Nodes | Scope::Boot);
         let times = matches!(kind.scope, Scope::Links | Scope::Nodes | Scope::Since);
+        let (mut placed, mut timed) = (false, false);
         for part in parts {
             let refused = || Err(format!("'@{part}' does not belong here: it is {}", kind.form()));
             if part.bytes().all(|byte| byte.is_ascii_digit()) && !part.is_empty() {
@@ -74,12 +76,14 @@ impl Where {
                     return refused();
                 }
                 all.place = Place::From(node(part, topology)?);
+                once(&mut placed, part)?;
             } else if part.contains('-') {
                 if kind.scope != Scope::Links {
                     return refused();
                 }
                 let (a, b) = neighbours(part, topology)?;
                 all.place = Place::Between(a, b);
+                once(&mut placed, part)?;
             } else if !times {
                 return refused();
             } else if let Some((from, until)) = part.split_once("..") {
@@ -93,8 +97,10 @@ impl Where {
                 if all.until <= all.from {
                     return Err(format!("'{part}' ends before it begins"));
                 }
+                once(&mut timed, part)?;
             } else {
                 all.from = launch + span(part)?;
+                once(&mut timed, part)?;
             }
         }
         if kind.scope == Scope::Nodes {
@@ -109,6 +115,14 @@ impl Where {
             Place::From(node) => Some(node),
             _ => None,
         }
+    }
+}
+
+/// A place or a time, of which there is one.
+fn once(said: &mut bool, part: &str) -> Result<(), String> {
+    match std::mem::replace(said, true) {
+        false => Ok(()),
+        true => Err(format!("'@{part}' is one too many: another place or time is another --fault")),
     }
 }
 
@@ -306,6 +320,22 @@ mod tests {
     }
 
     #[test]
+    fn the_image_has_what_was_asked_for_however_it_was_written() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+        let machine = Parameters::load(&root.join("machines/redstorm.toml")).unwrap();
+        for text in ["pool.sources=3", " pool.sources = 3 "] {
+            let mut machine = machine.clone();
+            set(&mut machine, &[text.into()]).unwrap();
+            assert_eq!(machine.number::<u32>("firmware.sources"), 3, "{text}");
+            parsed(&[text]).unwrap();
+        }
+        for text in ["pool.sources=0", "pool.sources=3@2", "pool.sources= x"] {
+            let why = set(&mut machine.clone(), &[text.into()]).unwrap_err();
+            assert!(why.starts_with(&format!("--fault {text}: a number from 1")), "{why}");
+        }
+    }
+
+    #[test]
     fn mistakes_are_sentences() {
         for (text, word) in [
             ("link.drop", "KIND=VALUE"),
@@ -316,6 +346,9 @@ mod tests {
             ("link.drop=0.1@9", "no node 9"),
             ("link.drop=0.1@0-5", "no neighbours"),
             ("link.drop=0.1@4us..3us", "ends before it begins"),
+            ("link.drop=0.1@0@1", "'@1' is one too many"),
+            ("link.drop=0.1@0-1@0", "'@0' is one too many"),
+            ("link.drop=0.1@1us@1@3us..", "'@3us..' is one too many"),
             ("link.delay=0.1", "SHARE:TIME"),
             ("link.delay=0.1:5", "unit"),
             ("link.dead=1", "NODE-NODE"),
