@@ -17,6 +17,7 @@ mod program;
 mod report;
 mod root;
 mod run;
+mod scratch;
 mod summary;
 mod sweep;
 mod terminal;

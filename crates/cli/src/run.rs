@@ -4,6 +4,7 @@ use crate::args::RunOptions;
 use crate::interrupt::{self, Reins};
 use crate::mistake::Mistake;
 use crate::root::Root;
+use crate::scratch::Scratch;
 use crate::terminal::Terminal;
 use crate::{cache, firmware, machines, program, summary, terminal};
 use machine::debugger::Door;
@@ -80,10 +81,7 @@ fn execute_with(
     if let Some(file) = &options.trace {
         watchers.push(trace(options, &parameters, file)?);
     }
-    let folder = tempfile::Builder::new()
-        .prefix("sunstar-")
-        .tempdir()
-        .map_err(|why| Mistake(format!("cannot make a temporary folder: {why}")))?;
+    let folder = Scratch::new("")?;
     let reins = Reins::default();
     interrupt::watch_signals(reins.clone(), folder.path().to_owned())?;
     let (program, args) = (options.program(), options.arguments());
@@ -274,8 +272,7 @@ pub fn stamp(options: &RunOptions) -> Map<String, Value> {
 /// Writes a file, or to standard output if it is named `-`.
 pub fn write(file: &Path, text: &str) -> Result<(), Mistake> {
     if file.as_os_str() == "-" {
-        terminal::print(text);
-        return Ok(());
+        return terminal::write(text);
     }
     std::fs::write(file, text).map_err(|why| Mistake::with_file("write", file, why))
 }

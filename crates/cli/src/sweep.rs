@@ -55,6 +55,8 @@ struct Job {
     id: String,
     identity: Value,
     points: Vec<usize>,
+    /// Nothing is known that would keep it from running.
+    possible: bool,
 }
 
 /// What is known so far.
@@ -149,28 +151,25 @@ fn jobs(
 ) -> Result<(Vec<Job>, u32), Mistake> {
     let mut jobs: Vec<Job> = Vec::new();
     let mut by_id: BTreeMap<String, usize> = BTreeMap::new();
-    let (mut ranks, mut possible, mut impossible) = (1, false, None);
+    let (mut ranks, mut impossible) = (1, None);
     for index in 0..plan.len() {
         let point = plan.point(options, index);
         ranks = ranks.max(point.ranks);
         let parameters = prepared.add(root, &point)?;
-        if !possible {
-            match prepared.check(&point, &parameters) {
-                Ok(()) => possible = true,
-                Err(why) => impossible = impossible.or(Some(why)),
-            }
-        }
         let identity = prepared.identity(&point, &parameters, options.judge);
         let id = machine::digest(identity.to_string().as_bytes());
         let next = jobs.len();
         let job = *by_id.entry(id.clone()).or_insert(next);
         if job == next {
-            jobs.push(Job { id, identity, points: Vec::new() });
+            let checked = prepared.check(&point, &parameters);
+            let possible = checked.is_ok();
+            impossible = impossible.or(checked.err());
+            jobs.push(Job { id, identity, points: Vec::new(), possible });
         }
         jobs[job].points.push(index);
     }
     // A corner of the sweep that cannot be is a row; if nothing can be, that is a mistake.
-    match impossible.filter(|_| !possible) {
+    match impossible.filter(|_| jobs.iter().all(|job| !job.possible)) {
         Some(why) => Err(why),
         None => Ok((jobs, ranks)),
     }
@@ -311,7 +310,7 @@ impl Sweep<'_> {
         let values = values.iter().map(|(v, value)| (v.name.clone(), value.text.clone().into()));
         record.point = values.collect::<Map<String, Value>>();
         record.identity = job.identity.clone();
-        if record.is_final() {
+        if record.is_final(job.possible) {
             self.records.keep(&job.id, &record)?;
         }
         let mut state = self.state();

@@ -1,7 +1,8 @@
 //! What the reader's terminal can show.
 
+use crate::mistake::Mistake;
 use std::fmt;
-use std::io::IsTerminal;
+use std::io::{self, ErrorKind, IsTerminal, Write};
 
 /// How to print for people.
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +79,18 @@ fn columns() -> usize {
 
 /// Prints to standard output. A reader that has gone away (`| head`) is no failure of ours.
 pub fn print(text: &str) {
-    use std::io::Write;
-    std::io::stdout().write_all(text.as_bytes()).ok();
+    if let Err(mistake) = write(text) {
+        eprintln!("sunstar: {mistake}");
+    }
+}
+
+/// As [`print`], for those to whom it matters whether all of it is there.
+pub fn write(text: &str) -> Result<(), Mistake> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(why) if why.kind() != ErrorKind::BrokenPipe => {
+            Err(Mistake(format!("cannot write to standard output: {why}")))
+        }
+        _ => Ok(()),
+    }
 }

@@ -30,7 +30,9 @@ pub fn short(number: f64) -> String {
 
 /// A number for an axis: as few digits as it takes.
 pub fn plain(number: f64) -> String {
-    let text = format!("{number:.3}");
+    // Three digits after the point, and two of a number that is smaller than that.
+    let zeros = if number == 0.0 { 0.0 } else { -number.abs().log10().floor() };
+    let text = format!("{number:.digits$}", digits = (zeros as usize + 1).max(3));
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
@@ -80,6 +82,8 @@ mod tests {
         let times = [63.0, 4920.0, 49_204.0, 952_368.9, 5e7, 2e9].map(time);
         assert_eq!(times, ["63.0 ns", "4.920 µs", "49.20 µs", "952.4 µs", "50.00 ms", "2.000 s"]);
         assert_eq!([0.0, 0.5, 1100.0].map(plain), ["0", "0.5", "1100"]);
+        let small = [0.0001, 3.0 * 0.0001, 2e-6, -0.00025].map(plain);
+        assert_eq!(small, ["0.0001", "0.0003", "0.000002", "-0.00025"]);
         assert_eq!(share(1.0, 8.0) + &share(0.001, 8.0) + &share(0.0, 0.0), "12 %< 0.1 %0.0 %");
         assert_eq!([12.0, 1.1e9].map(rate), ["12.00 B/s", "1.100 GB/s"]);
         assert_eq!(count(1, "rank") + &count(1024, "rank"), "1 rank1,024 ranks");

@@ -5,6 +5,7 @@ use super::plan::Point;
 use crate::args::MachineOptions;
 use crate::mistake::Mistake;
 use crate::root::Root;
+use crate::scratch::Scratch;
 use crate::{firmware, machines, program, run};
 use machine::firmware_image::variant;
 use machine::parameters::Parameters;
@@ -27,7 +28,7 @@ struct Program {
 /// All that the points need.
 pub struct Prepared {
     /// Holds copies and compiled programs.
-    folder: tempfile::TempDir,
+    folder: Scratch,
     /// Machines by the name that the user gave: the file that stands for it, and what is in it.
     machines: BTreeMap<String, (PathBuf, Parameters)>,
     /// Digests of the images, by variant.
@@ -40,10 +41,7 @@ pub struct Prepared {
 impl Prepared {
     /// Begins with the parts that all points have in common.
     pub fn new(root: &Root) -> Result<Prepared, Mistake> {
-        let folder = tempfile::Builder::new()
-            .prefix("sunstar-sweep-")
-            .tempdir()
-            .map_err(|why| Mistake(format!("cannot make a temporary folder: {why}")))?;
+        let folder = Scratch::new("sweep-")?;
         let copy = folder.path().join("root");
         let header = root.include().join("mpi.h");
         copy_file(&header, &copy.join("include/mpi.h"))?;

@@ -28,11 +28,13 @@ pub struct Record {
 }
 
 impl Record {
-    /// True if the run would end the same way again: not if the simulator died, or somebody ended it.
-    pub fn is_final(&self) -> bool {
+    /// True if the run would end the same way again: not if the simulator died, or somebody ended it, or if it
+    /// could not run though the point is `possible` (a full disk).
+    pub fn is_final(&self, possible: bool) -> bool {
         let from_outside = [libc::SIGHUP, libc::SIGINT, libc::SIGKILL, libc::SIGTERM];
         let ended = from_outside.iter().any(|signal| self.exit == 128 + signal);
-        let told = !self.report.is_null() || self.exit == i32::from(crate::EXIT_MISTAKE);
+        let mistake = self.exit == i32::from(crate::EXIT_MISTAKE) && !possible;
+        let told = !self.report.is_null() || mistake;
         told && !ended
     }
 }
@@ -107,6 +109,9 @@ pub fn replace(file: &Path, bytes: &[u8]) -> Result<(), Mistake> {
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(".part");
     let part = file.with_file_name(name);
-    std::fs::write(&part, bytes).map_err(failed)?;
-    std::fs::rename(&part, file).map_err(failed)
+    let written = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, file));
+    if written.is_err() {
+        std::fs::remove_file(&part).ok();
+    }
+    written.map_err(failed)
 }

@@ -106,6 +106,23 @@ fn files_that_cannot_be_written_are_found_out_before_the_run() {
     assert!(!new.exists() && std::fs::read(&old).unwrap() == b"text");
 }
 
+/// Standard output that goes into a file is one that can be full.
+#[test]
+fn output_that_cannot_be_written_is_told() {
+    let said = |line: &str| {
+        let mut command = crate::runner::command();
+        command.args(line.split(' ')).stderr(std::process::Stdio::piped());
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        crate::runner::waited_for(command.stdout(full).spawn().unwrap())
+    };
+    let words = ["cannot write to standard output", "No space left"];
+    said("faults").said(0, &words);
+    said("run --json - -q examples/hello.c").said(2, &words);
+    // How a run ended is told whatever becomes of its JSON.
+    run("--json /dev/full -n 2 tests/cli/wrong.c deadlock")
+        .said(2, &["deadlock: nothing", "cannot write /dev/full"]);
+}
+
 #[test]
 fn two_outputs_in_one_file() {
     for (line, words) in [

@@ -229,6 +229,24 @@ fn a_point_that_fails_is_a_row() {
     assert!(corner.column("sentence")[0].contains("needs 2 ranks"));
 }
 
+#[test]
+fn a_point_that_could_run_but_did_not_is_run_again() {
+    let bench = Bench::new();
+    let program = bench.file("p.c");
+    // Puts a folder where the report is to be written.
+    let text = "#include <mpi.h>\n#include <stdio.h>\n#include <stdlib.h>\n\
+                #include <sys/stat.h>\nint main(int c, char **v) { char name[4096];\n\
+                MPI_Init(&c, &v); snprintf(name, 4096, \"%s/../run-0.json\", getenv(\"SUNSTAR_ROOT\"));\n\
+                if (getenv(\"WRECK\")) mkdir(name, 0700); MPI_Finalize(); }\n";
+    fs::write(&program, text).unwrap();
+    let words = ["--vary", "seed=1", program.to_str().unwrap()];
+    let wrecked = ended(bench.command(&words).env("WRECK", "1"));
+    wrecked.said(1, &["seed=1: cannot write"]);
+    assert_eq!(bench.column("exit"), ["2"]);
+    let again = bench.sweep(&words);
+    assert!(again.went_well().stdout.contains("1 run now, 0 before"), "{again:?}");
+}
+
 /// Points that take long enough to be interrupted, and are many.
 const LONG: [&str; 8] = [
     "-n",
@@ -292,6 +310,10 @@ fn what_was_finished_survives_a_sudden_end() {
         let now = 14 - finished.len();
         assert!(ended.stdout.contains(&format!("{now} run now")), "{ended:?}");
         assert!(bench.records().is_superset(&finished), "a finished point was run again");
+        // What the first one could not remove, the next one has.
+        let left = fs::read_dir(bench.0.path()).unwrap().flatten().map(|entry| entry.file_name());
+        let left: Vec<_> = left.filter(|name| name.to_string_lossy().starts_with("sun")).collect();
+        assert!(left.is_empty(), "{left:?}");
         assert_eq!(bench.lasting(), whole.lasting());
     }
 }
