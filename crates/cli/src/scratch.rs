@@ -2,9 +2,10 @@
 //! killed, goes when the next one is made.
 
 use crate::mistake::Mistake;
-use std::fs::{self, File};
+use std::fs::{self, DirEntry, File};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -50,12 +51,15 @@ fn lock_of(file: &File) -> bool {
     unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
 }
 
-/// Removes the folders in `parent` that nobody owns any more. Others may do so at the same time.
+/// Removes those of this user's folders in `parent` that nobody owns any more. Others may do so at the same time.
 fn remove_abandoned(parent: &Path) {
-    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
-            continue;
-        }
+    // SAFETY: it touches no memory.
+    let us = unsafe { libc::geteuid() };
+    let ours = |entry: &DirEntry| {
+        let named = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        named && entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == us)
+    };
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten().filter(ours) {
         let Ok(owner) = File::open(entry.path().join(OWNER)) else { continue };
         if lock_of(&owner) {
             // Nothing can be done about a folder that cannot be removed.

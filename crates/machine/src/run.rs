@@ -44,7 +44,7 @@ pub struct Options {
     pub compute: rank::Compute,
     /// Seed of everything random: faults.
     pub seed: u64,
-    /// Faults of links, as `sunstar run --fault` takes them.
+    /// What is to go wrong, as `sunstar run --fault` takes it.
     pub faults: Vec<String>,
     /// Skip the turns of polling loops whose every effect is known (changes nothing but the speed).
     pub park: bool,
@@ -67,7 +67,7 @@ pub struct Options {
     pub judge: bool,
     /// Measure what the processor model costs ([`Outcome::effort`]); that costs a little itself.
     pub meter: bool,
-    /// Folder with the firmware's images: `seastar.elf`, `seastar.img`, `shim.bin`.
+    /// Folder with the firmware's images: `seastar.elf`, `seastar.img`, `shim.img`.
     pub firmware: PathBuf,
     /// Folder with `libmpi_abi.so.1`.
     pub library: PathBuf,

@@ -50,7 +50,7 @@ impl Children {
     }
 }
 
-/// Words after `sunstar` that repeat a point, all but the program with `files` being for us only.
+/// Words after `sunstar` that run a point; the run's JSON goes to `report`.
 fn words(prepared: &Prepared, options: &SweepOptions, point: &Point, report: &Path) -> Vec<String> {
     let machine = prepared.machine(point);
     let mut words: Vec<String> = ["run", "--quiet", "--json"].map(String::from).into();

@@ -188,7 +188,8 @@ pub const KINDS: &[Kind] = &[
         scope: Scope::Nodes,
         what: "Interrupts are lost between network interface and host.",
         expected: "Events wait in the ring until the next interrupt. If none comes, the run ends \
-                   in a deadlock that says so.",
+                   in a deadlock that says so; a program that polls for them (MPI_Test, \
+                   PtlEQGet) instead of waiting does so for ever.",
         counter: "nic.interrupts_lost",
         endings: MISSING,
         misleads: false,
