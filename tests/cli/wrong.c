@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static int rank;
@@ -118,6 +119,36 @@ static void wild_buffer(void)
         MPI_Recv(malloc(4096), 4096, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/* Buffers that were good once: the second message finds them gone. */
+static void *page_that_goes(void)
+{
+    static char *page;
+    if (page)
+        munmap(page, 8192);
+    else
+        page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return page;
+}
+
+static void gone_receive(void)
+{
+    for (int i = 0; i < 2; i++)
+        if (rank == 0)
+            MPI_Send(buffer, 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+        else
+            MPI_Recv(page_that_goes(), 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void gone_send(void)
+{
+    static char long_buffer[8192];
+    for (int i = 0; i < 2; i++)
+        if (rank == 0)
+            MPI_Recv(long_buffer, 8192, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        else
+            MPI_Send(page_that_goes(), 8192, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+}
+
 /* The message is longer than the buffer that is posted for it. */
 static void truncated(void)
 {
@@ -174,6 +205,8 @@ static const struct {
     {"bad-communicator", bad_communicator},
     {"null-buffer", null_buffer},
     {"wild-buffer", wild_buffer},
+    {"gone-receive", gone_receive},
+    {"gone-send", gone_send},
     {"truncated", truncated},
     {"missing-function", missing_function},
     {"after-finalize", after_finalize},

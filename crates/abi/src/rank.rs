@@ -99,6 +99,8 @@ pub mod channel {
     pub const STATE: usize = 64;
     /// Records ever put into the ring (library writes).
     pub const HEAD: usize = 68;
+    /// Address of this memory in the process; 0 until a library has mapped it (library writes).
+    pub const BASE: usize = 72;
     /// Who may go on: turn. Both sides sleep on it as a futex.
     pub const TURN: usize = 128;
     /// Records ever taken out of the ring (simulator writes).
@@ -138,6 +140,8 @@ pub struct Channel {
     pub state: u32,
     /// Records ever put into the ring (library writes).
     pub head: u32,
+    /// Address of this memory in the process; 0 until a library has mapped it (library writes).
+    pub base: u64,
     /// Who may go on: turn. Both sides sleep on it as a futex.
     pub turn: u32,
     /// Records ever taken out of the ring (simulator writes).
@@ -166,6 +170,7 @@ impl Channel {
         ("compute", 16, 8),
         ("state", 64, 4),
         ("head", 68, 4),
+        ("base", 72, 8),
         ("turn", 128, 4),
         ("tail", 192, 4),
         ("answer", 196, 4),
@@ -184,6 +189,7 @@ impl Channel {
             compute: u64::from_le_bytes([bytes[16], bytes[17], bytes[18], bytes[19], bytes[20], bytes[21], bytes[22], bytes[23]]),
             state: u32::from_le_bytes([bytes[64], bytes[65], bytes[66], bytes[67]]),
             head: u32::from_le_bytes([bytes[68], bytes[69], bytes[70], bytes[71]]),
+            base: u64::from_le_bytes([bytes[72], bytes[73], bytes[74], bytes[75], bytes[76], bytes[77], bytes[78], bytes[79]]),
             turn: u32::from_le_bytes([bytes[128], bytes[129], bytes[130], bytes[131]]),
             tail: u32::from_le_bytes([bytes[192], bytes[193], bytes[194], bytes[195]]),
             answer: u32::from_le_bytes([bytes[196], bytes[197], bytes[198], bytes[199]]),
@@ -206,6 +212,7 @@ impl Channel {
         bytes[16..24].copy_from_slice(&self.compute.to_le_bytes());
         bytes[64..68].copy_from_slice(&self.state.to_le_bytes());
         bytes[68..72].copy_from_slice(&self.head.to_le_bytes());
+        bytes[72..80].copy_from_slice(&self.base.to_le_bytes());
         bytes[128..132].copy_from_slice(&self.turn.to_le_bytes());
         bytes[192..196].copy_from_slice(&self.tail.to_le_bytes());
         bytes[196..200].copy_from_slice(&self.answer.to_le_bytes());

@@ -17,6 +17,8 @@ const LIBRARY_ALIGN: u64 = 64;
 const GATHER_MAX: usize = 64 << 10;
 /// Device reads of a process's memory up to this size go through the page cache.
 const PAGE_SIZE: usize = 4096;
+/// Pages of a process that are known to be there; a power of two.
+const KNOWN_PAGES: usize = 64;
 
 /// A host's memory as its fibres and its devices share it. Never hold a borrow across a [`crate::Cpu`] call.
 pub type SharedMemory = Rc<RefCell<Memory>>;
@@ -69,7 +71,12 @@ impl Regions {
 struct Space {
     process: Box<dyn AddressSpace>,
     library: Regions,
+    /// Numbers of pages in which [`Memory::probe`] has found something, at their remainders.
+    known: [u64; KNOWN_PAGES],
 }
+
+/// The number of no page.
+const NO_PAGE: u64 = u64::MAX;
 
 /// Contiguous device writes to a process that have not reached it yet.
 struct Gather {
@@ -147,7 +154,8 @@ impl Memory {
     fn add_mapped(&mut self, process: Box<dyn AddressSpace>, paging: Paging) -> SpaceId {
         self.table.add_space(paging);
         let id = SpaceId(u16::try_from(self.spaces.len()).expect("few processes a host"));
-        self.spaces.push(Space { process, library: Regions::new(LIBRARY_BASE) });
+        let (library, known) = (Regions::new(LIBRARY_BASE), [NO_PAGE; KNOWN_PAGES]);
+        self.spaces.push(Space { process, library, known });
         id
     }
 
@@ -223,6 +231,20 @@ impl Memory {
         } else {
             owner.process.read(va, buf)
         }
+    }
+
+    /// Fails if `space` has nothing at `va`, as far as is known: what was there lately is not looked for again,
+    /// and if it has gone meanwhile, [`Memory::read`] and [`Memory::write`] say so.
+    pub fn probe(&mut self, space: SpaceId, va: u64) -> Result<(), BusError> {
+        let page = va / PAGE_SIZE as u64;
+        let (owner, slot) = (usize::from(space.0), page as usize % KNOWN_PAGES);
+        if self.spaces[owner].known[slot] != page {
+            self.read(space, va, &mut [0])?;
+            if va < LIBRARY_BASE {
+                self.spaces[owner].known[slot] = page;
+            }
+        }
+        Ok(())
     }
 
     /// As [`Memory::read`], for an observer: nothing else becomes different.

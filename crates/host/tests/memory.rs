@@ -222,3 +222,29 @@ fn pages_of_linux_are_scattered_and_hold_what_is_written_to_them() {
         assert_eq!(memory.translate(kernel, buffer, 10 * PAGE).unwrap().len(), 1);
     }
 }
+
+#[test]
+fn what_was_found_lately_is_not_looked_for_again() {
+    let memory = Memory::shared();
+    let mut memory = memory.borrow_mut();
+    let process = Process::new(0x2000);
+    let space = memory.add_space(Box::new(process.clone()));
+    assert!(memory.probe(space, BASE - 1).is_err() && memory.probe(space, BASE - 1).is_err());
+    memory.probe(space, BASE + 8).unwrap();
+    memory.probe(space, BASE + 0x1000).unwrap();
+    assert_eq!(process.accesses(), [('r', BASE + 8, 1), ('r', BASE + 0x1000, 1)]);
+    memory.probe(space, BASE + 0xfff).unwrap();
+    memory.probe(space, BASE + 0x1fff).unwrap();
+    assert!(process.accesses().is_empty());
+    // What has gone is found out by who uses it.
+    process.0.borrow_mut().bytes.clear();
+    memory.probe(space, BASE + 8).unwrap();
+    assert!(memory.read(space, BASE + 8, &mut [0]).is_err());
+    assert!(memory.write(space, BASE + 8, &[0]).is_err());
+    // Each process has pages of its own, and other pages take the places of known ones.
+    let other = memory.add_space(Box::new(Process::default()));
+    assert!(memory.probe(other, BASE + 8).is_err());
+    let library = memory.alloc_library(space, 8);
+    memory.probe(space, library).unwrap();
+    assert!(memory.probe(space, library + 0x1000).is_err());
+}

@@ -15,7 +15,9 @@ impl Process {
                 if request.direction == Direction::Send {
                     return self.unsent(id);
                 }
-                request.error = Some(damaged());
+                let (va, length) = (request.va, request.length);
+                let error = self.look_at_buffer(va, length).err().unwrap_or_else(damaged);
+                self.requests.get_mut(id).error = Some(error);
             }
             Owner::Copy(_) => {
                 // The program was told long ago that this send is over.

@@ -47,10 +47,6 @@ pub(crate) struct Queue {
     pub reserved: u32,
 }
 
-/// Pages known to be the program's: a small cache, indexed by page number.
-const KNOWN_PAGES: usize = 64;
-const PAGE: u64 = 4096;
-
 /// One MPI process over one Portals interface. Its calls are made from a fibre of the rank's host.
 pub struct Process {
     pub(crate) cpu: Cpu,
@@ -98,7 +94,6 @@ pub struct Process {
     pub(crate) function: &'static str,
     /// Bytes on their way from one place in memory to another.
     pub(crate) bounce: Vec<u8>,
-    known_pages: [u64; KNOWN_PAGES],
 }
 
 impl Process {
@@ -152,7 +147,6 @@ impl Process {
             side: Side::default(),
             function: "MPI",
             bounce: Vec::new(),
-            known_pages: [u64::MAX; KNOWN_PAGES],
             cpu,
             ni,
             space,
@@ -315,21 +309,25 @@ impl Process {
         memory.write(self.space, va, data).map_err(|_| outside(va, data.len() as u64))
     }
 
-    /// Checks that the first and the last byte of a buffer are the program's.
-    pub(crate) fn check_buffer(&mut self, va: u64, bytes: u64) -> Result<()> {
+    /// Checks that the first and the last byte of a buffer are the program's now, wherever it was seen before.
+    pub(crate) fn look_at_buffer(&self, va: u64, bytes: u64) -> Result<()> {
+        let Some(rest) = bytes.checked_sub(1) else { return Ok(()) };
+        let mut memory = self.cpu.memory().borrow_mut();
+        let mut look = |address| memory.read(self.space, address, &mut [0]);
+        look(va).and_then(|()| look(va.saturating_add(rest))).map_err(|_| outside(va, bytes))
+    }
+
+    /// The same for a buffer that is about to be used: what was seen lately is believed, and is found to be
+    /// gone when it is used.
+    pub(crate) fn check_buffer(&self, va: u64, bytes: u64) -> Result<()> {
         if bytes == 0 || va >= LIBRARY_BASE {
             return Ok(());
         }
         let last = va.checked_add(bytes - 1).ok_or_else(|| outside(va, bytes))?;
-        for address in [va, last] {
-            let page = address / PAGE;
-            let known = page as usize % KNOWN_PAGES;
-            if self.known_pages[known] != page {
-                self.read(address, &mut [0]).map_err(|_| outside(va, bytes))?;
-                self.known_pages[known] = page;
-            }
-        }
-        Ok(())
+        let mut memory = self.cpu.memory().borrow_mut();
+        let mut probe = |address| memory.probe(self.space, address).map_err(|_| outside(va, bytes));
+        probe(va)?;
+        probe(last)
     }
 
     // The program's own functions.

@@ -234,7 +234,7 @@ impl Ni {
         let Some(last) = length.checked_sub(1) else { return Ok(()) };
         let last = start.checked_add(last).ok_or(Error::Segv)?;
         let mut memory = self.cpu.memory().borrow_mut();
-        let mut probe = |va| memory.read(self.space, va, &mut [0]).map_err(|_| Error::Segv);
+        let mut probe = |va| memory.probe(self.space, va).map_err(|_| Error::Segv);
         probe(start)?;
         // The ends stand for the middle: memory between them that is missing shows when it is used.
         if last / 4096 != start / 4096 {

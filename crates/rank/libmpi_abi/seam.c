@@ -78,6 +78,7 @@ static void attach(void)
     if (found->fingerprint != RANK_FINGERPRINT)
         rank_fail("libmpi_abi.so.1 belongs to another version of the simulator; build both again");
     channel = found;
+    channel->base = POINTER(found);
     pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 

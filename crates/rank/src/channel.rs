@@ -6,7 +6,7 @@ use abi::rank::{self as layout, channel as at, record, turn};
 use mpi::CALLBACK_ARGUMENTS;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, Ordering};
 use std::time::Duration;
 
 const SIZE: usize = layout::CHANNEL_SIZE as usize;
@@ -75,6 +75,12 @@ impl Channel {
         unsafe { AtomicU64::from_ptr(self.base.add(offset).cast()) }
     }
 
+    fn byte(&self, offset: usize) -> &AtomicU8 {
+        assert!(offset < SIZE);
+        // SAFETY: as in `word`.
+        unsafe { AtomicU8::from_ptr(self.base.add(offset)) }
+    }
+
     /// Who may go on: a value of `abi::rank::turn`.
     pub fn turn(&self) -> u32 {
         self.word(at::TURN).load(Ordering::Acquire)
@@ -125,6 +131,20 @@ impl Channel {
         }
         self.word(at::TAIL).store(tail.wrapping_add(1), Ordering::Release);
         Some(Record { kind: (first >> 16) as u16, function: first as u16, arguments })
+    }
+
+    /// Fills `buf` with what the process has at `va`, if all of that stands in the channel; else does nothing
+    /// and returns false.
+    pub fn read_process(&self, va: u64, buf: &mut [u8]) -> bool {
+        let base = self.long(at::BASE).load(Ordering::Relaxed);
+        let Some(offset) = va.checked_sub(base).filter(|_| base != 0) else { return false };
+        if buf.len() > SIZE || offset > (SIZE - buf.len()) as u64 {
+            return false;
+        }
+        for (at, byte) in (offset as usize..).zip(buf) {
+            *byte = self.byte(at).load(Ordering::Relaxed);
+        }
+        true
     }
 
     /// Writes the simulated time that comes with the next answer, in picoseconds.

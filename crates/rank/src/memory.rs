@@ -1,5 +1,6 @@
 //! A rank's memory, seen from the simulator: what host and devices read and write.
 
+use crate::channel::Channel;
 use bus::BusError;
 use host::AddressSpace;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,6 +12,8 @@ pub struct ProcessMemory {
     pub(crate) pid: libc::pid_t,
     /// The process was waited for: its number may be somebody else's now.
     pub(crate) gone: Arc<AtomicBool>,
+    /// What the two share: it is read without the kernel.
+    pub(crate) channel: Arc<Channel>,
 }
 
 const NOT_MAPPED: &str = "the program has no such memory";
@@ -29,6 +32,9 @@ impl AddressSpace for ProcessMemory {
         let error = |why| BusError { addr: va, len, write: false, why };
         if self.ended() {
             return Err(error(ENDED));
+        }
+        if self.channel.read_process(va, buf) {
+            return Ok(());
         }
         let mut done = 0;
         while done < buf.len() {

@@ -148,7 +148,8 @@ impl Process {
 
     /// Its memory.
     pub fn memory(&self) -> ProcessMemory {
-        ProcessMemory { pid: self.pid, gone: self.gone.clone() }
+        let (gone, channel) = (self.gone.clone(), self.channel.clone());
+        ProcessMemory { pid: self.pid, gone, channel }
     }
 
     /// Blocks until the process demands something or ends.

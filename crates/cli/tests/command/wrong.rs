@@ -62,6 +62,8 @@ fn bad_arguments_of_mpi_calls() {
         ("bad-communicator", &["rank 1", "MPI_Send", "communicator"]),
         ("null-buffer", &["rank 1", "MPI_Send", "buffer"]),
         ("wild-buffer", &["rank 1", "MPI_Send"]),
+        ("gone-receive", &["rank 1", "MPI_Recv", "buffer of 8 bytes", "memory"]),
+        ("gone-send", &["rank 1", "MPI_Send", "8192 bytes", "memory"]),
         ("truncated", &["rank 1", "MPI_Recv", "32", "16"]),
     ] {
         let ended = wrong(case);

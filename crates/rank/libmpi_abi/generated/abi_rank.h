@@ -63,7 +63,8 @@ struct rank_channel {
     uint8_t unused_24[40];
     uint32_t state; /* rank_state bits (library writes). */
     uint32_t head; /* Records ever put into the ring (library writes). */
-    uint8_t unused_72[56];
+    uint64_t base; /* Address of this memory in the process; 0 until a library has mapped it (library writes). */
+    uint8_t unused_80[48];
     uint32_t turn; /* Who may go on: turn. Both sides sleep on it as a futex. */
     uint8_t unused_132[60];
     uint32_t tail; /* Records ever taken out of the ring (simulator writes). */
@@ -84,6 +85,7 @@ _Static_assert(offsetof(struct rank_channel, size) == 8, "channel.size");
 _Static_assert(offsetof(struct rank_channel, compute) == 16, "channel.compute");
 _Static_assert(offsetof(struct rank_channel, state) == 64, "channel.state");
 _Static_assert(offsetof(struct rank_channel, head) == 68, "channel.head");
+_Static_assert(offsetof(struct rank_channel, base) == 72, "channel.base");
 _Static_assert(offsetof(struct rank_channel, turn) == 128, "channel.turn");
 _Static_assert(offsetof(struct rank_channel, tail) == 192, "channel.tail");
 _Static_assert(offsetof(struct rank_channel, answer) == 196, "channel.answer");
