@@ -14,6 +14,7 @@ use host::{Cpu, Host};
 use portals::{EventKind, Kernel, Ni, PendingsMax, ProcessId};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::OsString;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -237,6 +238,16 @@ struct Life<'a> {
     seat: &'a Seat,
 }
 
+/// Prints what a workload tells. A reader that has gone away (`| head`) is no failure of ours.
+fn print(text: &str) -> Result<(), String> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(why) if why.kind() != ErrorKind::BrokenPipe => {
+            Err(format!("cannot write to standard output: {why}"))
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Life<'_> {
     /// Its libraries start, `until_launch` passes, its program runs.
     fn run(&self, until_launch: impl FnOnce()) -> rank::Ending {
@@ -257,9 +268,9 @@ impl Life<'_> {
                 let result = builtin
                     .run(mpi.process(), &Calls(self.observer))
                     .map_err(|error| error.to_string());
-                result.map(|text| {
-                    print!("{text}");
-                    rank::Ending::Exited(rank::ExitStatus::FINISHED)
+                result.and_then(|text| {
+                    print(&text)?;
+                    Ok(rank::Ending::Exited(rank::ExitStatus::FINISHED))
                 })
             }
             Program::Executable { path, args } => self.process(&mut mpi, path, args, &memory),

@@ -117,7 +117,14 @@ fn output_that_cannot_be_written_is_told() {
     };
     let words = ["cannot write to standard output", "No space left"];
     said("faults").said(0, &words);
+    said("run -q -n 2 builtin:barrier 1").said(1, &words);
     said("run --json - -q examples/hello.c").said(2, &words);
+    // Who reads no further has what they want.
+    let mut command = crate::runner::command();
+    command.args(["run", "-n", "2", "builtin:barrier", "1"]).stderr(std::process::Stdio::piped());
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    child.stdout = None;
+    crate::runner::waited_for(child).went_well();
     // How a run ended is told whatever becomes of its JSON.
     run("--json /dev/full -n 2 tests/cli/wrong.c deadlock")
         .said(2, &["deadlock: nothing", "cannot write /dev/full"]);
