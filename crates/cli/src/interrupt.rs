@@ -6,7 +6,7 @@ use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Write end of the pipe through which the signal handler wakes the watcher.
@@ -39,11 +39,13 @@ pub struct Reins {
     pub stop: Arc<Stop>,
     /// The run writes its files, and is given time for it.
     pub writing: Arc<AtomicBool>,
+    /// What is to be removed, as soon as it is there.
+    pub folder: Arc<OnceLock<PathBuf>>,
 }
 
 /// From now on a signal kills all ranks and asks the run to end. If that takes too long, or a second signal
-/// comes, `folder` is removed and the process ends on the spot.
-pub fn watch_signals(run: Reins, folder: PathBuf) -> Result<(), Mistake> {
+/// comes, its folder is removed and the process ends on the spot.
+pub fn watch_signals(run: Reins) -> Result<(), Mistake> {
     let failed =
         |verb| Mistake(format!("cannot {verb} signals: {}", std::io::Error::last_os_error()));
     let mut ends = [0; 2];
@@ -56,7 +58,7 @@ pub fn watch_signals(run: Reins, folder: PathBuf) -> Result<(), Mistake> {
     WAKE.store(ends[1], Ordering::Relaxed);
     std::thread::Builder::new()
         .name("interrupt".into())
-        .spawn(move || watch(read_end, &run, &folder))
+        .spawn(move || watch(read_end, &run))
         .map_err(|_| failed("watch"))?;
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         let handler = on_signal as extern "C" fn(libc::c_int);
@@ -69,7 +71,7 @@ pub fn watch_signals(run: Reins, folder: PathBuf) -> Result<(), Mistake> {
     Ok(())
 }
 
-fn watch(mut pipe: std::fs::File, run: &Reins, folder: &std::path::Path) {
+fn watch(mut pipe: std::fs::File, run: &Reins) {
     let mut byte = [0];
     if !readable(&pipe, None) || pipe.read(&mut byte).is_err() {
         return;
@@ -86,8 +88,10 @@ fn watch(mut pipe: std::fs::File, run: &Reins, folder: &std::path::Path) {
             deadline = Instant::now() + GRACE;
         }
     }
-    // Nothing can be done about a folder that cannot be removed.
-    std::fs::remove_dir_all(folder).ok();
+    if let Some(folder) = run.folder.get() {
+        // Nothing can be done about a folder that cannot be removed.
+        std::fs::remove_dir_all(folder).ok();
+    }
     // SAFETY: _exit ends the process; destructors of other threads must not run under their feet.
     unsafe { libc::_exit(exit_status().unwrap_or(1)) }
 }

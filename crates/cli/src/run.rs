@@ -81,9 +81,10 @@ fn execute_with(
     if let Some(file) = &options.trace {
         watchers.push(trace(options, &parameters, file)?);
     }
-    let folder = Scratch::new("")?;
     let reins = Reins::default();
-    interrupt::watch_signals(reins.clone(), folder.path().to_owned())?;
+    interrupt::watch_signals(reins.clone())?;
+    let folder = Scratch::new("")?;
+    reins.folder.get_or_init(|| folder.path().to_owned());
     let (program, args) = (options.program(), options.arguments());
     let program = program::program(root, program, args, options.ranks, folder.path())?;
     let digest = match &program {

@@ -93,9 +93,10 @@ pub fn sweep(root: &Root, options: &SweepOptions) -> Result<u8, Mistake> {
     let columns = Columns::of(&plan)?;
     check_writable(&options.out)?;
     let records = Records::beside(&options.out)?;
-    let mut prepared = Prepared::new(root)?;
     let reins = Reins::default();
-    interrupt::watch_signals(reins.clone(), prepared.folder().to_owned())?;
+    interrupt::watch_signals(reins.clone())?;
+    let mut prepared = Prepared::new(root)?;
+    reins.folder.get_or_init(|| prepared.folder().to_owned());
     let (jobs, ranks) = jobs(root, options, &plan, &mut prepared)?;
     let cores = || {
         let runs = bench::side_by_side(RUN_KIB + RANK_KIB * u64::from(ranks));
