@@ -396,9 +396,9 @@ impl InstructionCache {
         self.epoch += 1;
         self.lines[line] = self.decoder.line(number, words);
     }
-    /// The instruction of a line that stands at `pc`.
-    pub fn op(&self, line: usize, pc: u32) -> &Op {
-        &self.lines[line].ops[(pc >> 2) as usize % WORDS]
+    /// Which line is at a place in the fetch map; `None` for the buffer.
+    pub fn line_at(&self, place: usize) -> Option<usize> {
+        (place < FETCHES).then(|| usize::from(self.map[place].line))
     }
     /// The instruction at `pc`, whose line is in this place of the fetch map.
     pub fn peek(&self, place: usize, pc: u32) -> Option<&Op> {

@@ -22,13 +22,7 @@ impl Core {
         if self.pipeline.cycle() < self.limit {
             return None;
         }
-        if self.park.recording {
-            if self.pipeline.cycle() < self.true_limit() {
-                self.record();
-                return None;
-            }
-            self.forget_record();
-        }
+        self.forget_record();
         if self.registers.msr & MSR_WE != 0 {
             let wake = self.wake_cycle();
             if wake >= self.until {
@@ -96,10 +90,8 @@ impl Core {
 
     /// Finds out when the loop must look up next.
     pub(crate) fn refresh_limit(&mut self) {
-        // While a turn is recorded the loop looks up before each instruction.
         self.calm_limit = self.limit_but_for_writes();
-        let limit = self.calm_limit.min(self.unit.gather.due);
-        self.limit = if self.park.recording { 0 } else { limit };
+        self.limit = self.calm_limit.min(self.unit.gather.due);
     }
 
     /// Cycle at which something is up: the end of the run, an interrupt, a timer, a write.

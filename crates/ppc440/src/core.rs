@@ -285,7 +285,7 @@ impl Core {
             if P::ON {
                 self.tell_fetch(probe);
             }
-            if self.pipeline.cycle() >= self.limit && !self.park.recording {
+            if self.pipeline.cycle() >= self.limit {
                 continue;
             }
             if P::STEPS && self.halts(place, probe) {
@@ -294,7 +294,12 @@ impl Core {
             let Some(code) = self.icache.take(place) else {
                 unreachable!("only one line is executed at a time")
             };
-            let stop = self.run_line(bus, &code.ops, probe);
+            let stop = if self.park.recording {
+                let line = self.icache.line_at(place);
+                self.run_line_recorded(bus, &code.ops, line, probe)
+            } else {
+                self.run_line::<B, P, false>(bus, &code.ops, None, probe)
+            };
             self.icache.give_back(place, code);
             if let Some(stop) = stop {
                 return stop;
@@ -302,13 +307,26 @@ impl Core {
         }
     }
 
-    /// Executes instructions of a line of the instruction cache until control leaves it or
-    /// something is up.
-    #[inline(always)]
-    fn run_line<B: Bus, P: Probe>(
+    /// The same as `run_line`, and records the turn.
+    #[inline(never)]
+    fn run_line_recorded<B: Bus, P: Probe>(
         &mut self,
         bus: &mut B,
         line: &[Op; WORDS],
+        at: Option<usize>,
+        probe: &mut P,
+    ) -> Option<Stop> {
+        self.run_line::<B, P, true>(bus, line, at, probe)
+    }
+
+    /// Executes instructions of a line of the instruction cache, where it stands at `at`, until
+    /// control leaves it or something is up.
+    #[inline(always)]
+    fn run_line<B: Bus, P: Probe, const RECORD: bool>(
+        &mut self,
+        bus: &mut B,
+        line: &[Op; WORDS],
+        at: Option<usize>,
         probe: &mut P,
     ) -> Option<Stop> {
         // What each instruction needs of the one before stands in registers of the host.
@@ -316,6 +334,9 @@ impl Core {
         let mut last = self.pipeline.next();
         loop {
             let op = &line[(pc >> 2) as usize % WORDS];
+            if RECORD && self.park.recording {
+                self.record(op, at);
+            }
             let place = self.pipeline.place(op, last);
             self.issue = place.cycle();
             let flow = execute(self, bus, op);
@@ -356,7 +377,9 @@ impl Core {
             } else {
                 return self.leave(pc, op, place, flow, probe);
             }
-            if P::STEPS || last.cycle() >= self.limit {
+            // The head of a turn that is recorded may stand anywhere in a line.
+            let arrived = RECORD && pc == self.park.head;
+            if P::STEPS || arrived || last.cycle() >= self.limit {
                 return None;
             }
         }

@@ -31,7 +31,7 @@ pub(crate) struct Op {
     pub result: [u8; 2],
     pub pipe: Pipe,
     /// From a slot to the next one in which it has issued, by the pipes that are taken (see
-    /// `timing`); 0 if it issues alone.
+    /// `timing`); 0 if that needs care: it issues alone, or reads three registers and the divider.
     pub steps: u32,
     /// From its slot to those in which its results are ready.
     pub latency: [u16; 2],
@@ -233,7 +233,18 @@ pub(crate) fn decode(word: u32, latencies: &Latencies) -> Op {
     let pipe = row.pipe;
     let (steps, latency) = (steps(pipe), latencies.of(row.class));
     let op = Op { kind: row.kind, rt, ra, rb, pipe, steps, latency, ..Op::ILLEGAL };
-    operands(op, row.format, word)
+    await_divider(operands(op, row.format, word))
+}
+
+/// Whatever needs the I pipe also needs the divider: as its third source, or, of the few that have
+/// three, with the extra care of those that issue alone.
+fn await_divider(mut op: Op) -> Op {
+    match (op.pipe, &mut op.source[2]) {
+        (Pipe::I, source @ &mut reg::ZERO) => *source = reg::DIVIDER,
+        (Pipe::I, _) => op.steps = 0,
+        _ => {}
+    }
+    op
 }
 
 fn operands(mut op: Op, format: Format, word: u32) -> Op {

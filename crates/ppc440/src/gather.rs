@@ -166,7 +166,7 @@ impl Core {
             return Err(Flow::Retry);
         }
         self.unit.gather.due = u64::MAX;
-        self.limit = if self.park.recording { 0 } else { self.calm_limit };
+        self.limit = self.calm_limit;
         let gather = &self.unit.gather;
         match bus.write(now, gather.addr, gather.bytes()) {
             Ok(free) => {

@@ -11,8 +11,9 @@
 //! The head is any address at which the core has been seen often enough; nothing is said about
 //! firmware here.
 
-use crate::analysis::{memory_access, Place, Step};
+use crate::analysis::{is_branch, memory_access, Place, Step};
 use crate::core::Core;
+use crate::decode::Op;
 use crate::probe::{Observation, Probe};
 use crate::turn::Turn;
 use bus::Bus;
@@ -41,8 +42,13 @@ pub(crate) struct Park {
     pub lines: u32,
     /// A turn is being recorded.
     pub recording: bool,
+    /// That turn, or the last one that was.
     record: Option<Box<Record>>,
     turn: Option<Box<Turn>>,
+    /// Cycle and instructions completed at the last arrival, and how many of both the turn before
+    /// it had.
+    arrived: (u64, u64),
+    last: (u64, u64),
     /// Arrivals until the next attempt to learn, and how long the pause after the next failure is.
     pause: u32,
     pause_next: u32,
@@ -54,7 +60,7 @@ pub(crate) struct Park {
 
 // What is known of loops is learnt again.
 des::checkpointed!(Park { skipped, skipped_instructions } given {
-    enabled, head, lines, recording, record, turn, pause, pause_next,
+    enabled, head, lines, recording, record, turn, arrived, last, pause, pause_next,
 });
 
 impl Park {
@@ -66,6 +72,8 @@ impl Park {
             recording: false,
             record: None,
             turn: None,
+            arrived: (0, 0),
+            last: (0, 0),
             pause: 0,
             pause_next: 0,
             skipped: 0,
@@ -76,6 +84,9 @@ impl Park {
     /// A probe was told this: it belongs to the turn that is being recorded.
     #[inline(always)]
     pub fn tell(&mut self, what: Observation) {
+        if !self.recording {
+            return;
+        }
         if let Some(Record { told: Some(told), .. }) = self.record.as_deref_mut() {
             told.push(what);
         }
@@ -150,6 +161,7 @@ impl Core {
         if self.park.recording {
             self.finish_record(bus);
         }
+        let steady = self.count_turn();
         // Nothing issues in the cycle of the horizon, or of the limit.
         let end = self.true_limit().min(self.cycle_at(bus.horizon()));
         let room = end.saturating_sub(self.pipeline.cycle() + 1);
@@ -173,16 +185,37 @@ impl Core {
                 }
                 self.park.turn = Some(turn);
                 self.park.pause_next = PAUSE;
+                // Of the last of them the length is known.
+                self.park.arrived = self.here();
                 return;
             }
-            // A turn that is recorded must fit; some more make it worth while.
-            let worth = room >= 4 * turn.period();
+            // A turn that is recorded must fit; some more make it worth while: to record one takes
+            // about as long as to execute two.
+            let worth = room >= 3 * turn.period();
             self.park.turn = Some(turn);
             if !worth {
                 return;
             }
         }
-        self.learn(bus, P::ON);
+        // A turn unlike the one before does something: it will not be repeated.
+        if steady {
+            self.learn(bus, P::ON);
+        }
+    }
+
+    /// At the end of a turn: true if it was as long as the one before, or as the one that is known.
+    fn count_turn(&mut self) -> bool {
+        let (now, then) = (self.here(), self.park.arrived);
+        let turn = (now.0 - then.0, now.1 - then.1);
+        self.park.arrived = now;
+        let last = std::mem::replace(&mut self.park.last, turn);
+        let known = self.park.turn.as_ref().map(|known| (known.period(), known.instructions()));
+        turn == last || Some(turn) == known
+    }
+
+    /// The present cycle, and the instructions completed.
+    fn here(&self) -> (u64, u64) {
+        (self.pipeline.cycle(), self.counters.instructions)
     }
 
     fn learn<B: Bus>(&mut self, bus: &mut B, observed: bool) {
@@ -202,30 +235,37 @@ impl Core {
             counters: self.counters,
             free,
         };
-        let steps = Vec::with_capacity(64);
         let told = observed.then(Vec::new);
-        self.park.record = Some(Box::new(Record { start, steps, told }));
+        match self.park.record.as_deref_mut() {
+            Some(record) => {
+                record.steps.clear();
+                (record.start, record.told) = (start, told);
+            }
+            None => {
+                let steps = Vec::with_capacity(STEPS);
+                self.park.record = Some(Box::new(Record { start, steps, told }));
+            }
+        }
         self.park.recording = true;
-        self.refresh_limit();
     }
 
-    /// Before each instruction while a turn is recorded.
-    #[cold]
-    pub(crate) fn record(&mut self) {
-        let step = self.next_step();
+    /// Before each instruction of a line while a turn is recorded. `line` is the line's place in
+    /// the instruction cache, if it stands there.
+    pub(crate) fn record(&mut self, op: &Op, line: Option<usize>) {
+        let step = line.and_then(|line| self.next_step(op, line));
         match (&mut self.park.record, step) {
             (Some(record), Some(step)) if record.steps.len() < STEPS => record.steps.push(step),
             _ => self.failed(),
         }
     }
 
-    /// The next instruction with everything that it depends on; `None` if it is none that a turn
-    /// can have.
-    fn next_step(&mut self) -> Option<Step> {
+    /// An instruction with everything that it depends on; `None` if it is none that a turn can
+    /// have.
+    #[inline(always)]
+    fn next_step(&self, op: &Op, line: usize) -> Option<Step> {
         let pc = self.registers.pc;
-        let line = self.icache.mapped(self.fetch_key())?;
-        let op = *self.icache.op(line, pc);
-        let mut step = Step::new(pc, line, op, self.predictor.state(pc));
+        let predicted = if is_branch(op.kind) { self.predictor.state(pc) } else { (0, 0) };
+        let mut step = Step::new(pc, line, *op, predicted);
         if let Some(form) = memory_access(op.kind) {
             let index = if form.indexed { self.registers.get(op.rb) } else { op.imm };
             step.addr = self.registers.get(op.ra).wrapping_add(index);
@@ -241,11 +281,11 @@ impl Core {
     fn finish_record<B: Bus>(&mut self, bus: &mut B) {
         let Some(record) = self.park.record.take() else { return };
         self.park.recording = false;
-        self.refresh_limit();
         match Turn::new(self, bus, &record) {
             Some(turn) => self.park.turn = Some(Box::new(turn)),
             None => self.failed(),
         }
+        self.park.record = Some(record);
     }
 
     fn failed(&mut self) {
@@ -263,10 +303,6 @@ impl Core {
 
     /// A turn that something may have disturbed is none.
     pub(crate) fn forget_record(&mut self) {
-        if self.park.recording {
-            self.park.recording = false;
-            self.park.record = None;
-            self.refresh_limit();
-        }
+        self.park.recording = false;
     }
 }

@@ -264,7 +264,7 @@ impl Pipeline {
     pub fn place(&self, op: &Op, last: Place) -> Place {
         let [a, b, c] = op.source.map(|source| self.ready(source));
         let slot = last.0.max(a.max(b).max(c));
-        if op.steps == 0 || self.ready(reg::DIVIDER) > slot {
+        if op.steps == 0 {
             return self.place_late(op, slot);
         }
         // No branches and no look into a table: which way they went would be unpredictable, and
@@ -272,7 +272,7 @@ impl Pipeline {
         let step = op.steps >> (4 * (slot & 7)) & 15;
         Place(slot + u64::from(step))
     }
-    /// The same for one that issues alone, or while the divider is busy.
+    /// The same for one that issues alone, or after registers and the divider.
     #[cold]
     fn place_late(&self, op: &Op, mut slot: Slot) -> Place {
         if op.pipe as u8 >= Pipe::I as u8 {

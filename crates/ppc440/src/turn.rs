@@ -65,6 +65,7 @@ impl Turn {
         let counts = difference(&core.counters, &start.counters);
         let rare = [counts.icache_misses, counts.dcache_misses, counts.writebacks];
         let (was, is) = (start.pipeline.cycle(), core.pipeline.cycle());
+        let branches = || record.steps.iter().filter(|step| is_branch(step.op.kind));
         if is == was
             || rare != [0; 3]
             || counts.exceptions != 0
@@ -73,7 +74,7 @@ impl Turn {
             || !core.pipeline.same_phase(&start.pipeline)
             || !core.unit.same_phase(is, &start.unit, was)
             || wait(start.free, core.edge(was)) != wait(free, core.edge(is))
-            || record.steps.iter().any(|step| step.predicted != core.predictor.state(step.pc))
+            || branches().any(|step| step.predicted != core.predictor.state(step.pc))
         {
             return None;
         }
@@ -97,8 +98,8 @@ impl Turn {
             counts,
             epoch: core.icache.epoch,
             lines: record.steps.iter().map(|step| (step.pc >> 5, step.line)).collect(),
-            branches: Vec::new(),
-            places: Vec::new(),
+            branches: branches().map(|step| (step.pc, step.predicted)).collect(),
+            places: Vec::with_capacity(record.steps.len()),
             words: all.words.iter().filter(same).map(|word| (word.offset, word.before)).collect(),
             named: all.named as u32,
             items: all.items,
@@ -112,9 +113,6 @@ impl Turn {
             }
         }
         for step in &record.steps {
-            if is_branch(step.op.kind) {
-                turn.branches.push((step.pc, step.predicted));
-            }
             if let (Some(form), Some(place)) = (memory_access(step.op.kind), step.place) {
                 turn.places.push((step.addr, form, place));
             }
@@ -146,23 +144,24 @@ impl Turn {
         let cycle = core.pipeline.cycle();
         let Some(free) = bus.free() else { return false };
         let registers = (0..32u8).filter(|register| self.named >> register & 1 != 0);
+        // What mostly differs comes first.
         core.registers.pc == self.head
             && core.icache.epoch == self.epoch
+            && core.registers.equal_others(&self.registers)
+            && registers.into_iter().all(|r| core.registers.get(r) == self.registers.gpr(r))
+            && self.words.iter().all(|&(offset, bytes)| core.dcache.word(offset) == bytes)
+            && self.branches.iter().all(|&(pc, state)| core.predictor.state(pc) == state)
+            && self.accesses.iter().all(|(access, _, _)| access.write || answers(bus, access))
             && core.pipeline.same_phase(&self.pipeline)
             && core.unit.same_phase(cycle, &self.unit, self.pipeline.cycle())
             && wait(free, core.edge(cycle)) == wait(self.free, core.edge(self.pipeline.cycle()))
-            && core.registers.equal_others(&self.registers)
-            && registers.into_iter().all(|r| core.registers.get(r) == self.registers.gpr(r))
             && self.lines.iter().all(|&(line, place)| {
                 core.icache.mapped(core.tlb.fetch_generation << 32 | u64::from(line)) == Some(place)
             })
-            && self.branches.iter().all(|&(pc, state)| core.predictor.state(pc) == state)
             && self.places.iter().all(|&(addr, form, place)| {
                 core.place_of(addr, form) == Some(place)
                     && (!form.write || core.is_dirty(place, addr, form))
             })
-            && self.words.iter().all(|&(offset, bytes)| core.dcache.word(offset) == bytes)
-            && self.accesses.iter().all(|(access, _, _)| access.write || answers(bus, access))
     }
 
     /// What `item` holds after `turns`, when all held `firsts` before.
