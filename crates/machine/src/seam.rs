@@ -111,10 +111,10 @@ pub(crate) struct Seam {
 }
 
 /// The firmware idles once it has turned this often with nothing to see from outside. A turn polls everything
-/// that can move it, and two turns hold at least one that began after the last stimulus; the others are
-/// margin. A firmware that acts by itself (a timer) would break this rule, loudly: what it sends would come
-/// too early for the window that it falls into.
-const IDLE_TURNS: u32 = 4;
+/// that can move it, and of two turns at least one began after the last stimulus; the heartbeat of the turn
+/// before both may come late, having been gathered. A firmware that acts by itself (a timer) would break this
+/// rule, loudly: what it sends would come too early for the window that it falls into.
+const IDLE_TURNS: u32 = 3;
 
 impl Seam {
     /// Records what ends the run; the first on a node counts.
