@@ -143,8 +143,8 @@ pub struct Log {
 }
 
 /// Marks that all nodes keep at most, and those that each node may keep whatever their number.
-const CAPACITY: usize = 1 << 21;
-const CAPACITY_OF_NODE: std::ops::RangeInclusive<usize> = 1 << 12..=1 << 17;
+const CAPACITY: usize = 1 << 18;
+const CAPACITY_OF_NODE: std::ops::RangeInclusive<usize> = 1 << 9..=1 << 16;
 
 impl Log {
     /// The log of one of `nodes` nodes.

@@ -356,7 +356,8 @@ fn report(
         ..Firmware::default()
     };
     let (mut busy_instructions, mut busy_cycles) = (0.0, 0.0);
-    let (mut marks, mut ties) = (Vec::new(), Vec::new());
+    let mut marks = Vec::with_capacity(remains.iter().map(|node| node.marks.0.len()).sum());
+    let mut ties = Vec::new();
     let (mut nodes, mut sram) = (Vec::new(), Vec::new());
     let (mut profiles, mut effort) = (Vec::new(), Effort::default());
     let mut judged: Option<Judged> = None;
