@@ -2,11 +2,12 @@
 //!
 //! Each is a file whose name is the digest of everything that a boot depends on ([`Shelf::new`]) and
 //! that begins with the text of it, so that a file can be of no other boot. A checksum follows, then
-//! the boot's bytes with runs of zeros shortened. Files appear whole or not at all, however many
-//! runs write them at once. One that is damaged, or cannot be read, is as none. Nothing here ends a
+//! the boot's bytes, compressed. Files appear whole or not at all, however many runs write them at
+//! once. One that is damaged, or cannot be read, is as none. Nothing here ends a
 //! run or says a word: a boot that is not kept costs a few milliseconds.
 
 use crate::digest::digest;
+use lz4_flex::{compress_prepend_size, decompress_size_prepended};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -42,7 +43,7 @@ impl Shelf {
         let file = std::fs::read(self.file()).ok()?;
         let rest = file.strip_prefix(self.key.as_bytes())?.strip_prefix(b"\n")?;
         let (checksum, packed) = rest.split_at_checked(digest(&[]).len())?;
-        (checksum == digest(packed).as_bytes()).then(|| unpacked(packed))?
+        (checksum == digest(packed).as_bytes()).then(|| decompress_size_prepended(packed).ok())?
     }
     /// A new file for the boot; `None` if there cannot be one.
     pub fn begin(&self) -> Option<NamedTempFile> {
@@ -51,7 +52,7 @@ impl Shelf {
     }
     /// Keeps these bytes, if that is possible.
     pub fn put(&self, mut file: NamedTempFile, bytes: &[u8]) {
-        let packed = packed(bytes);
+        let packed = compress_prepend_size(bytes);
         let text = format!("{}\n{}", self.key, digest(&packed));
         let written = file.write_all(&[text.as_bytes(), &packed].concat());
         if written.is_ok() && file.persist(self.file()).is_ok() {
@@ -94,78 +95,9 @@ fn simulator() -> Option<String> {
     ))
 }
 
-/// Zeros become a zero and their number, one less; other bytes stay.
-fn packed(bytes: &[u8]) -> Vec<u8> {
-    let mut packed = Vec::new();
-    let mut left = bytes;
-    while let Some(&first) = left.first() {
-        if first != 0 {
-            packed.push(first);
-            left = &left[1..];
-            continue;
-        }
-        let zeros = left.iter().take_while(|&&byte| byte == 0).count();
-        packed.push(0);
-        let mut more = zeros - 1;
-        // Seven bits a byte, the lowest first; the last has its top bit clear.
-        while more > 0x7f {
-            packed.push(more as u8 | 0x80);
-            more >>= 7;
-        }
-        packed.push(more as u8);
-        left = &left[zeros..];
-    }
-    packed
-}
-
-/// A boot has fewer bytes.
-const LONGEST: usize = 64 << 20;
-
-/// The bytes that were packed.
-fn unpacked(packed: &[u8]) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let mut left = packed;
-    while !left.is_empty() {
-        let plain = left.iter().position(|&byte| byte == 0).unwrap_or(left.len());
-        bytes.extend_from_slice(&left[..plain]);
-        left = &left[plain..];
-        if left.is_empty() {
-            break;
-        }
-        let last = 1 + left[1..].iter().position(|&byte| byte & 0x80 == 0)?;
-        let digits = left[1..=last].iter().rev();
-        let more = digits.fold(0usize, |more, &byte| more << 7 | usize::from(byte & 0x7f));
-        let len = bytes.len().checked_add(more)?.checked_add(1).filter(|&len| len <= LONGEST)?;
-        bytes.resize(len, 0);
-        left = &left[last + 1..];
-    }
-    Some(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use des::Random;
-
-    #[test]
-    fn zeros_are_packed_and_come_back() {
-        let mut random = Random::new(3);
-        for len in (0..300).chain([4095, 100_000]) {
-            for most in [1, 2, 100, 50_000] {
-                let mut bytes = Vec::new();
-                while bytes.len() < len {
-                    let run = 1 + random.below(most) as usize;
-                    let byte = (random.below(2) * random.below(256)) as u8;
-                    bytes.resize(bytes.len() + run, byte);
-                }
-                assert_eq!(unpacked(&packed(&bytes)), Some(bytes));
-            }
-        }
-        assert_eq!(packed(&[0; 100_000]).len(), 4);
-        assert_eq!(unpacked(&[0]), None);
-        assert_eq!(unpacked(&[1, 0, 0xff]), None);
-        assert_eq!(unpacked(&[0, 0xff, 0xff, 0xff, 0xff, 0x7f]), None, "no such memory");
-    }
 
     fn kept(folder: &Path) -> usize {
         std::fs::read_dir(folder).unwrap().count()

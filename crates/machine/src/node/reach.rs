@@ -1,8 +1,8 @@
 //! When a node can send a packet, or give back credits, at the earliest: what the length of the
 //! windows is made of. A message that comes to the router goes on at once; what the host or the
 //! firmware does needs HyperTransport and the NIC's engines before it shows in the network. A time
-//! that is told too late here cannot stay unnoticed: what is sent before the end of a window ends the
-//! simulator (`des::Outbox::send`).
+//! that is told too late here cannot stay unnoticed: what comes to a node before its horizon ends the
+//! simulator (an assertion of `des`, where messages are given out).
 
 use super::*;
 
