@@ -17,6 +17,7 @@ use crate::decode::Op;
 use crate::probe::{Observation, Probe};
 use crate::turn::Turn;
 use bus::Bus;
+use std::cell::Cell;
 
 /// Lines executed without an arrival at the head before another head is tried: as long as no turn
 /// is known, and after one was.
@@ -42,7 +43,6 @@ pub(crate) struct Park {
     pub lines: u32,
     /// A turn is being recorded.
     pub recording: bool,
-    /// That turn, or the last one that was.
     record: Option<Box<Record>>,
     turn: Option<Box<Turn>>,
     /// Cycle and instructions completed at the last arrival, and how many of both the turn before
@@ -84,9 +84,6 @@ impl Park {
     /// A probe was told this: it belongs to the turn that is being recorded.
     #[inline(always)]
     pub fn tell(&mut self, what: Observation) {
-        if !self.recording {
-            return;
-        }
         if let Some(Record { told: Some(told), .. }) = self.record.as_deref_mut() {
             told.push(what);
         }
@@ -101,6 +98,12 @@ pub(crate) struct Record {
     pub steps: Vec<Step>,
     /// What a probe was told, if there is one.
     pub told: Option<Vec<Observation>>,
+}
+
+thread_local! {
+    /// A record that is not in use. It is only needed within a call of `run`: hundreds of cores that
+    /// are run in turns use the same memory, which stays in the host's caches.
+    static SPARE: Cell<Option<Box<Record>>> = const { Cell::new(None) };
 }
 
 /// What a turn may change of the core, as it was at the head.
@@ -236,16 +239,14 @@ impl Core {
             free,
         };
         let told = observed.then(Vec::new);
-        match self.park.record.as_deref_mut() {
-            Some(record) => {
+        self.park.record = Some(match SPARE.take() {
+            Some(mut record) => {
                 record.steps.clear();
                 (record.start, record.told) = (start, told);
+                record
             }
-            None => {
-                let steps = Vec::with_capacity(STEPS);
-                self.park.record = Some(Box::new(Record { start, steps, told }));
-            }
-        }
+            None => Box::new(Record { start, steps: Vec::with_capacity(STEPS), told }),
+        });
         self.park.recording = true;
     }
 
@@ -285,7 +286,7 @@ impl Core {
             Some(turn) => self.park.turn = Some(Box::new(turn)),
             None => self.failed(),
         }
-        self.park.record = Some(record);
+        SPARE.set(Some(record));
     }
 
     fn failed(&mut self) {
@@ -304,5 +305,8 @@ impl Core {
     /// A turn that something may have disturbed is none.
     pub(crate) fn forget_record(&mut self) {
         self.park.recording = false;
+        if let Some(record) = self.park.record.take() {
+            SPARE.set(Some(record));
+        }
     }
 }
