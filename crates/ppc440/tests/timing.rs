@@ -77,6 +77,8 @@ fn loops() {
         ("division", &[divw], 3400, "the I pipe is busy for 33, then bdnz"),
         ("division and J pipe", &[divw, addi(3, 3, 1), addi(8, 8, 1)], 3400, "adds hide behind it"),
         ("division and use", &[divw, addi(3, 5, 1)], 3500, "latency 34, bdnz with the add"),
+        ("division and MAC", &[divw, macchw(3)], 3500, "three registers, and waits for the I pipe"),
+        ("division and CR", &[divw, x(19, 8, 8, 8, 193)], 3500, "the same for three CR fields"),
         ("compare and branch", &[cmpwi(0, 3, 1), bc(12, 2, 4)], 400, "CR ready after 2; both I"),
         (
             "far compare",
