@@ -192,9 +192,9 @@ impl Core {
                 self.park.arrived = self.here();
                 return;
             }
-            // A turn that is recorded must fit; some more make it worth while: to record one takes
-            // about as long as to execute two.
-            let worth = room >= 3 * turn.period();
+            // A turn that is recorded must fit; more make it worth while: to record one takes as
+            // long as to execute two, and some are disturbed. (Of 3, 4, 6 and 9 the best.)
+            let worth = room >= 6 * turn.period();
             self.park.turn = Some(turn);
             if !worth {
                 return;
