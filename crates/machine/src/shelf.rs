@@ -3,8 +3,8 @@
 //! Each is a file whose name is the digest of everything that a boot depends on ([`Shelf::new`]) and
 //! that begins with the text of it, so that a file can be of no other boot. A checksum follows, then
 //! the boot's bytes, compressed. Files appear whole or not at all, however many runs write them at
-//! once. One that is damaged, or cannot be read, is as none. Nothing here ends a
-//! run or says a word: a boot that is not kept costs a few milliseconds.
+//! once. One that is damaged, or cannot be read, is as none. Nothing here ends a run or says a word: a
+//! boot that is not kept costs a few milliseconds.
 
 use crate::digest::digest;
 use lz4_flex::{compress_prepend_size, decompress_size_prepended};
@@ -15,7 +15,7 @@ use std::time::SystemTime;
 use tempfile::NamedTempFile;
 
 /// Changes with the format and with what boots depend on.
-const VERSION: &str = "sunstar boot 1";
+const VERSION: &str = "sunstar boot 2";
 /// Files' names begin so.
 const PREFIX: &str = "boot-";
 /// Files that are kept; the oldest go.

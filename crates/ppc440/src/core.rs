@@ -294,7 +294,7 @@ impl Core {
             let Some(code) = self.icache.take(place) else {
                 unreachable!("only one line is executed at a time")
             };
-            let stop = if self.park.recording {
+            let stop = if self.park.recording() {
                 let line = self.icache.line_at(place);
                 self.run_line_recorded(bus, &code.ops, line, probe)
             } else {
@@ -334,7 +334,7 @@ impl Core {
         let mut last = self.pipeline.next();
         loop {
             let op = &line[(pc >> 2) as usize % WORDS];
-            if RECORD && self.park.recording {
+            if RECORD && self.park.recording() {
                 self.record(op, at);
             }
             let place = self.pipeline.place(op, last);

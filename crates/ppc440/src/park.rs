@@ -41,8 +41,7 @@ pub(crate) struct Park {
     pub head: u32,
     /// Lines to execute without an arrival before another head is tried.
     pub lines: u32,
-    /// A turn is being recorded.
-    pub recording: bool,
+    /// The turn that is being recorded.
     record: Option<Box<Record>>,
     turn: Option<Box<Turn>>,
     /// Cycle and instructions completed at the last arrival, and how many of both the turn before
@@ -60,7 +59,7 @@ pub(crate) struct Park {
 
 // What is known of loops is learnt again.
 des::checkpointed!(Park { skipped, skipped_instructions } given {
-    enabled, head, lines, recording, record, turn, arrived, last, pause, pause_next,
+    enabled, head, lines, record, turn, arrived, last, pause, pause_next,
 });
 
 impl Park {
@@ -69,7 +68,6 @@ impl Park {
             enabled,
             head: 1,
             lines: LOST,
-            recording: false,
             record: None,
             turn: None,
             arrived: (0, 0),
@@ -79,6 +77,12 @@ impl Park {
             skipped: 0,
             skipped_instructions: 0,
         }
+    }
+
+    /// A turn is being recorded.
+    #[inline(always)]
+    pub fn recording(&self) -> bool {
+        self.record.is_some()
     }
 
     /// A probe was told this: it belongs to the turn that is being recorded.
@@ -149,7 +153,7 @@ impl Core {
     fn lose_head(&mut self) {
         self.park.lines = LOST;
         // Without parking there is no head, and never an arrival.
-        if self.park.enabled && !self.park.recording {
+        if self.park.enabled && !self.park.recording() {
             self.park.head = self.registers.pc;
         }
     }
@@ -161,9 +165,7 @@ impl Core {
         if self.unit.replay.count != 0 {
             return self.forget_record();
         }
-        if self.park.recording {
-            self.finish_record(bus);
-        }
+        self.finish_record(bus);
         let steady = self.count_turn();
         // Nothing issues in the cycle of the horizon, or of the limit.
         let end = self.true_limit().min(self.cycle_at(bus.horizon()));
@@ -247,7 +249,6 @@ impl Core {
             }
             None => Box::new(Record { start, steps: Vec::with_capacity(STEPS), told }),
         });
-        self.park.recording = true;
     }
 
     /// Before each instruction of a line while a turn is recorded. `line` is the line's place in
@@ -279,9 +280,9 @@ impl Core {
         Some(step)
     }
 
+    /// The turn that is being recorded, if there is one, is over.
     fn finish_record<B: Bus>(&mut self, bus: &mut B) {
         let Some(record) = self.park.record.take() else { return };
-        self.park.recording = false;
         match Turn::new(self, bus, &record) {
             Some(turn) => self.park.turn = Some(Box::new(turn)),
             None => self.failed(),
@@ -304,7 +305,6 @@ impl Core {
 
     /// A turn that something may have disturbed is none.
     pub(crate) fn forget_record(&mut self) {
-        self.park.recording = false;
         if let Some(record) = self.park.record.take() {
             SPARE.set(Some(record));
         }
