@@ -7,7 +7,7 @@ mod words;
 
 pub use copies::{copies, Copy16};
 pub use hypertransport::{Direction, HyperTransport};
-pub use memory::Memory;
+pub use memory::{copy, Memory};
 pub use words::{read_words, write_words, Words};
 
 use des::Time;

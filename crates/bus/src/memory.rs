@@ -45,9 +45,9 @@ impl Checkpointed for Memory {
     }
 }
 
-/// Copies; what a load or store moves without a call.
+/// Copies as many bytes as there are of both; what a load or store moves without a call.
 #[inline(always)]
-fn copy(to: &mut [u8], from: &[u8]) {
+pub fn copy(to: &mut [u8], from: &[u8]) {
     match from.len() {
         4 => to[..4].copy_from_slice(&from[..4]),
         2 => to[..2].copy_from_slice(&from[..2]),
@@ -81,16 +81,19 @@ impl Memory {
     pub fn contains(&self, addr: u64, len: usize) -> bool {
         self.offset(addr, len).is_some()
     }
+    #[inline]
     fn offset(&self, addr: u64, len: usize) -> Option<usize> {
         let start = usize::try_from(addr.checked_sub(self.base)?).ok()?;
         (start.checked_add(len)? <= self.bytes.len()).then_some(start)
     }
     /// The bytes `addr .. addr + len`.
+    #[inline]
     pub fn slice(&self, addr: u64, len: usize) -> Result<&[u8], BusError> {
         let error = BusError { addr, len, write: false, why: "outside of the memory" };
         self.offset(addr, len).map(|start| &self.bytes[start..start + len]).ok_or(error)
     }
     /// The bytes `addr .. addr + len`, to write.
+    #[inline]
     pub fn slice_mut(&mut self, addr: u64, len: usize) -> Result<&mut [u8], BusError> {
         let error = BusError { addr, len, write: true, why: "outside of the memory" };
         self.offset(addr, len).map(|start| &mut self.bytes[start..start + len]).ok_or(error)

@@ -27,7 +27,20 @@ fn parts(addr: u64, len: usize) -> impl Iterator<Item = (u64, usize, std::ops::R
 }
 
 /// Reads any number of bytes at any address: every word touched is read once, in ascending order.
+#[inline]
 pub fn read_words(words: &mut impl Words, addr: u64, buf: &mut [u8]) -> Result<(), BusError> {
+    // Mostly it is one word.
+    match <&mut [u8; 4]>::try_from(&mut *buf) {
+        Ok(whole) if addr % 4 == 0 => {
+            let error = |why| BusError { addr, len: 4, write: false, why };
+            *whole = words.read_word(addr).map_err(error)?.to_le_bytes();
+            Ok(())
+        }
+        _ => read_parts(words, addr, buf),
+    }
+}
+
+fn read_parts(words: &mut impl Words, addr: u64, buf: &mut [u8]) -> Result<(), BusError> {
     let len = buf.len();
     for (at, byte, range) in parts(addr, len) {
         let word =
@@ -40,7 +53,17 @@ pub fn read_words(words: &mut impl Words, addr: u64, buf: &mut [u8]) -> Result<(
 
 /// Writes any number of bytes at any address: every word touched is written once, in ascending
 /// order; bytes of a word that the access leaves out keep what reading the register gives.
+#[inline]
 pub fn write_words(words: &mut impl Words, addr: u64, data: &[u8]) -> Result<(), BusError> {
+    match <[u8; 4]>::try_from(data) {
+        Ok(word) if addr % 4 == 0 => words
+            .write_word(addr, u32::from_le_bytes(word))
+            .map_err(|why| BusError { addr, len: 4, write: true, why }),
+        _ => write_parts(words, addr, data),
+    }
+}
+
+fn write_parts(words: &mut impl Words, addr: u64, data: &[u8]) -> Result<(), BusError> {
     let len = data.len();
     for (at, byte, range) in parts(addr, len) {
         let error = |why| BusError { addr: at, len, write: true, why };

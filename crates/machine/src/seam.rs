@@ -353,9 +353,11 @@ pub(crate) struct LocalBus<'a> {
 }
 
 impl bus::Bus for LocalBus<'_> {
+    #[inline(always)]
     fn horizon(&self) -> Time {
         self.horizon.min(self.seam.queue.next_time())
     }
+    #[inline(always)]
     fn read(&mut self, now: Time, addr: u64, buf: &mut [u8]) -> Result<Time, BusError> {
         self.nic.plb_read(now, addr, buf, self.seam)
     }

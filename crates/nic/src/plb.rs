@@ -28,6 +28,7 @@ const REGISTER_FIRST: u64 = HOST_WINDOW_BASE as u64;
 const LAST: u64 = HOST_WINDOW_BASE as u64 + HOST_WINDOW_SIZE as u64 - 1;
 
 /// Who answers `addr`.
+#[inline(always)]
 pub(crate) fn decode(addr: u64) -> Target {
     match addr {
         SRAM_FIRST..=LAST => Target::Sram,
@@ -69,11 +70,13 @@ impl Plb {
         self.read_free = read;
         self.write_free = write;
     }
+    #[inline(always)]
     fn beats(&self, len: usize) -> Duration {
         self.beat * (len as u64).div_ceil(BEAT).max(1)
     }
     /// A read of `len` bytes, asked for at `now`, from a device that takes `access`. Returns when
     /// the first beat is there.
+    #[inline(always)]
     pub(crate) fn read(&mut self, now: Time, len: usize, access: Duration) -> Time {
         let first = (now + self.request + access).max(self.read_free) + self.beat;
         self.read_free = first + (self.beats(len) - self.beat);
@@ -86,6 +89,7 @@ impl Plb {
     }
     /// A write of `len` bytes, asked for at `now`, to a device that takes `access`. Returns when
     /// the device has taken it.
+    #[inline(always)]
     pub(crate) fn write(&mut self, now: Time, len: usize, access: Duration) -> Time {
         let granted = (now + self.request).max(self.write_free);
         self.write_free = granted + self.beats(len);

@@ -92,6 +92,7 @@ impl SeaStar {
     ///
     /// Host memory is read as it is now, with this processor's own writes that are still on their
     /// way.
+    #[inline(always)]
     pub fn plb_read(
         &mut self,
         now: Time,

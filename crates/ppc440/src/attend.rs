@@ -5,6 +5,7 @@ use crate::core::{Core, Flow, Stop};
 use crate::exception::Exception;
 use crate::probe::{Cause, Probe};
 use crate::registers::MSR_WE;
+use crate::timing::Place;
 use bus::Bus;
 
 impl Core {
@@ -19,7 +20,7 @@ impl Core {
             self.tell_write();
         }
         // Nothing else was up.
-        if self.pipeline.cycle() < self.limit {
+        if self.pipeline.next() < self.limit {
             return None;
         }
         self.forget_record();
@@ -52,8 +53,8 @@ impl Core {
             }
             self.refresh_limit();
         } else {
-            self.calm_limit = self.until;
-            self.limit = self.until.min(self.unit.gather.due);
+            self.calm_limit = Place::first_of(self.until);
+            self.limit = Place::first_of(self.until.min(self.unit.gather.due));
         }
         (self.pipeline.cycle() >= self.until).then_some(Stop::Until)
     }
@@ -90,8 +91,8 @@ impl Core {
 
     /// Finds out when the loop must look up next.
     pub(crate) fn refresh_limit(&mut self) {
-        self.calm_limit = self.limit_but_for_writes();
-        self.limit = self.calm_limit.min(self.unit.gather.due);
+        self.calm_limit = Place::first_of(self.limit_but_for_writes());
+        self.limit = self.calm_limit.min(Place::first_of(self.unit.gather.due));
     }
 
     /// Cycle at which something is up: the end of the run, an interrupt, a timer, a write.
@@ -110,6 +111,6 @@ impl Core {
 
     /// The loop must look up in `cycle` at the latest.
     pub(crate) fn look_up_at(&mut self, cycle: u64) {
-        self.limit = self.limit.min(cycle);
+        self.limit = self.limit.min(Place::first_of(cycle));
     }
 }

@@ -127,12 +127,12 @@ pub struct Core {
     /// Level of the external interrupt line, and the cycle in which it rose.
     pub(crate) interrupt: bool,
     pub(crate) interrupt_at: u64,
-    /// Cycle at which `run` must return, and that at which the loop must look up: for that, or an
-    /// interrupt.
+    /// Cycle at which `run` must return, and place from which on the loop must look up: for that, or
+    /// an interrupt.
     pub(crate) until: u64,
-    pub(crate) limit: u64,
+    pub(crate) limit: Place,
     /// The same but for a write that is held.
-    pub(crate) calm_limit: u64,
+    pub(crate) calm_limit: Place,
     /// First cycle after the release of reset.
     pub(crate) started: u64,
     pub(crate) park: Park,
@@ -165,8 +165,8 @@ impl Core {
             interrupt: false,
             interrupt_at: 0,
             until: 0,
-            limit: 0,
-            calm_limit: 0,
+            limit: Place::first_of(0),
+            calm_limit: Place::first_of(0),
             started: 0,
             park: Park::new(false),
             account: Account::new(),
@@ -261,7 +261,7 @@ impl Core {
     fn execute_until<B: Bus, P: Probe>(&mut self, bus: &mut B, probe: &mut P) -> Stop {
         loop {
             self.look_for_head(bus, probe);
-            if self.pipeline.cycle() >= self.limit {
+            if self.pipeline.next() >= self.limit {
                 if let Some(stop) = self.attend(bus, probe) {
                     return stop;
                 }
@@ -285,7 +285,7 @@ impl Core {
             if P::ON {
                 self.tell_fetch(probe);
             }
-            if self.pipeline.cycle() >= self.limit {
+            if self.pipeline.next() >= self.limit {
                 continue;
             }
             if P::STEPS && self.halts(place, probe) {
@@ -379,7 +379,7 @@ impl Core {
             }
             // The head of a turn that is recorded may stand anywhere in a line.
             let arrived = RECORD && pc == self.park.head;
-            if P::STEPS || arrived || last.cycle() >= self.limit {
+            if P::STEPS || arrived || last >= self.limit {
                 return None;
             }
         }

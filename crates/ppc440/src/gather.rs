@@ -47,6 +47,7 @@ impl Gather {
         !self.is_empty() && self.pc == pc
     }
     /// Joins a store that issues in `at`, if it may.
+    #[inline(always)]
     fn join(&mut self, at: u64, real: Real, bytes: &[u8]) -> bool {
         // Also if there is none, or its time has come.
         if at >= self.due || self.is_empty() || (real.addr ^ self.addr) >> 4 != 0 {
@@ -66,12 +67,10 @@ impl Gather {
         self.put(real, bytes);
         true
     }
+    #[inline(always)]
     fn put(&mut self, real: Real, bytes: &[u8]) {
         let offset = real.addr as usize % QUADWORD;
-        // Few: a loop is quicker than a call.
-        for (to, byte) in self.data[offset..].iter_mut().zip(bytes) {
-            *to = *byte;
-        }
+        bus::copy(&mut self.data[offset..offset + bytes.len()], bytes);
     }
     /// What a reader sees who reads memory and this write.
     pub fn overlay(&self, addr: u64, bytes: &mut [u8]) {
@@ -92,6 +91,7 @@ impl Gather {
             }
         }
     }
+    #[inline(always)]
     fn bytes(&self) -> &[u8] {
         let offset = self.addr as usize % QUADWORD;
         &self.data[offset..offset + self.len]
@@ -106,6 +106,7 @@ impl Core {
 
     /// A store of up to four bytes within a quadword that goes to the bus. The core waits only for
     /// a slot.
+    #[inline(always)]
     pub(crate) fn bus_write<B: Bus>(
         &mut self,
         bus: &mut B,

@@ -83,6 +83,8 @@ pub(crate) fn load<B: Bus, const N: usize, const FORM: u8>(
     load_slow::<B, N, FORM>(core, bus, op, addr)
 }
 
+/// A load that is no quick hit. An aligned one that goes around the cache has a short way: it is what
+/// firmware does most of all that is slow.
 #[inline(never)]
 fn load_slow<B: Bus, const N: usize, const FORM: u8>(
     core: &mut Core,
@@ -90,13 +92,32 @@ fn load_slow<B: Bus, const N: usize, const FORM: u8>(
     op: &Op,
     addr: u32,
 ) -> Flow {
-    let read = core.read_single(bus, addr).unwrap_or_else(|| {
-        let mut bytes = [0; N];
-        core.aligned(addr, N, false)?;
-        core.read_bytes(bus, addr, &mut bytes).map(|little| (bytes, little))
-    });
+    let around = page::READ | page::INHIBITED;
+    match core.tlb.mapped(addr) {
+        Some(piece) if piece.flags & around == around && addr as usize % N == 0 => {
+            let mut bytes = [0; N];
+            let real = core.tlb.real(piece, addr);
+            if let Err(flow) = core.read_single(bus, real, &mut bytes) {
+                return flow;
+            }
+            loaded::<N, FORM>(core, op, addr, bytes, piece.flags & page::LITTLE != 0);
+            Flow::Late
+        }
+        _ => load_pieces::<B, N, FORM>(core, bus, op, addr),
+    }
+}
+
+#[inline(never)]
+fn load_pieces<B: Bus, const N: usize, const FORM: u8>(
+    core: &mut Core,
+    bus: &mut B,
+    op: &Op,
+    addr: u32,
+) -> Flow {
+    let mut bytes = [0; N];
+    let read = core.aligned(addr, N, false).and_then(|()| core.read_bytes(bus, addr, &mut bytes));
     match read {
-        Ok((bytes, little)) => {
+        Ok(little) => {
             loaded::<N, FORM>(core, op, addr, bytes, little);
             Flow::Late
         }

@@ -6,36 +6,46 @@ pub(crate) const MOST: usize = 8;
 /// A number of slots, each taken until some cycle.
 #[derive(Clone, Hash)]
 pub(crate) struct Slots {
-    /// When each slot is free, the first one first.
+    /// When each slot is free, the first one first. Those that do not exist stand before, at 0: so what
+    /// changes mostly is moved by a fixed distance.
     ends: [u64; MOST],
-    count: usize,
+    /// How many do not exist.
+    none: usize,
 }
 
-des::checkpointed!(Slots { ends } given { count });
+des::checkpointed!(Slots { ends } given { none });
 
 impl Slots {
     pub fn new(count: u8) -> Slots {
         assert!((1..=MOST).contains(&count.into()), "1 to 8 slots");
-        Slots { ends: [0; MOST], count: count.into() }
+        Slots { ends: [0; MOST], none: MOST - usize::from(count) }
     }
     /// When a slot is free.
+    #[inline(always)]
     pub fn free(&self) -> u64 {
-        self.ends[0]
+        self.ends[self.none % MOST]
     }
     /// When all slots are free.
+    #[inline(always)]
     pub fn all_free(&self) -> u64 {
-        self.ends[self.count - 1]
+        self.ends[MOST - 1]
     }
     /// Takes the slot that is free first.
     #[inline(always)]
     pub fn occupy(&mut self, until: u64) {
-        let ends = &mut self.ends[..self.count];
         // What is asked for last mostly ends last.
-        if until >= ends[ends.len() - 1] {
-            ends.copy_within(1.., 0);
-            ends[self.count - 1] = until;
-            return;
+        if until < self.all_free() {
+            return self.occupy_between(until);
         }
+        self.ends.copy_within(1.., 0);
+        self.ends[MOST - 1] = until;
+        if self.none > 0 {
+            self.ends[(self.none - 1) % MOST] = 0;
+        }
+    }
+    #[cold]
+    fn occupy_between(&mut self, until: u64) {
+        let ends = &mut self.ends[self.none..];
         let later = ends[1..].iter().take_while(|&&other| other < until).count();
         ends.copy_within(1..1 + later, 0);
         ends[later] = until;

@@ -10,6 +10,7 @@
 //! stall, and conflicts on the result buses.
 
 use crate::decode::Op;
+use des::{Checkpoint, Checkpointed};
 
 /// Parameters of the timing model, in core cycles unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,15 +202,25 @@ impl Latencies {
     }
 }
 
-/// An instruction's place: the slot after it has issued.
-#[derive(Clone, Copy)]
+/// A place in the stream of issue: an instruction's is the slot after it has issued.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place(Slot);
 
 impl Place {
+    /// The first one of a cycle, or of the last one that can be told (`u64::MAX`: never).
+    pub const fn first_of(cycle: u64) -> Place {
+        Place(if cycle >> 61 == 0 { slot(cycle) } else { Slot::MAX })
+    }
     /// The cycle in which it issues.
     #[inline(always)]
     pub fn cycle(self) -> u64 {
         self.0 >> 3
+    }
+}
+
+impl Checkpointed for Place {
+    fn pass(&mut self, checkpoint: &mut Checkpoint<'_>) {
+        self.0.pass(checkpoint);
     }
 }
 

@@ -227,6 +227,7 @@ impl Core {
     }
 
     /// Begins the slow path of an instruction.
+    #[inline(always)]
     pub(crate) fn begin(&mut self) {
         let unit = &mut self.unit;
         unit.at = self.issue;
@@ -244,6 +245,7 @@ impl Core {
 
     /// The instant of the next transaction, if the horizon allows it. A write that is held and due
     /// goes first.
+    #[inline(always)]
     pub(crate) fn instant<B: Bus>(&mut self, bus: &mut B) -> Result<Time, Flow> {
         self.unit.at = self.unit.at.max(self.unit.resume);
         if self.unit.gather.due <= self.unit.at {
@@ -328,24 +330,18 @@ impl Core {
         Ok(())
     }
 
-    /// The bytes of an aligned load, if it goes around the cache, and whether the page is
-    /// little-endian: what firmware does most of all that is slow.
+    /// All of an aligned load that goes around the cache.
     #[inline(always)]
-    pub(crate) fn read_single<B: Bus, const N: usize>(
+    pub(crate) fn read_single<B: Bus>(
         &mut self,
         bus: &mut B,
-        addr: u32,
-    ) -> Option<Result<([u8; N], bool), Flow>> {
-        let around = page::READ | page::INHIBITED;
-        let piece = self.tlb.mapped(addr).filter(|piece| piece.flags & around == around)?;
-        if addr as usize % N != 0 {
-            return None;
-        }
+        addr: u64,
+        out: &mut [u8],
+    ) -> Result<(), Flow> {
         self.begin();
-        let mut bytes = [0; N];
-        let read = self.read_around(bus, self.tlb.real(piece, addr), &mut bytes);
+        self.read_around(bus, addr, out)?;
         self.unit.stall = self.unit.at;
-        Some(read.map(|()| (bytes, piece.flags & page::LITTLE != 0)))
+        Ok(())
     }
 
     /// Writes memory in pieces of up to four bytes within a quadword.
