@@ -17,8 +17,11 @@ use serde_json::{json, Map, Value};
 pub fn profile(root: &Root, options: &ProfileOptions) -> Result<u8, Mistake> {
     let flame = options.flame.as_deref().map(|file| ("--flame", file));
     run::check_outputs(&run::outputs(&options.run).into_iter().chain(flame).collect::<Vec<_>>())?;
+    options.node.number().map_or(Ok(()), |node| run::check_node(root, &options.run, node))?;
     let run = run::execute_observed(root, &options.run, true)?;
-    let chosen = chosen(&run.outcome.profiles, options)?;
+    let profiles = run.outcome.profiles.iter();
+    let asked = |nid: u32| options.node.number().is_none_or(|node| node == nid);
+    let chosen: Vec<&Profile> = profiles.filter(|profile| asked(profile.nid)).collect();
     let symbols =
         Symbols::load(&run.firmware.join("seastar.elf")).map_err(|why| Mistake(why.to_string()))?;
     let summary = Summary::of(&chosen, &symbols);
@@ -38,19 +41,6 @@ pub fn profile(root: &Root, options: &ProfileOptions) -> Result<u8, Mistake> {
         run::write(file, &json_of(options, report, &nodes, &summary))?;
     }
     Ok(run::exit_status(report))
-}
-
-/// The profiles of the nodes that were asked for.
-fn chosen<'a>(
-    profiles: &'a [Profile],
-    options: &ProfileOptions,
-) -> Result<Vec<&'a Profile>, Mistake> {
-    let Some(node) = options.node.number() else { return Ok(profiles.iter().collect()) };
-    let found = profiles.iter().find(|profile| profile.nid == node);
-    found.map(|profile| vec![profile]).ok_or_else(|| {
-        let last = profiles.len().saturating_sub(1);
-        Mistake(format!("--node {node}: this run has nodes 0 to {last}"))
-    })
 }
 
 fn title(options: &ProfileOptions, nodes: &[u32]) -> String {

@@ -219,6 +219,13 @@ pub fn exit_status(report: &Report) -> u8 {
     u8::try_from(code).unwrap_or(1)
 }
 
+/// Finds out before the run whether there is a node `--node`.
+pub fn check_node(root: &Root, options: &RunOptions, node: u32) -> Result<(), Mistake> {
+    let parameters = machines::chosen(root, &options.machine())?;
+    machine::check_node(&parameters, options.ranks, "--node", node)
+        .map_err(|why| Mistake(why.to_string()))
+}
+
 /// The files that a run writes, by what asks for each.
 pub fn outputs(options: &RunOptions) -> Vec<(&'static str, &Path)> {
     let files = [("--json", &options.json), ("--pcap", &options.pcap), ("--trace", &options.trace)];

@@ -17,12 +17,9 @@ const NEXT_RECORD: usize = 2;
 pub fn trace(root: &Root, options: &TraceOptions) -> Result<u8, Mistake> {
     let mut run_options = options.run.clone();
     run_options.machine.overrides.push("firmware.trace=on".into());
+    run::check_node(root, &run_options, options.node)?;
     let run = run::execute(root, &run_options)?;
-    let nodes = run.outcome.sram.len();
-    let Some(sram) = run.outcome.sram.get(options.node as usize) else {
-        let (node, last) = (options.node, nodes.saturating_sub(1));
-        return Err(Mistake(format!("--node {node}: this run has nodes 0 to {last}")));
-    };
+    let sram = &run.outcome.sram[options.node as usize];
     let symbols =
         Symbols::load(&run.firmware.join("seastar.elf")).map_err(|why| Mistake(why.to_string()))?;
     let clock = run.parameters.clock("ppc440.clock");

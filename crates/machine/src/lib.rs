@@ -46,4 +46,4 @@ pub mod tracedump;
 
 pub use digest::digest;
 pub use programs::Program;
-pub use run::{check, run, Mistake, Options, Outcome};
+pub use run::{check, check_node, run, Mistake, Options, Outcome};

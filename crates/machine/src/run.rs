@@ -199,6 +199,23 @@ pub fn check(
     Ok(())
 }
 
+/// Finds out whether a machine for so many ranks has node `nid`; `option` is what asks for it.
+pub fn check_node(
+    parameters: &Parameters,
+    ranks: u32,
+    option: &str,
+    nid: u32,
+) -> Result<(), Mistake> {
+    let nodes = Configuration::new(parameters, ranks).map_err(Mistake)?.topology.nodes();
+    if nid < nodes {
+        return Ok(());
+    }
+    let last = nodes - 1;
+    Err(Mistake(format!(
+        "{option} {nid}: there is no such node, the machine has nodes 0 to {last}"
+    )))
+}
+
 /// The judges' ledger, with what the faults excuse.
 fn ledger(nodes: u32, faults: &Faults) -> spec::Ledger {
     spec::Ledger::new(nodes, faults.loses()).with_stalls(faults.stalls())

@@ -149,8 +149,12 @@ fn two_outputs_in_one_file() {
 
 #[test]
 fn a_node_that_is_not_there() {
-    sunstar(["trace", "-n", "2", "--node", "900", "examples/hello.c"])
-        .said(2, &["--node 900", "nodes 0 to"]);
+    for (command, node) in [("trace", "900"), ("profile", "2")] {
+        let ended = sunstar([command, "-n", "2", "--node", node, "builtin:barrier"]);
+        ended.said(2, &[&format!("--node {node}"), "nodes 0 to 1"]);
+        // It is told instead of a run.
+        assert_eq!(ended.stdout, "");
+    }
 }
 
 #[test]

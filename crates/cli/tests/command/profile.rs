@@ -107,9 +107,6 @@ fn people_see_functions_and_the_text_of_lines() {
     let source = std::fs::read_to_string(source).unwrap();
     let number: usize = number.parse().unwrap();
     assert_eq!(source.lines().nth(number - 1).unwrap().trim(), text, "{place}");
-
-    let mistake = sunstar(["profile", "-n", "2", "--node", "2", "examples/pingpong.c", "8"]);
-    mistake.said(2, &["--node 2", "nodes 0 to 1"]);
 }
 
 /// The image of an 8-byte ping-pong.

@@ -3,9 +3,8 @@
 use super::remote::Remote;
 use super::session::Session;
 use super::{Debugger, Facts, Watch};
-use crate::configure::Configuration;
 use crate::parameters::Parameters;
-use crate::run::{Mistake, Options};
+use crate::run::{check_node, Mistake, Options};
 use des::Time;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::atomic::AtomicBool;
@@ -24,13 +23,7 @@ impl Door {
     /// Opens `port` (0: one that is free) for gdb on node `nid` of a machine for `ranks` ranks. Nobody
     /// outside of this computer can connect.
     pub fn open(parameters: &Parameters, ranks: u32, nid: u32, port: u16) -> Result<Door, Mistake> {
-        let nodes = Configuration::new(parameters, ranks).map_err(Mistake)?.topology.nodes();
-        if nid >= nodes {
-            let last = nodes - 1;
-            return Err(Mistake(format!(
-                "--gdb {nid}: there is no such node, the machine has nodes 0 to {last}"
-            )));
-        }
+        check_node(parameters, ranks, "--gdb", nid)?;
         let opened = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).and_then(|listener| {
             // Whoever waits must be able to give up.
             listener.set_nonblocking(true)?;
