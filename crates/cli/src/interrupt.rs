@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 static WAKE: AtomicI32 = AtomicI32::new(-1);
 /// The signal that came, 0 if none did.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
+/// There is no run any more that would have to end by itself.
+static OVER: AtomicBool = AtomicBool::new(false);
 
 /// How long the simulator may take to end by itself before it is ended.
 const GRACE: Duration = Duration::from_secs(2);
@@ -71,6 +73,11 @@ pub fn watch_signals(run: Reins) -> Result<(), Mistake> {
     Ok(())
 }
 
+/// The run has ended, and this process goes on: from now on a signal ends it on the spot.
+pub fn run_is_over() {
+    OVER.store(true, Ordering::Relaxed);
+}
+
 fn watch(mut pipe: std::fs::File, run: &Reins) {
     let mut byte = [0];
     if !readable(&pipe, None) || pipe.read(&mut byte).is_err() {
@@ -78,7 +85,7 @@ fn watch(mut pipe: std::fs::File, run: &Reins) {
     }
     run.stop.request();
     let mut deadline = Instant::now() + GRACE;
-    while Instant::now() < deadline {
+    while Instant::now() < deadline && !OVER.load(Ordering::Relaxed) {
         // Again and again: a rank may just be starting.
         rank::kill_all();
         if readable(&pipe, Some(Duration::from_millis(20))) {

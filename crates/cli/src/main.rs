@@ -3,6 +3,7 @@
 mod args;
 mod bench;
 mod cache;
+mod child;
 mod compiler;
 mod diff;
 mod faults;

@@ -54,6 +54,7 @@ pub fn report(root: &Root, options: &ReportOptions) -> Result<u8, Mistake> {
     let execute = || run::execute_watched(root, &options.run, Arc::new(depths.clone()));
     let run = if about_machine { aside("ping-pong", execute) } else { execute() }?;
     let status = run::finish(&options.run, &run)?;
+    interrupt::run_is_over();
     if interrupt::exit_status().is_some() {
         return Ok(status);
     }

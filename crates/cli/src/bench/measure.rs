@@ -2,14 +2,14 @@
 
 use super::rungs::Rung;
 use crate::args::MachineOptions;
+use crate::child;
 use crate::report::quoted;
 use crate::root::Root;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::Value;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
@@ -181,9 +181,7 @@ fn run(root: &Root, job: &Job) -> Result<Measured, Broken> {
         text: format!("{said}sunstar: this failed: sunstar {}\n", words.join(" ")),
         code,
     };
-    // The file may be replaced while we run; this is the one that runs.
-    let executable = PathBuf::from("/proc/self/exe");
-    let mut command = Command::new(executable);
+    let mut command = child::command();
     command.args(&words).env("SUNSTAR_ROOT", root.path()).stdin(Stdio::null());
     let output = command.output().map_err(|why| broken(&format!("sunstar: {why}\n"), 1))?;
     let said = String::from_utf8_lossy(&output.stderr);

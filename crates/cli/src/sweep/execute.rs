@@ -5,12 +5,13 @@ use super::plan::Point;
 use super::prepare::Prepared;
 use super::record::Record;
 use crate::args::SweepOptions;
+use crate::child;
 use serde_json::{Map, Value};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -84,25 +85,12 @@ pub fn run(
     let (report, output, errors) = (file("json"), file("out"), file("err"));
     // What the last run in this slot left must not be taken for what this one did.
     std::fs::remove_file(&report).ok();
-    // The file may be replaced while we run; this is the one that runs.
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = child::command();
     command.args(words(prepared, options, point, &report));
     command.env("SUNSTAR_ROOT", prepared.root()).stdin(Stdio::null());
     command.stdout(File::create(&output)?).stderr(File::create(&errors)?);
     // Ctrl-C is for us; they are told once, by `Children::end`.
     command.process_group(0);
-    let parent = std::process::id() as libc::pid_t;
-    // SAFETY: between fork and exec only system calls are made that are async-signal-safe.
-    unsafe {
-        command.pre_exec(move || {
-            // However we end, no run stays behind.
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
-            if libc::getppid() != parent {
-                libc::_exit(1);
-            }
-            Ok(())
-        });
-    }
     let started = Instant::now();
     let status = children.wait(command.spawn()?)?;
     let wall_seconds = started.elapsed().as_secs_f64();

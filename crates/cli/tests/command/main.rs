@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod boot;
+mod children;
 // Words that this backend cannot say stay unused.
 #[allow(dead_code)]
 #[path = "../../../portals/tests/clause/mod.rs"]
