@@ -39,8 +39,7 @@ pub fn bench(root: &Root, command: &BenchCommand) -> Result<u8, Mistake> {
 pub fn write_json(file: &Path, value: &impl Serialize) -> Result<(), Mistake> {
     let text = serde_json::to_string_pretty(value).expect("only strings are keys") + "\n";
     if file.as_os_str() == "-" {
-        terminal::print(&text);
-        return Ok(());
+        return terminal::write(&text);
     }
     std::fs::write(file, text).map_err(|why| Mistake::with_file("write", file, why))
 }

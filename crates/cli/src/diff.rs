@@ -22,7 +22,7 @@ pub fn diff(options: &DiffOptions) -> Result<u8, Mistake> {
     let diff = Diff::of(&a, &b);
     match &options.json {
         Some(file) => bench::write_json(file, &diff)?,
-        None => terminal::print(&table::table(&diff, &Terminal::of_stdout())),
+        None => terminal::write(&table::table(&diff, &Terminal::of_stdout()))?,
     }
     Ok(if diff.equal { 0 } else { EXIT_DIFFERENT })
 }

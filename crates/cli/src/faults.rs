@@ -35,7 +35,7 @@ pub fn list(name: Option<&str>) -> Result<u8, Mistake> {
                    other. Without a node it happens everywhere, without a time always.";
         paragraph(&mut out, how, terminal.width);
     }
-    terminal::print(&out);
+    terminal::write(&out)?;
     Ok(0)
 }
 

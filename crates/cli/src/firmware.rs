@@ -51,9 +51,9 @@ pub fn show(root: &Root, options: &FirmwareOptions) -> Result<u8, Mistake> {
         .len();
     let terminal = Terminal::of_stdout();
     let heading = terminal.bold(format!("Firmware        {}", image.options));
-    terminal::print(&format!("{heading}\n  {}\n", image.elf.display()));
-    terminal::print(&format!("ELF file        {elf:>7} bytes, debug data included\n"));
-    terminal::print(&image.budget.to_string());
+    let file = image.elf.display();
+    let size = format!("ELF file        {elf:>7} bytes, debug data included");
+    terminal::write(&format!("{heading}\n  {file}\n{size}\n{}", image.budget))?;
     Ok(0)
 }
 

@@ -24,7 +24,7 @@ pub fn machines(root: &Root, name: Option<&str>) -> Result<u8, Mistake> {
         Some(name) => parameters(&load(root, name)?, &terminal),
         None => list(root, &terminal)?,
     };
-    crate::terminal::print(&text);
+    crate::terminal::write(&text)?;
     Ok(0)
 }
 

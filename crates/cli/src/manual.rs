@@ -10,7 +10,7 @@ use std::path::Path;
 pub fn completions(shell: clap_complete::Shell) -> Result<u8, Mistake> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "sunstar", &mut script);
-    terminal::print(&String::from_utf8_lossy(&script));
+    terminal::write(&String::from_utf8_lossy(&script))?;
     Ok(0)
 }
 

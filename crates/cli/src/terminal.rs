@@ -77,14 +77,14 @@ fn columns() -> usize {
     }
 }
 
-/// Prints to standard output. A reader that has gone away (`| head`) is no failure of ours.
+/// Prints what stands beside something else: that it cannot be written is said, and nothing more.
 pub fn print(text: &str) {
     if let Err(mistake) = write(text) {
         eprintln!("sunstar: {mistake}");
     }
 }
 
-/// As [`print`], for those to whom it matters whether all of it is there.
+/// Prints what was asked for. A reader that has gone away (`| head`) is no failure of ours.
 pub fn write(text: &str) -> Result<(), Mistake> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

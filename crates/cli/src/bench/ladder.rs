@@ -105,7 +105,7 @@ pub fn ladder(root: &Root, options: &LadderOptions) -> Result<u8, Mistake> {
         write_json(file, &ladder)?;
     }
     if options.json.as_ref().is_none_or(|file| file.as_os_str() != "-") {
-        terminal::print(&table::ladder(&ladder, &Terminal::of_stdout()));
+        terminal::write(&table::ladder(&ladder, &Terminal::of_stdout()))?;
     }
     Ok(0)
 }

@@ -53,7 +53,7 @@ pub fn latency(root: &Root, options: &LatencyOptions) -> Result<u8, Mistake> {
     if options.json.as_ref().is_none_or(|file| file.as_os_str() != "-") {
         let columns: Vec<(String, Vec<Point>)> =
             columns.map(|(name, run)| (name.clone(), run.curve.clone())).collect();
-        terminal::print(&table::latency(&columns, &Terminal::of_stdout()));
+        terminal::write(&table::latency(&columns, &Terminal::of_stdout()))?;
     }
     Ok(0)
 }

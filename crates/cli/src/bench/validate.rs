@@ -32,7 +32,7 @@ pub fn validate(root: &Root, options: &LadderOptions) -> Result<u8, Mistake> {
         write_json(file, &results)?;
     }
     if options.json.as_ref().is_none_or(|file| file.as_os_str() != "-") {
-        terminal::print(&table::validation(&plan.machine, &results, &Terminal::of_stdout()));
+        terminal::write(&table::validation(&plan.machine, &results, &Terminal::of_stdout()))?;
     }
     Ok(0)
 }

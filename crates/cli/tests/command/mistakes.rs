@@ -116,7 +116,11 @@ fn output_that_cannot_be_written_is_told() {
         crate::runner::waited_for(command.stdout(full).spawn().unwrap())
     };
     let words = ["cannot write to standard output", "No space left"];
-    said("faults").said(0, &words);
+    for line in ["faults", "machines redstorm", "fw", "completions bash"] {
+        let ended = said(line);
+        ended.said(2, &words);
+        assert_eq!(ended.stderr.lines().count(), 1, "{ended:#?}");
+    }
     said("run -q -n 2 builtin:barrier 1").said(1, &words);
     said("run --json - -q examples/hello.c").said(2, &words);
     // Who reads no further has what they want.
