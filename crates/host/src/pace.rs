@@ -58,7 +58,9 @@ impl Pace {
                 if span <= change.since(at) {
                     return at + span;
                 }
-                work = Duration(work.0 - scaled(change.since(at), FULL, slow).0);
+                // It is never nothing: many short spans end every work.
+                let done = scaled(change.since(at), FULL, slow).max(Duration(1));
+                work = Duration(work.0 - done.0);
             }
             at = change;
         }
@@ -168,6 +170,13 @@ mod tests {
         // With a slow spell around one of them.
         let both = Pace::new(vec![SLOW, rests(100, 350, 10, Some(100))]);
         assert_eq!(both.end(Time(100), Duration(10)), Time(135));
+    }
+
+    #[test]
+    fn work_gets_on_in_gaps_that_are_too_short_for_any() {
+        let slow = Spell { from: Time::ZERO, until: Time::NEVER, speed: Speed::Slow(5000) };
+        let pace = Pace::new(vec![slow, rests(0, u64::MAX, 7, Some(10))]);
+        assert_eq!(pace.end(Time(7), Duration(4)), Time(47));
     }
 
     #[test]

@@ -241,7 +241,8 @@ pub const KINDS: &[Kind] = &[
         value: Form::Pause,
         scope: Scope::Nodes,
         what: "Nothing runs on the host for the time, once or every PERIOD (a debugger, another \
-               operating system below, noise). The network interface goes on.",
+               operating system below, noise). The network interface goes on. A PERIOD is longer \
+               than the TIME by 1 us or more.",
         expected: "Time; messages that arrive meanwhile use up receive pendings, as with \
                    pool.rx_pendings.",
         counter: "",

@@ -10,6 +10,13 @@ use net::{DeadLink, Link, Place, Topology, Which, LINKS};
 /// The fault that is in the firmware's image, and the machine's parameter for it.
 const SOURCES: (&str, &str) = ("pool.sources", "firmware.sources");
 
+/// A host that is slower, or pauses more, gets nowhere.
+const MOST_FACTOR: f64 = 1e6;
+/// Software that runs for less between two pauses gets nowhere either, and counting them takes for ever.
+const LEAST_GAP: Duration = Duration::from_us(1);
+/// Thousands of such times are less than can be counted: 2^64 ps, 213 days.
+const LONGEST: Duration = Duration::from_us(1_000_000_000);
+
 /// Sets those of the machine's parameters that stand for faults. The error is a sentence.
 pub fn set(parameters: &mut Parameters, texts: &[String]) -> Result<(), String> {
     for text in texts {
@@ -167,7 +174,10 @@ fn add(
             _ => return Err(format!("the line is stuck high or low, not '{value}'")),
         },
         "host.slow" => faults.nodes.push(on_node(What::Slow(factor(value)?))),
-        "host.pause" => faults.nodes.push(on_node(rests(value)?)),
+        "host.pause" => {
+            faults.nodes.push(on_node(rests(value)?));
+            leave_time(&faults.nodes)?;
+        }
         "pool.rx_pendings" => faults.nodes.push(pool(Pool::Receives, number(kind.value, value)?)),
         "pool.tx_pendings" => faults.nodes.push(pool(Pool::Transmits, number(kind.value, value)?)),
         "pool.event_slots" => faults.nodes.push(pool(Pool::EventSlots, number(kind.value, value)?)),
@@ -194,27 +204,52 @@ fn share(text: &str) -> Result<Which, String> {
 fn share_and_time(text: &str) -> Result<(Which, Duration), String> {
     let form = || "it is SHARE:TIME, as in 0.01:500ns".to_string();
     let (which, by) = text.split_once(':').ok_or_else(form)?;
-    Ok((share(which.trim())?, span(by)?))
+    Ok((share(which.trim())?, lasting(by)?))
 }
 
 fn factor(text: &str) -> Result<u64, String> {
-    let factor = text.parse().ok().filter(|factor| (1.0..=1e6).contains(factor));
-    let factor: f64 = factor
-        .ok_or_else(|| format!("a factor is a number from 1 to 1000000, which '{text}' is not"))?;
+    let factor = text.parse().ok().filter(|factor| (1.0..=MOST_FACTOR).contains(factor));
+    let factor: f64 = factor.ok_or_else(|| {
+        format!("a factor is a number from 1 to {MOST_FACTOR}, which '{text}' is not")
+    })?;
     Ok((factor * 1e3).round() as u64)
 }
 
 fn rests(text: &str) -> Result<What, String> {
     let (length, period) = match text.split_once(':') {
-        Some((length, period)) => (span(length)?, Some(span(period)?)),
-        None => (span(text)?, None),
+        Some((length, period)) => (lasting(length)?, Some(lasting(period)?)),
+        None => (lasting(text)?, None),
     };
-    match period {
-        Some(period) if period <= length => {
-            Err(format!("'{text}': from one pause to the next it must be longer than a pause"))
-        }
-        _ => Ok(What::Rests { length, period }),
+    let gap = period.map_or(Duration(u64::MAX), |period| period - length);
+    if gap < LEAST_GAP {
+        return Err(format!(
+            "'{text}': the period must be longer than the pause by {LEAST_GAP:.0} or more, in \
+             which the host gets on"
+        ));
     }
+    Ok(What::Rests { length, period })
+}
+
+/// Part of the time for which pauses that come again and again leave the host nothing.
+fn paused(rule: &Rule) -> f64 {
+    match rule.what {
+        What::Rests { length, period: Some(period) } => length.0 as f64 / period.0 as f64,
+        _ => 0.0,
+    }
+}
+
+/// Pauses at the same place and time together leave the host some of it, too.
+fn leave_time(rules: &[Rule]) -> Result<(), String> {
+    let Some((new, others)) = rules.split_last() else { return Ok(()) };
+    let meets = |rule: &&Rule| {
+        let here = rule.node.is_none() || new.node.is_none() || rule.node == new.node;
+        here && rule.from < new.until && new.from < rule.until
+    };
+    let taken = paused(new) + others.iter().filter(meets).map(paused).sum::<f64>();
+    if paused(new) > 0.0 && 1.0 - taken < 1.0 / MOST_FACTOR {
+        return Err("with the other pauses there it leaves the host no time".to_string());
+    }
+    Ok(())
 }
 
 fn number(form: Form, text: &str) -> Result<u32, String> {
@@ -229,6 +264,15 @@ fn span(text: &str) -> Result<Duration, String> {
         Ok(_) => Err(format!("'{text}' is no time")),
         Err(why) => Err(format!("'{text}': {why}")),
     }
+}
+
+/// How long something lasts that happens again and again.
+fn lasting(text: &str) -> Result<Duration, String> {
+    let span = span(text)?;
+    if span > LONGEST {
+        return Err(format!("'{}' is longer than 1000000 ms", text.trim()));
+    }
+    Ok(span)
 }
 
 fn node(text: &str, topology: &Topology) -> Result<u32, String> {
@@ -336,6 +380,21 @@ mod tests {
     }
 
     #[test]
+    fn pauses_leave_the_host_some_time() {
+        let half = "host.pause=1us:2us";
+        assert!(parsed(&[half, "host.pause=1us:4us@1"]).is_ok());
+        for others in ["host.pause=10us:20us@1", "host.pause=1us:2us@500us"] {
+            let why = parsed(&[half, others]).unwrap_err();
+            assert!(why.ends_with("with the other pauses there it leaves the host no time"));
+        }
+        for others in ["host.pause=1ms@1", "host.slow=9"] {
+            parsed(&[half, others]).unwrap();
+        }
+        parsed(&["host.pause=1us:2us@0", "host.pause=1us:2us@1"]).unwrap();
+        parsed(&["host.pause=1us:2us@1ns..5us", "host.pause=1us:2us@5us"]).unwrap();
+    }
+
+    #[test]
     fn mistakes_are_sentences() {
         for (text, word) in [
             ("link.drop", "KIND=VALUE"),
@@ -358,7 +417,12 @@ mod tests {
             ("link.dead=0-1@1us..2us", "does not belong here"),
             ("host.slow=0.5", "from 1"),
             ("host.slow=2@0-1", "does not belong here"),
-            ("host.pause=2us:1us", "longer than a pause"),
+            ("host.pause=2us:1us", "longer than the pause"),
+            ("host.pause=1ps:2ps", "by 1 us or more"),
+            ("host.pause=18000000000ms", "longer than 1000000 ms"),
+            ("link.delay=1:18000000000ms", "longer than 1000000 ms"),
+            ("interrupt.late=1:1000001ms", "longer than 1000000 ms"),
+            ("host.slow=1000001", "from 1 to 1000000"),
             ("interrupt.stuck=up", "high or low"),
             ("interrupt.stuck=high@1us..2us", "stays so"),
             ("pool.streams=0", "from 1 to 256"),
