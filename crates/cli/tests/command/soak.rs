@@ -68,7 +68,10 @@ impl Case {
         let mut kinds = Vec::new();
         for _ in 0..[0, 1, 1, 1, 2, 3][below(6) as usize] {
             let kind = &KINDS[below(KINDS.len() as u64) as usize];
-            if let Some(fault) = fault(kind, nodes, &options, &mut below) {
+            let fault = fault(kind, nodes, &options, &mut below);
+            // Two of one kind may contradict one another, which is a mistake.
+            let again = kinds.iter().any(|other: &&Kind| other.name == kind.name);
+            if let Some(fault) = fault.filter(|_| !again || may_be_repeated(kind)) {
                 kinds.push(kind);
                 options.push(format!("--fault {fault}"));
             }
@@ -149,6 +152,11 @@ fn quoted(word: &str) -> String {
 
 fn hash(ended: &Ended) -> Option<&str> {
     ended.stdout.lines().find(|line| line.starts_with("Trace hash"))
+}
+
+/// True if a second fault of a kind is one more, whatever the first.
+fn may_be_repeated(kind: &Kind) -> bool {
+    matches!(kind.value, Form::Share | Form::ShareTime | Form::Link)
 }
 
 /// A fault of a kind, if the machine can have it.

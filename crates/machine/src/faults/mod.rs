@@ -112,9 +112,11 @@ impl Faults {
         streams.map(|(_, number)| number).last()
     }
 
+    /// What is said of a node itself comes behind what is said of all.
     fn pool_rules(&self, nid: Option<u32>) -> impl Iterator<Item = (Pool, u32)> + '_ {
-        let here = move |rule: &&Rule| rule.node.is_none() || rule.node == nid;
-        self.nodes.iter().filter(here).filter_map(|rule| match rule.what {
+        let of_all = self.nodes.iter().filter(|rule| rule.node.is_none());
+        let of_node = self.nodes.iter().filter(move |rule| rule.node.is_some() && rule.node == nid);
+        of_all.chain(of_node).filter_map(|rule| match rule.what {
             What::Pool(pool, number) => Some((pool, number)),
             _ => None,
         })

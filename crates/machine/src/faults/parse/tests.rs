@@ -1,0 +1,171 @@
+//! Faults as they are written.
+
+use super::*;
+use crate::faults::KINDS;
+
+const LAUNCH: Time = Time(1000);
+
+fn parsed(texts: &[&str]) -> Result<Faults, String> {
+    let texts: Vec<String> = texts.iter().map(|text| text.to_string()).collect();
+    parse(&texts, 7, &"4x2".parse().unwrap(), LAUNCH)
+}
+
+#[test]
+fn all_kinds_can_be_said_and_do_something() {
+    for kind in KINDS {
+        let faults = parsed(&[kind.example]).unwrap();
+        let nothing = faults.links.is_empty() && faults.nodes.is_empty();
+        assert_eq!(nothing, kind.scope == Scope::Image, "{}", kind.name);
+        assert!(kind.example.starts_with(kind.name), "{}", kind.name);
+    }
+    let nothing = parsed(&[]).unwrap();
+    assert!(nothing.links.is_empty() && nothing.nodes.is_empty());
+}
+
+#[test]
+fn places_and_times_stand_behind_an_at() {
+    let faults = parsed(&[
+        "link.biterror=1e-9",
+        "link.delay=0.5: 3 ns@2@1ns..4 ns",
+        "link.dead=1-5@2 ns",
+        "link.drop=#3@0-1@5ns",
+    ])
+    .unwrap();
+    let [bits, delay, drop] = faults.links.rules[..] else { panic!("{faults:?}") };
+    assert_eq!(faults.links.seed, 7);
+    assert_eq!((bits.what, bits.which), (net::What::BitError, Which::Chance(1e-9)));
+    assert_eq!((bits.place, bits.from, bits.until), (Place::Everywhere, Time(0), Time::NEVER));
+    assert_eq!(delay.what, net::What::Delay(Duration::from_ns(3)));
+    assert_eq!((delay.place, delay.from, delay.until), (Place::From(2), Time(2000), Time(5000)));
+    assert_eq!((drop.place, drop.from), (Place::Between(0, 1), Time(6000)));
+    assert_eq!(drop.which, Which::Number(3));
+    assert_eq!(faults.links.dead, [DeadLink { a: 1, b: 5, from: Time(3000) }]);
+}
+
+#[test]
+fn nodes_have_what_was_asked_for_them() {
+    let faults = parsed(&[
+        "pool.rx_pendings=5",
+        "pool.rx_pendings=3@2",
+        "pool.streams=9@2",
+        "host.slow=2.5@1@1ns..",
+        "interrupt.stuck=high@3",
+        "interrupt.lost=0.5@0",
+    ])
+    .unwrap();
+    assert_eq!([None, Some(1), Some(2)].map(|nid| faults.pools(nid).receives), [5, 5, 3]);
+    // In whatever order.
+    let turned = parsed(&["pool.rx_pendings=3@2", "pool.rx_pendings=5"]).unwrap();
+    assert_eq!([None, Some(1), Some(2)].map(|nid| turned.pools(nid).receives), [5, 5, 3]);
+    assert_eq!((faults.streams(1), faults.streams(2)), (None, Some(9)));
+    assert!(faults.pace(0).is_full());
+    let pace = faults.pace(1);
+    assert_eq!(pace.end(Time(1000), Duration(1400)), Time(3000), "1 ns, then slow");
+    assert_eq!((faults.stuck_since(2), faults.stuck_since(3)), (None, Some(LAUNCH)));
+    assert!(faults.interrupts(0).is_some() && faults.interrupts(1).is_none());
+    assert!(faults.stalls() && !faults.loses());
+    assert!(parsed(&["link.dead=0-1"]).unwrap().loses());
+    assert!(!parsed(&["link.delay=1:1us", "host.slow=2"]).unwrap().loses());
+}
+
+#[test]
+fn the_image_has_what_was_asked_for_however_it_was_written() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let machine = Parameters::load(&root.join("machines/redstorm.toml")).unwrap();
+    for text in ["pool.sources=3", " pool.sources = 3 "] {
+        let mut machine = machine.clone();
+        set(&mut machine, &[text.into()]).unwrap();
+        assert_eq!(machine.number::<u32>("firmware.sources"), 3, "{text}");
+        parsed(&[text]).unwrap();
+    }
+    let mut given = machine.clone();
+    given.set("firmware.sources=4").unwrap();
+    set(&mut given, &["pool.sources=4".into(), "pool.sources=4".into()]).unwrap();
+    let why = set(&mut given, &["pool.sources=3".into()]).unwrap_err();
+    assert_eq!(why, "--fault pool.sources=3: --set firmware.sources=4 says otherwise");
+    let twice = ["pool.sources=3", "pool.sources=4"].map(String::from);
+    let why = set(&mut machine.clone(), &twice).unwrap_err();
+    assert_eq!(why, "--fault pool.sources=4: --fault pool.sources=3 says otherwise");
+    for text in ["pool.sources=0", "pool.sources=3@2", "pool.sources= x"] {
+        let why = set(&mut machine.clone(), &[text.into()]).unwrap_err();
+        assert!(why.starts_with(&format!("--fault {text}: a number from 1")), "{why}");
+    }
+}
+
+#[test]
+fn nothing_is_said_twice_and_otherwise() {
+    for [one, other] in [
+        ["pool.rx_pendings=5", "pool.rx_pendings=3"],
+        ["pool.streams=9@2", "pool.streams=8@2"],
+        ["host.slow=2@1@1us..5us", "host.slow=3@1@2us"],
+        ["interrupt.stuck=high", "interrupt.stuck=low@1us..2us"],
+    ] {
+        let why = parsed(&[one, "link.drop=0.1", other]).unwrap_err();
+        assert_eq!(why, format!("--fault {other}: --fault {one} says otherwise"));
+    }
+    for both in [
+        ["pool.rx_pendings=5", "pool.rx_pendings= 5"],
+        ["host.slow=2@1@1us..5us", "host.slow=3@1@5us"],
+        ["host.slow=2", "host.slow=2.0"],
+        ["host.slow=2", "host.slow=3@1"],
+        ["link.drop=#1", "link.drop=#2"],
+        ["link.delay=0.1:1us", "link.delay=0.2:2us"],
+    ] {
+        parsed(&both).unwrap();
+    }
+}
+
+#[test]
+fn pauses_leave_the_host_some_time() {
+    let half = "host.pause=1us:2us";
+    assert!(parsed(&[half, "host.pause=1us:4us@1"]).is_ok());
+    for others in ["host.pause=10us:20us@1", "host.pause=1us:2us@500us"] {
+        let why = parsed(&[half, others]).unwrap_err();
+        assert!(why.ends_with("with the other pauses there it leaves the host no time"));
+    }
+    for others in ["host.pause=1ms@1", "host.slow=9"] {
+        parsed(&[half, others]).unwrap();
+    }
+    parsed(&["host.pause=1us:2us@0", "host.pause=1us:2us@1"]).unwrap();
+    parsed(&["host.pause=1us:2us@1ns..5us", "host.pause=1us:2us@5us"]).unwrap();
+}
+
+#[test]
+fn mistakes_are_sentences() {
+    for (text, word) in [
+        ("link.drop", "KIND=VALUE"),
+        ("link.broken=1", "no fault link.broken; `sunstar faults`"),
+        ("link.drop=2", "from 0 to 1"),
+        ("link.drop=often", "from 0 to 1"),
+        ("link.drop=#0", "#1 is the first"),
+        ("link.drop=0.1@9", "no node 9"),
+        ("link.drop=0.1@0-5", "no neighbours"),
+        ("link.drop=0.1@4us..3us", "ends before it begins"),
+        ("link.drop=0.1@0@1", "'@1' is one too many"),
+        ("link.drop=0.1@0-1@0", "'@0' is one too many"),
+        ("link.drop=0.1@1us@1@3us..", "'@3us..' is one too many"),
+        ("link.delay=0.1", "SHARE:TIME"),
+        ("link.delay=0.1:5", "unit"),
+        ("link.dead=1", "NODE-NODE"),
+        ("link.dead=0-8", "no node 8"),
+        ("link.dead=0-5", "no neighbours"),
+        ("link.dead=0-1@soon", "number"),
+        ("link.dead=0-1@1us..2us", "does not belong here"),
+        ("host.slow=0.5", "from 1"),
+        ("host.slow=2@0-1", "does not belong here"),
+        ("host.pause=2us:1us", "longer than the pause"),
+        ("host.pause=1ps:2ps", "by 1 us or more"),
+        ("host.pause=18000000000ms", "longer than 1000000 ms"),
+        ("link.delay=1:18000000000ms", "longer than 1000000 ms"),
+        ("interrupt.late=1:1000001ms", "longer than 1000000 ms"),
+        ("host.slow=1000001", "from 1 to 1000000"),
+        ("interrupt.stuck=up", "high or low"),
+        ("interrupt.stuck=high@1us..2us", "stays so"),
+        ("pool.streams=0", "from 1 to 256"),
+        ("pool.streams=3@2us", "does not belong here"),
+        ("pool.sources=3@2", "does not belong here"),
+    ] {
+        let why = parsed(&[text]).unwrap_err();
+        assert!(why.starts_with(&format!("--fault {text}: ")) && why.contains(word), "{why}");
+    }
+}
