@@ -4,7 +4,8 @@ use crate::firmware::{address, plant, VARIANT};
 use crate::mistakes::installation;
 use crate::runner::{command, ended, root, run, sunstar, waited_for, Ended};
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
@@ -36,6 +37,12 @@ fn start(line: &str, root: &Path) -> Waiting {
 }
 
 impl Waiting {
+    /// Somebody who has connected, and says nothing.
+    fn connected(&self) -> TcpStream {
+        let port = self.words.last().unwrap().rsplit(':').next().unwrap();
+        TcpStream::connect(("127.0.0.1", port.parse::<u16>().unwrap())).unwrap()
+    }
+
     /// gdb as it was asked for, with these commands.
     fn gdb(&self, script: &[&str]) -> Command {
         let mut gdb = Command::new("gdb-multiarch");
@@ -294,8 +301,21 @@ fn ranks_can_be_debugged_while_the_firmware_stands() {
 #[test]
 fn a_connection_that_breaks_lets_the_run_go_on() {
     let waiting = start("--quiet -n 2 --gdb 1 examples/hello.c", &root());
-    let port = waiting.words.last().unwrap().rsplit(':').next().unwrap().parse::<u16>().unwrap();
-    drop(std::net::TcpStream::connect(("127.0.0.1", port)).unwrap());
+    drop(waiting.connected());
+    waiting.ended().went_well();
+}
+
+#[test]
+fn a_second_gdb_is_refused_at_once() {
+    let waiting = start("--quiet -n 2 --gdb 1 examples/hello.c", &root());
+    let first = waiting.connected();
+    // Who has connected before the first was let in hears of it, too.
+    while let Ok(mut second) = TcpStream::connect(first.peer_addr().unwrap()) {
+        second.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let heard = second.read(&mut [0]).map_err(|why| why.kind());
+        assert!(matches!(heard, Ok(0) | Err(ErrorKind::ConnectionReset)), "{heard:?}");
+    }
+    drop(first);
     waiting.ended().went_well();
 }
 

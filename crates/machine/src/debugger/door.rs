@@ -9,14 +9,15 @@ use des::Time;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A port of this computer, at which the processor of one node waits for gdb.
 #[derive(Debug)]
 pub struct Door {
     nid: u32,
     port: u16,
-    pub(super) listener: TcpListener,
+    /// Until the first has connected: whoever comes later is refused.
+    listener: Mutex<Option<TcpListener>>,
 }
 
 impl Door {
@@ -31,7 +32,7 @@ impl Door {
         });
         let failed = |why| Mistake(format!("cannot wait for gdb at port {port}: {why}"));
         let (port, listener) = opened.map_err(failed)?;
-        Ok(Door { nid, port, listener })
+        Ok(Door { nid, port, listener: Mutex::new(Some(listener)) })
     }
 
     /// The node whose processor waits.
@@ -68,7 +69,8 @@ impl Door {
             replies: replies_out,
             interrupt: Arc::clone(&interrupt),
         };
-        let session = Session::start(Arc::clone(self), remote, incoming, events.clone());
+        let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let session = Session::start(listener, remote, incoming, events.clone());
         let debugger = Debugger {
             watch: Watch::new(Arc::clone(&interrupt)),
             facts,

@@ -1,16 +1,15 @@
 //! gdb's thread: it waits for a connection, and keeps the protocol's state.
 
 use super::remote::Remote;
-use super::{Door, Request, Why};
+use super::{Request, Why};
 use gdbstub::conn::Connection;
 use gdbstub::stub::state_machine::GdbStubStateMachine;
 use gdbstub::stub::{DisconnectReason, GdbStub};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
-use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -37,16 +36,16 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Starts the thread.
+    /// Starts the thread. The listener is closed as soon as one has connected.
     pub(super) fn start(
-        door: Arc<Door>,
+        listener: Option<TcpListener>,
         remote: Remote,
         incoming: Receiver<Incoming>,
         events: Sender<Incoming>,
     ) -> Session {
         let own = events.clone();
         let thread = thread::spawn(move || {
-            let Some(stream) = accept(&door, &incoming) else { return };
+            let Some(stream) = listener.and_then(|door| accept(&door, &incoming)) else { return };
             serve(remote, stream, Input { incoming, bytes: VecDeque::new() }, own);
         });
         Session { thread, events }
@@ -62,9 +61,9 @@ impl Session {
 }
 
 /// The first that connects; `None` if the run has ended before.
-fn accept(door: &Door, incoming: &Receiver<Incoming>) -> Option<TcpStream> {
+fn accept(door: &TcpListener, incoming: &Receiver<Incoming>) -> Option<TcpStream> {
     loop {
-        match door.listener.accept() {
+        match door.accept() {
             Ok((stream, _)) => {
                 stream.set_nonblocking(false).ok()?;
                 stream.set_nodelay(true).ok()?;
