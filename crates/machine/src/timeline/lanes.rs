@@ -2,8 +2,10 @@
 
 use abi::MessageId;
 
-/// Lanes at most: more than an engine has messages at a time. Those whose packets were lost never go.
+/// Lanes at most: more than an engine has messages at a time. One whose packets were lost never goes, but
+/// keeps one of the streams for ever, so that there are fewer of those than lanes.
 const LANES: usize = 512;
+const _: () = assert!(abi::seastar::CAM_ENTRIES as usize <= LANES / 2);
 
 /// Lanes of one engine; each message has the lowest one that is free when it comes.
 #[derive(Default)]
