@@ -5,9 +5,10 @@ use crate::collective::Parts;
 use crate::comm::{CommId, Comms, OnError};
 use crate::constant::{self, ANY_SOURCE, PROC_NULL};
 use crate::datatype::Type;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::items::Items;
 use crate::matching::Protocol;
+use crate::numbering::none_left;
 use crate::op::Op;
 use crate::process::Process;
 use crate::reduction::{Operator, Reduction};
@@ -299,7 +300,7 @@ impl Process {
         self.remove_freed_comms()
     }
 
-    fn remove_freed_comms(&mut self) -> Result<()> {
+    pub(crate) fn remove_freed_comms(&mut self) -> Result<()> {
         for comm in self.comms.freed() {
             if !self.requests.use_comm(comm) {
                 self.comms.remove(comm)?;
@@ -325,9 +326,7 @@ impl Process {
         let mut agreed = vec![0; free.len()];
         self.read(buffer.va, &mut agreed)?;
         self.scratch.give(buffer);
-        let number = Comms::lowest(&agreed).ok_or_else(|| {
-            Error::new(constant::ERR_OTHER, "no communicator is left; free some (MPI_Comm_free)")
-        })?;
+        let number = Comms::lowest(&agreed).ok_or_else(none_left)?;
         Ok(members.map(|(rank, members)| self.comms.add(parent, number, rank, members)))
     }
 

@@ -34,6 +34,8 @@ pub(crate) struct Comm {
     pub number: u16,
     /// This process's rank in it.
     pub rank: u32,
+    /// The number is known: the call that makes it is complete.
+    pub is_ready: bool,
     /// Rank in the world of each member.
     pub members: Rc<[u32]>,
     /// What happens on errors.
@@ -84,8 +86,14 @@ pub(crate) struct Comms {
     table: Vec<Option<Comm>>,
     /// One bit a number that is not in use here.
     free: [u64; MAX_COMMUNICATORS / 64],
+    /// Windows whose numbers are offered to others at present, a bit each.
+    lent: u64,
     made: u32,
 }
+
+/// Numbers from here on are for communicators that are made beside other calls, in windows of eight.
+const WINDOWS_FROM: usize = MAX_COMMUNICATORS / 4 * 3;
+const _: () = assert!(Comms::WINDOWS == u64::BITS as usize);
 
 impl Comms {
     /// MPI_COMM_WORLD and MPI_COMM_SELF.
@@ -95,6 +103,7 @@ impl Comms {
             name: name.into(),
             number,
             rank,
+            is_ready: true,
             members,
             on_error: OnError::Fatal,
             is_named: true,
@@ -110,7 +119,27 @@ impl Comms {
         ];
         let mut free = [u64::MAX; MAX_COMMUNICATORS / 64];
         free[0] &= !0b11;
-        Comms { table, free, made: 0 }
+        Comms { table, free, lent: 0, made: 0 }
+    }
+    /// Windows.
+    pub const WINDOWS: usize = (MAX_COMMUNICATORS - WINDOWS_FROM) / 8;
+    /// Numbers of a window that are free, as a bit set, which nobody else gets until it is given back; `None`
+    /// if somebody has it.
+    pub fn lend(&mut self, window: usize) -> Option<u8> {
+        let bit = 1 << window;
+        let free = self.lent & bit == 0;
+        self.lent |= bit;
+        let byte = WINDOWS_FROM / 8 + window;
+        free.then(|| self.free[byte / 8].to_le_bytes()[byte % 8])
+    }
+    /// The numbers of a window are not offered any more.
+    pub fn give_back(&mut self, window: usize) {
+        self.lent &= !(1 << window);
+    }
+    /// The lowest number of a window that is in the bit set.
+    pub fn in_window(window: usize, agreed: u8) -> Option<u16> {
+        let number = WINDOWS_FROM + 8 * window + agreed.trailing_zeros() as usize;
+        (agreed != 0).then_some(number as u16)
     }
     /// The communicator of `id`.
     pub fn get(&self, id: CommId) -> Result<&Comm> {
@@ -132,7 +161,9 @@ impl Comms {
     }
     /// Numbers free here, as a bit set: what the members of a new communicator agree on.
     pub fn free_numbers(&self) -> Vec<u8> {
-        self.free.iter().flat_map(|word| word.to_le_bytes()).collect()
+        let mut bytes: Vec<u8> = self.free.iter().flat_map(|word| word.to_le_bytes()).collect();
+        bytes[WINDOWS_FROM / 8..].fill(0);
+        bytes
     }
     /// The lowest number that is in the bit set.
     pub fn lowest(numbers: &[u8]) -> Option<u16> {
@@ -141,15 +172,28 @@ impl Comms {
     }
     /// Adds a communicator with members of `parent` under `number`.
     pub fn add(&mut self, parent: CommId, number: u16, rank: u32, members: Rc<[u32]>) -> CommId {
+        let id = self.add_without_number(parent, rank, members);
+        self.number(id, number).expect("it was just added");
+        id
+    }
+    /// Gives one its number.
+    pub fn number(&mut self, id: CommId, number: u16) -> Result<()> {
+        let comm = self.get_mut(id)?;
+        (comm.number, comm.is_ready) = (number, true);
+        self.free[usize::from(number) / 64] &= !(1 << (number % 64));
+        Ok(())
+    }
+    /// Adds a communicator with members of `parent` that cannot be used yet.
+    pub fn add_without_number(&mut self, parent: CommId, rank: u32, members: Rc<[u32]>) -> CommId {
         let on_error = self.get(parent).map_or(OnError::Fatal, |comm| comm.on_error);
         self.made += 1;
         let name = format!("communicator {}", self.made).into();
-        self.free[usize::from(number) / 64] &= !(1 << (number % 64));
         let (is_named, cartesian, attributes, collectives) = (false, None, Attributes::new(), 0);
         let comm = Comm {
             name,
-            number,
+            number: 0,
             rank,
+            is_ready: false,
             members,
             on_error,
             is_named,
@@ -202,9 +246,12 @@ impl Comms {
     }
     /// Removes one.
     pub fn remove(&mut self, id: CommId) -> Result<()> {
-        let number = self.get(id)?.number;
+        let comm = self.get(id)?;
+        let number = comm.is_ready.then_some(comm.number);
         self.table[id.0 as usize] = None;
-        self.free[usize::from(number) / 64] |= 1 << (number % 64);
+        if let Some(number) = number {
+            self.free[usize::from(number) / 64] |= 1 << (number % 64);
+        }
         Ok(())
     }
 }

@@ -21,6 +21,7 @@ mod group;
 mod items;
 mod long_double;
 mod matching;
+mod numbering;
 mod op;
 mod params;
 mod process;

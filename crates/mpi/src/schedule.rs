@@ -6,6 +6,7 @@ use crate::comm::CommId;
 use crate::constant::{self, PROC_NULL};
 use crate::error::{Error, Result};
 use crate::items::Items;
+use crate::numbering::Numbering;
 use crate::process::Process;
 use crate::reduction::Reduction;
 use crate::request::{Direction, Request, RequestId, Status};
@@ -31,6 +32,10 @@ pub(crate) enum Step {
     Copy { from: Items, to: Items },
     /// `inout = input op inout` on packed items.
     Combine { reduction: Rc<Reduction>, input: u64, inout: u64, count: u64 },
+    /// Numbers are offered for a new communicator; what comes then is planned when that is done.
+    Offer(Numbering),
+    /// All have offered.
+    Settle(Numbering),
 }
 
 /// A collective operation under way.
@@ -45,6 +50,13 @@ pub(crate) struct Schedule {
     speaker: Option<RequestId>,
     status: Option<Status>,
     error: Option<Error>,
+}
+
+impl Schedule {
+    /// Offers numbers.
+    pub fn offer(&mut self, numbering: Numbering) {
+        self.steps.push(Step::Offer(numbering));
+    }
 }
 
 /// A schedule that is being planned.
@@ -62,6 +74,23 @@ impl<'a> Plan<'a> {
         let (rank, size) = (process.comm(comm)?.rank, process.comm(comm)?.size());
         let schedule = process.spare_schedules.pop().unwrap_or_default();
         Ok(Plan { process, comm, rank, size, schedule })
+    }
+    /// More of a schedule that is being done.
+    pub fn resumed(process: &'a mut Process, comm: CommId, schedule: Schedule) -> Result<Plan<'a>> {
+        let (rank, size) = (process.comm(comm)?.rank, process.comm(comm)?.size());
+        Ok(Plan { process, comm, rank, size, schedule })
+    }
+    /// The schedule, to go on with.
+    pub fn suspended(self) -> Schedule {
+        self.schedule
+    }
+    /// Offers numbers for a new communicator.
+    pub fn offer(&mut self, numbering: Numbering) {
+        self.schedule.offer(numbering);
+    }
+    /// All have offered.
+    pub fn settle(&mut self, numbering: Numbering) {
+        self.schedule.steps.push(Step::Settle(numbering));
     }
     /// Sends items.
     pub fn send(&mut self, to: u32, items: Items) {
@@ -192,6 +221,8 @@ impl Process {
             Step::Combine { reduction, input, inout, count } => {
                 return self.combine(&reduction, input, inout, count);
             }
+            Step::Offer(numbering) => return self.offer_numbers(numbering, (comm, tag), schedule),
+            Step::Settle(numbering) => return self.settle_number(numbering, (comm, tag), schedule),
             Step::Send { to, items } => {
                 (self.send_items(envelope(to), &items, Mode::Standard)?, None)
             }

@@ -6,7 +6,7 @@ mod world;
 
 use abi::mpi::{self as c, Function};
 use des::Random;
-use mpi::Algorithms;
+use mpi::{Algorithms, Outcome};
 use world::{Rank, Setting};
 
 const COMM: u64 = c::COMM_WORLD;
@@ -217,4 +217,123 @@ fn duplicated_and_split_communicators_keep_messages_apart() {
             rank.ok(Function::Finalize, &[]);
         });
     }
+}
+
+/// Begins MPI_Comm_idup; where the new communicator's handle is, and that of the request.
+fn begin_idup(rank: &mut Rank, comm: u64) -> (u64, u64) {
+    let (new, handle) = (rank.word(0), rank.new_request());
+    rank.ok(Function::CommIdup, &[comm, new, handle]);
+    (new, rank.word(handle))
+}
+
+fn wait(rank: &mut Rank, request: u64) {
+    rank.ok(Function::Wait, &[request, c::STATUS_IGNORE]);
+}
+
+/// The sum of what all ranks say on a communicator.
+fn sum(rank: &mut Rank, value: i32, comm: u64) -> i32 {
+    let (send, recv) = (ints(rank, &[value]), ints(rank, &[0]));
+    rank.ok(Function::Allreduce, &[send, recv, 1, c::INT, c::SUM, comm]);
+    rank.get_ints(recv, 1)[0]
+}
+
+#[test]
+fn a_communicator_is_copied_beside_other_calls() {
+    with_every_algorithm("allreduce", |rank| {
+        // Who has begun need not wait for the others, who wait for a message first.
+        let note = ints(rank, &[0]);
+        let late = rank.rank > 0;
+        if late {
+            let from = rank.rank as u64 - 1;
+            rank.ok(Function::Recv, &[note, 1, c::INT, from, 0, COMM, c::STATUS_IGNORE]);
+        }
+        let (new, request) = begin_idup(rank, COMM);
+        let comm = rank.get_word(new);
+        if rank.rank + 1 < rank.size {
+            // It is no communicator yet.
+            let outcome = rank.call(Function::Barrier, &[comm]);
+            let expected = "MPI_Barrier: the communicator is not there before the request of";
+            assert!(
+                matches!(&outcome, Outcome::Fatal(why) if why.contains(expected)),
+                "{outcome:?}"
+            );
+            let to = rank.rank as u64 + 1;
+            rank.ok(Function::Send, &[note, 1, c::INT, to, 0, COMM]);
+        }
+        wait(rank, request);
+        assert_eq!(rank.get_word(new), comm);
+        let ranks: i32 = (0..rank.size).sum();
+        assert_eq!(sum(rank, rank.rank, comm), ranks);
+        rank.ok(Function::CommFree, &[new]);
+        rank.ok(Function::Finalize, &[]);
+    });
+}
+
+#[test]
+fn communicators_are_copied_in_any_order() {
+    for ranks in [1, 2, 5] {
+        Setting::new(ranks).finish(|rank| {
+            let [a, b, half] = [0; 3].map(|_| rank.word(0));
+            rank.ok(Function::CommDup, &[COMM, a]);
+            rank.ok(Function::CommDup, &[COMM, b]);
+            let [a, b] = [a, b].map(|va| rank.get_word(va));
+            let mut made = Vec::new();
+            for _ in 0..20 {
+                let first = begin_idup(rank, if rank.rank % 2 == 0 { a } else { b });
+                // Who waits for the one before the other has begun waits for those who have begun both.
+                if rank.rank % 2 == 1 {
+                    wait(rank, first.1);
+                }
+                let second = begin_idup(rank, if rank.rank % 2 == 0 { b } else { a });
+                rank.ok(Function::CommSplit, &[COMM, rank.rank as u64 % 2, 0, half]);
+                wait(rank, second.1);
+                if rank.rank % 2 == 0 {
+                    wait(rank, first.1);
+                }
+                let both = [first.0, second.0].map(|va| rank.get_word(va));
+                let of_a = usize::from(rank.rank % 2 == 1);
+                made.extend([both[of_a], both[1 - of_a], rank.get_word(half)]);
+            }
+            // Messages of none are taken for those of another, though all are under way at once.
+            let mut requests = Vec::new();
+            for at in (0..made.len()).rev() {
+                let (out, into, handle) =
+                    (ints(rank, &[at as i32]), ints(rank, &[-1]), rank.new_request());
+                let args = [out, into, 1, c::INT, c::MAX, made[at], handle];
+                rank.ok(Function::Iallreduce, &args);
+                requests.push((at, into, rank.word(handle)));
+            }
+            for (at, into, request) in requests {
+                wait(rank, request);
+                assert_eq!(rank.get_ints(into, 1), [at as i32]);
+            }
+            rank.ok(Function::Finalize, &[]);
+        });
+    }
+}
+
+#[test]
+fn numbers_of_copies_are_used_again_until_none_is_left() {
+    Setting::new(2).finish(|rank| {
+        rank.ok(Function::CommSetErrhandler, &[COMM, c::ERRORS_RETURN]);
+        let mut last = 0;
+        for turn in 0..600 {
+            let (new, request) = begin_idup(rank, COMM);
+            wait(rank, request);
+            if turn < 88 {
+                rank.ok(Function::CommFree, &[new]);
+            }
+            last = new;
+        }
+        // Those were 512 that are there.
+        let (_, request) = begin_idup(rank, COMM);
+        let outcome = rank.call(Function::Wait, &[request, c::STATUS_IGNORE]);
+        assert_eq!(outcome, Outcome::Ok(c::ERR_OTHER));
+        rank.ok(Function::CommFree, &[last]);
+        let (new, request) = begin_idup(rank, COMM);
+        wait(rank, request);
+        let comm = rank.get_word(new);
+        assert_eq!(sum(rank, 3, comm), 6);
+        rank.ok(Function::Finalize, &[]);
+    });
 }

@@ -51,6 +51,11 @@ impl Process {
             };
             Error::new(constant::ERR_COMM, text)
         })?;
+        if !self.comm(id)?.is_ready {
+            let text =
+                "the communicator is not there before the request of MPI_Comm_idup is complete";
+            return Err(Error::new(constant::ERR_COMM, text));
+        }
         self.side.blame = id;
         Ok(id)
     }

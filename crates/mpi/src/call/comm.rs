@@ -6,7 +6,6 @@ use crate::comm::CommId;
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
-use crate::request::Direction;
 
 pub(super) fn rank(mpi: &mut Process, args: &[u64]) -> Answer {
     let comm = mpi.comm_of(args[0])?;
@@ -45,11 +44,26 @@ pub(super) fn dup_with_info(mpi: &mut Process, args: &[u64]) -> Answer {
     dup(mpi, &[args[0], args[2]])
 }
 
-/// `comm, newcomm, request`. The ranks agree at once, and the request is complete.
+/// `comm, newcomm, request`. All but the number is there at once, as if MPI_Comm_dup were called now.
 pub(super) fn begin_idup(mpi: &mut Process, args: &[u64]) -> Begun {
-    dup(mpi, args)?;
+    mpi.put_word(args[1], "the new communicator", constant::COMM_NULL)?;
     let comm = mpi.comm_of(args[0])?;
-    Ok(mpi.nothing(Direction::Send, comm))
+    mpi.remove_freed_comms()?;
+    let old = mpi.comm(comm)?;
+    let (rank, members) = (old.rank, old.members.clone());
+    let topology = (old.cartesian.clone(), old.graph.clone());
+    let new = mpi.comms.add_without_number(comm, rank, members);
+    let copy = mpi.comms.get_mut(new)?;
+    (copy.cartesian, copy.graph) = topology;
+    if let Err(error) = mpi.copy_comm_attributes(comm, new) {
+        mpi.comms.remove(new)?;
+        // The others shall not wait for this one.
+        let numbering = mpi.begin_numbering(comm, None)?;
+        mpi.abandon(numbering);
+        return Err(error);
+    }
+    mpi.put_word(args[1], "the new communicator", comm_handle(new))?;
+    mpi.begin_numbering(comm, Some(new))
 }
 
 /// `comm, info, newcomm, request`; no hint changes anything here.
