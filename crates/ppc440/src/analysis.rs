@@ -315,16 +315,16 @@ impl Core {
     pub(crate) fn place_of(&self, addr: u32, form: Form) -> Option<Place> {
         let mapped = self.tlb.mapped(addr)?;
         let need = if form.write { page::WRITE } else { page::READ };
-        if mapped.flags & need == 0 || !is_single(addr, form.len.into()) {
+        if mapped.flags() & need == 0 || !is_single(addr, form.len.into()) {
             return None;
         }
-        let little = mapped.flags & page::LITTLE != 0;
-        if mapped.flags & page::INHIBITED != 0 {
+        let little = mapped.flags() & page::LITTLE != 0;
+        if mapped.flags() & page::INHIBITED != 0 {
             let real = self.tlb.real(mapped, addr);
-            let gathers = self.gathers(mapped.flags);
+            let gathers = self.gathers(mapped.flags());
             return Some(Place::Uncached { real, little, gathers });
         }
-        if form.write && mapped.flags & page::THROUGH != 0 {
+        if form.write && mapped.flags() & page::THROUGH != 0 {
             return None;
         }
         let index = self.dcache.hinted(self.tlb.line(mapped, addr))?;

@@ -260,20 +260,40 @@ impl DataCache {
     }
 }
 
-/// An entry of the fetch map: where the line of an effective address is, if the key (generation,
-/// effective line) matches, and its instructions, unless they are being executed.
+/// An entry of the fetch map: where the line of an effective address is, and its instructions, unless
+/// they are being executed.
 #[derive(Clone)]
 struct Fetched {
-    key: u64,
-    line: u16,
+    /// The key (`fetch_key`), and in the bits below it the line.
+    tag: u64,
     code: Option<Arc<Line>>,
 }
 
 impl Fetched {
-    const NONE: Fetched = Fetched { key: 0, line: 0, code: None };
+    const NONE: Fetched = Fetched { tag: 0, code: None };
+
+    fn line(&self) -> usize {
+        self.tag as usize & (LINES - 1)
+    }
+}
+
+const LINE_BITS: u32 = LINES.trailing_zeros();
+
+/// The key of an effective line (27 bits) in the fetch map, while translations are those of a
+/// generation. That the same generation comes round again, after 2^27 changes, without the line having
+/// been fetched in between is left out of account.
+#[inline(always)]
+pub(crate) fn fetch_key(generation: u64, line: u32) -> u64 {
+    generation << 37 | u64::from(line) << LINE_BITS
 }
 
 const FETCHES: usize = 256;
+
+#[inline(always)]
+fn place_of(key: u64) -> usize {
+    (key >> LINE_BITS) as usize & (FETCHES - 1)
+}
+
 /// Index of the line fetch buffer, which holds the line of a caching-inhibited page while it is
 /// executed.
 pub(crate) const BUFFER: usize = LINES;
@@ -288,7 +308,7 @@ pub(crate) struct InstructionCache {
     decoder: Decoder,
     /// The last entry is the buffer's.
     map: Box<[Fetched; FETCHES + 1]>,
-    /// Key (generation, effective line) of what the fetch buffer holds.
+    /// Key of what the fetch buffer holds.
     pub buffered: Option<u64>,
     /// Lines on their way that were not asked for yet.
     pub ahead: Ahead,
@@ -302,7 +322,7 @@ impl Hash for InstructionCache {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (&self.tags, self.buffered, &self.victims).hash(state);
         self.lines.iter().for_each(|line| line.words.hash(state));
-        self.map.iter().for_each(|fetched| (fetched.key, fetched.line).hash(state));
+        self.map.iter().for_each(|fetched| fetched.tag.hash(state));
         self.ahead.hash(state);
     }
 }
@@ -316,16 +336,15 @@ impl Checkpointed for InstructionCache {
             let number = tags.get(index).copied().unwrap_or_default();
             decoder.pass(number, line, checkpoint);
         }
-        for Fetched { key, line, code } in map.iter_mut() {
-            key.pass(checkpoint);
-            line.pass(checkpoint);
+        for Fetched { tag, code } in map.iter_mut() {
+            tag.pass(checkpoint);
             let mut there = code.is_some();
             there.pass(checkpoint);
             if checkpoint.reads() {
                 *code = there.then(|| lines[0].clone());
             }
             if let Some(code) = code {
-                decoder.pass(*key, code, checkpoint);
+                decoder.pass(*tag >> LINE_BITS, code, checkpoint);
             }
         }
         buffered.pass(checkpoint);
@@ -355,21 +374,21 @@ impl InstructionCache {
             epoch: 0,
         }
     }
-    /// The line that the fetch map holds for `key` (generation, effective line).
+    /// The line that the fetch map holds for `key`.
     pub fn mapped(&self, key: u64) -> Option<usize> {
-        self.place(key).map(|place| usize::from(self.map[place].line))
+        self.place(key).map(|place| self.map[place].line())
     }
     /// The place in the fetch map that holds `key`.
     #[inline(always)]
     pub fn place(&self, key: u64) -> Option<usize> {
-        let place = key as usize & (FETCHES - 1);
-        (self.map[place].key == key).then_some(place)
+        let place = place_of(key);
+        ((self.map[place].tag ^ key) >> LINE_BITS == 0).then_some(place)
     }
     /// Remembers where the line of `key` is. Returns its place in the fetch map.
     pub fn remember(&mut self, key: u64, line: usize) -> usize {
-        let place = key as usize & (FETCHES - 1);
+        let place = place_of(key);
         let code = Some(self.lines[line].clone());
-        self.map[place] = Fetched { key, line: line as u16, code };
+        self.map[place] = Fetched { tag: key | line as u64, code };
         place
     }
     /// The place in the fetch map of the buffer, which has just been filled.
@@ -398,7 +417,7 @@ impl InstructionCache {
     }
     /// Which line is at a place in the fetch map; `None` for the buffer.
     pub fn line_at(&self, place: usize) -> Option<usize> {
-        (place < FETCHES).then(|| usize::from(self.map[place].line))
+        (place < FETCHES).then(|| self.map[place].line())
     }
     /// The instruction at `pc`, whose line is in this place of the fetch map.
     pub fn peek(&self, place: usize, pc: u32) -> Option<&Op> {
@@ -416,7 +435,7 @@ impl InstructionCache {
     }
     /// Nothing may be fetched through the map from the line of this tag any more.
     fn unmap(&mut self, tag: u64) {
-        self.map[tag as usize & (FETCHES - 1)].key = 0;
+        self.map[tag as usize & (FETCHES - 1)].tag = 0;
     }
     pub fn invalidate(&mut self, tag: u64) {
         if let Some(line) = self.find(tag) {

@@ -171,7 +171,7 @@ impl Core {
 
     fn allows(&self, addr: u32, need: u8) -> bool {
         // Most are in the map.
-        let mapped = self.tlb.mapped(addr).is_some_and(|mapped| mapped.flags & need != 0);
+        let mapped = self.tlb.mapped(addr).is_some_and(|mapped| mapped.flags() & need != 0);
         let real = || self.located(addr, self.data_space());
         mapped || real().is_some_and(|real| real.flags & need != 0)
     }

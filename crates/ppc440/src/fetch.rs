@@ -72,7 +72,7 @@ impl Core {
     /// Key of the present line in the fetch map.
     #[inline(always)]
     pub(crate) fn fetch_key(&self) -> u64 {
-        self.tlb.fetch_generation << 32 | u64::from(self.registers.pc >> 5)
+        arrays::fetch_key(self.tlb.fetch_generation, self.registers.pc >> 5)
     }
 
     #[cold]

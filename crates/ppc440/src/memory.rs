@@ -94,13 +94,13 @@ fn load_slow<B: Bus, const N: usize, const FORM: u8>(
 ) -> Flow {
     let around = page::READ | page::INHIBITED;
     match core.tlb.mapped(addr) {
-        Some(piece) if piece.flags & around == around && addr as usize % N == 0 => {
+        Some(piece) if piece.flags() & around == around && addr as usize % N == 0 => {
             let mut bytes = [0; N];
             let real = core.tlb.real(piece, addr);
             if let Err(flow) = core.read_single(bus, real, &mut bytes) {
                 return flow;
             }
-            loaded::<N, FORM>(core, op, addr, bytes, piece.flags & page::LITTLE != 0);
+            loaded::<N, FORM>(core, op, addr, bytes, piece.flags() & page::LITTLE != 0);
             Flow::Late
         }
         _ => load_pieces::<B, N, FORM>(core, bus, op, addr),
@@ -300,11 +300,11 @@ impl Core {
     #[inline(always)]
     fn hit<const N: usize>(&self, addr: u32, need: u8, forbid: u8) -> Option<(usize, bool)> {
         let mapped = self.tlb.mapped(addr)?;
-        if mapped.flags & (need | forbid) != need || addr as usize % 16 > 16 - N {
+        if mapped.flags() & (need | forbid) != need || addr as usize % 16 > 16 - N {
             return None;
         }
         let index = self.dcache.hinted(self.tlb.line(mapped, addr))?;
-        Some((index * LINE + addr as usize % LINE, mapped.flags & page::LITTLE != 0))
+        Some((index * LINE + addr as usize % LINE, mapped.flags() & page::LITTLE != 0))
     }
 
     /// With CCR0[FLSTA] every misaligned access is an alignment exception.

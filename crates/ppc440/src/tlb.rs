@@ -86,6 +86,7 @@ pub(crate) mod page {
     pub const INHIBITED: u8 = 16;
     pub const THROUGH: u8 = 32;
     pub const GUARDED: u8 = 64;
+    pub const ALL: u8 = 127;
 }
 
 /// A translated address.
@@ -100,17 +101,22 @@ pub(crate) struct Real {
 /// A piece of a page in the page map.
 #[derive(Clone, Copy, Hash)]
 pub(crate) struct Mapped {
-    /// Which piece it is; 0 for none.
-    key: u32,
+    /// Which piece it is (0: none), and in the bits below that the flags.
+    tag: u32,
     /// Real cache line number of its first byte.
     line: u32,
-    pub flags: u8,
 }
 
-des::checkpointed!(Mapped { key, line, flags });
+des::checkpointed!(Mapped { tag, line });
 
 impl Mapped {
-    const NONE: Mapped = Mapped { key: 0, line: 0, flags: 0 };
+    const NONE: Mapped = Mapped { tag: 0, line: 0 };
+
+    /// What the page allows and how it behaves (`page`).
+    #[inline(always)]
+    pub fn flags(self) -> u8 {
+        self.tag as u8 & page::ALL
+    }
 }
 
 /// Entries of the page map.
@@ -210,16 +216,18 @@ impl Tlb {
         let flags = bits.iter().filter(|(bit, _)| word & bit != 0).fold(0, |all, (_, f)| all | f);
         Some(Real { addr: entry.real(effective), flags, tid: entry.tid })
     }
+    /// A piece's tag without flags, and its place in the map.
     #[inline(always)]
-    fn key(&self, effective: u32) -> u32 {
-        1 << 31 | effective >> self.piece_bits
+    fn key(&self, effective: u32) -> (u32, usize) {
+        let piece = effective >> self.piece_bits;
+        (1 << 31 | piece << page::ALL.count_ones(), piece as usize & (PIECES - 1))
     }
     /// The piece that holds a data address, if the map has it.
     #[inline(always)]
     pub fn mapped(&self, effective: u32) -> Option<Mapped> {
-        let key = self.key(effective);
-        let mapped = self.map[key as usize & (PIECES - 1)];
-        (mapped.key == key).then_some(mapped)
+        let (key, place) = self.key(effective);
+        let mapped = self.map[place];
+        ((mapped.tag ^ key) & !u32::from(page::ALL) == 0).then_some(mapped)
     }
     /// The real cache line of an address in a piece.
     #[inline(always)]
@@ -234,8 +242,8 @@ impl Tlb {
     /// Remembers a data translation.
     pub fn remember(&mut self, effective: u32, real: Real) {
         let line = (real.addr >> self.piece_bits << (self.piece_bits - 5)) as u32;
-        let key = self.key(effective);
-        self.map[key as usize & (PIECES - 1)] = Mapped { key, line, flags: real.flags };
+        let (key, place) = self.key(effective);
+        self.map[place] = Mapped { tag: key | u32::from(real.flags), line };
     }
 }
 

@@ -14,6 +14,7 @@
 //! of an item plus a constant.
 
 use crate::analysis::{is_branch, memory_access, Analysis, Form, Item, Place, Value, Word};
+use crate::arrays::fetch_key;
 use crate::core::{Core, Counters};
 use crate::park::Record;
 use crate::probe::Observation;
@@ -156,7 +157,7 @@ impl Turn {
             && core.unit.same_phase(cycle, &self.unit, self.pipeline.cycle())
             && wait(free, core.edge(cycle)) == wait(self.free, core.edge(self.pipeline.cycle()))
             && self.lines.iter().all(|&(line, place)| {
-                core.icache.mapped(core.tlb.fetch_generation << 32 | u64::from(line)) == Some(place)
+                core.icache.mapped(fetch_key(core.tlb.fetch_generation, line)) == Some(place)
             })
             && self.places.iter().all(|&(addr, form, place)| {
                 core.place_of(addr, form) == Some(place)

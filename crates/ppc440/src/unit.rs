@@ -196,9 +196,9 @@ impl Core {
     /// The TID is not filled in.
     #[inline(always)]
     pub(crate) fn translate(&mut self, addr: u32, need: u8) -> Result<Real, Flow> {
-        if let Some(mapped) = self.tlb.mapped(addr).filter(|mapped| mapped.flags & need != 0) {
+        if let Some(mapped) = self.tlb.mapped(addr).filter(|mapped| mapped.flags() & need != 0) {
             let real = self.tlb.real(mapped, addr);
-            return Ok(Real { addr: real, flags: mapped.flags, tid: 0 });
+            return Ok(Real { addr: real, flags: mapped.flags(), tid: 0 });
         }
         self.translate_anew(addr, need)
     }
