@@ -27,6 +27,19 @@ The library, `libmpi_fortran`, knows only the ABI in C: a Fortran program built 
 any MPI that has it.
 ";
 
+const ERRORS: &str = "
+## Errors
+
+An error ends the run with a sentence, unless the program has set `MPI_ERRORS_RETURN` or a \
+handler of its own. Then the call returns the error's class, and the communicator can be used on; \
+but what has failed on one rank is not told to the others, as with other libraries (the standard \
+leaves the state after an error undefined, MPI-4.1 9.3). Above all, a send whose bytes cannot be \
+read any more, or are in more pieces than the kernel has DMA commands for, fails at the sender \
+only: no message is on its way, so that its receiver waits until the run ends in a deadlock, \
+which names it. A program that goes on after such an error sends again, or tells the receiver in \
+another message. A message that was lost or damaged on the way fails at the receiver only.
+";
+
 fn page() -> String {
     let all = Function::all();
     let there = all.iter().filter(|function| is_there(**function)).count();
@@ -45,6 +58,7 @@ fn page() -> String {
             let _ = writeln!(out, "| {collective} | {name} | {doc} |");
         }
     }
+    out += ERRORS;
     out += FORTRAN;
     out += "\n## Functions\n\n| function | there | in Fortran |\n|---|---|---|\n";
     for function in all {
