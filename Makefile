@@ -74,8 +74,8 @@ generate: tools ## Generate anew what comes from abi/
 
 .PHONY: soak
 soak: soak-tools build ## Long tests: the ignored ones, all proofs, all synthesis
-	@rtl/alpu/test
-	@$(cargo) test --quiet --release --workspace -- --ignored
+	@{ $(cargo) test --quiet --release --workspace --no-fail-fast -- --ignored; echo "ended $$?"; \
+	   rtl/alpu/test; echo "ended $$?"; } 2>&1 | awk -f scripts/total.awk
 
 .PHONY: bench
 bench: bench-tools build ## Measure the simulator's speed, beside SMPI's
