@@ -34,6 +34,7 @@ impl Links {
     pub(crate) fn lookahead(&self) -> Duration {
         self.lookahead
     }
+    #[inline]
     fn of(&self, process: usize) -> &[u32] {
         &self.neighbours[self.first[process] as usize..self.first[process + 1] as usize]
     }
@@ -44,6 +45,8 @@ pub(crate) struct Horizons<'a> {
     links: &'a Links,
     /// When each may send anything at the earliest, of its own or because of what others send.
     sends: Vec<Time>,
+    /// When the first of what others send can reach each.
+    takes: Vec<Time>,
     of: Vec<Time>,
     last: Time,
 }
@@ -54,6 +57,7 @@ impl<'a> Horizons<'a> {
         Horizons {
             links,
             sends: Vec::with_capacity(processes),
+            takes: vec![Time::NEVER; processes],
             of: vec![Time::ZERO; processes],
             last: Time::ZERO,
         }
@@ -80,8 +84,7 @@ impl<'a> Horizons<'a> {
         for process in 0..self.of.len() {
             // What comes back from the nearest neighbour, should there be none.
             let own = self.sends[process] + lookahead + lookahead;
-            let from = self.links.of(process).iter().map(|k| self.sends[*k as usize] + lookahead);
-            let horizon = from.fold(own, Time::min);
+            let horizon = own.min(self.takes[process]);
             let horizon = if horizon == Time::NEVER { least } else { horizon };
             let of = &mut self.of[process];
             *of = horizon.min(end).max(*of);
@@ -89,21 +92,24 @@ impl<'a> Horizons<'a> {
         }
     }
     /// Whoever sends may make its neighbours send a lookahead later. Sweeps in both directions,
-    /// since neighbours in number tend to be neighbours, until nothing changes.
+    /// since neighbours in number tend to be neighbours, until one changes nothing.
     fn spread(&mut self) {
         let count = self.sends.len();
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for process in (0..count).chain((0..count).rev()) {
-                let from = self.links.of(process).iter().map(|k| self.sends[*k as usize]);
-                let through = from.fold(Time::NEVER, Time::min) + self.links.lookahead;
-                if through < self.sends[process] {
-                    self.sends[process] = through;
-                    changed = true;
-                }
+        while self.sweep(0..count) && self.sweep((0..count).rev()) {}
+    }
+    /// Looks what reaches each process from its neighbours; true if that changes when it may send.
+    fn sweep(&mut self, order: impl Iterator<Item = usize>) -> bool {
+        let mut changed = false;
+        for process in order {
+            let sends = self.links.of(process).iter().map(|k| self.sends[*k as usize]);
+            let takes = sends.fold(Time::NEVER, Time::min) + self.links.lookahead;
+            self.takes[process] = takes;
+            if takes < self.sends[process] {
+                self.sends[process] = takes;
+                changed = true;
             }
         }
+        changed
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) struct Share<'a, L: LogicalProcess> {
     /// [`LogicalProcess::reach`] of each.
     reach: Vec<Time>,
     standings: Vec<Standing>,
+    /// Something has changed the process since it was looked at.
+    changed: Vec<bool>,
     /// Processes that stand so.
     busy: usize,
     quiet: usize,
@@ -40,12 +42,13 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
     ) -> Share<'a, L> {
         let first = builders.first().map_or(0, |builder| builder.0);
         let processes: Vec<L> = builders.into_iter().map(|(_, build)| build()).collect();
-        let mut share = Share {
+        Share {
             shared,
             first,
             next: vec![Time::NEVER; processes.len()],
             reach: vec![Time::NEVER; processes.len()],
             standings: vec![Standing::Done; processes.len()],
+            changed: vec![true; processes.len()],
             busy: 0,
             quiet: 0,
             failed: Time::NEVER,
@@ -57,12 +60,15 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             moved: vec![0; processes.len()],
             sampled: 0,
             processes,
-        };
-        (0..share.processes.len()).for_each(|index| share.look(index));
-        share
+        }
     }
     /// What the others have to know, once all messages have been taken in.
-    pub(crate) fn summary(&self, stop: &Stop) -> Summary {
+    pub(crate) fn summary(&mut self, stop: &Stop) -> Summary {
+        for index in 0..self.processes.len() {
+            if std::mem::take(&mut self.changed[index]) {
+                self.look(index);
+            }
+        }
         self.shared.tell(self.first, &self.reach);
         let first = |times: &[Time]| times.iter().fold(Time::NEVER, |a: Time, b| a.min(*b));
         Summary {
@@ -98,7 +104,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
     pub(crate) fn deliver(&mut self, envelope: Envelope<L::Message>) {
         let index = (envelope.target - self.first) as usize;
         self.processes[index].receive(envelope);
-        self.look(index);
+        self.changed[index] = true;
         self.moved[index] = self.sampled + 1;
     }
     /// Advances those that have something to do; what they send here is delivered.
@@ -112,7 +118,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             self.outbox.source = id;
             self.outbox.sequence = self.sent[index];
             self.processes[index].advance_to(horizon, &mut self.outbox);
-            self.look(index);
+            self.changed[index] = true;
             self.sent[index] = self.outbox.sequence;
             self.moved[index] = self.sampled + 1;
             let beats = self.processes[index].beats();
@@ -157,7 +163,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             self.outbox.source = self.first + index as u32;
             let process = &mut self.processes[index];
             process.repeat(since, span, times, &mut self.outbox);
-            self.look(index);
+            self.changed[index] = true;
             let beats = self.processes[index].beats();
             self.follow(index, beats);
         }
