@@ -39,6 +39,10 @@ pub(crate) struct Node {
     schedule: Schedule,
     /// End of the last window: the processor may stand before it, waiting to issue after it.
     horizon: Time,
+    /// When the processor does something next, as [`ppc440::Core::now`] told after it last ran.
+    acts: Time,
+    /// The least time of a way over HyperTransport.
+    way: Duration,
     at_launch: Snapshot,
     idle: IdleLoop,
     recorder: Option<Box<Recorder>>,
@@ -125,6 +129,8 @@ impl Node {
         seam.queue.schedule(Time::ZERO + idling, Event::Observe);
         seam.queue.schedule(schedule.launch, Event::Launch);
         Node {
+            acts: core.now(),
+            way: seam.link.unloaded(0),
             core,
             nic,
             host,
@@ -179,6 +185,7 @@ impl Node {
         self.meter = Meter::new(on);
     }
 
+    #[inline(always)]
     fn dispatch(&mut self, now: Time, event: Event) {
         let kind = kind(&event);
         self.seam.hash.event(now, kind);
@@ -190,7 +197,7 @@ impl Node {
         if visible == Visible::Firmware {
             self.seam.stimulated();
         }
-        self.stretches.follow(now, kind, stretch::only_passes(&event, visible));
+        self.stretches.follow(now, kind, || stretch::only_passes(&event, visible));
         let may_fail = is_for_host(&event);
         let Node { nic, host, seam, .. } = self;
         match event {
@@ -282,13 +289,17 @@ impl Node {
         }
     }
 
-    /// True if the processor, with an idle firmware, need not have come to the next event or the horizon.
+    /// True if the processor need not be run up to the next event or the horizon: it has come there, or
+    /// its firmware idles and the event does not concern it.
     fn may_lag(&self, horizon: Time) -> bool {
-        let next = self.seam.queue.peek().filter(|(at, _)| *at < horizon);
         // Who debugs it wants to see it where the rest of the node is.
-        self.debugger.is_none()
-            && self.seam.firmware_idles()
-            && next.is_none_or(|(_, event)| is_visible(&self.nic, event) == Visible::Nobody)
+        if self.debugger.is_some() {
+            return false;
+        }
+        let next = self.seam.queue.peek().filter(|(at, _)| *at < horizon);
+        self.acts >= next.map_or(horizon, |(at, _)| at)
+            || self.seam.firmware_idles()
+                && next.is_none_or(|(_, event)| is_visible(&self.nic, event) == Visible::Nobody)
     }
 
     fn run_processor(&mut self, horizon: Time) {
@@ -296,7 +307,7 @@ impl Node {
             return self.debug_processor(horizon);
         }
         let limit = horizon.min(self.seam.queue.next_time());
-        if self.core.now() >= limit {
+        if self.acts >= limit {
             return;
         }
         let mut bus = LocalBus { nic: &mut self.nic, seam: &mut self.seam, horizon };
@@ -310,7 +321,9 @@ impl Node {
     }
 
     /// The processor has run as far as it could.
+    #[inline(always)]
     fn ran(&mut self, stop: ppc440::Stop) {
+        self.acts = self.core.now();
         if stop == ppc440::Stop::Fault {
             self.firmware_fault();
         }

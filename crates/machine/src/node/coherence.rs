@@ -13,6 +13,7 @@ impl Node {
                 Touched::Read { addr, data } => self.core.read_outside(addr, &data),
             }
         }
+        self.acts = self.core.now();
         self.firmware_fault();
     }
 

@@ -17,13 +17,13 @@ impl Node {
         if self.seam.firmware_idles() && self.debugger.is_none() {
             Time::NEVER
         } else {
-            self.core.now().max(self.horizon)
+            self.acts.max(self.horizon)
         }
     }
 
     /// The earliest time at which the node may send anything to another one.
     pub(super) fn earliest_packet(&self) -> Time {
-        let link = self.seam.link.unloaded(0);
+        let link = self.way;
         let waiting = !self.seam.router.is_empty();
         let around = nic::Around { link, waiting };
         let access = self.nic.reach_of_access(around);
@@ -37,7 +37,13 @@ impl Node {
             Event::Host(_) | Event::MmioReply { .. } | Event::Interrupt => link + access,
             Event::PollReady | Event::Observe | Event::Launch => link + access,
         };
-        let events = self.seam.queue.iter().map(|(at, _, event)| at + distance(event));
-        events.fold(self.processor_acts() + access, Time::min)
+        let mut earliest = self.processor_acts() + access;
+        for (at, _, event) in self.seam.queue.iter() {
+            if at >= earliest {
+                break;
+            }
+            earliest = earliest.min(at + distance(event));
+        }
+        earliest
     }
 }

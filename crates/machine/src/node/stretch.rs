@@ -39,14 +39,14 @@ impl Stretches {
         self.trail.clear();
         self.forgotten = 0;
     }
-    /// Something is due. `passing`: it can be part of a stretch.
-    #[inline]
-    pub fn follow(&mut self, now: Time, kind: u64, passing: bool) {
+    /// Something is due. `passing`: whether it can be part of a stretch.
+    #[inline(always)]
+    pub fn follow(&mut self, now: Time, kind: u64, passing: impl FnOnce() -> bool) {
         self.events.carried_out += 1;
         if self.samples.is_empty() {
             return;
         }
-        if passing && self.trail.len() < TRAIL_MAX {
+        if passing() && self.trail.len() < TRAIL_MAX {
             self.trail.push_back((now, kind));
         } else {
             self.clear();
