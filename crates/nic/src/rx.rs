@@ -347,7 +347,7 @@ impl Rx {
             let count = stream.buffer.len().min(command.left as usize);
             if command.discard {
                 command.left -= count as u32;
-                stream.buffer.drain(..count);
+                stream.buffer.leave(count);
                 self.buffered -= count as u64;
                 fabric.counters.rx_discarded_bytes += count as u64;
             } else if now < self.deposit_free || self.deposit_event {
@@ -383,11 +383,8 @@ impl Rx {
         if stream.gather.is_empty() {
             stream.gather_addr = addr;
         }
-        let (front, back) = stream.buffer.as_slices();
-        let of_front = count.min(front.len());
-        stream.gather.extend_from_slice(&front[..of_front]);
-        stream.gather.extend_from_slice(&back[..count - of_front]);
-        stream.buffer.drain(..count);
+        stream.gather.extend_from_slice(&stream.buffer.all()[..count]);
+        stream.buffer.leave(count);
         stream.written = fabric.send_write(now, addr, count as u64, ports);
         self.deposit_free = ports.link().free_at(Direction::ToHost);
         self.buffered -= count as u64;

@@ -25,6 +25,46 @@ pub(crate) struct Command {
     pub(crate) place: u64,
 }
 
+/// Bytes that leave in the order in which they came, in one piece.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bytes {
+    bytes: Vec<u8>,
+    /// Of them, how many have left.
+    gone: usize,
+}
+
+impl Bytes {
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len() - self.gone
+    }
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    pub(crate) fn append(&mut self, bytes: &[u8]) {
+        // No more bytes are moved than have left.
+        if self.gone >= self.len() {
+            self.bytes.drain(..std::mem::take(&mut self.gone));
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+    /// The oldest `count` leave.
+    pub(crate) fn leave(&mut self, count: usize) {
+        self.gone += count;
+        debug_assert!(self.gone <= self.bytes.len());
+    }
+    pub(crate) fn clear(&mut self) {
+        self.leave(self.len());
+    }
+    /// Oldest first.
+    pub(crate) fn all(&self) -> &[u8] {
+        &self.bytes[self.gone..]
+    }
+    /// The same, to change.
+    pub(crate) fn all_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.gone..]
+    }
+}
+
 /// One message in flight.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {
@@ -33,7 +73,7 @@ pub(crate) struct Stream {
     pub(crate) id: MessageId,
     pub(crate) crc: Crc,
     /// Payload that waits for commands.
-    pub(crate) buffer: VecDeque<u8>,
+    pub(crate) buffer: Bytes,
     /// Packets whose payload it is.
     pub(crate) held: u32,
     /// Commands, oldest first.
@@ -68,7 +108,7 @@ impl Stream {
         self.received += u64::from(packet.size);
         if self.replaced.is_empty() {
             self.crc.update(packet.data());
-            self.buffer.extend(packet.data());
+            self.buffer.append(packet.data());
         } else {
             let mut packet = *packet;
             let right = self.replaced.len().min(packet.data().len());
@@ -76,7 +116,7 @@ impl Stream {
                 *byte = right;
             }
             self.crc.update(packet.data());
-            self.buffer.extend(packet.data());
+            self.buffer.append(packet.data());
         }
     }
     /// Packets that its buffer no longer needs. All of a message but the last are full, and they

@@ -303,9 +303,7 @@ impl Stream {
         let own = posted.bulk_before(index, self.address(deposited) - self.gather.len() as u64);
         own.iter().for_each(|&entry| all.extend_from_slice(posted.bulk(entry)));
         all.extend_from_slice(&self.gather);
-        let (front, back) = self.buffer.as_slices();
-        all.extend_from_slice(front);
-        all.extend_from_slice(back);
+        all.extend_from_slice(self.buffer.all());
         let low = self.received - all.len() as u64;
         // Then what is between the two, and what did not travel.
         let first = skipped.position + skipped.bytes - skipped.data.len() as u64;
@@ -326,7 +324,7 @@ impl Stream {
         self.gather.copy_from_slice(gather);
         self.gather_addr += skipped.bytes;
         let (buffer, after) = after.split_at(self.buffer.len());
-        self.buffer.iter_mut().zip(buffer).for_each(|(old, new)| *old = *new);
+        self.buffer.all_mut().copy_from_slice(buffer);
         self.replaced.extend(after);
         self.received += skipped.bytes;
         let command = self.commands.front_mut().expect("a stream that moves has a command");
