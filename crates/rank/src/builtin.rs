@@ -153,7 +153,17 @@ impl Task<'_> {
     /// What `from` sends to `to` this time.
     fn pattern(&self, from: u32, to: u32) -> Vec<u8> {
         let seed = from.wrapping_mul(31) ^ to.wrapping_mul(17) ^ self.turns.wrapping_mul(101);
-        (0..self.bytes as u32).map(|i| (seed.wrapping_add(i * 7) >> (i % 3)) as u8).collect()
+        let byte = |i: u32, shift| (seed.wrapping_add(i * 7) >> shift) as u8;
+        let mut bytes = vec![0; self.bytes as usize];
+        let mut triples = bytes.chunks_exact_mut(3);
+        let mut i = 0;
+        for triple in &mut triples {
+            (triple[0], triple[1], triple[2]) = (byte(i, 0), byte(i + 1, 1), byte(i + 2, 2));
+            i += 3;
+        }
+        let rest = triples.into_remainder();
+        (0..).zip(rest).for_each(|(shift, rest)| *rest = byte(i + shift, shift));
+        bytes
     }
     fn write(&mut self, va: u64, bytes: &[u8]) {
         let mut memory = self.mpi.cpu().memory().borrow_mut();
