@@ -1,6 +1,6 @@
-//! Speed of the whole simulator: the real firmware, an 8-byte ping-pong and an allreduce on 64
-//! ranks, as real processes and as built-in workloads, with the message counts that other
-//! simulators were measured with. One thread.
+//! Speed of the whole simulator: the real firmware, an 8-byte ping-pong, an allreduce and a halo
+//! exchange of 4 KiB on 64 ranks, as real processes and as built-in workloads, with the message
+//! counts that other simulators were measured with. One thread.
 //!
 //! # What is measured
 //!
@@ -28,11 +28,13 @@ use std::time::Instant;
 
 /// Workloads: name, ranks, arguments of the program or (with another first word) of the built-in
 /// workload.
-const WORKLOADS: [(&str, u32, [&str; 3]); 4] = [
+const WORKLOADS: [(&str, u32, [&str; 3]); 6] = [
     ("8-byte ping-pong", 2, ["", "pingpong", "100000"]),
     ("allreduce of 8 bytes, 64 ranks", 64, ["", "allreduce", "200"]),
+    ("halo of 4 KiB, 64 ranks", 64, ["", "halo", "50"]),
     ("the same ping-pong without processes", 2, ["pingpong", "8", "100000"]),
     ("the same allreduce without processes", 64, ["allreduce", "8", "200"]),
+    ("the same halo without processes", 64, ["halo", "4096", "50"]),
 ];
 
 /// Runs of each kind.
