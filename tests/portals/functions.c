@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define EXPECT(call, expected)                                                                     \
     do {                                                                                           \
@@ -147,6 +148,11 @@ static void objects(void)
     EXPECT(PtlMDAttach(second, new, PTL_RETAIN, &other), PTL_ME_IN_USE);
     EXPECT(PtlMDAttach(any, describe(bytes, 100, 0x8000), PTL_RETAIN, &other), PTL_MD_ILLEGAL);
     EXPECT(PtlMDAttach(any, describe((void *)8, 100, 0), PTL_RETAIN, &other), PTL_SEGV);
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    OK(PtlMDBind(ni, describe(page, 4096, 0), PTL_RETAIN, &other));
+    OK(PtlMDUnlink(other));
+    munmap(page, 4096);
+    EXPECT(PtlMDBind(ni, describe(page, 4096, 0), PTL_RETAIN, &other), PTL_SEGV);
     OK(PtlMDUpdate(md, &old, &new, events));
     THAT(old.start == bytes && old.length == 100);
     THAT(old.user_ptr == bytes && old.eq_handle == events);

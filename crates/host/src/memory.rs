@@ -247,6 +247,11 @@ impl Memory {
         Ok(())
     }
 
+    /// What [`Memory::probe`] knows of `space` is forgotten: it looks again.
+    pub fn distrust(&mut self, space: SpaceId) {
+        self.spaces[usize::from(space.0)].known = [NO_PAGE; KNOWN_PAGES];
+    }
+
     /// As [`Memory::read`], for an observer: nothing else becomes different.
     pub fn peek(&mut self, space: SpaceId, va: u64, buf: &mut [u8]) -> Result<(), BusError> {
         let owner = &mut self.spaces[usize::from(space.0)];
