@@ -3,8 +3,8 @@
 //! A blocking call offers all numbers that are free, and nothing else of its process asks for one meanwhile.
 //! Of these operations any number may be under way, and not all members of the one need to have begun the
 //! other. So each offers a few numbers, in windows that follow from its own communicator and its turn there,
-//! the same on all members; while a window is offered for one, nothing in it is offered for another. Where the
-//! members find none in common, which is rare, they go on to the next window.
+//! the same on all members; while a window is offered for one, nothing in it is offered for another. Where
+//! the members find none in common, which is rare, they go on to the next window.
 
 use crate::collective::Accumulator;
 use crate::comm::{CommId, Comms};

@@ -52,8 +52,8 @@ impl Bridge {
         self.write(address, &bytes)
     }
 
-    /// The descriptor that a call is given. Unlike MPI's buffers, which are used at once, its memory is looked
-    /// at anew: that it has gone is told by the call.
+    /// The descriptor that a call is given. Unlike MPI's buffers, which are used at once, its memory is
+    /// looked at anew: that it has gone is told by the call.
     pub(super) fn read_md(&self, address: u64) -> Result<Md, i32> {
         let mut bytes = [0; md::SIZE];
         self.read(address, &mut bytes)?;
