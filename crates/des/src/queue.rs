@@ -124,7 +124,7 @@ impl<E> EventQueue<E> {
         self.events[entry.slot as usize].as_ref().map(|event| (entry.at, event))
     }
     /// Removes the next event if it is due before `horizon`.
-    #[inline]
+    #[inline(always)]
     pub fn pop_before(&mut self, horizon: Time) -> Option<(Time, E)> {
         let Entry { at, slot, .. } = *self.entries.get(self.first).filter(|e| e.at < horizon)?;
         self.first += 1;

@@ -99,6 +99,7 @@ impl Output {
     }
     /// The next channel to be served, of those whose oldest packet has room at the other end: they
     /// take turns.
+    #[inline]
     pub(crate) fn next_channel(&self, index: usize) -> Option<usize> {
         let mut turn = (1..=CHANNELS).map(|i| (self.last + i) % CHANNELS);
         turn.find(|&channel| {
@@ -109,6 +110,7 @@ impl Output {
     }
     /// Gives the link to a packet whose head can be there at `ready`; returns when head and tail
     /// leave.
+    #[inline]
     pub(crate) fn take(&mut self, ready: Time, passing: &Passing, flit: Duration) -> (Time, Time) {
         let flits = u64::from(passing.flits());
         let start = ready.max(self.free);

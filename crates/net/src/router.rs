@@ -238,6 +238,7 @@ impl Router {
     }
 
     /// Where a packet that stands here goes: the output, and the channel behind it.
+    #[inline]
     fn route(&self, number: usize, packet: &Packet) -> (usize, usize) {
         let class = (number % CHANNELS) & !1;
         let dest = self.topology.coordinates(u32::from(packet.dest));
@@ -279,6 +280,7 @@ impl Router {
         }
     }
     /// True if a packet can go to its output at once, before nobody.
+    #[inline]
     fn is_free(&self, index: usize, channel: usize, ready: Time, passing: &Passing) -> bool {
         let output = &self.outputs[index];
         output.waiting == 0
