@@ -260,8 +260,8 @@ impl DataCache {
     }
 }
 
-/// An entry of the fetch map: where the line of an effective address is, and its instructions, unless
-/// they are being executed.
+/// An entry of the fetch map: where the line of an effective address is, and its instructions,
+/// unless they are being executed.
 #[derive(Clone)]
 struct Fetched {
     /// The key (`fetch_key`), and in the bits below it the line.
@@ -280,8 +280,8 @@ impl Fetched {
 const LINE_BITS: u32 = LINES.trailing_zeros();
 
 /// The key of an effective line (27 bits) in the fetch map, while translations are those of a
-/// generation. That the same generation comes round again, after 2^27 changes, without the line having
-/// been fetched in between is left out of account.
+/// generation. That the same generation comes round again, after 2^27 changes, without the line
+/// having been fetched in between is left out of account.
 #[inline(always)]
 pub(crate) fn fetch_key(generation: u64, line: u32) -> u64 {
     generation << 37 | u64::from(line) << LINE_BITS

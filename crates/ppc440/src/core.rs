@@ -127,8 +127,8 @@ pub struct Core {
     /// Level of the external interrupt line, and the cycle in which it rose.
     pub(crate) interrupt: bool,
     pub(crate) interrupt_at: u64,
-    /// Cycle at which `run` must return, and place from which on the loop must look up: for that, or
-    /// an interrupt.
+    /// Cycle at which `run` must return, and place from which on the loop must look up: for that,
+    /// or an interrupt.
     pub(crate) until: u64,
     pub(crate) limit: Place,
     /// The same but for a write that is held.

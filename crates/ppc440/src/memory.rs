@@ -83,8 +83,8 @@ pub(crate) fn load<B: Bus, const N: usize, const FORM: u8>(
     load_slow::<B, N, FORM>(core, bus, op, addr)
 }
 
-/// A load that is no quick hit. An aligned one that goes around the cache has a short way: it is what
-/// firmware does most of all that is slow.
+/// A load that is no quick hit. An aligned one that goes around the cache has a short way: it is
+/// what firmware does most of all that is slow.
 #[inline(never)]
 fn load_slow<B: Bus, const N: usize, const FORM: u8>(
     core: &mut Core,

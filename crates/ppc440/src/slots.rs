@@ -6,8 +6,8 @@ pub(crate) const MOST: usize = 8;
 /// A number of slots, each taken until some cycle.
 #[derive(Clone, Hash)]
 pub(crate) struct Slots {
-    /// When each slot is free, the first one first. Those that do not exist stand before, at 0: so what
-    /// changes mostly is moved by a fixed distance.
+    /// When each slot is free, the first one first. Those that do not exist stand before, at 0: so
+    /// what changes mostly is moved by a fixed distance.
     ends: [u64; MOST],
     /// How many do not exist.
     none: usize,
