@@ -131,8 +131,13 @@ fn challenge(rows: u32, columns: u32, order: u32) {
     };
     assert_eq!(value("Success"), 1.0, "{said}");
     assert_eq!(value("CommWorldProcs"), f64::from(rows * columns));
-    for key in ["MPIRandomAccess_Errors", "MPIRandomAccess_LCG_Errors", "PTRANS_residual"] {
-        assert_eq!(value(key), 0.0, "{key} in\n{said}");
+    assert_eq!(value("PTRANS_residual"), 0.0, "{said}");
+    // On more than four ranks it has several receives posted and stops at the last note that a rank has
+    // finished, also if MPI_Testany names that before updates that came earlier. Those it loses, and allows
+    // for (with one receive, USE_MULTIPLE_RECV undefined, it loses none).
+    let lost = if rows * columns > 4 { 0.01 } else { 0.0 };
+    for key in ["MPIRandomAccess_ErrorsFraction", "MPIRandomAccess_LCG_ErrorsFraction"] {
+        assert!(value(key) <= lost, "{key} in\n{said}");
     }
     assert!(value("HPL_N") == f64::from(order) && value("MPIFFT_maxErr") < 1e-14, "{said}");
     for wrong in ["FAILED", "Errors in", "failed)"] {
