@@ -33,6 +33,10 @@ impl HyperTransport {
         *free = start + Duration::of_transfer(bytes, self.bytes_per_second);
         *free + self.latency
     }
+    /// The least time of any packet.
+    pub fn latency(&self) -> Duration {
+        self.latency
+    }
     /// Time of a packet that waits for no other.
     pub fn unloaded(&self, bytes: u64) -> Duration {
         Duration::of_transfer(bytes, self.bytes_per_second) + self.latency

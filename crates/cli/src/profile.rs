@@ -17,7 +17,9 @@ use serde_json::{json, Map, Value};
 pub fn profile(root: &Root, options: &ProfileOptions) -> Result<u8, Mistake> {
     let flame = options.flame.as_deref().map(|file| ("--flame", file));
     run::check_outputs(&run::outputs(&options.run).into_iter().chain(flame).collect::<Vec<_>>())?;
-    options.node.number().map_or(Ok(()), |node| run::check_node(root, &options.run, node))?;
+    if let Some(node) = options.node.number() {
+        run::check_node(root, &options.run, node)?;
+    }
     let run = run::execute_observed(root, &options.run, true)?;
     let profiles = run.outcome.profiles.iter();
     let asked = |nid: u32| options.node.number().is_none_or(|node| node == nid);

@@ -41,8 +41,6 @@ pub(crate) struct Node {
     horizon: Time,
     /// When the processor does something next, as [`ppc440::Core::now`] told after it last ran.
     acts: Time,
-    /// The least time of a way over HyperTransport.
-    way: Duration,
     at_launch: Snapshot,
     idle: IdleLoop,
     recorder: Option<Box<Recorder>>,
@@ -130,7 +128,6 @@ impl Node {
         seam.queue.schedule(schedule.launch, Event::Launch);
         Node {
             acts: core.now(),
-            way: seam.link.unloaded(0),
             core,
             nic,
             host,

@@ -53,8 +53,7 @@ impl Core {
             }
             self.refresh_limit();
         } else {
-            self.calm_limit = Place::first_of(self.until);
-            self.limit = Place::first_of(self.until.min(self.unit.gather.due));
+            self.set_limit(self.until);
         }
         (self.pipeline.cycle() >= self.until).then_some(Stop::Until)
     }
@@ -91,8 +90,14 @@ impl Core {
 
     /// Finds out when the loop must look up next.
     pub(crate) fn refresh_limit(&mut self) {
-        self.calm_limit = Place::first_of(self.limit_but_for_writes());
-        self.limit = self.calm_limit.min(Place::first_of(self.unit.gather.due));
+        self.set_limit(self.limit_but_for_writes());
+    }
+
+    /// The loop must look up in `cycle`, or for a write before.
+    fn set_limit(&mut self, cycle: u64) {
+        self.calm_limit = Place::first_of(cycle);
+        self.limit = self.calm_limit;
+        self.look_up_at(self.unit.gather.due);
     }
 
     /// Cycle at which something is up: the end of the run, an interrupt, a timer, a write.

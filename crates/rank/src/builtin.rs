@@ -155,6 +155,7 @@ impl Task<'_> {
         let seed = from.wrapping_mul(31) ^ to.wrapping_mul(17) ^ self.turns.wrapping_mul(101);
         let byte = |i: u32, shift| (seed.wrapping_add(i * 7) >> shift) as u8;
         let mut bytes = vec![0; self.bytes as usize];
+        // In threes, so that nothing is divided for each byte.
         let mut triples = bytes.chunks_exact_mut(3);
         let mut i = 0;
         for triple in &mut triples {

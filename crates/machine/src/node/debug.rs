@@ -74,6 +74,8 @@ impl Node {
                 self.seam.fail(now, KILLED, sentence);
             }
         }
+        // gdb may have woken it.
+        self.acts = self.core.now();
     }
 }
 

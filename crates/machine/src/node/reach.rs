@@ -23,7 +23,7 @@ impl Node {
 
     /// The earliest time at which the node may send anything to another one.
     pub(super) fn earliest_packet(&self) -> Time {
-        let link = self.way;
+        let link = self.seam.link.latency();
         let waiting = !self.seam.router.is_empty();
         let around = nic::Around { link, waiting };
         let access = self.nic.reach_of_access(around);
