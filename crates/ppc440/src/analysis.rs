@@ -4,8 +4,9 @@ use crate::arrays::LINE;
 use crate::core::Core;
 use crate::decode::{Op, OE, RC};
 use crate::instructions::Kind;
-use crate::memory::doublewords;
 use crate::park::Record;
+use crate::predictor::State;
+use crate::timing::{reg, Pipe};
 use crate::tlb::page;
 use bus::Access;
 
@@ -104,7 +105,8 @@ pub(crate) struct Step {
     pub pc: u32,
     pub line: usize,
     pub op: Op,
-    pub predicted: (u8, u32),
+    /// Of branches.
+    pub predicted: Option<State>,
     /// Of loads and stores: effective address, the register named RT, where it goes, and the word
     /// in the cache.
     pub addr: u32,
@@ -114,7 +116,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    pub fn new(pc: u32, line: usize, op: Op, predicted: (u8, u32)) -> Step {
+    pub fn new(pc: u32, line: usize, op: Op, predicted: Option<State>) -> Step {
         Step { pc, line, op, predicted, addr: 0, value: 0, place: None, before: [0; 4] }
     }
 }
@@ -148,7 +150,10 @@ pub(crate) struct Analysis {
     pub items: Vec<(Item, Value)>,
     pub words: Vec<Word>,
     pub accesses: Vec<(Access, bool, Value)>,
-    pub named: u64,
+    /// Registers whose readiness it depends on, and those that it writes (see `timing::reg`), a bit
+    /// each.
+    pub awaited: u64,
+    pub written: u64,
 }
 
 impl Analysis {
@@ -159,7 +164,8 @@ impl Analysis {
             items: Vec::new(),
             words: Vec::new(),
             accesses: Vec::new(),
-            named: 0,
+            awaited: 1 << reg::DIVIDER,
+            written: 0,
         };
         for register in 0..32u8 {
             if record.start.registers.gpr(register) != core.registers.get(register) {
@@ -191,9 +197,12 @@ impl Analysis {
     /// Follows an instruction. `None` if a turn cannot have it.
     pub fn step(&mut self, step: &Step) -> Option<()> {
         let op = &step.op;
-        for register in op.source.iter().chain(&op.result) {
-            self.named |= 1 << (register & 63);
+        if op.pipe == Pipe::Alone {
+            return None;
         }
+        let bits = |registers: &[u8]| registers.iter().fold(0, |bits, r| bits | 1 << (r & 63));
+        self.awaited |= bits(&op.source) & !self.written;
+        self.written |= bits(&op.result);
         if let Some(form) = memory_access(op.kind) {
             let index = if form.indexed { self.of(op.rb) } else { Value::Same };
             if self.of(op.ra) != Value::Same || index != Value::Same {
@@ -329,17 +338,6 @@ impl Core {
         }
         let index = self.dcache.hinted(self.tlb.line(mapped, addr))?;
         Some(Place::Cached { offset: index * LINE + addr as usize % 32, little })
-    }
-
-    /// A store there would make nothing dirty that is not.
-    pub(crate) fn is_dirty(&self, place: Place, addr: u32, form: Form) -> bool {
-        match place {
-            Place::Uncached { .. } => true,
-            Place::Cached { offset, .. } => {
-                let bits = doublewords(addr, form.len.into());
-                self.dcache.dirty[offset / LINE] & bits == bits
-            }
-        }
     }
 }
 

@@ -3,14 +3,53 @@
 use crate::core::{Core, Flow};
 use crate::decode::{Op, AA, LK};
 use crate::exception::Exception;
+use crate::instructions::Kind;
 use crate::registers::Registers;
 
 #[inline(always)]
 pub(crate) fn branch(core: &mut Core, op: &Op) -> Flow {
     let pc = core.registers.pc;
     let cycles = core.predictor.target(pc);
-    let target = if op.flags & AA != 0 { op.imm } else { pc.wrapping_add(op.imm) };
-    go(core, op, target, cycles)
+    go(core, op, target(pc, op), cycles)
+}
+
+/// Where a branch at `pc` that is no branch to a register goes if it is taken.
+#[inline(always)]
+fn target(pc: u32, op: &Op) -> u32 {
+    if op.flags & AA != 0 {
+        op.imm
+    } else {
+        pc.wrapping_add(op.imm)
+    }
+}
+
+/// Whether a branch has a condition, and whether its target is looked for in the BTAC.
+pub(crate) fn prediction(op: &Op) -> (bool, bool) {
+    match op.kind {
+        Kind::B => (false, true),
+        Kind::Bc if always(op) => (false, true),
+        Kind::Bc => (true, counts_only(op)),
+        _ => (!always(op), false),
+    }
+}
+
+/// Does what a branch does to the registers, and says where control goes on.
+pub(crate) fn follow(r: &mut Registers, op: &Op) -> u32 {
+    let next = r.pc.wrapping_add(4);
+    let target = match op.kind {
+        Kind::Bclr => r.lr & !3,
+        Kind::Bcctr => r.ctr & !3,
+        _ => target(r.pc, op),
+    };
+    let taken = op.kind == Kind::B || holds(r, op);
+    if op.flags & LK != 0 {
+        r.lr = next;
+    }
+    if taken {
+        target
+    } else {
+        next
+    }
 }
 
 /// Tests BO and BI, counting CTR down if it says so.
@@ -26,15 +65,20 @@ fn holds(r: &mut Registers, op: &Op) -> bool {
     counted && (bo & 16 != 0 || r.cr_bit(op.ra) == (bo & 8 != 0))
 }
 
-/// The branch is taken whatever the registers hold.
+/// A branch with a condition is taken whatever the registers hold.
 fn always(op: &Op) -> bool {
     op.rt & 20 == 20
+}
+
+/// A branch depends on CTR alone (bdnz, bdz).
+fn counts_only(op: &Op) -> bool {
+    op.rt & 4 == 0 && op.rt & 16 != 0
 }
 
 #[inline(always)]
 pub(crate) fn branch_if(core: &mut Core, op: &Op) -> Flow {
     let pc = core.registers.pc;
-    let target = if op.flags & AA != 0 { op.imm } else { pc.wrapping_add(op.imm) };
+    let target = target(pc, op);
     let taken = holds(&mut core.registers, op);
     if always(op) {
         let cycles = core.predictor.target(pc);
@@ -42,8 +86,7 @@ pub(crate) fn branch_if(core: &mut Core, op: &Op) -> Flow {
     }
     // Static prediction: backwards is taken, forwards is not; the last bit of BO turns it round.
     let guess = ((op.imm as i32) < 0) != (op.rt & 1 != 0);
-    let counts = op.rt & 4 == 0 && op.rt & 16 != 0;
-    let (right, cycles) = core.predictor.conditional(pc, guess, taken, counts);
+    let (right, cycles) = core.predictor.conditional(pc, guess, taken, counts_only(op));
     decided(core, op, taken, target, right, cycles)
 }
 

@@ -12,6 +12,7 @@ use crate::core::{Core, Flow};
 use crate::decode::{Format, Op, Row};
 use crate::memory::{INDEXED as X, REVERSE as R, SIGNED as A, UPDATE as W};
 use crate::multiply::{CROSS, HIGH, LOW, NEGATE as N, SATURATE as S, UNSIGNED as U};
+use crate::registers::Registers;
 use crate::timing::{Class, Pipe};
 use crate::{caches as cache, flow, integer as int, memory as mem, multiply as mul, system as sys};
 use bus::Bus;
@@ -70,6 +71,16 @@ macro_rules! call {
     };
 }
 
+macro_rules! plain {
+    (alu, $registers:ident, $op:ident, $f:expr) => {{
+        $f($registers, $op);
+        true
+    }};
+    ($how:ident, $registers:ident, $op:ident, $f:expr) => {
+        false
+    };
+}
+
 macro_rules! instructions {
     ($(
         $kind:ident $name:literal $encoding:expr, $format:ident $pipe:ident $class:ident
@@ -102,6 +113,14 @@ macro_rules! instructions {
             match op.kind {
                 Kind::Illegal => core.illegal(op),
                 $(Kind::$kind => call!($how, core, bus, op, $f),)*
+            }
+        }
+
+        /// Does what `op` says if that is nothing but to registers; else nothing, and returns false.
+        pub(crate) fn execute_plain(registers: &mut Registers, op: &Op) -> bool {
+            match op.kind {
+                Kind::Illegal => false,
+                $(Kind::$kind => plain!($how, registers, op, $f),)*
             }
         }
     };

@@ -14,6 +14,7 @@
 use crate::analysis::{is_branch, memory_access, Place, Step};
 use crate::core::Core;
 use crate::decode::Op;
+use crate::flow;
 use crate::probe::{Observation, Probe};
 use crate::turn::Turn;
 use bus::Bus;
@@ -175,13 +176,15 @@ impl Core {
         }
         // A turn that was learnt without a probe cannot be told to one.
         let turn = self.park.turn.take().filter(|turn| !P::ON || turn.told().is_some());
-        if let Some(turn) = turn {
-            if room < turn.period() {
+        if let Some(mut turn) = turn {
+            let turns = room / turn.period();
+            if turns == 0 {
                 self.park.turn = Some(turn);
                 return;
             }
-            if turn.repeats(self, bus) {
-                let turns = room / turn.period();
+            if turn.stands(self, bus)
+                && (turn.has_values(self, bus) || turn.follow(self, bus, turns))
+            {
                 turn.repeat(self, bus, turns);
                 self.park.skipped += turns;
                 self.park.skipped_instructions += turns * turn.instructions();
@@ -266,7 +269,10 @@ impl Core {
     #[inline(always)]
     fn next_step(&self, op: &Op, line: usize) -> Option<Step> {
         let pc = self.registers.pc;
-        let predicted = if is_branch(op.kind) { self.predictor.state(pc) } else { (0, 0) };
+        let predicted = is_branch(op.kind).then(|| {
+            let (condition, target) = flow::prediction(op);
+            self.predictor.state(pc, condition, target)
+        });
         let mut step = Step::new(pc, line, *op, predicted);
         if let Some(form) = memory_access(op.kind) {
             let index = if form.indexed { self.registers.get(op.rb) } else { op.imm };

@@ -4,6 +4,13 @@
 
 use crate::Timing;
 
+/// What stands in the predictor for a branch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct State {
+    counter: Option<u8>,
+    target: Option<u32>,
+}
+
 /// The branch history table and the BTAC.
 #[derive(Clone, Hash)]
 pub(crate) struct Predictor {
@@ -59,10 +66,36 @@ impl Predictor {
         *slot = pc;
         self.taken
     }
-    /// What the prediction of a branch at `pc` depends on and may change.
-    pub fn state(&self, pc: u32) -> (u8, u32) {
+    /// What the prediction of a branch at `pc` depends on and may change, if it has a condition, and
+    /// if its target is looked for in the BTAC.
+    pub fn state(&self, pc: u32, condition: bool, target: bool) -> State {
         let index = (pc >> 2) as usize & (self.history.len() - 1);
-        (self.history[index], self.btac[(pc >> 2 & self.btac_mask) as usize & 15])
+        State {
+            counter: condition.then(|| self.history[index]),
+            target: target.then(|| self.btac[(pc >> 2 & self.btac_mask) as usize & 15]),
+        }
+    }
+    /// That is what stands there.
+    pub fn is_in(&self, pc: u32, state: State) -> bool {
+        self.state(pc, state.counter.is_some(), state.target.is_some()) == state
+    }
+    /// A branch at `pc` that has left all as it was, `then`, would be predicted as it was and leave
+    /// that: a counter at an end of its range goes back there with the first such outcome.
+    pub fn predicts_as(&self, pc: u32, then: State) -> bool {
+        let now = self.state(pc, then.counter.is_some(), then.target.is_some());
+        let counter = match then.counter {
+            Some(0) => now.counter < Some(2),
+            Some(3) => now.counter >= Some(2),
+            other => now.counter == other,
+        };
+        counter && now.target == then.target
+    }
+    /// A branch at `pc` has left that.
+    pub fn leave(&mut self, pc: u32, state: State) {
+        if let Some(counter) = state.counter {
+            let index = (pc >> 2) as usize & (self.history.len() - 1);
+            self.history[index] = counter;
+        }
     }
     /// Cycles from the issue of a branch to LR or CTR that was predicted to the next instruction.
     pub fn register(&self) -> u64 {

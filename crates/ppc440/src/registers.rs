@@ -54,7 +54,7 @@ pub(crate) struct Snapshot {
 }
 
 /// All but the general registers: PC, MSR, CR, LR, CTR, XER, and whether there is a reservation.
-type Others = (u32, u32, [u8; 8], u32, u32, u32, bool);
+pub(crate) type Others = (u32, u32, [u8; 8], u32, u32, u32, bool);
 
 impl Snapshot {
     pub fn gpr(&self, index: u8) -> u32 {
@@ -71,7 +71,8 @@ impl Registers {
     pub fn equal_others(&self, snapshot: &Snapshot) -> bool {
         self.others() == snapshot.others
     }
-    fn others(&self) -> Others {
+    /// All but the general registers.
+    pub fn others(&self) -> Others {
         (self.pc, self.msr, self.cr, self.lr, self.ctr, self.xer(), self.reserved)
     }
     pub fn new() -> Registers {

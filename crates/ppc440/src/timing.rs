@@ -228,6 +228,15 @@ impl Checkpointed for Place {
 const READ: usize = reg::SINK as usize;
 const WRITTEN: usize = READ + 1;
 
+/// The numbers of the bits that are set.
+fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = mask.trailing_zeros() as usize;
+        mask &= mask.wrapping_sub(1);
+        (bit < 64).then_some(bit)
+    })
+}
+
 /// Where a pipeline stood at some instant.
 #[derive(Clone)]
 pub(crate) struct Phase {
@@ -334,23 +343,23 @@ impl Pipeline {
         let ready = self.ready[..WRITTEN].try_into().expect("fewer than all indices");
         Phase { slot: self.slot, ready }
     }
-    /// What issues next would issue after the same waits as from `phase`.
-    pub fn same_phase(&self, phase: &Phase) -> bool {
+    /// What issues next, and waits for no other `registers` (a bit each), would issue after the same
+    /// waits as from `phase`.
+    pub fn same_phase(&self, phase: &Phase, registers: u64) -> bool {
         // What is ready is ready: mostly that is all.
         let (mine, others) = (slot(self.cycle()), slot(phase.cycle()));
-        let same = |(a, b): (&Slot, &Slot)| {
-            (*a <= mine && *b <= others) || a.wrapping_sub(mine) == b.wrapping_sub(others)
+        let same = |register: usize| {
+            let (a, b) = (self.ready[register], phase.ready[register]);
+            (a <= mine && b <= others) || a.wrapping_sub(mine) == b.wrapping_sub(others)
         };
-        (self.slot ^ phase.slot) & 7 == 0 && self.ready[..READ].iter().zip(&phase.ready).all(same)
+        (self.slot ^ phase.slot) & 7 == 0 && bits(registers).all(same)
     }
-    /// What happened between `start` and `end` has happened again, to end in `cycle`.
-    pub fn repeat(&mut self, start: &Phase, end: &Phase, cycle: u64) {
+    /// What ended in `end`, and wrote `registers` (a bit each), has happened again, to end in
+    /// `cycle`.
+    pub fn repeat(&mut self, end: &Phase, registers: u64, cycle: u64) {
         let shift = slot(cycle).wrapping_sub(slot(end.cycle()));
-        let pairs = start.ready.iter().zip(&end.ready);
-        for (ready, (before, after)) in self.ready.iter_mut().zip(pairs) {
-            if before != after {
-                *ready = after.wrapping_add(shift);
-            }
+        for register in bits(registers) {
+            self.ready[register] = end.ready[register].wrapping_add(shift);
         }
         self.slot = end.slot.wrapping_add(shift);
     }

@@ -99,7 +99,7 @@ pub(crate) struct Real {
 }
 
 /// A piece of a page in the page map.
-#[derive(Clone, Copy, Hash)]
+#[derive(Clone, Copy, Hash, PartialEq, Eq)]
 pub(crate) struct Mapped {
     /// Which piece it is (0: none), and in the bits below that the flags.
     tag: u32,

@@ -13,16 +13,45 @@
 //! constant added. Any other item follows another one a turn behind, and each written word is made
 //! of an item plus a constant.
 
-use crate::analysis::{is_branch, memory_access, Analysis, Form, Item, Place, Value, Word};
-use crate::arrays::fetch_key;
+mod course;
+
+use crate::analysis::{self, memory_access, Analysis, Item, Place, Step, Value};
+use crate::arrays::{fetch_key, LINE};
 use crate::core::{Core, Counters};
+use crate::memory::doublewords;
 use crate::park::Record;
+use crate::predictor::State;
 use crate::probe::Observation;
 use crate::registers::Snapshot;
 use crate::timing::Phase;
+use crate::tlb::Mapped;
 use crate::unit::Under;
 use bus::{Access, Bus};
 use des::Time;
+
+/// A word of the data cache that a turn uses: what it holds, and whether that stays the same.
+#[derive(Clone, Copy)]
+struct Word {
+    offset: usize,
+    value: [u8; 4],
+    same: bool,
+}
+
+/// A line of the data cache that a turn uses, where it stands, and which doublewords must be dirty,
+/// so that stores make none dirty.
+#[derive(Clone, Copy)]
+struct Cached {
+    line: u32,
+    index: usize,
+    dirty: u8,
+}
+
+/// A branch of a turn, and what stands in the predictor.
+#[derive(Clone, Copy)]
+struct Branch {
+    pc: u32,
+    state: State,
+}
 
 /// A repeatable turn.
 #[derive(Clone)]
@@ -32,7 +61,7 @@ pub(crate) struct Turn {
     /// The core's state at its end.
     pipeline: Phase,
     unit: Under,
-    start: (Phase, Under),
+    start: Under,
     free: [Time; 2],
     free_start: [Time; 2],
     registers: Snapshot,
@@ -45,13 +74,22 @@ pub(crate) struct Turn {
     epoch: u64,
     /// Effective lines and where they are in the instruction cache.
     lines: Vec<(u32, usize)>,
-    branches: Vec<(u32, (u8, u32))>,
-    /// Loads and stores: address and form; where they go.
-    places: Vec<(u32, Form, Place)>,
-    /// Words in the cache that stay the same.
-    words: Vec<(usize, [u8; 4])>,
-    /// General registers that it names and that stay the same, a bit each.
-    named: u32,
+    branches: Vec<Branch>,
+    steps: Vec<Step>,
+    /// Where loads and stores go: translations, and lines of the data cache.
+    pages: Vec<(u32, Mapped)>,
+    cached: Vec<Cached>,
+    /// CCR0 says how stores go to the bus.
+    ccr0: u32,
+    /// The registers, words and answers of the bus are those of a turn that can be repeated.
+    settled: bool,
+    words: Vec<Word>,
+    /// Registers whose readiness it depends on, and those that it writes (see `timing::reg`), a bit
+    /// each.
+    awaited: u64,
+    written: u64,
+    /// General registers that are items.
+    moving: u32,
     items: Vec<(Item, Value)>,
     accesses: Vec<(Access, bool, Value)>,
     /// What a probe was told of it.
@@ -66,30 +104,38 @@ impl Turn {
         let counts = difference(&core.counters, &start.counters);
         let rare = [counts.icache_misses, counts.dcache_misses, counts.writebacks];
         let (was, is) = (start.pipeline.cycle(), core.pipeline.cycle());
-        let branches = || record.steps.iter().filter(|step| is_branch(step.op.kind));
+        let branches = record
+            .steps
+            .iter()
+            .filter_map(|step| step.predicted.map(|state| Branch { pc: step.pc, state }));
         if is == was
             || rare != [0; 3]
             || counts.exceptions != 0
             || counts.gathered_stores != 0
             || !core.registers.equal_others(&start.registers)
-            || !core.pipeline.same_phase(&start.pipeline)
             || !core.unit.same_phase(is, &start.unit, was)
             || wait(start.free, core.edge(was)) != wait(free, core.edge(is))
-            || branches().any(|step| step.predicted != core.predictor.state(step.pc))
+            || branches.clone().any(|branch| !core.predictor.is_in(branch.pc, branch.state))
         {
             return None;
         }
         let mut all = Analysis::new(core, record);
         record.steps.iter().try_for_each(|step| all.step(step))?;
         all.finish()?;
+        if !core.pipeline.same_phase(&start.pipeline, all.awaited) {
+            return None;
+        }
         settle_accesses(bus, &mut all.accesses)?;
-        let same = |word: &&Word| word.before == core.dcache.word(word.offset);
+        let word = |word: &analysis::Word| {
+            let (offset, value) = (word.offset, core.dcache.word(word.offset));
+            Word { offset, value, same: word.before == value }
+        };
         let mut turn = Turn {
             head: core.registers.pc,
             period: is - was,
             pipeline: core.pipeline.phase(),
             unit: core.unit.under(is),
-            start: (start.pipeline.clone(), start.unit.clone()),
+            start: start.unit.clone(),
             free,
             free_start: start.free,
             registers: core.registers.snapshot(),
@@ -99,10 +145,16 @@ impl Turn {
             counts,
             epoch: core.icache.epoch,
             lines: record.steps.iter().map(|step| (step.pc >> 5, step.line)).collect(),
-            branches: branches().map(|step| (step.pc, step.predicted)).collect(),
-            places: Vec::with_capacity(record.steps.len()),
-            words: all.words.iter().filter(same).map(|word| (word.offset, word.before)).collect(),
-            named: all.named as u32,
+            branches: branches.collect(),
+            steps: record.steps.clone(),
+            pages: Vec::new(),
+            cached: Vec::new(),
+            ccr0: core.special.ccr0,
+            settled: true,
+            words: all.words.iter().map(word).collect(),
+            awaited: all.awaited,
+            written: all.written,
+            moving: 0,
             items: all.items,
             accesses: all.accesses,
             told: record.told.clone(),
@@ -110,15 +162,31 @@ impl Turn {
         turn.lines.dedup();
         for (item, _) in &turn.items {
             if let Item::Register(register) = item {
-                turn.named &= !(1 << register);
+                turn.moving |= 1 << register;
             }
         }
-        for step in &record.steps {
-            if let (Some(form), Some(place)) = (memory_access(step.op.kind), step.place) {
-                turn.places.push((step.addr, form, place));
-            }
-        }
+        record.steps.iter().try_for_each(|step| turn.keep_place(core, step))?;
         Some(turn)
+    }
+
+    /// Keeps where a load or store went.
+    fn keep_place(&mut self, core: &Core, step: &Step) -> Option<()> {
+        let (Some(form), Some(place)) = (memory_access(step.op.kind), step.place) else {
+            return Some(());
+        };
+        let page = core.tlb.mapped(step.addr)?;
+        if self.pages.iter().all(|(_, known)| *known != page) {
+            self.pages.push((step.addr, page));
+        }
+        if let Place::Cached { offset, .. } = place {
+            let dirty = if form.write { doublewords(step.addr, form.len.into()) } else { 0 };
+            let line = core.tlb.line(page, step.addr);
+            match self.cached.iter_mut().find(|known| known.line == line) {
+                Some(known) => known.dirty |= dirty,
+                None => self.cached.push(Cached { line, index: offset / LINE, dirty }),
+            }
+        }
+        Some(())
     }
 
     /// Where it begins.
@@ -140,29 +208,41 @@ impl Turn {
         self.told.as_deref()
     }
 
-    /// True if the core, which has arrived at an address, would now execute this very turn.
-    pub fn repeats<B: Bus>(&self, core: &mut Core, bus: &mut B) -> bool {
+    /// True if the core, which has arrived at an address, would now execute this turn unless values
+    /// make it go another way.
+    pub fn stands<B: Bus>(&self, core: &mut Core, bus: &mut B) -> bool {
         let cycle = core.pipeline.cycle();
         let Some(free) = bus.free() else { return false };
-        let registers = (0..32u8).filter(|register| self.named >> register & 1 != 0);
-        // What mostly differs comes first.
+        let predicted = |branch: &Branch| core.predictor.predicts_as(branch.pc, branch.state);
         core.registers.pc == self.head
             && core.icache.epoch == self.epoch
-            && core.registers.equal_others(&self.registers)
-            && registers.into_iter().all(|r| core.registers.get(r) == self.registers.gpr(r))
-            && self.words.iter().all(|&(offset, bytes)| core.dcache.word(offset) == bytes)
-            && self.branches.iter().all(|&(pc, state)| core.predictor.state(pc) == state)
-            && self.accesses.iter().all(|(access, _, _)| access.write || answers(bus, access))
-            && core.pipeline.same_phase(&self.pipeline)
+            && self.branches.iter().all(predicted)
+            && core.pipeline.same_phase(&self.pipeline, self.awaited)
             && core.unit.same_phase(cycle, &self.unit, self.pipeline.cycle())
             && wait(free, core.edge(cycle)) == wait(self.free, core.edge(self.pipeline.cycle()))
             && self.lines.iter().all(|&(line, place)| {
                 core.icache.mapped(fetch_key(core.tlb.fetch_generation, line)) == Some(place)
             })
-            && self.places.iter().all(|&(addr, form, place)| {
-                core.place_of(addr, form) == Some(place)
-                    && (!form.write || core.is_dirty(place, addr, form))
+            && core.special.ccr0 == self.ccr0
+            && self.pages.iter().all(|&(addr, page)| core.tlb.mapped(addr) == Some(page))
+            && self.cached.iter().all(|cached| {
+                core.dcache.hinted(cached.line) == Some(cached.index)
+                    && core.dcache.dirty[cached.index] & cached.dirty == cached.dirty
             })
+    }
+
+    /// All values are those with which it can be repeated.
+    pub fn has_values<B: Bus>(&self, core: &Core, bus: &mut B) -> bool {
+        let named = (self.awaited | self.written) as u32 & !self.moving;
+        let mut registers = (0..32).filter(|register| named >> register & 1 != 0);
+        self.settled
+            && core.registers.equal_others(&self.registers)
+            && registers.all(|r| core.registers.get(r) == self.registers.gpr(r))
+            && self
+                .words
+                .iter()
+                .all(|word| !word.same || core.dcache.word(word.offset) == word.value)
+            && self.accesses.iter().all(|(access, _, _)| access.write || answers(bus, access))
     }
 
     /// What `item` holds after `turns`, when all held `firsts` before.
@@ -215,8 +295,11 @@ impl Turn {
             }
         }
         bus.repeat(turns, &accesses, free);
-        core.unit.repeat(cycle, &self.start.1, &self.unit, end_cycle);
-        core.pipeline.repeat(&self.start.0, &self.pipeline, cycle);
+        for branch in &self.branches {
+            core.predictor.leave(branch.pc, branch.state);
+        }
+        core.unit.repeat(cycle, &self.start, &self.unit, end_cycle);
+        core.pipeline.repeat(&self.pipeline, self.written, cycle);
         core.issue = cycle.wrapping_sub(self.issue);
         core.next = self.next;
         core.bubble = self.bubble;

@@ -204,3 +204,67 @@ fn external_interrupts_and_timers_end_the_skipping() {
     assert!(parked.0.gpr(27) > 50, "the decrementer has interrupted {} times", parked.0.gpr(27));
     assert!(parked.1.repeated > 1_000);
 }
+
+/// What it makes of the polled word it keeps, in registers and in the cache, in all widths; the way
+/// depends on two of its bits.
+const DERIVED: &str = "
+        lis 20,0
+        ori 21,20,0x8000
+        ori 20,20,0x4000
+        li 25,0
+        .balign 32
+turn:   lwz 9,16(20)
+        addi 9,9,1
+        stw 9,16(21)
+        stw 9,16(20)
+        lwz 3,0x20(21)
+        lha 4,0x22(21)
+        lbz 5,0x20(21)
+        lhz 6,0x22(21)
+        stw 3,32(20)
+        sth 4,38(20)
+        stb 6,41(20)
+        lha 7,38(20)
+        lwz 8,32(20)
+        add 10,7,5
+        rlwinm 11,8,3,4,28
+        xor 12,10,11
+        mr 14,12
+        stw 14,44(20)
+        andi. 15,3,0x30
+        cmpwi 15,0x10
+        bne turn
+        addi 25,25,1
+        bl 1f
+        b turn
+1:      andi. 15,3,0x20
+        beqlr
+        mullw 25,25,3
+        blr
+";
+
+#[test]
+fn a_turn_is_known_again_by_its_way_whatever_the_values() {
+    for attributes in [0, TLB_E] {
+        let mut parked = start_loop(DERIVED, true, attributes);
+        let mut other = start_loop(DERIVED, false, attributes);
+        let mut random = des::Random::new(4);
+        let (mut at, mut changes) = (Time::ZERO, 0u64);
+        // Long enough to learn a turn, then never again: to record one, six must fit.
+        let long = Time::ZERO + Duration::from_us(30);
+        while at < Time::ZERO + Duration::from_us(3_000) {
+            at += Duration(if at < long { 9_000_000 } else { 300_000 + random.below(600_000) });
+            let value = random.below(1 << 32) as u32;
+            for (core, bus) in [&mut parked, &mut other] {
+                advance(core, bus, at);
+                if at > long {
+                    bus.memory.write(MAILBOX, &value.to_be_bytes()).unwrap();
+                }
+            }
+            changes += 1;
+            assert_equal(at, &parked, &other);
+        }
+        let skipped = parked.1.repeated;
+        assert!(skipped > 2 * changes, "{skipped} turns in {changes} pauses");
+    }
+}
