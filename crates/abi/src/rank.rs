@@ -101,6 +101,8 @@ pub mod channel {
     pub const HEAD: usize = 68;
     /// Address of this memory in the process; 0 until a library has mapped it (library writes).
     pub const BASE: usize = 72;
+    /// Beginnings and ends of what the program can surely read and write while it waits: its data, its heap, its stack (library writes at each hand-over).
+    pub const PLAIN: usize = 80;
     /// Who may go on: turn. Both sides sleep on it as a futex.
     pub const TURN: usize = 128;
     /// Records ever taken out of the ring (simulator writes).
@@ -117,10 +119,24 @@ pub mod channel {
     pub const FUNCTION: usize = 216;
     /// Answer CALLBACK: its arguments.
     pub const ARGUMENTS: usize = 224;
+    /// Bytes of log that the library is to store into the program's memory before anything else (simulator writes).
+    pub const LOG_BYTES: usize = 272;
     /// What was wrong if state says FAULTED: words that end with a zero (library writes).
     pub const FAULT: usize = 512;
     /// Bytes of `fault`.
     pub const FAULT_SIZE: usize = 512;
+    /// Address in the process of what stands in carried (library writes).
+    pub const CARRIED_AT: usize = 1024;
+    /// Bytes of it: the program has the same there until its call returns. 0: none (library writes; the simulator takes it back when it changes them).
+    pub const CARRIED_BYTES: usize = 1032;
+    /// What the call is about to read.
+    pub const CARRIED: usize = 1040;
+    /// Bytes of `carried`.
+    pub const CARRIED_SIZE: usize = 1008;
+    /// What the simulator stores into the program's memory: for each piece its address, its length (64 bits each) and its bytes, up to a multiple of 8.
+    pub const LOG: usize = 2048;
+    /// Bytes of `log`.
+    pub const LOG_SIZE: usize = 2048;
 }
 
 /// Header of the shared memory. What different sides write stands in different cache lines.
@@ -142,6 +158,8 @@ pub struct Channel {
     pub head: u32,
     /// Address of this memory in the process; 0 until a library has mapped it (library writes).
     pub base: u64,
+    /// Beginnings and ends of what the program can surely read and write while it waits: its data, its heap, its stack (library writes at each hand-over).
+    pub plain: [u64; 6],
     /// Who may go on: turn. Both sides sleep on it as a futex.
     pub turn: u32,
     /// Records ever taken out of the ring (simulator writes).
@@ -158,6 +176,12 @@ pub struct Channel {
     pub function: u64,
     /// Answer CALLBACK: its arguments.
     pub arguments: [u64; 6],
+    /// Bytes of log that the library is to store into the program's memory before anything else (simulator writes).
+    pub log_bytes: u32,
+    /// Address in the process of what stands in carried (library writes).
+    pub carried_at: u64,
+    /// Bytes of it: the program has the same there until its call returns. 0: none (library writes; the simulator takes it back when it changes them).
+    pub carried_bytes: u32,
 }
 impl Channel {
     /// Bytes in memory.
@@ -178,6 +202,9 @@ impl Channel {
         ("indirect", 204, 4),
         ("time", 208, 8),
         ("function", 216, 8),
+        ("log_bytes", 272, 4),
+        ("carried_at", 1024, 8),
+        ("carried_bytes", 1032, 4),
     ];
     /// Reads the fields; `None` if `bytes` is shorter than the structure.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
@@ -190,6 +217,7 @@ impl Channel {
             state: u32::from_le_bytes([bytes[64], bytes[65], bytes[66], bytes[67]]),
             head: u32::from_le_bytes([bytes[68], bytes[69], bytes[70], bytes[71]]),
             base: u64::from_le_bytes([bytes[72], bytes[73], bytes[74], bytes[75], bytes[76], bytes[77], bytes[78], bytes[79]]),
+            plain: [u64::from_le_bytes([bytes[80], bytes[81], bytes[82], bytes[83], bytes[84], bytes[85], bytes[86], bytes[87]]), u64::from_le_bytes([bytes[88], bytes[89], bytes[90], bytes[91], bytes[92], bytes[93], bytes[94], bytes[95]]), u64::from_le_bytes([bytes[96], bytes[97], bytes[98], bytes[99], bytes[100], bytes[101], bytes[102], bytes[103]]), u64::from_le_bytes([bytes[104], bytes[105], bytes[106], bytes[107], bytes[108], bytes[109], bytes[110], bytes[111]]), u64::from_le_bytes([bytes[112], bytes[113], bytes[114], bytes[115], bytes[116], bytes[117], bytes[118], bytes[119]]), u64::from_le_bytes([bytes[120], bytes[121], bytes[122], bytes[123], bytes[124], bytes[125], bytes[126], bytes[127]])],
             turn: u32::from_le_bytes([bytes[128], bytes[129], bytes[130], bytes[131]]),
             tail: u32::from_le_bytes([bytes[192], bytes[193], bytes[194], bytes[195]]),
             answer: u32::from_le_bytes([bytes[196], bytes[197], bytes[198], bytes[199]]),
@@ -198,6 +226,9 @@ impl Channel {
             time: u64::from_le_bytes([bytes[208], bytes[209], bytes[210], bytes[211], bytes[212], bytes[213], bytes[214], bytes[215]]),
             function: u64::from_le_bytes([bytes[216], bytes[217], bytes[218], bytes[219], bytes[220], bytes[221], bytes[222], bytes[223]]),
             arguments: [u64::from_le_bytes([bytes[224], bytes[225], bytes[226], bytes[227], bytes[228], bytes[229], bytes[230], bytes[231]]), u64::from_le_bytes([bytes[232], bytes[233], bytes[234], bytes[235], bytes[236], bytes[237], bytes[238], bytes[239]]), u64::from_le_bytes([bytes[240], bytes[241], bytes[242], bytes[243], bytes[244], bytes[245], bytes[246], bytes[247]]), u64::from_le_bytes([bytes[248], bytes[249], bytes[250], bytes[251], bytes[252], bytes[253], bytes[254], bytes[255]]), u64::from_le_bytes([bytes[256], bytes[257], bytes[258], bytes[259], bytes[260], bytes[261], bytes[262], bytes[263]]), u64::from_le_bytes([bytes[264], bytes[265], bytes[266], bytes[267], bytes[268], bytes[269], bytes[270], bytes[271]])],
+            log_bytes: u32::from_le_bytes([bytes[272], bytes[273], bytes[274], bytes[275]]),
+            carried_at: u64::from_le_bytes([bytes[1024], bytes[1025], bytes[1026], bytes[1027], bytes[1028], bytes[1029], bytes[1030], bytes[1031]]),
+            carried_bytes: u32::from_le_bytes([bytes[1032], bytes[1033], bytes[1034], bytes[1035]]),
         })
     }
     /// Writes the fields; bytes between them stay as they are.
@@ -213,6 +244,12 @@ impl Channel {
         bytes[64..68].copy_from_slice(&self.state.to_le_bytes());
         bytes[68..72].copy_from_slice(&self.head.to_le_bytes());
         bytes[72..80].copy_from_slice(&self.base.to_le_bytes());
+        bytes[80..88].copy_from_slice(&self.plain[0].to_le_bytes());
+        bytes[88..96].copy_from_slice(&self.plain[1].to_le_bytes());
+        bytes[96..104].copy_from_slice(&self.plain[2].to_le_bytes());
+        bytes[104..112].copy_from_slice(&self.plain[3].to_le_bytes());
+        bytes[112..120].copy_from_slice(&self.plain[4].to_le_bytes());
+        bytes[120..128].copy_from_slice(&self.plain[5].to_le_bytes());
         bytes[128..132].copy_from_slice(&self.turn.to_le_bytes());
         bytes[192..196].copy_from_slice(&self.tail.to_le_bytes());
         bytes[196..200].copy_from_slice(&self.answer.to_le_bytes());
@@ -226,6 +263,9 @@ impl Channel {
         bytes[248..256].copy_from_slice(&self.arguments[3].to_le_bytes());
         bytes[256..264].copy_from_slice(&self.arguments[4].to_le_bytes());
         bytes[264..272].copy_from_slice(&self.arguments[5].to_le_bytes());
+        bytes[272..276].copy_from_slice(&self.log_bytes.to_le_bytes());
+        bytes[1024..1032].copy_from_slice(&self.carried_at.to_le_bytes());
+        bytes[1032..1036].copy_from_slice(&self.carried_bytes.to_le_bytes());
     }
 }
 

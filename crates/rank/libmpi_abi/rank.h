@@ -32,7 +32,10 @@ bool rank_state_has(uint32_t bits);
 
 /* Posts a call and waits for its answer: an MPI error code. Ends the process if MPI cannot be called now. */
 int rank_call(enum rank_function function, unsigned count, const uint64_t *arguments);
-/* The same at any time within a run. */
+/* The same for a call that reads these bytes of the program's. */
+int rank_call_with(enum rank_function function, unsigned count, const uint64_t *arguments,
+                   const void *read, size_t bytes);
+/* As rank_call, at any time within a run. */
 int rank_call_any_time(enum rank_function function, unsigned count, const uint64_t *arguments);
 /* Posts a call and does not wait. */
 int rank_post(enum rank_function function, unsigned count, const uint64_t *arguments);
@@ -46,7 +49,25 @@ uint64_t rank_new_request(void);
 /* Writes out what the program has printed. */
 void rank_flush(void);
 
+/* --- memory.c --- */
+
+/* The library is loaded, and the channel is there. */
+void rank_memory_begin(void);
+/* The program is about to wait. */
+void rank_memory_leave(struct rank_channel *channel);
+/* It goes on: what the simulator has left is stored. */
+void rank_memory_return(struct rank_channel *channel);
+/* The simulator is about to read these bytes: they travel with the call, if they are few and surely there. */
+void rank_memory_carry(struct rank_channel *channel, const void *at, size_t bytes);
+/* Bytes of so many request handles, and of items of a predefined type without holes; 0 if they are too many
+ * or it is another type. */
+size_t rank_handles(uint64_t count);
+size_t rank_items(uint64_t count, uint64_t datatype);
+
 /* --- send.c --- */
+
+/* Bytes of an item of a predefined type without holes; 0 for all other types. */
+size_t rank_size_of(uint64_t datatype);
 
 /* A blocking send (buffer, count, datatype, ...): posted if its payload can be carried. */
 int rank_send(enum rank_function function, unsigned count, const uint64_t *arguments);

@@ -85,7 +85,8 @@ static void attach(void)
 /* Runs before the program's own constructors in most cases; who comes earlier attaches by its first call. */
 __attribute__((constructor(101))) static void attach_early(void)
 {
-    rank_attach();
+    if (rank_attach())
+        rank_memory_begin();
 }
 
 struct rank_channel *rank_attach(void)
@@ -114,10 +115,12 @@ uint64_t rank_new_request(void)
 
 static void hand_over(struct rank_channel *c)
 {
+    rank_memory_leave(c);
     __atomic_store_n(&c->turn, RANK_TURN_SIMULATOR, __ATOMIC_RELEASE);
     syscall(SYS_futex, &c->turn, FUTEX_WAKE, 1, NULL, NULL, 0);
     while (__atomic_load_n(&c->turn, __ATOMIC_ACQUIRE) == RANK_TURN_SIMULATOR)
         syscall(SYS_futex, &c->turn, FUTEX_WAIT, RANK_TURN_SIMULATOR, NULL, NULL, 0);
+    rank_memory_return(c);
 }
 
 /* The record that is put next. */
@@ -273,10 +276,17 @@ int rank_call_any_time(enum rank_function function, unsigned count, const uint64
 
 int rank_call(enum rank_function function, unsigned count, const uint64_t *arguments)
 {
+    return rank_call_with(function, count, arguments, NULL, 0);
+}
+
+int rank_call_with(enum rank_function function, unsigned count, const uint64_t *arguments,
+                   const void *read, size_t bytes)
+{
     struct rank_channel *c = enter(function, rank_facts[function].any_time);
     if (function == FN_MPI_Comm_set_errhandler)
         errors_return = true;
     put(c, RANK_RECORD_KIND_CALL, function, count, arguments);
+    rank_memory_carry(c, read, bytes);
     const int code = await_answer(c);
     leave(c);
     return code;

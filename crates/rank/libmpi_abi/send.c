@@ -7,8 +7,7 @@
 #define FIRST_FIXED 0x240u
 #define LAST_FIXED 0x2ffu
 
-/* Bytes of an item of a predefined type without holes; 0 for all other types. */
-static size_t size_of(uint64_t datatype)
+size_t rank_size_of(uint64_t datatype)
 {
     if (datatype >= FIRST_FIXED && datatype <= LAST_FIXED)
         return (size_t)1 << (datatype >> 3 & 7);
@@ -48,12 +47,13 @@ static bool goes_somewhere(uint64_t communicator, int64_t destination, int64_t t
 int rank_send(enum rank_function function, unsigned count, const uint64_t *arguments)
 {
     const int64_t items = (int64_t)arguments[1];
-    const size_t size = size_of(arguments[2]);
+    const size_t size = rank_size_of(arguments[2]);
     const bool short_and_there = size > 0 && items >= 0 && (uint64_t)items <= RANK_CARRIED / size &&
                                  (items == 0 || arguments[0] != 0);
     if (short_and_there && rank_attach() &&
         goes_somewhere(arguments[5], (int64_t)arguments[3], (int64_t)arguments[4]) &&
         rank_post_carrying(function, count, arguments, (size_t)items * size))
         return MPI_SUCCESS;
-    return rank_call(function, count, arguments);
+    return rank_call_with(function, count, arguments, (const void *)(uintptr_t)arguments[0],
+                          rank_items(arguments[1], arguments[2]));
 }

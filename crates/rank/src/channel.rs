@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, Ordering};
 use std::time::Duration;
 
-const SIZE: usize = layout::CHANNEL_SIZE as usize;
+pub(crate) const SIZE: usize = layout::CHANNEL_SIZE as usize;
 /// Arguments that fit in a record.
 pub(crate) const RECORD_ARGUMENTS: usize = (layout::Record::SIZE - record::ARGUMENTS) / 8;
 const _: () = assert!(ARGUMENTS_MAX <= RECORD_ARGUMENTS, "a call fits in a record");
@@ -18,6 +18,8 @@ const _: () = assert!(ARGUMENTS_MAX <= RECORD_ARGUMENTS, "a call fits in a recor
 #[derive(Debug)]
 pub(crate) struct Channel {
     base: *mut u8,
+    /// Bytes of the log that the library shall find when the process goes on.
+    pub(crate) logged: AtomicU32,
 }
 
 // SAFETY: all accesses go through atomics or, for records, are ordered by the atomics of the ring.
@@ -54,7 +56,7 @@ impl Channel {
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let channel = Channel { base: base.cast() };
+        let channel = Channel { base: base.cast(), logged: AtomicU32::new(0) };
         channel.word(at::FINGERPRINT).store(FINGERPRINT, Ordering::Relaxed);
         channel.word(at::RANK).store(rank, Ordering::Relaxed);
         channel.word(at::SIZE).store(size, Ordering::Relaxed);
@@ -62,20 +64,20 @@ impl Channel {
         Ok((channel, fd))
     }
 
-    fn word(&self, offset: usize) -> &AtomicU32 {
+    pub(crate) fn word(&self, offset: usize) -> &AtomicU32 {
         assert!(offset % 4 == 0 && offset + 4 <= SIZE);
         // SAFETY: aligned and inside of the mapping, which lives as long as `self`; the other side also
         // accesses it atomically or while it alone has the turn.
         unsafe { AtomicU32::from_ptr(self.base.add(offset).cast()) }
     }
 
-    fn long(&self, offset: usize) -> &AtomicU64 {
+    pub(crate) fn long(&self, offset: usize) -> &AtomicU64 {
         assert!(offset % 8 == 0 && offset + 8 <= SIZE);
         // SAFETY: as in `word`.
         unsafe { AtomicU64::from_ptr(self.base.add(offset).cast()) }
     }
 
-    fn byte(&self, offset: usize) -> &AtomicU8 {
+    pub(crate) fn byte(&self, offset: usize) -> &AtomicU8 {
         assert!(offset < SIZE);
         // SAFETY: as in `word`.
         unsafe { AtomicU8::from_ptr(self.base.add(offset)) }
@@ -133,20 +135,6 @@ impl Channel {
         Some(Record { kind: (first >> 16) as u16, function: first as u16, arguments })
     }
 
-    /// Fills `buf` with what the process has at `va`, if all of that stands in the channel; else does nothing
-    /// and returns false.
-    pub fn read_process(&self, va: u64, buf: &mut [u8]) -> bool {
-        let base = self.long(at::BASE).load(Ordering::Relaxed);
-        let Some(offset) = va.checked_sub(base).filter(|_| base != 0) else { return false };
-        if buf.len() > SIZE || offset > (SIZE - buf.len()) as u64 {
-            return false;
-        }
-        for (at, byte) in (offset as usize..).zip(buf) {
-            *byte = self.byte(at).load(Ordering::Relaxed);
-        }
-        true
-    }
-
     /// Writes the simulated time that comes with the next answer, in picoseconds.
     pub fn set_time(&self, time: u64) {
         self.long(at::TIME).store(time, Ordering::Relaxed);
@@ -177,6 +165,8 @@ impl Channel {
 
     /// Gives the turn to the process, unless that is dead.
     pub fn yield_turn(&self) {
+        let logged = self.logged.swap(0, Ordering::Relaxed);
+        self.word(at::LOG_BYTES).store(logged, Ordering::Relaxed);
         let word = self.word(at::TURN);
         let (from, to) = (turn::SIMULATOR, turn::PROCESS);
         if word.compare_exchange(from, to, Ordering::Release, Ordering::Relaxed).is_ok() {

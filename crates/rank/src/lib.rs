@@ -13,6 +13,7 @@ mod compute;
 mod inspect;
 mod limits;
 mod memory;
+mod passed;
 mod process;
 mod processor;
 mod spawn;

@@ -12,7 +12,7 @@ pub struct ProcessMemory {
     pub(crate) pid: libc::pid_t,
     /// The process was waited for: its number may be somebody else's now.
     pub(crate) gone: Arc<AtomicBool>,
-    /// What the two share: it is read without the kernel.
+    /// What the two share: what stands there is read, and left to be stored, without the kernel.
     pub(crate) channel: Arc<Channel>,
 }
 
@@ -24,6 +24,36 @@ impl ProcessMemory {
     fn ended(&self) -> bool {
         self.gone.load(Ordering::Relaxed)
     }
+
+    /// What was left for the process to store reaches it now: whoever looks next goes through the kernel.
+    fn flush(&self) -> Result<(), BusError> {
+        for (va, data) in self.channel.take_log() {
+            self.store(va, &data)?;
+        }
+        Ok(())
+    }
+
+    fn store(&self, va: u64, data: &[u8]) -> Result<(), BusError> {
+        let mut done = 0;
+        while done < data.len() {
+            let rest = data.len() - done;
+            let start = data[done..].as_ptr().cast_mut();
+            let local = libc::iovec { iov_base: start.cast(), iov_len: rest };
+            let remote = libc::iovec { iov_base: (va as usize + done) as *mut _, iov_len: rest };
+            // SAFETY: the kernel only reads the local vector, `data`'s rest, and checks the remote one.
+            let moved = unsafe {
+                libc::process_vm_writev(self.pid, &raw const local, 1, &raw const remote, 1, 0)
+            };
+            match usize::try_from(moved) {
+                Ok(0) | Err(_) => {
+                    let why = why(NOT_WRITABLE);
+                    return Err(BusError { addr: va, len: data.len(), write: true, why });
+                }
+                Ok(moved) => done += moved,
+            }
+        }
+        Ok(())
+    }
 }
 
 impl AddressSpace for ProcessMemory {
@@ -33,9 +63,10 @@ impl AddressSpace for ProcessMemory {
         if self.ended() {
             return Err(error(ENDED));
         }
-        if self.channel.read_process(va, buf) {
+        if self.channel.read_passed(va, buf) {
             return Ok(());
         }
+        self.flush()?;
         let mut done = 0;
         while done < buf.len() {
             let rest = buf.len() - done;
@@ -54,26 +85,14 @@ impl AddressSpace for ProcessMemory {
     }
 
     fn write(&self, va: u64, data: &[u8]) -> Result<(), BusError> {
-        let error = |why| BusError { addr: va, len: data.len(), write: true, why };
         if self.ended() {
-            return Err(error(ENDED));
+            return Err(BusError { addr: va, len: data.len(), write: true, why: ENDED });
         }
-        let mut done = 0;
-        while done < data.len() {
-            let rest = data.len() - done;
-            let start = data[done..].as_ptr().cast_mut();
-            let local = libc::iovec { iov_base: start.cast(), iov_len: rest };
-            let remote = libc::iovec { iov_base: (va as usize + done) as *mut _, iov_len: rest };
-            // SAFETY: the kernel only reads the local vector, `data`'s rest, and checks the remote one.
-            let moved = unsafe {
-                libc::process_vm_writev(self.pid, &raw const local, 1, &raw const remote, 1, 0)
-            };
-            match usize::try_from(moved) {
-                Ok(0) | Err(_) => return Err(error(why(NOT_WRITABLE))),
-                Ok(moved) => done += moved,
-            }
+        if self.channel.log(va, data) {
+            return Ok(());
         }
-        Ok(())
+        self.flush()?;
+        self.store(va, data)
     }
 }
 

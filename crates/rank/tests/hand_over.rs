@@ -5,7 +5,6 @@ mod harness;
 
 use abi::mpi::Function;
 use harness::{play, Program};
-use host::AddressSpace;
 use rank::{ExitStatus, Process, SpawnOptions};
 
 /// Looks after every barrier which processors it may use, and says so with the next: a set of the first 64.
@@ -78,66 +77,4 @@ fn a_process_runs_where_the_simulator_runs_that_hands_over_to_it() {
 fn a_process_that_shall_not_follow_goes_where_it_may() {
     let all = usable().iter().fold(0, |set, processor| set | 1 << processor);
     assert!(looks(false).iter().all(|(seen, _)| *seen == all));
-}
-
-/// From now on the calling thread cannot read other processes' memory: the kernel refuses.
-fn refuse_process_vm_readv() {
-    let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
-    let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
-    let answer = libc::BPF_RET | libc::BPF_K;
-    let refused = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
-    let step = |code: u32, jf, k| libc::sock_filter { code: code as u16, jt: 0, jf, k };
-    let mut steps = [
-        step(load, 0, std::mem::offset_of!(libc::seccomp_data, nr) as u32),
-        step(equal, 1, libc::SYS_process_vm_readv as u32),
-        step(answer, 0, refused),
-        step(answer, 0, libc::SECCOMP_RET_ALLOW),
-    ];
-    let filter = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
-    // SAFETY: the filter outlives the calls, which read it; it holds for this thread only.
-    unsafe {
-        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-        let set = libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter);
-        assert_eq!(set, 0, "{}", std::io::Error::last_os_error());
-    }
-}
-
-#[test]
-fn what_stands_in_the_channel_is_read_without_the_kernel() {
-    let program = Program::new(
-        "static int word = 77;",
-        "MPI_Init(0, 0);
-         for (int i = 0; i < 300; i++) MPI_Send(&i, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
-         MPI_Bcast(&word, 1, MPI_INT, 0, MPI_COMM_WORLD);
-         MPI_Finalize();",
-    );
-    // In a thread of its own: it can never look into a process again.
-    std::thread::spawn(move || {
-        let mut process = program.spawn();
-        refuse_process_vm_readv();
-        let memory = process.memory();
-        let mut sent = 0;
-        let status = play(&mut process, |_, function, args, _| {
-            let mut word = [0; 4];
-            let read = args.first().map(|va| memory.read(*va, &mut word));
-            match function {
-                Function::Send => {
-                    read.unwrap().unwrap();
-                    assert_eq!(i32::from_le_bytes(word), sent);
-                    sent += 1;
-                    // Not what stands before and behind it in the process, or in the simulator.
-                    let channel = args[0] & !0xfff;
-                    assert!(memory.read(channel - 0x20_0000, &mut word).is_err());
-                    assert!(memory.read(args[0], &mut [0; 0x1_0000]).is_err());
-                    assert!(memory.read(channel + 0x9000, &mut word).is_err());
-                }
-                Function::Bcast => assert!(read.unwrap().is_err(), "it is not in the channel"),
-                _ => {}
-            }
-            0
-        });
-        assert_eq!((sent, status.code), (300, Some(0)));
-    })
-    .join()
-    .unwrap();
 }

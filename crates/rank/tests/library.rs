@@ -57,6 +57,7 @@ fn nothing_but_mpi_clocks_and_the_seam_is_exported() {
         "clock_nanosleep",
         "getrusage",
         "gettimeofday",
+        "mprotect",
         "nanosleep",
         "sleep",
         "sunstar_compute_seconds",

@@ -69,7 +69,35 @@ fn stub(out: &mut String, f: &Function) {
             out,
             "    const int code = rank_call{call};\n    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;\n    return code;"
         ),
-        _ => writeln!(out, "    return rank_call{call};"),
+        _ => match read_at_once(f) {
+            Some((address, bytes)) => writeln!(
+                out,
+                "    return rank_call_with(FN_{name}, {count}, {packed}, {address}, {bytes});"
+            ),
+            None => writeln!(out, "    return rank_call{call};"),
+        },
     };
     *out += "}\n";
+}
+
+/// What a function that waits for its answer reads of the program's memory, if one can say so beforehand:
+/// address and bytes in C.
+fn read_at_once(f: &Function) -> Option<(&str, String)> {
+    let place = |names: &[&str]| f.arguments.iter().position(|a| names.contains(&a.name.as_str()));
+    let count = place(&["sendcount", "count", "incount"]);
+    for parameter in f.parameters.split(',').map(str::trim) {
+        return Some(match parameter {
+            "MPI_Request *request" => ("request", "sizeof(MPI_Request)".into()),
+            "MPI_Request array_of_requests[]" => {
+                ("array_of_requests", format!("rank_handles(args[{}])", count?))
+            }
+            "const void *sendbuf" | "const void *buf" => {
+                let datatype = place(&["sendtype", "datatype"])?;
+                let name = parameter.rsplit('*').next()?;
+                (name, format!("rank_items(args[{}], args[{datatype}])", count?))
+            }
+            _ => continue,
+        });
+    }
+    None
 }

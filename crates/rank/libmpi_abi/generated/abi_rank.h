@@ -64,7 +64,7 @@ struct rank_channel {
     uint32_t state; /* rank_state bits (library writes). */
     uint32_t head; /* Records ever put into the ring (library writes). */
     uint64_t base; /* Address of this memory in the process; 0 until a library has mapped it (library writes). */
-    uint8_t unused_80[48];
+    uint64_t plain[6]; /* Beginnings and ends of what the program can surely read and write while it waits: its data, its heap, its stack (library writes at each hand-over). */
     uint32_t turn; /* Who may go on: turn. Both sides sleep on it as a futex. */
     uint8_t unused_132[60];
     uint32_t tail; /* Records ever taken out of the ring (simulator writes). */
@@ -74,9 +74,14 @@ struct rank_channel {
     uint64_t time; /* Simulated time of the answer, in picoseconds. */
     uint64_t function; /* Answer CALLBACK: a service, or the address of a function of the program. */
     uint64_t arguments[6]; /* Answer CALLBACK: its arguments. */
-    uint8_t unused_272[240];
+    uint32_t log_bytes; /* Bytes of log that the library is to store into the program's memory before anything else (simulator writes). */
+    uint8_t unused_276[236];
     uint8_t fault[512]; /* What was wrong if state says FAULTED: words that end with a zero (library writes). */
-    uint8_t unused_1024[3072];
+    uint64_t carried_at; /* Address in the process of what stands in carried (library writes). */
+    uint32_t carried_bytes; /* Bytes of it: the program has the same there until its call returns. 0: none (library writes; the simulator takes it back when it changes them). */
+    uint8_t unused_1036[4];
+    uint8_t carried[1008]; /* What the call is about to read. */
+    uint8_t log[2048]; /* What the simulator stores into the program's memory: for each piece its address, its length (64 bits each) and its bytes, up to a multiple of 8. */
 } __attribute__((aligned(8)));
 _Static_assert(sizeof(struct rank_channel) == 4096, "channel size");
 _Static_assert(offsetof(struct rank_channel, fingerprint) == 0, "channel.fingerprint");
@@ -86,6 +91,7 @@ _Static_assert(offsetof(struct rank_channel, compute) == 16, "channel.compute");
 _Static_assert(offsetof(struct rank_channel, state) == 64, "channel.state");
 _Static_assert(offsetof(struct rank_channel, head) == 68, "channel.head");
 _Static_assert(offsetof(struct rank_channel, base) == 72, "channel.base");
+_Static_assert(offsetof(struct rank_channel, plain) == 80, "channel.plain");
 _Static_assert(offsetof(struct rank_channel, turn) == 128, "channel.turn");
 _Static_assert(offsetof(struct rank_channel, tail) == 192, "channel.tail");
 _Static_assert(offsetof(struct rank_channel, answer) == 196, "channel.answer");
@@ -94,7 +100,12 @@ _Static_assert(offsetof(struct rank_channel, indirect) == 204, "channel.indirect
 _Static_assert(offsetof(struct rank_channel, time) == 208, "channel.time");
 _Static_assert(offsetof(struct rank_channel, function) == 216, "channel.function");
 _Static_assert(offsetof(struct rank_channel, arguments) == 224, "channel.arguments");
+_Static_assert(offsetof(struct rank_channel, log_bytes) == 272, "channel.log_bytes");
 _Static_assert(offsetof(struct rank_channel, fault) == 512, "channel.fault");
+_Static_assert(offsetof(struct rank_channel, carried_at) == 1024, "channel.carried_at");
+_Static_assert(offsetof(struct rank_channel, carried_bytes) == 1032, "channel.carried_bytes");
+_Static_assert(offsetof(struct rank_channel, carried) == 1040, "channel.carried");
+_Static_assert(offsetof(struct rank_channel, log) == 2048, "channel.log");
 
 /* One call. Source: own design. */
 struct rank_record {

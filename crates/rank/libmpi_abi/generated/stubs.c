@@ -731,13 +731,13 @@ RANK_WEAK(int, MPI_Add_error_string, (int errorcode, const char *string))
 RANK_WEAK(int, MPI_Allgather, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm)};
-    return rank_call(FN_MPI_Allgather, 7, args);
+    return rank_call_with(FN_MPI_Allgather, 7, args, sendbuf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Allgather_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm)};
-    return rank_call(FN_MPI_Allgather_c, 7, args);
+    return rank_call_with(FN_MPI_Allgather_c, 7, args, sendbuf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Allgather_init, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request))
@@ -761,13 +761,13 @@ RANK_WEAK(int, MPI_Allgather_init_c, (const void *sendbuf, MPI_Count sendcount, 
 RANK_WEAK(int, MPI_Allgatherv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(displs), POINTER(recvtype), POINTER(comm)};
-    return rank_call(FN_MPI_Allgatherv, 8, args);
+    return rank_call_with(FN_MPI_Allgatherv, 8, args, sendbuf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Allgatherv_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(displs), POINTER(recvtype), POINTER(comm)};
-    return rank_call(FN_MPI_Allgatherv_c, 8, args);
+    return rank_call_with(FN_MPI_Allgatherv_c, 8, args, sendbuf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Allgatherv_init, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request))
@@ -791,13 +791,13 @@ RANK_WEAK(int, MPI_Allgatherv_init_c, (const void *sendbuf, MPI_Count sendcount,
 RANK_WEAK(int, MPI_Allreduce, (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), POINTER(comm)};
-    return rank_call(FN_MPI_Allreduce, 6, args);
+    return rank_call_with(FN_MPI_Allreduce, 6, args, sendbuf, rank_items(args[2], args[3]));
 }
 
 RANK_WEAK(int, MPI_Allreduce_c, (const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), POINTER(comm)};
-    return rank_call(FN_MPI_Allreduce_c, 6, args);
+    return rank_call_with(FN_MPI_Allreduce_c, 6, args, sendbuf, rank_items(args[2], args[3]));
 }
 
 RANK_WEAK(int, MPI_Allreduce_init, (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request))
@@ -821,13 +821,13 @@ RANK_WEAK(int, MPI_Allreduce_init_c, (const void *sendbuf, void *recvbuf, MPI_Co
 RANK_WEAK(int, MPI_Alltoall, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm)};
-    return rank_call(FN_MPI_Alltoall, 7, args);
+    return rank_call_with(FN_MPI_Alltoall, 7, args, sendbuf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Alltoall_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm)};
-    return rank_call(FN_MPI_Alltoall_c, 7, args);
+    return rank_call_with(FN_MPI_Alltoall_c, 7, args, sendbuf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Alltoall_init, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request))
@@ -974,13 +974,13 @@ RANK_WEAK(int, MPI_Bcast_init_c, (void *buffer, MPI_Count count, MPI_Datatype da
 RANK_WEAK(int, MPI_Bsend, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm)};
-    return rank_call(FN_MPI_Bsend, 6, args);
+    return rank_call_with(FN_MPI_Bsend, 6, args, buf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Bsend_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm)};
-    return rank_call(FN_MPI_Bsend_c, 6, args);
+    return rank_call_with(FN_MPI_Bsend_c, 6, args, buf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Bsend_init, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))
@@ -1042,7 +1042,7 @@ RANK_WEAK(int, MPI_Buffer_iflush, (MPI_Request *request))
 RANK_WEAK(int, MPI_Cancel, (MPI_Request *request))
 {
     const uint64_t args[] = {POINTER(request)};
-    return rank_call(FN_MPI_Cancel, 1, args);
+    return rank_call_with(FN_MPI_Cancel, 1, args, request, sizeof(MPI_Request));
 }
 
 RANK_WEAK(int, MPI_Cart_coords, (MPI_Comm comm, int rank, int maxdims, int coords[]))
@@ -1423,13 +1423,13 @@ RANK_WEAK(int, MPI_Error_string, (int errorcode, char *string, int *resultlen))
 RANK_WEAK(int, MPI_Exscan, (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), POINTER(comm)};
-    return rank_call(FN_MPI_Exscan, 6, args);
+    return rank_call_with(FN_MPI_Exscan, 6, args, sendbuf, rank_items(args[2], args[3]));
 }
 
 RANK_WEAK(int, MPI_Exscan_c, (const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), POINTER(comm)};
-    return rank_call(FN_MPI_Exscan_c, 6, args);
+    return rank_call_with(FN_MPI_Exscan_c, 6, args, sendbuf, rank_items(args[2], args[3]));
 }
 
 RANK_WEAK(int, MPI_Exscan_init, (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request))
@@ -1921,37 +1921,37 @@ RANK_WEAK(int, MPI_File_sync, (MPI_File fh))
 RANK_WEAK(int, MPI_File_write, (MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status))
 {
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype), POINTER(status)};
-    return rank_call(FN_MPI_File_write, 5, args);
+    return rank_call_with(FN_MPI_File_write, 5, args, buf, rank_items(args[2], args[3]));
 }
 
 RANK_WEAK(int, MPI_File_write_c, (MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status))
 {
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype), POINTER(status)};
-    return rank_call(FN_MPI_File_write_c, 5, args);
+    return rank_call_with(FN_MPI_File_write_c, 5, args, buf, rank_items(args[2], args[3]));
 }
 
 RANK_WEAK(int, MPI_File_write_all, (MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status))
 {
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype), POINTER(status)};
-    return rank_call(FN_MPI_File_write_all, 5, args);
+    return rank_call_with(FN_MPI_File_write_all, 5, args, buf, rank_items(args[2], args[3]));
 }
 
 RANK_WEAK(int, MPI_File_write_all_c, (MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status))
 {
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype), POINTER(status)};
-    return rank_call(FN_MPI_File_write_all_c, 5, args);
+    return rank_call_with(FN_MPI_File_write_all_c, 5, args, buf, rank_items(args[2], args[3]));
 }
 
 RANK_WEAK(int, MPI_File_write_all_begin, (MPI_File fh, const void *buf, int count, MPI_Datatype datatype))
 {
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype)};
-    return rank_call(FN_MPI_File_write_all_begin, 4, args);
+    return rank_call_with(FN_MPI_File_write_all_begin, 4, args, buf, rank_items(args[2], args[3]));
 }
 
 RANK_WEAK(int, MPI_File_write_all_begin_c, (MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype))
 {
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype)};
-    return rank_call(FN_MPI_File_write_all_begin_c, 4, args);
+    return rank_call_with(FN_MPI_File_write_all_begin_c, 4, args, buf, rank_items(args[2], args[3]));
 }
 
 RANK_WEAK(int, MPI_File_write_all_end, (MPI_File fh, const void *buf, MPI_Status *status))
@@ -1963,37 +1963,37 @@ RANK_WEAK(int, MPI_File_write_all_end, (MPI_File fh, const void *buf, MPI_Status
 RANK_WEAK(int, MPI_File_write_at, (MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status))
 {
     const uint64_t args[] = {POINTER(fh), INTEGER(offset), POINTER(buf), INTEGER(count), POINTER(datatype), POINTER(status)};
-    return rank_call(FN_MPI_File_write_at, 6, args);
+    return rank_call_with(FN_MPI_File_write_at, 6, args, buf, rank_items(args[3], args[4]));
 }
 
 RANK_WEAK(int, MPI_File_write_at_c, (MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status))
 {
     const uint64_t args[] = {POINTER(fh), INTEGER(offset), POINTER(buf), INTEGER(count), POINTER(datatype), POINTER(status)};
-    return rank_call(FN_MPI_File_write_at_c, 6, args);
+    return rank_call_with(FN_MPI_File_write_at_c, 6, args, buf, rank_items(args[3], args[4]));
 }
 
 RANK_WEAK(int, MPI_File_write_at_all, (MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status))
 {
     const uint64_t args[] = {POINTER(fh), INTEGER(offset), POINTER(buf), INTEGER(count), POINTER(datatype), POINTER(status)};
-    return rank_call(FN_MPI_File_write_at_all, 6, args);
+    return rank_call_with(FN_MPI_File_write_at_all, 6, args, buf, rank_items(args[3], args[4]));
 }
 
 RANK_WEAK(int, MPI_File_write_at_all_c, (MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status))
 {
     const uint64_t args[] = {POINTER(fh), INTEGER(offset), POINTER(buf), INTEGER(count), POINTER(datatype), POINTER(status)};
-    return rank_call(FN_MPI_File_write_at_all_c, 6, args);
+    return rank_call_with(FN_MPI_File_write_at_all_c, 6, args, buf, rank_items(args[3], args[4]));
 }
 
 RANK_WEAK(int, MPI_File_write_at_all_begin, (MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype))
 {
     const uint64_t args[] = {POINTER(fh), INTEGER(offset), POINTER(buf), INTEGER(count), POINTER(datatype)};
-    return rank_call(FN_MPI_File_write_at_all_begin, 5, args);
+    return rank_call_with(FN_MPI_File_write_at_all_begin, 5, args, buf, rank_items(args[3], args[4]));
 }
 
 RANK_WEAK(int, MPI_File_write_at_all_begin_c, (MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype))
 {
     const uint64_t args[] = {POINTER(fh), INTEGER(offset), POINTER(buf), INTEGER(count), POINTER(datatype)};
-    return rank_call(FN_MPI_File_write_at_all_begin_c, 5, args);
+    return rank_call_with(FN_MPI_File_write_at_all_begin_c, 5, args, buf, rank_items(args[3], args[4]));
 }
 
 RANK_WEAK(int, MPI_File_write_at_all_end, (MPI_File fh, const void *buf, MPI_Status *status))
@@ -2005,25 +2005,25 @@ RANK_WEAK(int, MPI_File_write_at_all_end, (MPI_File fh, const void *buf, MPI_Sta
 RANK_WEAK(int, MPI_File_write_ordered, (MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status))
 {
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype), POINTER(status)};
-    return rank_call(FN_MPI_File_write_ordered, 5, args);
+    return rank_call_with(FN_MPI_File_write_ordered, 5, args, buf, rank_items(args[2], args[3]));
 }
 
 RANK_WEAK(int, MPI_File_write_ordered_c, (MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status))
 {
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype), POINTER(status)};
-    return rank_call(FN_MPI_File_write_ordered_c, 5, args);
+    return rank_call_with(FN_MPI_File_write_ordered_c, 5, args, buf, rank_items(args[2], args[3]));
 }
 
 RANK_WEAK(int, MPI_File_write_ordered_begin, (MPI_File fh, const void *buf, int count, MPI_Datatype datatype))
 {
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype)};
-    return rank_call(FN_MPI_File_write_ordered_begin, 4, args);
+    return rank_call_with(FN_MPI_File_write_ordered_begin, 4, args, buf, rank_items(args[2], args[3]));
 }
 
 RANK_WEAK(int, MPI_File_write_ordered_begin_c, (MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype))
 {
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype)};
-    return rank_call(FN_MPI_File_write_ordered_begin_c, 4, args);
+    return rank_call_with(FN_MPI_File_write_ordered_begin_c, 4, args, buf, rank_items(args[2], args[3]));
 }
 
 RANK_WEAK(int, MPI_File_write_ordered_end, (MPI_File fh, const void *buf, MPI_Status *status))
@@ -2035,25 +2035,25 @@ RANK_WEAK(int, MPI_File_write_ordered_end, (MPI_File fh, const void *buf, MPI_St
 RANK_WEAK(int, MPI_File_write_shared, (MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status))
 {
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype), POINTER(status)};
-    return rank_call(FN_MPI_File_write_shared, 5, args);
+    return rank_call_with(FN_MPI_File_write_shared, 5, args, buf, rank_items(args[2], args[3]));
 }
 
 RANK_WEAK(int, MPI_File_write_shared_c, (MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status))
 {
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype), POINTER(status)};
-    return rank_call(FN_MPI_File_write_shared_c, 5, args);
+    return rank_call_with(FN_MPI_File_write_shared_c, 5, args, buf, rank_items(args[2], args[3]));
 }
 
 RANK_WEAK(int, MPI_Gather, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), INTEGER(root), POINTER(comm)};
-    return rank_call(FN_MPI_Gather, 8, args);
+    return rank_call_with(FN_MPI_Gather, 8, args, sendbuf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Gather_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), INTEGER(root), POINTER(comm)};
-    return rank_call(FN_MPI_Gather_c, 8, args);
+    return rank_call_with(FN_MPI_Gather_c, 8, args, sendbuf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Gather_init, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request))
@@ -2077,13 +2077,13 @@ RANK_WEAK(int, MPI_Gather_init_c, (const void *sendbuf, MPI_Count sendcount, MPI
 RANK_WEAK(int, MPI_Gatherv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(displs), POINTER(recvtype), INTEGER(root), POINTER(comm)};
-    return rank_call(FN_MPI_Gatherv, 9, args);
+    return rank_call_with(FN_MPI_Gatherv, 9, args, sendbuf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Gatherv_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(displs), POINTER(recvtype), INTEGER(root), POINTER(comm)};
-    return rank_call(FN_MPI_Gatherv_c, 9, args);
+    return rank_call_with(FN_MPI_Gatherv_c, 9, args, sendbuf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Gatherv_init, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request))
@@ -2961,13 +2961,13 @@ RANK_WEAK(int, MPI_Mrecv_c, (void *buf, MPI_Count count, MPI_Datatype datatype, 
 RANK_WEAK(int, MPI_Neighbor_allgather, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm)};
-    return rank_call(FN_MPI_Neighbor_allgather, 7, args);
+    return rank_call_with(FN_MPI_Neighbor_allgather, 7, args, sendbuf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Neighbor_allgather_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm)};
-    return rank_call(FN_MPI_Neighbor_allgather_c, 7, args);
+    return rank_call_with(FN_MPI_Neighbor_allgather_c, 7, args, sendbuf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Neighbor_allgather_init, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request))
@@ -2991,13 +2991,13 @@ RANK_WEAK(int, MPI_Neighbor_allgather_init_c, (const void *sendbuf, MPI_Count se
 RANK_WEAK(int, MPI_Neighbor_allgatherv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(displs), POINTER(recvtype), POINTER(comm)};
-    return rank_call(FN_MPI_Neighbor_allgatherv, 8, args);
+    return rank_call_with(FN_MPI_Neighbor_allgatherv, 8, args, sendbuf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Neighbor_allgatherv_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(displs), POINTER(recvtype), POINTER(comm)};
-    return rank_call(FN_MPI_Neighbor_allgatherv_c, 8, args);
+    return rank_call_with(FN_MPI_Neighbor_allgatherv_c, 8, args, sendbuf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Neighbor_allgatherv_init, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request))
@@ -3021,13 +3021,13 @@ RANK_WEAK(int, MPI_Neighbor_allgatherv_init_c, (const void *sendbuf, MPI_Count s
 RANK_WEAK(int, MPI_Neighbor_alltoall, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm)};
-    return rank_call(FN_MPI_Neighbor_alltoall, 7, args);
+    return rank_call_with(FN_MPI_Neighbor_alltoall, 7, args, sendbuf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Neighbor_alltoall_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm)};
-    return rank_call(FN_MPI_Neighbor_alltoall_c, 7, args);
+    return rank_call_with(FN_MPI_Neighbor_alltoall_c, 7, args, sendbuf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Neighbor_alltoall_init, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request))
@@ -3333,13 +3333,13 @@ RANK_WEAK(int, MPI_Recv_init_c, (void *buf, MPI_Count count, MPI_Datatype dataty
 RANK_WEAK(int, MPI_Reduce, (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), INTEGER(root), POINTER(comm)};
-    return rank_call(FN_MPI_Reduce, 7, args);
+    return rank_call_with(FN_MPI_Reduce, 7, args, sendbuf, rank_items(args[2], args[3]));
 }
 
 RANK_WEAK(int, MPI_Reduce_c, (const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), INTEGER(root), POINTER(comm)};
-    return rank_call(FN_MPI_Reduce_c, 7, args);
+    return rank_call_with(FN_MPI_Reduce_c, 7, args, sendbuf, rank_items(args[2], args[3]));
 }
 
 RANK_WEAK(int, MPI_Reduce_init, (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request))
@@ -3465,7 +3465,7 @@ RANK_WEAK(int, MPI_Remove_error_string, (int errorcode))
 RANK_WEAK(int, MPI_Request_free, (MPI_Request *request))
 {
     const uint64_t args[] = {POINTER(request)};
-    return rank_call(FN_MPI_Request_free, 1, args);
+    return rank_call_with(FN_MPI_Request_free, 1, args, request, sizeof(MPI_Request));
 }
 
 RANK_WEAK(int, MPI_Request_get_status, (MPI_Request request, int *flag, MPI_Status *status))
@@ -3549,13 +3549,13 @@ RANK_WEAK(int, MPI_Rput_c, (const void *origin_addr, MPI_Count origin_count, MPI
 RANK_WEAK(int, MPI_Rsend, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm)};
-    return rank_call(FN_MPI_Rsend, 6, args);
+    return rank_call_with(FN_MPI_Rsend, 6, args, buf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Rsend_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm)};
-    return rank_call(FN_MPI_Rsend_c, 6, args);
+    return rank_call_with(FN_MPI_Rsend_c, 6, args, buf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Rsend_init, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))
@@ -3579,13 +3579,13 @@ RANK_WEAK(int, MPI_Rsend_init_c, (const void *buf, MPI_Count count, MPI_Datatype
 RANK_WEAK(int, MPI_Scan, (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), POINTER(comm)};
-    return rank_call(FN_MPI_Scan, 6, args);
+    return rank_call_with(FN_MPI_Scan, 6, args, sendbuf, rank_items(args[2], args[3]));
 }
 
 RANK_WEAK(int, MPI_Scan_c, (const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), POINTER(comm)};
-    return rank_call(FN_MPI_Scan_c, 6, args);
+    return rank_call_with(FN_MPI_Scan_c, 6, args, sendbuf, rank_items(args[2], args[3]));
 }
 
 RANK_WEAK(int, MPI_Scan_init, (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request))
@@ -3609,13 +3609,13 @@ RANK_WEAK(int, MPI_Scan_init_c, (const void *sendbuf, void *recvbuf, MPI_Count c
 RANK_WEAK(int, MPI_Scatter, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), INTEGER(root), POINTER(comm)};
-    return rank_call(FN_MPI_Scatter, 8, args);
+    return rank_call_with(FN_MPI_Scatter, 8, args, sendbuf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Scatter_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), INTEGER(root), POINTER(comm)};
-    return rank_call(FN_MPI_Scatter_c, 8, args);
+    return rank_call_with(FN_MPI_Scatter_c, 8, args, sendbuf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Scatter_init, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request))
@@ -3675,7 +3675,7 @@ RANK_WEAK(int, MPI_Send, (const void *buf, int count, MPI_Datatype datatype, int
 RANK_WEAK(int, MPI_Send_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm)};
-    return rank_call(FN_MPI_Send_c, 6, args);
+    return rank_call_with(FN_MPI_Send_c, 6, args, buf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Send_init, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))
@@ -3699,13 +3699,13 @@ RANK_WEAK(int, MPI_Send_init_c, (const void *buf, MPI_Count count, MPI_Datatype 
 RANK_WEAK(int, MPI_Sendrecv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status))
 {
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), INTEGER(dest), INTEGER(sendtag), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), INTEGER(source), INTEGER(recvtag), POINTER(comm), POINTER(status)};
-    return rank_call(FN_MPI_Sendrecv, 12, args);
+    return rank_call_with(FN_MPI_Sendrecv, 12, args, sendbuf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Sendrecv_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status))
 {
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), INTEGER(dest), INTEGER(sendtag), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), INTEGER(source), INTEGER(recvtag), POINTER(comm), POINTER(status)};
-    return rank_call(FN_MPI_Sendrecv_c, 12, args);
+    return rank_call_with(FN_MPI_Sendrecv_c, 12, args, sendbuf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Sendrecv_replace, (void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status))
@@ -3822,13 +3822,13 @@ RANK_WEAK(int, MPI_Session_set_errhandler, (MPI_Session session, MPI_Errhandler 
 RANK_WEAK(int, MPI_Ssend, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm)};
-    return rank_call(FN_MPI_Ssend, 6, args);
+    return rank_call_with(FN_MPI_Ssend, 6, args, buf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Ssend_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm))
 {
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm)};
-    return rank_call(FN_MPI_Ssend_c, 6, args);
+    return rank_call_with(FN_MPI_Ssend_c, 6, args, buf, rank_items(args[1], args[2]));
 }
 
 RANK_WEAK(int, MPI_Ssend_init, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))
@@ -3852,13 +3852,13 @@ RANK_WEAK(int, MPI_Ssend_init_c, (const void *buf, MPI_Count count, MPI_Datatype
 RANK_WEAK(int, MPI_Start, (MPI_Request *request))
 {
     const uint64_t args[] = {POINTER(request)};
-    return rank_call(FN_MPI_Start, 1, args);
+    return rank_call_with(FN_MPI_Start, 1, args, request, sizeof(MPI_Request));
 }
 
 RANK_WEAK(int, MPI_Startall, (int count, MPI_Request array_of_requests[]))
 {
     const uint64_t args[] = {INTEGER(count), POINTER(array_of_requests)};
-    return rank_call(FN_MPI_Startall, 2, args);
+    return rank_call_with(FN_MPI_Startall, 2, args, array_of_requests, rank_handles(args[0]));
 }
 
 RANK_WEAK(int, MPI_Status_set_cancelled, (MPI_Status *status, int flag))
@@ -3888,7 +3888,7 @@ RANK_WEAK(int, MPI_Status_set_elements_x, (MPI_Status *status, MPI_Datatype data
 RANK_WEAK(int, MPI_Test, (MPI_Request *request, int *flag, MPI_Status *status))
 {
     const uint64_t args[] = {POINTER(request), POINTER(flag), POINTER(status)};
-    return rank_call(FN_MPI_Test, 3, args);
+    return rank_call_with(FN_MPI_Test, 3, args, request, sizeof(MPI_Request));
 }
 
 RANK_WEAK(int, MPI_Test_cancelled, (const MPI_Status *status, int *flag))
@@ -3900,19 +3900,19 @@ RANK_WEAK(int, MPI_Test_cancelled, (const MPI_Status *status, int *flag))
 RANK_WEAK(int, MPI_Testall, (int count, MPI_Request array_of_requests[], int *flag, MPI_Status *array_of_statuses))
 {
     const uint64_t args[] = {INTEGER(count), POINTER(array_of_requests), POINTER(flag), POINTER(array_of_statuses)};
-    return rank_call(FN_MPI_Testall, 4, args);
+    return rank_call_with(FN_MPI_Testall, 4, args, array_of_requests, rank_handles(args[0]));
 }
 
 RANK_WEAK(int, MPI_Testany, (int count, MPI_Request array_of_requests[], int *indx, int *flag, MPI_Status *status))
 {
     const uint64_t args[] = {INTEGER(count), POINTER(array_of_requests), POINTER(indx), POINTER(flag), POINTER(status)};
-    return rank_call(FN_MPI_Testany, 5, args);
+    return rank_call_with(FN_MPI_Testany, 5, args, array_of_requests, rank_handles(args[0]));
 }
 
 RANK_WEAK(int, MPI_Testsome, (int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[], MPI_Status *array_of_statuses))
 {
     const uint64_t args[] = {INTEGER(incount), POINTER(array_of_requests), POINTER(outcount), POINTER(array_of_indices), POINTER(array_of_statuses)};
-    return rank_call(FN_MPI_Testsome, 5, args);
+    return rank_call_with(FN_MPI_Testsome, 5, args, array_of_requests, rank_handles(args[0]));
 }
 
 RANK_WEAK(int, MPI_Topo_test, (MPI_Comm comm, int *status))
@@ -4254,25 +4254,25 @@ RANK_WEAK(int, MPI_Unpublish_name, (const char *service_name, MPI_Info info, con
 RANK_WEAK(int, MPI_Wait, (MPI_Request *request, MPI_Status *status))
 {
     const uint64_t args[] = {POINTER(request), POINTER(status)};
-    return rank_call(FN_MPI_Wait, 2, args);
+    return rank_call_with(FN_MPI_Wait, 2, args, request, sizeof(MPI_Request));
 }
 
 RANK_WEAK(int, MPI_Waitall, (int count, MPI_Request array_of_requests[], MPI_Status *array_of_statuses))
 {
     const uint64_t args[] = {INTEGER(count), POINTER(array_of_requests), POINTER(array_of_statuses)};
-    return rank_call(FN_MPI_Waitall, 3, args);
+    return rank_call_with(FN_MPI_Waitall, 3, args, array_of_requests, rank_handles(args[0]));
 }
 
 RANK_WEAK(int, MPI_Waitany, (int count, MPI_Request array_of_requests[], int *indx, MPI_Status *status))
 {
     const uint64_t args[] = {INTEGER(count), POINTER(array_of_requests), POINTER(indx), POINTER(status)};
-    return rank_call(FN_MPI_Waitany, 4, args);
+    return rank_call_with(FN_MPI_Waitany, 4, args, array_of_requests, rank_handles(args[0]));
 }
 
 RANK_WEAK(int, MPI_Waitsome, (int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[], MPI_Status *array_of_statuses))
 {
     const uint64_t args[] = {INTEGER(incount), POINTER(array_of_requests), POINTER(outcount), POINTER(array_of_indices), POINTER(array_of_statuses)};
-    return rank_call(FN_MPI_Waitsome, 5, args);
+    return rank_call_with(FN_MPI_Waitsome, 5, args, array_of_requests, rank_handles(args[0]));
 }
 
 RANK_WEAK(int, MPI_Win_allocate, (MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win))

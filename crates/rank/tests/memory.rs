@@ -1,0 +1,294 @@
+//! The program's memory, as the simulator reads and writes it while the program waits.
+#![allow(clippy::unwrap_used)] // Helpers of tests, too.
+
+mod harness;
+
+use abi::mpi::Function;
+use des::Time;
+use harness::{play, Program};
+use host::AddressSpace;
+use mpi::Callback;
+use rank::{Demand, ProcessMemory};
+
+/// From now on the calling thread can neither read nor write other processes' memory: the kernel refuses.
+fn refuse_process_vm() {
+    let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+    let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    let answer = libc::BPF_RET | libc::BPF_K;
+    let refused = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
+    let step = |code: u32, jf, k| libc::sock_filter { code: code as u16, jt: 0, jf, k };
+    let mut steps = [
+        step(load, 0, std::mem::offset_of!(libc::seccomp_data, nr) as u32),
+        step(equal, 1, libc::SYS_process_vm_readv as u32),
+        step(answer, 0, refused),
+        step(equal, 1, libc::SYS_process_vm_writev as u32),
+        step(answer, 0, refused),
+        step(answer, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let filter = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
+    // SAFETY: the filter outlives the calls, which read it; it holds for this thread only.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        let set = libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter);
+        assert_eq!(set, 0, "{}", std::io::Error::last_os_error());
+    }
+}
+
+#[test]
+fn what_stands_in_the_channel_is_read_without_the_kernel() {
+    let program = Program::new(
+        "static int word = 77;",
+        "MPI_Init(0, 0);
+         for (int i = 0; i < 300; i++) MPI_Send(&i, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+         MPI_Bcast(&word, 1, MPI_INT, 0, MPI_COMM_WORLD);
+         MPI_Finalize();",
+    );
+    // In a thread of its own: it can never look into a process again.
+    std::thread::spawn(move || {
+        let mut process = program.spawn();
+        refuse_process_vm();
+        let memory = process.memory();
+        let mut sent = 0;
+        let status = play(&mut process, |_, function, args, _| {
+            let mut word = [0; 4];
+            let read = args.first().map(|va| memory.read(*va, &mut word));
+            match function {
+                Function::Send => {
+                    read.unwrap().unwrap();
+                    assert_eq!(i32::from_le_bytes(word), sent);
+                    sent += 1;
+                    // Not what stands before and behind it in the process, or in the simulator.
+                    let channel = args[0] & !0xfff;
+                    assert!(memory.read(channel - 0x20_0000, &mut word).is_err());
+                    assert!(memory.read(args[0], &mut [0; 0x1_0000]).is_err());
+                    assert!(memory.read(channel + 0x9000, &mut word).is_err());
+                }
+                Function::Bcast => assert!(read.unwrap().is_err(), "it is not in the channel"),
+                _ => {}
+            }
+            0
+        });
+        assert_eq!((sent, status.code), (300, Some(0)));
+    })
+    .join()
+    .unwrap();
+}
+
+fn word(memory: &ProcessMemory, va: u64) -> Result<u32, bus::BusError> {
+    let mut word = [0; 4];
+    memory.read(va, &mut word).map(|()| u32::from_le_bytes(word))
+}
+
+/// What a call reads stands in the program's data, its heap and its stack, and so does what it gets.
+const EVERYWHERE: &str = "
+    int on_stack = 3, got = 0, *on_heap = malloc(64);
+    MPI_Request requests[2] = {(MPI_Request)70000, (MPI_Request)70001};
+    *on_heap = 2;
+    MPI_Init(0, 0);
+    MPI_Allreduce(&in_data, &got, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (got != 11) return 1;
+    MPI_Allreduce(on_heap, &in_data, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (in_data != 12) return 2;
+    MPI_Sendrecv(&on_stack, 1, MPI_INT, 0, 0, on_heap, 1, MPI_INT, 0, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    if (*on_heap != 13) return 3;
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+    MPI_Finalize();";
+
+#[test]
+fn small_things_are_read_and_stored_without_the_kernel() {
+    let program = Program::new("static int in_data = 1;", EVERYWHERE);
+    std::thread::spawn(move || {
+        let mut process = program.spawn();
+        refuse_process_vm();
+        let memory = process.memory();
+        let mut sums = 0;
+        let status = play(&mut process, |_, function, args, _| {
+            match function {
+                Function::Allreduce | Function::Sendrecv => {
+                    sums += 1;
+                    assert_eq!(word(&memory, args[0]).unwrap(), sums);
+                    // Neither more of it than the call reads nor what stands beside it.
+                    assert!(word(&memory, args[0] + 1).is_err());
+                    assert!(word(&memory, args[0] - 1).is_err());
+                    let into = if function == Function::Allreduce { args[1] } else { args[5] };
+                    memory.write(into, &(10 + sums).to_le_bytes()).unwrap();
+                }
+                Function::Waitall => {
+                    assert_eq!(word(&memory, args[1]).unwrap(), 70000);
+                    assert_eq!(word(&memory, args[1] + 8).unwrap(), 70001);
+                }
+                Function::Wait => assert_eq!(word(&memory, args[0]).unwrap(), 70001),
+                _ => {}
+            }
+            0
+        });
+        assert_eq!((sums, status.code), (3, Some(0)));
+    })
+    .join()
+    .unwrap();
+}
+
+/// Sends the first `n` bytes, and gets as many at a place of every alignment.
+const ANY_LENGTH: &str = "
+    unsigned char text[80];
+    MPI_Init(0, 0);
+    for (int n = 1; n < 40; n++) {
+        for (int i = 0; i < 80; i++) text[i] = i;
+        MPI_Ssend(text, n, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+        for (int i = 0, at = n % 8; i < 80; i++)
+            if (text[i] != (i >= at && i < at + n ? 100 + i - at : i)) return n;
+    }
+    MPI_Finalize();";
+
+#[test]
+fn any_number_of_bytes_goes_to_and_from_any_address() {
+    let program = Program::new("", ANY_LENGTH);
+    std::thread::spawn(move || {
+        let mut process = program.spawn();
+        refuse_process_vm();
+        let memory = process.memory();
+        let status = play(&mut process, |_, function, args, _| {
+            if function == Function::Ssend {
+                let (va, n) = (args[0], args[1] as u8);
+                for from in 0..n {
+                    let mut part = vec![0; usize::from(n - from)];
+                    memory.read(va + u64::from(from), &mut part).unwrap();
+                    assert!(part.into_iter().eq(from..n));
+                }
+                let answer: Vec<u8> = (100..100 + n).collect();
+                memory.write(va + u64::from(n % 8), &answer).unwrap();
+            }
+            0
+        });
+        assert_eq!(status.code, Some(0));
+    })
+    .join()
+    .unwrap();
+}
+
+#[test]
+fn who_reads_what_was_stored_before_sees_it() {
+    let program = Program::new(
+        "",
+        "int both[600] = {1};
+         MPI_Init(0, 0);
+         MPI_Allreduce(both, both, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+         if (both[0] != 0x0505 || both[1] != 0x0404 << 16) return 1;
+         MPI_Barrier(MPI_COMM_WORLD);
+         for (int i = 0; i < 600; i++) if (both[i] != (i == 299 ? 7 : i)) return 2;
+         MPI_Finalize();",
+    );
+    let mut process = program.spawn();
+    let memory = process.memory();
+    let mut buffer = 0;
+    let status = play(&mut process, |_, function, args, _| {
+        match function {
+            Function::Allreduce => {
+                buffer = args[0];
+                assert_eq!(word(&memory, buffer).unwrap(), 1);
+                memory.write(buffer, &[4, 4, 4, 4]).unwrap();
+                assert_eq!(word(&memory, buffer).unwrap(), 0x0404_0404);
+                memory.write(buffer, &[5, 5, 0, 0]).unwrap();
+                memory.write(buffer + 4, &[0, 0, 4, 4]).unwrap();
+                let mut page = [0; 4096];
+                memory.read(buffer & !0xfff, &mut page).unwrap();
+                assert_eq!(word(&memory, buffer).unwrap(), 0x0505);
+            }
+            // More than there is room for; the last of it at a place that was stored first.
+            Function::Barrier => {
+                memory.write(buffer + 4 * 299, &[9; 4]).unwrap();
+                for i in 0..600u32 {
+                    memory.write(buffer + 4 * u64::from(i), &i.to_le_bytes()).unwrap();
+                }
+                memory.write(buffer + 4 * 299, &[7, 0, 0, 0]).unwrap();
+            }
+            _ => {}
+        }
+        0
+    });
+    assert_eq!(status.code, Some(0));
+}
+
+#[test]
+fn callbacks_see_what_was_stored_and_what_they_store_is_seen() {
+    let program = Program::new(
+        "static int seen; static int count(int *at) { seen++; return (*at)++; }",
+        "int result = 1;
+         MPI_Init(0, 0);
+         MPI_Allreduce(&result, count, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+         return seen != 2 || result != 3;",
+    );
+    let mut process = program.spawn();
+    let memory = process.memory();
+    let mut results = Vec::new();
+    let status = play(&mut process, |process, function, args, _| {
+        if function == Function::Allreduce {
+            let callback = Callback { function: args[1], arguments: [args[0]; 6], indirect: 0 };
+            let mut count = || {
+                let (result, _) = process.callback(&callback, Time(0)).unwrap();
+                results.push((result as u32, word(&memory, args[0]).unwrap()));
+            };
+            count();
+            memory.write(args[0], &[8, 0, 0, 0]).unwrap();
+            count();
+            memory.write(args[0], &[3, 0, 0, 0]).unwrap();
+        }
+        0
+    });
+    assert_eq!((results.as_slice(), status.code), (&[(1, 2), (8, 9)][..], Some(0)));
+}
+
+#[test]
+fn bad_memory_is_told_by_the_write_and_harms_nobody() {
+    let program = Program::new(
+        "#include <sys/mman.h>\nstatic const int constant = 1;",
+        "char *page = aligned_alloc(4096, 8192), *gone = mmap(0, 4096, 3, 34, -1, 0);
+         MPI_Init(0, 0);
+         munmap(gone, 4096);
+         MPI_Send((void *)&constant, -1, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+         MPI_Send((char *)sbrk(0) + (1 << 30), -1, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+         MPI_Send((char *)sbrk(0) - 8, -1, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+         MPI_Send(gone, -1, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+         MPI_Send(NULL, -1, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+         mprotect(page, 4096, PROT_READ);
+         MPI_Send(page, -1, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+         mprotect(page, 4096, PROT_READ | PROT_WRITE);
+         MPI_Finalize();",
+    );
+    let mut process = program.spawn();
+    let memory = process.memory();
+    let mut refused = 0;
+    let status = play(&mut process, |_, function, args, _| {
+        if function == Function::Send {
+            refused += u32::from(memory.write(args[0], &[0; 16]).is_err());
+        }
+        0
+    });
+    assert_eq!((refused, status.code), (6, Some(0)));
+}
+
+#[test]
+fn what_is_left_for_a_process_that_is_killed_is_nobodys() {
+    let program = Program::new(
+        "",
+        "int word = 1;
+         MPI_Init(0, 0);
+         MPI_Wait((MPI_Request *)&word, MPI_STATUS_IGNORE);",
+    );
+    let mut process = program.spawn();
+    let memory = process.memory();
+    let va = loop {
+        match process.next() {
+            Demand::Call { function: Function::Wait, args, .. } => break args[0],
+            _ => process.reply(0, Time(0)),
+        }
+    };
+    memory.write(va, &[2, 0, 0, 0]).unwrap();
+    process.kill();
+    let Demand::Exited(status) = process.next() else { panic!("it has been killed") };
+    assert_eq!(status.signal, Some(libc::SIGKILL));
+    assert!(word(&memory, va).is_err());
+    assert!(memory.write(va, &[3, 0, 0, 0]).is_err());
+}
