@@ -53,7 +53,7 @@ area: soak-tools ## Synthesise the ALPU and compare its size with the paper's
 
 ##@ Tests
 .PHONY: test
-test: test-tools build generated ## Run all tests
+test: test-tools build ## Run all tests
 	@{ $(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware test; echo "ended $$?"; \
 	   rtl/alpu/test fast; echo "ended $$?"; \
 	   $(cargo) test --quiet --workspace --no-fail-fast; echo "ended $$?"; } 2>&1 \

@@ -1,7 +1,7 @@
 //! The contract of Portals (`tests/contract/portals/*.toml`) on the whole machine: the same cases that
 //! judge the library, done by C programs over the real firmware. Cases that need what only the library's
 //! own test has (an operation that ends when the test says so, other limits) stay there;
-//! `portals/tests/contract.rs` runs all.
+//! `portals/tests/library/contract.rs` runs all.
 
 use crate::clause::{self, Buffer, Case, Entry, Event, Outcome, Request, Step, Table};
 use crate::runner::{command, ended, root};

@@ -1,6 +1,6 @@
 //! The judge over whole runs: it sees each bug that is planted in the firmware
 //! (firmware/seastar/core/plant.h), nothing in the firmware as it is, and nobody sees it. Bugs in the
-//! library: portals/tests/planted.rs.
+//! library: portals/tests/driver/planted.rs.
 
 use crate::runner::{command, ended, root, run, unjudged, Ended};
 use std::path::Path;

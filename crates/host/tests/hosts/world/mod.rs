@@ -1,0 +1,85 @@
+//! The smallest node around a host: an event queue, a NIC that answers reads after a fixed round trip, and a
+//! log of everything that happened.
+
+use des::{Duration, EventQueue, Time, TraceHash};
+use host::{Costs, Event, Host, Ports};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Costs in single picoseconds, so that small worlds can be enumerated.
+pub const COSTS: Costs = Costs {
+    kernel_entry: Duration(2),
+    kernel_exit: Duration(1),
+    interrupt_entry: Duration(3),
+    interrupt_exit: Duration(1),
+    mmio_write: Duration(2),
+    copy_start: Duration(5),
+    copy_rate: 1_000_000_000,
+    poll_period: Duration(3),
+    lock_take: Duration(1),
+    lock_pass: Duration(2),
+};
+pub const ROUND_TRIP: Duration = Duration(4);
+
+pub type Log = Rc<RefCell<Vec<(u64, String)>>>;
+
+pub enum Happening {
+    Host(Event),
+    Interrupt,
+    Reply(u32),
+}
+
+pub struct Node {
+    pub queue: EventQueue<Happening>,
+    pub log: Log,
+}
+
+impl Ports for Node {
+    fn schedule(&mut self, at: Time, event: Event) {
+        self.queue.schedule(at, Happening::Host(event));
+    }
+    fn mmio_write(&mut self, now: Time, addr: u32, data: &[u8]) {
+        self.log.borrow_mut().push((now.0, format!("store {addr:x} {data:02x?}")));
+    }
+    fn mmio_read(&mut self, now: Time, addr: u32) {
+        self.queue.schedule(now + ROUND_TRIP, Happening::Reply(addr + 1));
+    }
+}
+
+pub struct World {
+    pub host: Host,
+    pub node: Node,
+    pub now: Time,
+    pub hash: TraceHash,
+}
+
+impl World {
+    pub fn new() -> World {
+        World::with_cores(1)
+    }
+    pub fn with_cores(cores: usize) -> World {
+        let node = Node { queue: EventQueue::new(0), log: Log::default() };
+        let host = Host::with_cores(&COSTS, cores);
+        World { host, node, now: Time::ZERO, hash: TraceHash::default() }
+    }
+    pub fn interrupt_at(&mut self, at: u64) {
+        self.node.queue.schedule(Time(at), Happening::Interrupt);
+    }
+    /// Runs until nothing is scheduled any more.
+    pub fn run(&mut self) {
+        self.host.start(self.now, &mut self.node);
+        while let Some((now, happening)) = self.node.queue.pop_before(Time::NEVER) {
+            assert!(now >= self.now, "time goes forward");
+            self.now = now;
+            match happening {
+                Happening::Host(event) => self.host.handle(now, event, &mut self.node),
+                Happening::Interrupt => self.host.interrupt(now, &mut self.node),
+                Happening::Reply(value) => self.host.mmio_reply(now, value, &mut self.node),
+            }
+            self.hash.event(now, self.node.log.borrow().len() as u64);
+        }
+    }
+    pub fn log(&self) -> Vec<(u64, String)> {
+        self.node.log.borrow().clone()
+    }
+}

@@ -1,0 +1,9 @@
+//! Ranks that speak MPI in a small world.
+
+#![allow(clippy::unwrap_used)] // A test may panic anywhere.
+
+mod collectives;
+mod errors;
+mod matching;
+mod point_to_point;
+mod world;
