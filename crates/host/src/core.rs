@@ -28,6 +28,10 @@ pub(crate) struct Core {
     pub(crate) woken: RefCell<Vec<FibreId>>,
     pub(crate) account: RefCell<Account>,
     pub(crate) fault: RefCell<Option<(Time, FibreId, String)>>,
+    /// How often the core has begun to be busy.
+    pub(crate) generation: Cell<u64>,
+    /// Before this time nothing happens on the node but what this core does.
+    pub(crate) alone_until: Cell<Time>,
 }
 
 impl Core {
@@ -45,7 +49,23 @@ impl Core {
             woken: RefCell::default(),
             account: RefCell::new(Account::new(index)),
             fault: RefCell::default(),
+            generation: Cell::new(0),
+            alone_until: Cell::new(Time::ZERO),
         }
+    }
+    /// The core begins to be busy.
+    pub(crate) fn begin(&self) {
+        self.generation.set(self.generation.get() + 1);
+    }
+    /// Lets the time until `at` pass without an event, if nothing happens before.
+    #[inline]
+    pub(crate) fn pass(&self, at: Time) -> bool {
+        let alone = at < self.alone_until.get();
+        if alone {
+            self.now.set(at);
+            self.shared.passed.borrow_mut().push(at);
+        }
+        alone
     }
     pub(crate) fn now(&self) -> Time {
         self.now.get()

@@ -33,7 +33,12 @@ impl Cpu {
     /// Computes for `time`. In user mode interrupts preempt it, and what is left of it is postponed by the
     /// handler's time; in the kernel and in the handler they wait.
     pub fn spend(&self, time: Duration) {
-        if time > Duration::ZERO {
+        if time == Duration::ZERO {
+            return;
+        }
+        if self.core.pass(self.core.now() + time) {
+            self.core.begin();
+        } else {
             self.core.suspend(Request::Spend(time));
         }
     }

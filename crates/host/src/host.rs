@@ -18,6 +18,11 @@ pub trait Ports {
     /// A read of a word leaves the processor; the node answers with [`Host::mmio_reply`], later than now.
     /// Each core may have one under way; they are answered in the order in which they left.
     fn mmio_read(&mut self, now: Time, addr: u32);
+    /// Before this time nothing happens on the node but by what is asked for here. A host of one core does
+    /// without events until then, and tells of them later ([`Host::take_passed`]).
+    fn alone_until(&self) -> Time {
+        Time::ZERO
+    }
 }
 
 /// Something the host has scheduled for itself.
@@ -167,6 +172,11 @@ impl Host {
         let core = self.shared.reads.borrow_mut().pop_front().expect("a read is outstanding");
         self.cores[core].mmio_reply(now, value, ports);
         self.tell_cores(now, ports);
+    }
+
+    /// When events would have been due that it did without, in order, since it was last asked.
+    pub fn take_passed(&mut self, take: impl FnMut(Time)) {
+        self.shared.passed.borrow_mut().drain(..).for_each(take);
     }
 
     /// What one core did may concern others: fibres that it started there or woke, locks that it handed over.

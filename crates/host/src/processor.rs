@@ -5,6 +5,8 @@
 //! the time it had left. Waiting fibres do not have the core, though a core with nothing better to do spins in
 //! their poll loops: those loops are never simulated; a wake computes the next poll instant instead.
 
+mod busy;
+
 use crate::accounting::{Class, Observer};
 use crate::core::Core;
 use crate::fibre::{Fibre, Polling, Request, TIMED_OUT, WOKEN};
@@ -47,7 +49,8 @@ pub(crate) struct Processor {
     stalled: bool,
     /// Spins for a lock that another core holds.
     spins: bool,
-    generation: u64,
+    /// The event for `ends` has not been asked for yet.
+    unscheduled: bool,
     handler: Option<usize>,
     phase: Phase,
     preempted: Option<Preempted>,
@@ -69,7 +72,7 @@ impl Processor {
             ends: Time::ZERO,
             stalled: false,
             spins: false,
-            generation: 0,
+            unscheduled: false,
             handler: None,
             phase: Phase::Outside,
             preempted: None,
@@ -119,6 +122,7 @@ impl Processor {
             self.take_interrupt(ports);
         }
         self.offer_core(ports);
+        self.go_on(ports);
     }
 
     /// An event that the host scheduled is due.
@@ -132,13 +136,14 @@ impl Processor {
                     self.make_ready(fibre, ports);
                 }
             }
-            Kind::Ends { generation } if generation == self.generation => {
+            Kind::Ends { generation } if generation == self.core.generation.get() => {
                 self.core.now.set(now);
                 self.ended(ports);
             }
             // The handler came between: what was left of it has been scheduled anew.
             Kind::Ends { .. } => {}
         }
+        self.go_on(ports);
     }
 
     /// The NIC raises the interrupt line. Before there is a handler the interrupt stays pending, to be taken
@@ -149,6 +154,7 @@ impl Processor {
         if self.must_interrupt() {
             self.take_interrupt(ports);
         }
+        self.go_on(ports);
     }
 
     /// The word that an uncached read asked for has arrived.
@@ -166,6 +172,7 @@ impl Processor {
         } else {
             self.run(ports);
         }
+        self.go_on(ports);
     }
 
     pub(crate) fn set_observer(&self, now: Time, observer: Rc<dyn Observer>) {
@@ -181,6 +188,7 @@ impl Processor {
         assert!(std::mem::take(&mut self.spins), "a lock is handed to a core that spins for it");
         self.core.now.set(now);
         self.busy_for(self.core.shared.costs.lock_pass, ports);
+        self.go_on(ports);
     }
 
     /// True if a fibre that waits has been woken and does not know it yet.
@@ -236,13 +244,6 @@ impl Processor {
     fn left(&self) -> Duration {
         let now = self.core.now();
         self.pace.as_ref().map_or(self.ends.since(now), |pace| pace.work(now, self.ends))
-    }
-
-    fn busy_for(&mut self, time: Duration, ports: &mut impl Ports) {
-        let now = self.core.now();
-        self.ends = self.pace.as_ref().map_or(now + time, |pace| pace.end(now, time));
-        self.generation += 1;
-        self.schedule(self.ends, Kind::Ends { generation: self.generation }, ports);
     }
 
     /// What the core was busy with has ended.
@@ -348,6 +349,7 @@ impl Processor {
     fn run(&mut self, ports: &mut impl Ports) {
         self.enter(self.mode());
         while let Some(fibre) = self.current {
+            self.look_ahead(ports);
             let request = self.resume(fibre);
             self.collect_spawned();
             self.collect_woken(ports);

@@ -1,6 +1,7 @@
 //! What the cores of a host share.
 
 use crate::{Costs, Cpu, Memory, SharedMemory};
+use des::Time;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
@@ -18,6 +19,8 @@ pub(crate) struct Shared {
     pub(crate) started: RefCell<VecDeque<Started>>,
     /// Cores that have been handed a lock and have not been told yet.
     pub(crate) handed: RefCell<VecDeque<usize>>,
+    /// Ends of what a core was busy with that were no events, because nothing else happened before.
+    pub(crate) passed: RefCell<Vec<Time>>,
 }
 
 impl Shared {
@@ -29,6 +32,7 @@ impl Shared {
             reads: RefCell::default(),
             started: RefCell::default(),
             handed: RefCell::default(),
+            passed: RefCell::default(),
         }
     }
     pub(crate) fn take_started(&self) -> Option<Started> {

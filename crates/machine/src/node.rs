@@ -15,12 +15,14 @@ use crate::symbols::Symbols;
 use abi::seastar::{READY_FLAG, READY_VALUE};
 use bus::Direction;
 use des::{Duration, Envelope, LogicalProcess, Offers, Outbox, Standing, Time, LAGS};
+use kinds::{is_for_host, is_visible, kind, Visible};
 use std::sync::Arc;
 
 mod coherence;
 mod debug;
 mod exception;
 mod failures;
+mod kinds;
 mod reach;
 mod remains;
 mod stretch;
@@ -231,9 +233,22 @@ impl Node {
         }
         self.watch_depths(now);
         if may_fail {
+            let now = self.take_passed(now);
             self.collect_failures(now);
         }
         self.collect_verdict();
+    }
+
+    /// What the host has done without events counts as if there had been some; until when it came.
+    fn take_passed(&mut self, now: Time) -> Time {
+        let mut last = now;
+        let Node { host, seam, stretches, .. } = self;
+        host.take_passed(|at| {
+            seam.hash.event(at, kind(&Event::Host(host::Event::default())));
+            stretches.follow(at, 0, || false);
+            last = at;
+        });
+        last
     }
 
     /// The loader waits for the firmware, then the kernel boots.
@@ -349,58 +364,6 @@ impl Node {
     }
 }
 
-/// Who looks at the state of the processor, or at what it looks at, in an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Visible {
-    /// The firmware may see something of it, so it must have come to this time before.
-    Firmware,
-    /// The processor is looked at.
-    Bench,
-    /// Neither: what follows from it for the firmware comes by other events.
-    Nobody,
-}
-
-fn is_visible(nic: &nic::SeaStar, event: &Event) -> Visible {
-    match event {
-        Event::Nic(event) if nic.is_visible(event) => Visible::Firmware,
-        Event::MmioWrite { .. } | Event::MmioRead { .. } => Visible::Firmware,
-        Event::PollReady | Event::Observe | Event::Launch => Visible::Bench,
-        Event::Nic(_) | Event::Host(_) | Event::Net(_) | Event::Link(_) => Visible::Nobody,
-        Event::MmioReply { .. } | Event::Interrupt => Visible::Nobody,
-    }
-}
-
-/// True for events in which software of the host runs, which may fail.
-fn is_for_host(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::Host(_)
-            | Event::MmioReply { .. }
-            | Event::Interrupt
-            | Event::PollReady
-            | Event::Launch
-    )
-}
-
-/// A number for each kind of event, for the trace hash.
-fn kind(event: &Event) -> u64 {
-    match event {
-        Event::Nic(_) => 1,
-        Event::Host(event) => 2 | (event.core() as u64) << 8,
-        Event::Net(_) => 3,
-        Event::Link(net::Message::Packet { packet, .. }) => 4 | u64::from(packet.message) << 8,
-        Event::Link(net::Message::Credit { flits, .. }) => 5 | u64::from(*flits) << 8,
-        Event::MmioWrite { addr, data, .. } => {
-            6 ^ u64::from(*addr) << 8 ^ u64::from_le_bytes(*data).rotate_left(17)
-        }
-        Event::MmioRead { addr } => 7 | u64::from(*addr) << 8,
-        Event::MmioReply { value } => 8 | u64::from(*value) << 8,
-        Event::Interrupt => 9,
-        Event::PollReady | Event::Observe => 10,
-        Event::Launch => 11,
-    }
-}
-
 impl LogicalProcess for Node {
     type Message = Crossing;
     type Report = Remains;
@@ -415,6 +378,8 @@ impl LogicalProcess for Node {
 
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing>) {
         std::mem::swap(outbox, &mut self.seam.outbox);
+        // Who debugs the firmware sees every event.
+        self.seam.horizon = if self.debugger.is_none() { horizon } else { Time::ZERO };
         while self.seam.failure.is_none() {
             if !self.may_lag(horizon) {
                 self.run_processor(horizon);

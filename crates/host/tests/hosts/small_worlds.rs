@@ -24,8 +24,9 @@ const KERNEL: Duration = Duration(2);
 const POLL: Duration = Duration(2);
 const HANDLER: Duration = Duration(2);
 
-fn run_host(program: &[Step], interrupts: &[u64]) -> (Vec<(u64, String)>, u64) {
+fn run_host(program: &[Step], interrupts: &[u64], passes: bool) -> World {
     let mut world = World::new();
+    world.node.passes = passes;
     let waker: Rc<RefCell<Option<Waker>>> = Rc::default();
     let (log, handler_waker) = (world.node.log.clone(), waker.clone());
     world.host.set_interrupt_handler(Rc::new(move |cpu: &Cpu| {
@@ -47,7 +48,7 @@ fn run_host(program: &[Step], interrupts: &[u64]) -> (Vec<(u64, String)>, u64) {
     let sum =
         [times.user, times.kernel, times.interrupt, times.mmio_stall, times.polling, times.idle];
     assert_eq!(sum.into_iter().sum::<Duration>(), world.now.since(Time::ZERO), "{times:?}");
-    (world.log(), world.hash.value())
+    world
 }
 
 fn do_step(cpu: &Cpu, step: Step, log: &Log) {
@@ -188,15 +189,20 @@ fn all_programs_of_two_steps_with_three_interrupts() {
 }
 
 fn check(program: &[Step], interrupts: &[u64]) {
-    let (host, _) = run_host(program, interrupts);
+    let [host, passing] = [false, true].map(|passes| run_host(program, interrupts, passes));
     let model = run_model(program, interrupts);
-    assert_eq!(host, model, "{program:?}, interrupts at {interrupts:?}");
+    assert_eq!(host.log(), model, "{program:?}, interrupts at {interrupts:?}");
+    assert_eq!(passing.log(), model, "without events: {program:?}, interrupts at {interrupts:?}");
+    assert_eq!(passing.now, host.now, "{program:?}, interrupts at {interrupts:?}");
+    assert_eq!(host.passed, 0);
+    let spends = program.iter().any(|step| !matches!(step, Step::Load | Step::Wait));
+    assert!(passing.passed > 0 || !spends || !interrupts.is_empty(), "{program:?}");
 }
 
 #[test]
 fn the_same_world_twice_has_the_same_hash() {
     let program = [Step::Store, Step::Wait, Step::KernelLoad, Step::Wait, Step::Spend];
-    let hashes = [(); 2].map(|()| run_host(&program, &[3, 4, 19, 30]).1);
-    assert_eq!(hashes[0], hashes[1]);
-    assert_ne!(hashes[0], run_host(&program, &[3, 4, 20, 30]).1);
+    let hash = |interrupts: &[u64]| run_host(&program, interrupts, false).hash.value();
+    assert_eq!(hash(&[3, 4, 19, 30]), hash(&[3, 4, 19, 30]));
+    assert_ne!(hash(&[3, 4, 19, 30]), hash(&[3, 4, 20, 30]));
 }

@@ -32,6 +32,8 @@ pub enum Happening {
 pub struct Node {
     pub queue: EventQueue<Happening>,
     pub log: Log,
+    /// The host does without events that nothing comes before.
+    pub passes: bool,
 }
 
 impl Ports for Node {
@@ -44,6 +46,13 @@ impl Ports for Node {
     fn mmio_read(&mut self, now: Time, addr: u32) {
         self.queue.schedule(now + ROUND_TRIP, Happening::Reply(addr + 1));
     }
+    fn alone_until(&self) -> Time {
+        if self.passes {
+            self.queue.next_time()
+        } else {
+            Time::ZERO
+        }
+    }
 }
 
 pub struct World {
@@ -51,6 +60,7 @@ pub struct World {
     pub node: Node,
     pub now: Time,
     pub hash: TraceHash,
+    pub passed: u64,
 }
 
 impl World {
@@ -58,9 +68,9 @@ impl World {
         World::with_cores(1)
     }
     pub fn with_cores(cores: usize) -> World {
-        let node = Node { queue: EventQueue::new(0), log: Log::default() };
+        let node = Node { queue: EventQueue::new(0), log: Log::default(), passes: false };
         let host = Host::with_cores(&COSTS, cores);
-        World { host, node, now: Time::ZERO, hash: TraceHash::default() }
+        World { host, node, now: Time::ZERO, hash: TraceHash::default(), passed: 0 }
     }
     pub fn interrupt_at(&mut self, at: u64) {
         self.node.queue.schedule(Time(at), Happening::Interrupt);
@@ -68,6 +78,7 @@ impl World {
     /// Runs until nothing is scheduled any more.
     pub fn run(&mut self) {
         self.host.start(self.now, &mut self.node);
+        self.take_passed();
         while let Some((now, happening)) = self.node.queue.pop_before(Time::NEVER) {
             assert!(now >= self.now, "time goes forward");
             self.now = now;
@@ -76,8 +87,17 @@ impl World {
                 Happening::Interrupt => self.host.interrupt(now, &mut self.node),
                 Happening::Reply(value) => self.host.mmio_reply(now, value, &mut self.node),
             }
+            self.take_passed();
             self.hash.event(now, self.node.log.borrow().len() as u64);
         }
+    }
+    fn take_passed(&mut self) {
+        let World { host, now, passed, .. } = self;
+        host.take_passed(|at| {
+            assert!(at > *now, "time goes forward");
+            *now = at;
+            *passed += 1;
+        });
     }
     pub fn log(&self) -> Vec<(u64, String)> {
         self.node.log.borrow().clone()

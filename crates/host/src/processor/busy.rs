@@ -1,0 +1,41 @@
+//! A core is busy until an event, or, while nothing else happens on the node, without one.
+
+use super::Processor;
+use crate::host::{Kind, Ports};
+use des::{Duration, Time};
+
+impl Processor {
+    /// The core is busy from now on, for `time` at full speed. The event for its end is only asked for where
+    /// something else may come before ([`Processor::go_on`]).
+    pub(super) fn busy_for(&mut self, time: Duration, ports: &mut impl Ports) {
+        self.schedule_end(ports);
+        let now = self.core.now();
+        self.ends = self.pace.as_ref().map_or(now + time, |pace| pace.end(now, time));
+        self.core.begin();
+        self.unscheduled = true;
+    }
+
+    fn schedule_end(&mut self, ports: &mut impl Ports) {
+        if std::mem::take(&mut self.unscheduled) {
+            self.schedule(self.ends, Kind::Ends { generation: self.core.generation.get() }, ports);
+        }
+    }
+
+    /// Goes on while nothing else happens before the core has ended what it is busy with.
+    pub(super) fn go_on(&mut self, ports: &mut impl Ports) {
+        while self.unscheduled {
+            self.look_ahead(ports);
+            if !self.core.pass(self.ends) {
+                return self.schedule_end(ports);
+            }
+            self.unscheduled = false;
+            self.ended(ports);
+        }
+    }
+
+    /// Looks how far the core is alone. Other cores must be told at once of what it does.
+    pub(super) fn look_ahead(&self, ports: &impl Ports) {
+        let alone = self.core.shared.cores == 1 && self.pace.is_none();
+        self.core.alone_until.set(if alone { ports.alone_until() } else { Time::ZERO });
+    }
+}

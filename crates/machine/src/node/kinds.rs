@@ -1,0 +1,55 @@
+//! Kinds of events: whom they concern.
+
+use super::*;
+
+/// Who looks at the state of the processor, or at what it looks at, in an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Visible {
+    /// The firmware may see something of it, so it must have come to this time before.
+    Firmware,
+    /// The processor is looked at.
+    Bench,
+    /// Neither: what follows from it for the firmware comes by other events.
+    Nobody,
+}
+
+pub(super) fn is_visible(nic: &nic::SeaStar, event: &Event) -> Visible {
+    match event {
+        Event::Nic(event) if nic.is_visible(event) => Visible::Firmware,
+        Event::MmioWrite { .. } | Event::MmioRead { .. } => Visible::Firmware,
+        Event::PollReady | Event::Observe | Event::Launch => Visible::Bench,
+        Event::Nic(_) | Event::Host(_) | Event::Net(_) | Event::Link(_) => Visible::Nobody,
+        Event::MmioReply { .. } | Event::Interrupt => Visible::Nobody,
+    }
+}
+
+/// True for events in which software of the host runs, which may fail.
+pub(super) fn is_for_host(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Host(_)
+            | Event::MmioReply { .. }
+            | Event::Interrupt
+            | Event::PollReady
+            | Event::Launch
+    )
+}
+
+/// A number for each kind of event, for the trace hash.
+pub(super) fn kind(event: &Event) -> u64 {
+    match event {
+        Event::Nic(_) => 1,
+        Event::Host(event) => 2 | (event.core() as u64) << 8,
+        Event::Net(_) => 3,
+        Event::Link(net::Message::Packet { packet, .. }) => 4 | u64::from(packet.message) << 8,
+        Event::Link(net::Message::Credit { flits, .. }) => 5 | u64::from(*flits) << 8,
+        Event::MmioWrite { addr, data, .. } => {
+            6 ^ u64::from(*addr) << 8 ^ u64::from_le_bytes(*data).rotate_left(17)
+        }
+        Event::MmioRead { addr } => 7 | u64::from(*addr) << 8,
+        Event::MmioReply { value } => 8 | u64::from(*value) << 8,
+        Event::Interrupt => 9,
+        Event::PollReady | Event::Observe => 10,
+        Event::Launch => 11,
+    }
+}
