@@ -311,7 +311,7 @@ impl host::Ports for Seam {
         self.queue.schedule(arrives, event);
     }
     fn alone_until(&self) -> Time {
-        // Who is told of every event is told of these, too.
+        // Somebody is told of each event: none is left out.
         let told = self.tape.is_some() || self.judge.is_some() || self.journal.is_watched();
         if told || !self.firmware_idles() || self.failure.is_some() {
             return Time::ZERO;

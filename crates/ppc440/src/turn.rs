@@ -94,6 +94,9 @@ pub(crate) struct Turn {
     accesses: Vec<(Access, bool, Value)>,
     /// What a probe was told of it.
     told: Option<Vec<Observation>>,
+    /// What the items held, and the accesses of the last turn: memory that `repeat` uses again.
+    firsts: Vec<u32>,
+    last: Vec<Access>,
 }
 
 impl Turn {
@@ -158,6 +161,8 @@ impl Turn {
             items: all.items,
             accesses: all.accesses,
             told: record.told.clone(),
+            firsts: Vec::new(),
+            last: Vec::new(),
         };
         turn.lines.dedup();
         for (item, _) in &turn.items {
@@ -266,10 +271,14 @@ impl Turn {
     }
 
     /// Leaves core and bus as if the turn had been executed `turns` times, at least once.
-    pub fn repeat<B: Bus>(&self, core: &mut Core, bus: &mut B, turns: u64) {
+    pub fn repeat<B: Bus>(&mut self, core: &mut Core, bus: &mut B, turns: u64) {
         let end_cycle = self.pipeline.cycle();
         let cycle = core.pipeline.cycle() + turns * self.period;
-        let firsts: Vec<u32> = self.items.iter().map(|(item, _)| read(core, *item)).collect();
+        let mut firsts = std::mem::take(&mut self.firsts);
+        let mut accesses = std::mem::take(&mut self.last);
+        firsts.clear();
+        accesses.clear();
+        firsts.extend(self.items.iter().map(|(item, _)| read(core, *item)));
         // The value of what is made of an item, `before` turns after now.
         let value = |value: Value, before: u64| match value {
             Value::Same => None,
@@ -286,7 +295,7 @@ impl Turn {
             }
             access
         };
-        let accesses: Vec<Access> = self.accesses.iter().map(last).collect();
+        accesses.extend(self.accesses.iter().map(last));
         let mut free = bus.free().expect("a bus that could repeat still can");
         let (now, end) = (core.edge(cycle), core.edge(end_cycle));
         for (path, free) in free.iter_mut().enumerate() {
@@ -295,6 +304,7 @@ impl Turn {
             }
         }
         bus.repeat(turns, &accesses, free);
+        (self.firsts, self.last) = (firsts, accesses);
         for branch in &self.branches {
             core.predictor.leave(branch.pc, branch.state);
         }
