@@ -45,7 +45,8 @@ impl Language {
     }
 }
 
-/// `gcc -I... ARGUMENTS -L... -lmpi_abi`, and libportals for programs that use it.
+/// `gcc -I... ARGUMENTS -L... -lmpi_abi`, and libportals for programs that use it. That comes last: both have
+/// the clocks, and a program that takes only those from it would need it for nothing, on a real MPI in vain.
 fn command(root: &Root, language: Language, arguments: &[OsString]) -> Result<Command, Mistake> {
     let compiler = language.compiler();
     let mut command = Command::new(&compiler);
@@ -59,7 +60,7 @@ fn command(root: &Root, language: Language, arguments: &[OsString]) -> Result<Co
     }
     // No run path: ranks are started with the library in their search path, and so is a real MPI's mpiexec.
     command.args(arguments).arg("-L").arg(root.library()).args(libraries);
-    command.args(["-Wl,--push-state,--as-needed", "-lportals", "-Wl,--pop-state", "-lmpi_abi"]);
+    command.args(["-lmpi_abi", "-Wl,--push-state,--as-needed", "-lportals", "-Wl,--pop-state"]);
     Ok(command)
 }
 
