@@ -71,6 +71,7 @@ struct Seat {
     core: u32,
     ending: RefCell<Option<(Time, rank::Ending)>>,
     waiting: RefCell<Option<mpi::Waiting>>,
+    unsent: RefCell<mpi::Unsent>,
 }
 
 impl Ranks {
@@ -207,6 +208,14 @@ impl Ranks {
             })
             .collect()
     }
+    /// Messages that others may wait for in vain, because their sends failed.
+    pub fn unsent(&self) -> impl Iterator<Item = String> + '_ {
+        self.seats.iter().filter_map(|seat| {
+            let unsent = seat.unsent.borrow();
+            let (number, last) = &*unsent.borrow();
+            (*number > 0).then(|| format!("rank {} {last}", seat.rank))
+        })
+    }
 }
 
 /// The memory of a process that starts later: until then only library buffers are in its space.
@@ -262,6 +271,7 @@ impl Life<'_> {
         let world = mpi::World { rank, size: software.placement.ranks, map: software.map.clone() };
         let mut mpi = mpi::Mpi::new(ni, cpu.clone(), world, software.mpi.clone());
         *self.seat.waiting.borrow_mut() = Some(mpi.waiting());
+        *self.seat.unsent.borrow_mut() = mpi.process().unsent();
         until_launch();
         let ended = match &software.program {
             Program::Builtin(builtin) => {

@@ -5,6 +5,14 @@ use crate::constant;
 use crate::error::Error;
 use crate::process::Process;
 use crate::request::{Direction, Owner, RequestId};
+use crate::transport::Envelope;
+use std::cell::RefCell;
+use std::fmt::Write;
+use std::rc::Rc;
+
+/// The sends that failed where that does not end the run: how many, and the last in words. For the report of
+/// a deadlock, which may come of it: no receiver hears of such a message.
+pub type Unsent = Rc<RefCell<(u64, String)>>;
 
 impl Process {
     /// The network lost or damaged bytes, or never had them: the operation ends with an error.
@@ -13,7 +21,7 @@ impl Process {
             Owner::Request(id) => {
                 let Some(request) = self.requests.find(id) else { return };
                 if request.direction == Direction::Send {
-                    return self.unsent(id);
+                    return self.unsendable(id);
                 }
                 let (va, length) = (request.va, request.length);
                 let error = self.look_at_buffer(va, length).err().unwrap_or_else(damaged);
@@ -31,7 +39,7 @@ impl Process {
 
     /// A send's bytes have not left. Its receiver will wait for them for ever, and who else waits for the
     /// receiver, this process perhaps among them: where nobody handles errors, the run ends now.
-    fn unsent(&mut self, id: RequestId) {
+    fn unsendable(&mut self, id: RequestId) {
         let request = self.requests.get(id);
         let (comm, inner) = (self.comms.get(request.comm), request.collective);
         let name = comm.as_ref().map_or("a freed communicator", |comm| &*comm.name);
@@ -44,7 +52,28 @@ impl Process {
         if inner || comm.is_ok_and(|comm| comm.on_error == OnError::Fatal) {
             self.cpu.fault(format!("rank {}: {}: {text}", self.world.rank, self.function));
         }
+        self.note_unsent(id);
         self.requests.get_mut(id).error = Some(Error::new(constant::ERR_OTHER, text));
+    }
+    fn note_unsent(&self, id: RequestId) {
+        let request = self.requests.get(id);
+        let (comm, collective, peer, tag) = (request.comm, false, request.peer, request.tag);
+        let mut unsent = self.unsent.borrow_mut();
+        let (number, text) = &mut *unsent;
+        *number += 1;
+        text.clear();
+        // Writing into a string cannot fail.
+        let _ = write!(text, "could not send {} bytes", request.length);
+        let to = Envelope { comm, collective, peer, tag };
+        self.describe_envelope(Direction::Send, to, text);
+        text.push_str(", where errors do not end the run");
+        if *number > 1 {
+            let _ = write!(text, " (the last of {number} such sends)");
+        }
+    }
+    /// The sends that failed where that does not end the run.
+    pub fn unsent(&self) -> Unsent {
+        self.unsent.clone()
     }
 }
 

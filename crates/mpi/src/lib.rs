@@ -44,6 +44,7 @@ pub use callback::{Callback, Program, Returned, CALLBACK_ARGUMENTS};
 pub use collective::{Algorithm, Algorithms};
 pub use comm::{CommId, OnError};
 pub use error::{Error, Result};
+pub use failure::Unsent;
 pub use matching::Rendezvous;
 pub use op::Op;
 pub use params::Params;

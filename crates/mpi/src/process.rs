@@ -5,6 +5,7 @@ use crate::callback::{Callback, Program, Returned};
 use crate::comm::{Comm, CommId, Comms};
 use crate::constant;
 use crate::error::{Error, Result};
+use crate::failure::Unsent;
 use crate::group::Groups;
 use crate::matching::{self, MAX_RANKS, TAG_UPPER_BOUND};
 use crate::params::Params;
@@ -88,6 +89,7 @@ pub struct Process {
     pub(crate) lent: ([u64; 2], u64),
     pub(crate) side: Side,
     pub(crate) waiting: Waiting,
+    pub(crate) unsent: Unsent,
     /// Memory of the last such text, for the next.
     pub(crate) spare_text: String,
     /// The call that the program is in: "MPI_Send".
@@ -134,6 +136,7 @@ impl Process {
             comms: Comms::new(&world),
             scratch: Scratch::new(space),
             waiting: Rc::default(),
+            unsent: Rc::default(),
             spare_text: String::new(),
             types: Types::new(),
             ops: Ops::default(),

@@ -158,7 +158,13 @@ impl Process {
         self.describe_envelope(first.direction, Envelope { comm, collective, peer, tag }, text);
     }
 
-    fn describe_envelope(&self, direction: Direction, envelope: Envelope, text: &mut String) {
+    /// What a message is known by: " to rank 1, tag 0, MPI_COMM_WORLD".
+    pub(crate) fn describe_envelope(
+        &self,
+        direction: Direction,
+        envelope: Envelope,
+        text: &mut String,
+    ) {
         let way = if direction == Direction::Send { "to" } else { "from" };
         match envelope.peer {
             ANY_SOURCE => put(text, format_args!(" {way} any rank")),

@@ -36,8 +36,9 @@ but what has failed on one rank is not told to the others, as with other librari
 leaves the state after an error undefined, MPI-4.1 9.3). Above all, a send whose bytes cannot be \
 read any more, or are in more pieces than the kernel has DMA commands for, fails at the sender \
 only: no message is on its way, so that its receiver waits until the run ends in a deadlock, \
-which names it. A program that goes on after such an error sends again, or tells the receiver in \
-another message. A message that was lost or damaged on the way fails at the receiver only.
+which names the receive and the send that failed. A program that goes on after such an error \
+sends again, or tells the receiver in another message. A message that was lost or damaged on the \
+way fails at the receiver only.
 ";
 
 fn page() -> String {

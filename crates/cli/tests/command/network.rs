@@ -70,7 +70,10 @@ fn what_the_firmware_cannot_survive_is_told() {
     run(&format!("-n 2 {damaged}"))
         .said(1, &["MPI_Recv", "the network lost or damaged the message"]);
     let lost = "--fault link.drop=0.02 examples/pingpong.c";
-    run(&format!("-n 2 {lost}")).said(1, &["deadlock", "MPI_Recv from rank 1"]);
+    run(&format!("-n 2 {lost}")).said(
+        1,
+        &["deadlock", "MPI_Recv from rank 1", "node 1: a packet was lost on the link to node 0;"],
+    );
     let dead = "--fault link.dead=0-1@1ms examples/pingpong.c";
     run(&format!("-n 2 {dead}"))
         .said(1, &["deadlock", "waits for the link to node", "which is dead"]);

@@ -124,7 +124,7 @@ pub const KINDS: &[Kind] = &[
         expected: "A message that misses packets fails its CRC, or waits for its end for ever and \
                    holds a stream. One of a single packet is missing, and nobody knows (there is \
                    no go-back-n): its receiver takes the next that matches, or waits in a \
-                   deadlock.",
+                   deadlock that names the links.",
         counter: "net.link_lost, rx.crc_errors, rx.dropped_packets",
         endings: BROKEN,
         misleads: true,

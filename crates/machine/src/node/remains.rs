@@ -17,7 +17,25 @@ impl Node {
             let what = if lost == 1 { "an interrupt was" } else { "interrupts were" };
             format!("node {nid}: {what} lost, and the firmware's events wait for the next")
         });
-        self.ranks.waiting().into_iter().chain(dead).chain(events).collect()
+        let waiting = self.ranks.waiting().into_iter().chain(self.ranks.unsent());
+        waiting.chain(dead).chain(events).chain(self.losses()).collect()
+    }
+
+    /// What its links have lost.
+    fn losses(&self) -> Option<String> {
+        let losses = self.seam.router.loads().filter(|(_, load)| load.lost > 0);
+        let (to, number): (Vec<_>, Vec<_>) =
+            losses.map(|(to, load)| (format!("to node {to}"), load.lost)).unzip();
+        let (what, links) = match (number.iter().sum(), to.len()) {
+            (0, _) => return None,
+            (1, _) => ("a packet was".to_string(), "link"),
+            (packets, 1) => (format!("{packets} packets were"), "link"),
+            (packets, _) => (format!("{packets} packets were"), "links"),
+        };
+        let (nid, to) = (self.seam.nid, to.join(" and "));
+        Some(format!(
+            "node {nid}: {what} lost on the {links} {to}; nothing sends such packets again"
+        ))
     }
 
     /// The router's books, with what the NIC knows.
