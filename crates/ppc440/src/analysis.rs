@@ -103,7 +103,6 @@ pub(crate) enum Place {
 #[derive(Clone)]
 pub(crate) struct Step {
     pub pc: u32,
-    pub line: usize,
     pub op: Op,
     /// Of branches.
     pub predicted: Option<State>,
@@ -116,8 +115,8 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    pub fn new(pc: u32, line: usize, op: Op, predicted: Option<State>) -> Step {
-        Step { pc, line, op, predicted, addr: 0, value: 0, place: None, before: [0; 4] }
+    pub fn new(pc: u32, op: Op, predicted: Option<State>) -> Step {
+        Step { pc, op, predicted, addr: 0, value: 0, place: None, before: [0; 4] }
     }
 }
 

@@ -6,8 +6,7 @@
 //! instruction needs of the cache stands close together, since simulated nodes by the hundred share
 //! the caches of the machine that simulates.
 
-use crate::code::{Code, Decoder, Line, WORDS};
-use crate::decode::Op;
+use crate::code::{Code, Decoder, Line, Text, WORDS};
 use crate::fetch::Ahead;
 use crate::Timing;
 use des::{Checkpoint, Checkpointed};
@@ -63,17 +62,19 @@ const STALE: u32 = 1 << 31;
 /// Lines that the cache holds are counted by pieces of 4 KB of memory, modulo this number.
 const PIECES: usize = 256;
 
-/// Where a line is that was used lately and is not stale.
+/// Where a line is that was used lately and is not stale, and its dirty doublewords, so that a store
+/// which makes none dirty need not look elsewhere.
 #[derive(Clone, Copy, Hash)]
 struct Hint {
     line: u32,
     index: u16,
+    dirty: u8,
 }
 
-des::checkpointed!(Hint { line, index });
+des::checkpointed!(Hint { line, index, dirty });
 
 impl Hint {
-    const NONE: Hint = Hint { line: EMPTY, index: 0 };
+    const NONE: Hint = Hint { line: EMPTY, index: 0, dirty: 0 };
 }
 
 const HINTS: usize = 256;
@@ -88,7 +89,7 @@ pub(crate) struct DataCache {
     pub data: Box<[u8; LINES * LINE]>,
     tags: Box<[u32; LINES]>,
     /// Dirty doublewords of each line.
-    pub dirty: Box<[u8; LINES]>,
+    dirty: Box<[u8; LINES]>,
     hints: Box<[Hint; HINTS]>,
     pub victims: Victims,
     /// Bytes of each line that memory has others of, and how many lines have such bytes.
@@ -129,6 +130,32 @@ impl DataCache {
         let hint = self.hints[hint_of(line)];
         (hint.line == line).then_some(usize::from(hint.index) & (LINES - 1))
     }
+    /// Dirty doublewords of the line at `index`, a bit each.
+    pub fn dirty(&self, index: usize) -> u8 {
+        self.dirty[index]
+    }
+    /// Where `line` is, if it was used lately and these doublewords are dirty.
+    pub fn hinted_dirty(&self, line: u32, doublewords: u8) -> Option<usize> {
+        let hint = self.hints[hint_of(line)];
+        self.hinted(line).filter(|_| hint.dirty & doublewords == doublewords)
+    }
+    /// Doublewords of `line`, which was used lately, become dirty.
+    #[inline(always)]
+    pub fn soil_hinted(&mut self, line: u32, doublewords: u8) {
+        let hint = &mut self.hints[hint_of(line)];
+        if hint.dirty & doublewords != doublewords {
+            hint.dirty |= doublewords;
+            self.dirty[usize::from(hint.index) & (LINES - 1)] = hint.dirty;
+        }
+    }
+    /// Just these doublewords of the line at `index` are dirty from now on.
+    pub fn set_dirty(&mut self, index: usize, doublewords: u8) {
+        self.dirty[index] = doublewords;
+        let hint = &mut self.hints[hint_of(self.tags[index])];
+        if usize::from(hint.index) == index {
+            hint.dirty = doublewords;
+        }
+    }
     /// The line at `index` goes, or is no longer fresh.
     fn forget_hint(&mut self, index: usize) {
         let hint = &mut self.hints[hint_of(self.tags[index])];
@@ -144,13 +171,18 @@ impl DataCache {
         let first = (line as usize & (SETS - 1)) * WAYS;
         let ways = &self.tags[first..first + WAYS];
         if let Some(way) = ways.iter().position(|&tag| tag == line) {
-            self.hints[hint_of(line)] = Hint { line, index: (first + way) as u16 };
-            return Some(first + way);
+            let index = first + way;
+            self.hint(line, index);
+            return Some(index);
         }
         if self.stale_lines == 0 {
             return None;
         }
         ways.iter().position(|&tag| tag == line | STALE).map(|way| first + way)
+    }
+    fn hint(&mut self, line: u32, index: usize) {
+        let dirty = self.dirty[index];
+        self.hints[hint_of(line)] = Hint { line, index: index as u16, dirty };
     }
     /// The same for one who only looks, and so leaves no hint.
     pub fn position(&self, line: u32) -> Option<usize> {
@@ -229,13 +261,13 @@ impl DataCache {
             "a dirty line is written back before it is replaced"
         );
         self.set_tag(index, line);
-        self.hints[hint_of(line)] = Hint { line, index: index as u16 };
+        self.hint(line, index);
         self.victims.advance(line as usize & (SETS - 1));
         index
     }
     pub fn invalidate(&mut self, index: usize) {
+        self.set_dirty(index, 0);
         self.set_tag(index, EMPTY);
-        self.dirty[index] = 0;
     }
     pub fn invalidate_all(&mut self) {
         self.tags.fill(EMPTY);
@@ -260,38 +292,10 @@ impl DataCache {
     }
 }
 
-/// An entry of the fetch map: where the line of an effective address is, and its instructions,
-/// unless they are being executed.
-#[derive(Clone)]
-struct Fetched {
-    /// The key (`fetch_key`), and in the bits below it the line.
-    tag: u64,
-    code: Option<Arc<Line>>,
-}
-
-impl Fetched {
-    const NONE: Fetched = Fetched { tag: 0, code: None };
-
-    fn line(&self) -> usize {
-        self.tag as usize & (LINES - 1)
-    }
-}
-
-const LINE_BITS: u32 = LINES.trailing_zeros();
-
-/// The key of an effective line (27 bits) in the fetch map, while translations are those of a
-/// generation. That the same generation comes round again, after 2^27 changes, without the line
-/// having been fetched in between is left out of account.
-#[inline(always)]
-pub(crate) fn fetch_key(generation: u64, line: u32) -> u64 {
-    generation << 37 | u64::from(line) << LINE_BITS
-}
-
-const FETCHES: usize = 256;
-
-#[inline(always)]
-fn place_of(key: u64) -> usize {
-    (key >> LINE_BITS) as usize & (FETCHES - 1)
+/// The key of an effective line (27 bits), while translations are those of a generation. That the same
+/// generation comes round again, after 2^37 changes, is left out of account.
+fn fetch_key(generation: u64, number: u32) -> u64 {
+    generation << 27 | u64::from(number)
 }
 
 /// Index of the line fetch buffer, which holds the line of a caching-inhibited page while it is
@@ -306,10 +310,14 @@ pub(crate) struct InstructionCache {
     /// The instructions of each line and of the buffer.
     lines: Box<[Arc<Line>]>,
     decoder: Decoder,
-    /// The last entry is the buffer's.
-    map: Box<[Fetched; FETCHES + 1]>,
+    /// Taken out while the core executes it.
+    pub text: Option<Arc<Text>>,
+    /// Of each place in the text whether its line stands in the cache, while translations are those of
+    /// `generation`. What is held may be missing here.
+    held: [u64; Text::PLACES / 64],
+    generation: u64,
     /// Key of what the fetch buffer holds.
-    pub buffered: Option<u64>,
+    buffered: Option<u64>,
     /// Lines on their way that were not asked for yet.
     pub ahead: Ahead,
     pub victims: Victims,
@@ -322,7 +330,6 @@ impl Hash for InstructionCache {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (&self.tags, self.buffered, &self.victims).hash(state);
         self.lines.iter().for_each(|line| line.words.hash(state));
-        self.map.iter().for_each(|fetched| fetched.tag.hash(state));
         self.ahead.hash(state);
     }
 }
@@ -330,23 +337,17 @@ impl Hash for InstructionCache {
 impl Checkpointed for InstructionCache {
     /// Of the instructions the words, as in the hash.
     fn pass(&mut self, checkpoint: &mut Checkpoint<'_>) {
-        let Self { tags, lines, decoder, map, buffered, ahead, victims, epoch } = self;
+        let Self { tags, lines, decoder, text: _, held, generation: _, .. } = self;
         tags.pass(checkpoint);
         for (index, line) in lines.iter_mut().enumerate() {
             let number = tags.get(index).copied().unwrap_or_default();
             decoder.pass(number, line, checkpoint);
         }
-        for Fetched { tag, code } in map.iter_mut() {
-            tag.pass(checkpoint);
-            let mut there = code.is_some();
-            there.pass(checkpoint);
-            if checkpoint.reads() {
-                *code = there.then(|| lines[0].clone());
-            }
-            if let Some(code) = code {
-                decoder.pass(*tag >> LINE_BITS, code, checkpoint);
-            }
+        // What stands in the text of a later run is not known.
+        if checkpoint.reads() {
+            *held = Default::default();
         }
+        let Self { buffered, ahead, victims, epoch, .. } = self;
         buffered.pass(checkpoint);
         ahead.pass(checkpoint);
         victims.pass(checkpoint);
@@ -367,34 +368,63 @@ impl InstructionCache {
             tags: Box::new([0; LINES]),
             lines: vec![nothing; LINES + 1].into(),
             decoder,
-            map: Box::new([const { Fetched::NONE }; FETCHES + 1]),
+            text: Some(code.text()),
+            held: Default::default(),
+            generation: 0,
             buffered: None,
             ahead: Ahead::default(),
             victims: Victims::new(),
             epoch: 0,
         }
     }
-    /// The line that the fetch map holds for `key`.
-    pub fn mapped(&self, key: u64) -> Option<usize> {
-        self.place(key).map(|place| self.map[place].line())
-    }
-    /// The place in the fetch map that holds `key`.
+    /// Line `number` of the text, if it stands in the cache.
     #[inline(always)]
-    pub fn place(&self, key: u64) -> Option<usize> {
-        let place = place_of(key);
-        ((self.map[place].tag ^ key) >> LINE_BITS == 0).then_some(place)
+    pub fn fetched<'a>(&self, text: &'a Text, generation: u64, number: u32) -> Option<&'a Line> {
+        let place = Text::place(number);
+        let held = self.held[place / 64] >> (place % 64) & 1 != 0;
+        if !held || generation != self.generation {
+            return None;
+        }
+        text.line(number)
     }
-    /// Remembers where the line of `key` is. Returns its place in the fetch map.
-    pub fn remember(&mut self, key: u64, line: usize) -> usize {
-        let place = place_of(key);
-        let code = Some(self.lines[line].clone());
-        self.map[place] = Fetched { tag: key | line as u64, code };
-        place
+    /// Remembers that line `number` stands at `index`. Returns it.
+    pub fn remember(
+        &mut self,
+        text: &Text,
+        generation: u64,
+        number: u32,
+        index: usize,
+    ) -> Arc<Line> {
+        if self.generation != generation {
+            self.held = Default::default();
+            self.generation = generation;
+        }
+        let line = &self.lines[index];
+        if text.put(number, line) {
+            let place = Text::place(number);
+            self.held[place / 64] |= 1 << (place % 64);
+        }
+        line.clone()
     }
-    /// The place in the fetch map of the buffer, which has just been filled.
-    pub fn remember_buffer(&mut self) -> usize {
-        self.map[FETCHES].code = Some(self.lines[BUFFER].clone());
-        FETCHES
+    /// All these lines of the text, a bit each of the numbered words, stand in the cache.
+    pub fn holds(&self, generation: u64, lines: &[(usize, u64)]) -> bool {
+        let held = |&(word, bits): &(usize, u64)| self.held[word] & bits == bits;
+        generation == self.generation && lines.iter().all(held)
+    }
+    /// What the fetch buffer holds, if that is line `number`.
+    pub fn buffered(&self, generation: u64, number: u32) -> Option<Arc<Line>> {
+        let same = self.buffered == Some(fetch_key(generation, number));
+        same.then(|| self.lines[BUFFER].clone())
+    }
+    /// Fills the fetch buffer with line `number`.
+    pub fn buffer(&mut self, generation: u64, number: u32, words: [u32; WORDS]) -> Arc<Line> {
+        self.set_words(BUFFER, number.into(), words);
+        self.buffered = Some(fetch_key(generation, number));
+        self.lines[BUFFER].clone()
+    }
+    /// The fetch buffer holds nothing any more.
+    pub fn forget_buffer(&mut self) {
+        self.buffered = None;
     }
     pub fn find(&self, tag: u64) -> Option<usize> {
         let first = (tag as usize & (SETS - 1)) * WAYS;
@@ -405,49 +435,32 @@ impl InstructionCache {
         let set = tag as usize & (SETS - 1);
         let line = set * WAYS + self.victims.way(set);
         self.victims.advance(set);
-        self.unmap(self.tags[line]);
+        self.drop_held(self.tags[line]);
         self.tags[line] = tag;
         self.set_words(line, tag, words);
         line
     }
     /// Fills a line, or the buffer, with the instructions of line number `number`.
-    pub fn set_words(&mut self, line: usize, number: u64, words: [u32; WORDS]) {
+    fn set_words(&mut self, line: usize, number: u64, words: [u32; WORDS]) {
         self.epoch += 1;
         self.lines[line] = self.decoder.line(number, words);
     }
-    /// Which line is at a place in the fetch map; `None` for the buffer.
-    pub fn line_at(&self, place: usize) -> Option<usize> {
-        (place < FETCHES).then(|| self.map[place].line())
-    }
-    /// The instruction at `pc`, whose line is in this place of the fetch map.
-    pub fn peek(&self, place: usize, pc: u32) -> Option<&Op> {
-        Some(&self.map[place].code.as_ref()?.ops[(pc >> 2) as usize % WORDS])
-    }
-    /// Takes the instructions of a place in the fetch map, to execute them.
-    #[inline(always)]
-    pub fn take(&mut self, place: usize) -> Option<Arc<Line>> {
-        self.map[place].code.take()
-    }
-    /// Gives them back.
-    #[inline(always)]
-    pub fn give_back(&mut self, place: usize, code: Arc<Line>) {
-        self.map[place].code = Some(code);
-    }
-    /// Nothing may be fetched through the map from the line of this tag any more.
-    fn unmap(&mut self, tag: u64) {
-        self.map[tag as usize & (FETCHES - 1)].tag = 0;
+    /// The line of this tag does not stand in the cache any more.
+    fn drop_held(&mut self, tag: u64) {
+        let place = Text::place(tag as u32);
+        self.held[place / 64] &= !(1 << (place % 64));
     }
     pub fn invalidate(&mut self, tag: u64) {
         if let Some(line) = self.find(tag) {
             self.tags[line] = 0;
         }
-        self.unmap(tag);
+        self.drop_held(tag);
         self.buffered = None;
         self.ahead.forget();
     }
     pub fn invalidate_all(&mut self) {
         self.tags.fill(0);
-        self.map[..FETCHES].fill(Fetched::NONE);
+        self.held = Default::default();
         self.buffered = None;
         self.ahead.forget();
     }

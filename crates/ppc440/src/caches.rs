@@ -84,7 +84,7 @@ pub(crate) fn data_zero<B: Bus>(core: &mut Core, bus: &mut B, op: &Op) -> Flow {
         };
         core.dcache.line_mut(index).copy_from_slice(&[0; LINE]);
         core.dcache.freshen(index, 0, LINE);
-        core.dcache.dirty[index] = 15;
+        core.dcache.set_dirty(index, 15);
         core.settle();
         Ok(())
     });

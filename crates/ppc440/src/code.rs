@@ -1,13 +1,13 @@
 //! Decoded instructions. What a word means depends on nothing but the word and the core's timing, so
 //! cores that execute the same code share what was decoded: hundreds of nodes with one firmware need
-//! it once.
+//! it once. They share the way to it, too (`Text`): what each has of its own is a bit a line.
 
 use crate::decode::{decode, Op};
 use crate::timing::Latencies;
 use crate::Timing;
 use des::{Checkpoint, Checkpointed};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Instructions of a line of the instruction cache.
 pub(crate) const WORDS: usize = 8;
@@ -16,12 +16,17 @@ pub(crate) const WORDS: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Line {
     pub words: [u32; WORDS],
-    pub ops: [Op; WORDS],
+    ops: [Op; WORDS],
 }
 
 impl Line {
     fn new(words: [u32; WORDS], latencies: &Latencies) -> Arc<Line> {
         Arc::new(Line { words, ops: words.map(|word| decode(word, latencies)) })
+    }
+    /// The instruction at `pc`, which lies in this line.
+    #[inline(always)]
+    pub fn op(&self, pc: u32) -> &Op {
+        &self.ops[(pc >> 2) as usize % WORDS]
     }
 }
 
@@ -30,7 +35,45 @@ impl Line {
 #[derive(Clone, Debug)]
 pub struct Code {
     lines: Arc<Mutex<HashMap<[u32; WORDS], Arc<Line>>>>,
+    text: Arc<Text>,
     latencies: Latencies,
+}
+
+/// Lines by their effective line number. The first one that any core has fetched at a number, modulo
+/// their count, stands there for good; others are not found here, which takes longer.
+#[derive(Debug)]
+pub(crate) struct Text(Box<[OnceLock<Placed>; Text::PLACES]>);
+
+#[derive(Debug)]
+struct Placed {
+    number: u32,
+    line: Arc<Line>,
+}
+
+impl Text {
+    /// As many as the instruction cache has lines: 32 KB of code.
+    pub const PLACES: usize = 1 << 10;
+
+    fn new() -> Text {
+        Text(Box::new([const { OnceLock::new() }; Text::PLACES]))
+    }
+    /// Where line `number` stands, if it does.
+    #[inline(always)]
+    pub fn place(number: u32) -> usize {
+        number as usize % Text::PLACES
+    }
+    /// Line `number`.
+    #[inline(always)]
+    pub fn line(&self, number: u32) -> Option<&Line> {
+        let placed = self.0[Text::place(number)].get()?;
+        (placed.number == number).then_some(&placed.line)
+    }
+    /// Puts a line there unless another one stands in its place. True if it is the one that stands there.
+    pub fn put(&self, number: u32, line: &Arc<Line>) -> bool {
+        let place = &self.0[Text::place(number)];
+        let placed = place.get_or_init(|| Placed { number, line: line.clone() });
+        placed.number == number && placed.line.words == line.words
+    }
 }
 
 impl Code {
@@ -39,7 +82,13 @@ impl Code {
 
     /// Nothing decoded yet.
     pub fn new(timing: &Timing) -> Code {
-        Code { lines: Arc::default(), latencies: Latencies::new(timing) }
+        Code::of(Latencies::new(timing))
+    }
+    fn of(latencies: Latencies) -> Code {
+        Code { lines: Arc::default(), text: Arc::new(Text::new()), latencies }
+    }
+    pub(crate) fn text(&self) -> Arc<Text> {
+        self.text.clone()
     }
     fn line(&self, words: [u32; WORDS]) -> Arc<Line> {
         // Nothing here is ever half done.
@@ -94,7 +143,7 @@ mod tests {
 
     #[test]
     fn cores_share_lines_and_code_that_changes_does_not_pile_up() {
-        let code = Code { lines: Arc::default(), latencies: Latencies::default() };
+        let code = Code::of(Latencies::default());
         let (mut mine, mut theirs) = (Decoder::of(&code), Decoder::of(&code));
         let words = [0x3860_0001; WORDS];
         let line = mine.line(5, words);
@@ -104,5 +153,18 @@ mod tests {
             mine.line(u64::from(word), [word; WORDS]);
             assert!(code.lines.lock().unwrap().len() <= Code::MOST);
         }
+    }
+
+    #[test]
+    fn the_first_line_at_a_number_stands_in_the_text() {
+        let code = Code::of(Latencies::default());
+        let (text, mut decoder) = (code.text(), Decoder::of(&code));
+        let mut line = |word: u32| decoder.line(5, [word; WORDS]);
+        assert!(text.line(5).is_none());
+        assert!(text.put(5, &line(1)) && text.put(5, &line(1)));
+        assert!(!text.put(5, &line(2)));
+        let same_place = 5 + Text::PLACES as u32;
+        assert!(!text.put(same_place, &line(1)) && text.line(same_place).is_none());
+        assert_eq!(text.line(5).map(|line| line.words), Some([1; WORDS]));
     }
 }

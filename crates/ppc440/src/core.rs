@@ -2,7 +2,7 @@
 
 use crate::arrays::{DataCache, InstructionCache};
 use crate::clock::whole_period;
-use crate::code::{Code, WORDS};
+use crate::code::{Code, Line, Text};
 use crate::decode::Op;
 use crate::exception::Exception;
 use crate::instructions::execute;
@@ -249,7 +249,10 @@ impl Core {
         if P::ON {
             self.resume_account();
         }
-        let stop = self.execute_until(bus, probe);
+        // What is executed stands beside the core, which changes.
+        let Some(text) = self.icache.text.take() else { unreachable!("only one call at a time") };
+        let stop = self.execute_until(bus, &text, probe);
+        self.icache.text = Some(text);
         if stop == Stop::Fault {
             self.write_last(bus);
         }
@@ -258,29 +261,36 @@ impl Core {
         stop
     }
 
-    fn execute_until<B: Bus, P: Probe>(&mut self, bus: &mut B, probe: &mut P) -> Stop {
+    fn execute_until<B: Bus, P: Probe>(&mut self, bus: &mut B, text: &Text, probe: &mut P) -> Stop {
         loop {
-            self.look_for_head(bus, probe);
+            self.look_for_head(bus, text, probe);
             if self.pipeline.next() >= self.limit {
                 if let Some(stop) = self.attend(bus, probe) {
                     return stop;
                 }
             }
-            if P::STEPS && self.halts_before_fetch(probe) {
+            if P::STEPS && self.halts_before_fetch(text, probe) {
                 return Stop::Halted;
             }
             let pc = self.registers.pc;
-            let place = match self.fetch(bus) {
-                Ok(place) => place,
-                Err(Flow::Retry) => return Stop::Until,
-                Err(Flow::Fault) => return Stop::Fault,
-                Err(_) => {
-                    self.pipeline.stall(self.pipeline.cycle() + self.synchronise);
-                    if P::ON {
-                        self.tell_exception(probe, pc);
+            let own;
+            let (line, known): (&Line, bool) = match self.fetched(text) {
+                Some(line) => (line, true),
+                None => match self.fetch(bus, text) {
+                    Ok(line) => {
+                        own = line;
+                        (&own, self.fetched(text).is_some())
                     }
-                    continue;
-                }
+                    Err(Flow::Retry) => return Stop::Until,
+                    Err(Flow::Fault) => return Stop::Fault,
+                    Err(_) => {
+                        self.pipeline.stall(self.pipeline.cycle() + self.synchronise);
+                        if P::ON {
+                            self.tell_exception(probe, pc);
+                        }
+                        continue;
+                    }
+                },
             };
             if P::ON {
                 self.tell_fetch(probe);
@@ -288,19 +298,14 @@ impl Core {
             if self.pipeline.next() >= self.limit {
                 continue;
             }
-            if P::STEPS && self.halts(place, probe) {
+            if P::STEPS && self.halts(line.op(pc), probe) {
                 return Stop::Halted;
             }
-            let Some(code) = self.icache.take(place) else {
-                unreachable!("only one line is executed at a time")
-            };
             let stop = if self.park.recording() {
-                let line = self.icache.line_at(place);
-                self.run_line_recorded(bus, &code.ops, line, probe)
+                self.run_line_recorded(bus, line, known, probe)
             } else {
-                self.run_line::<B, P, false>(bus, &code.ops, None, probe)
+                self.run_line::<B, P, false>(bus, line, known, probe)
             };
-            self.icache.give_back(place, code);
             if let Some(stop) = stop {
                 return stop;
             }
@@ -312,30 +317,30 @@ impl Core {
     fn run_line_recorded<B: Bus, P: Probe>(
         &mut self,
         bus: &mut B,
-        line: &[Op; WORDS],
-        at: Option<usize>,
+        line: &Line,
+        known: bool,
         probe: &mut P,
     ) -> Option<Stop> {
-        self.run_line::<B, P, true>(bus, line, at, probe)
+        self.run_line::<B, P, true>(bus, line, known, probe)
     }
 
-    /// Executes instructions of a line of the instruction cache, where it stands at `at`, until
-    /// control leaves it or something is up.
+    /// Executes instructions of a line, known to stand in text and cache or not, until control leaves
+    /// it or something is up.
     #[inline(always)]
     fn run_line<B: Bus, P: Probe, const RECORD: bool>(
         &mut self,
         bus: &mut B,
-        line: &[Op; WORDS],
-        at: Option<usize>,
+        line: &Line,
+        known: bool,
         probe: &mut P,
     ) -> Option<Stop> {
         // What each instruction needs of the one before stands in registers of the host.
         let mut pc = self.registers.pc;
         let mut last = self.pipeline.next();
         loop {
-            let op = &line[(pc >> 2) as usize % WORDS];
+            let op = line.op(pc);
             if RECORD && self.park.recording() {
-                self.record(op, at);
+                self.record(op, known);
             }
             let place = self.pipeline.place(op, last);
             self.issue = place.cycle();
@@ -422,7 +427,7 @@ impl Core {
             Flow::Synchronise => {
                 self.complete(pc, op, place, probe);
                 self.pipeline.stall(place.cycle() + self.synchronise);
-                self.icache.buffered = None;
+                self.icache.forget_buffer();
             }
             Flow::Exception => {
                 self.pipeline.stall(place.cycle() + self.synchronise);

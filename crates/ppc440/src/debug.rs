@@ -7,6 +7,7 @@
 //! had been.
 
 use crate::arrays::LINE;
+use crate::code::Text;
 use crate::coherence::lines;
 use crate::core::Core;
 use crate::decode::Op;
@@ -149,8 +150,8 @@ impl Core {
     }
 
     /// Asks a debugger before the next instruction is fetched, if that cannot be.
-    pub(crate) fn halts_before_fetch<P: Probe>(&self, probe: &mut P) -> bool {
-        if self.icache.place(self.fetch_key()).is_some() {
+    pub(crate) fn halts_before_fetch<P: Probe>(&self, text: &Text, probe: &mut P) -> bool {
+        if self.fetched(text).is_some() {
             return false;
         }
         let pc = self.registers.pc;
@@ -159,10 +160,9 @@ impl Core {
         !fetched && probe.halts(&Upcoming { core: self, op: None })
     }
 
-    /// Asks a debugger before the next instruction, which stands in this place of the fetch map.
-    pub(crate) fn halts<P: Probe>(&self, place: usize, probe: &mut P) -> bool {
-        let op = self.icache.peek(place, self.registers.pc);
-        probe.halts(&Upcoming { core: self, op })
+    /// Asks a debugger before the next instruction.
+    pub(crate) fn halts<P: Probe>(&self, op: &Op, probe: &mut P) -> bool {
+        probe.halts(&Upcoming { core: self, op: Some(op) })
     }
 
     fn located(&self, addr: u32, space: bool) -> Option<Real> {

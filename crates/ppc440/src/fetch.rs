@@ -14,7 +14,8 @@
 //! page, up to the first that is in the cache already; lines arrive whole; the bus has carried what
 //! is abandoned.
 
-use crate::arrays::{self, BUFFER};
+use crate::arrays;
+use crate::code::{self, Text};
 use crate::core::{Core, Flow};
 use crate::exception::Exception;
 use crate::fault::FaultKind;
@@ -22,6 +23,7 @@ use crate::registers::MSR_IS;
 use crate::special::{CCR0_ICSLC, CCR0_ICSLT};
 use crate::tlb::{page, Real};
 use bus::Bus;
+use std::sync::Arc;
 
 /// Lines that were fetched ahead and are not in the cache, in the order of their addresses.
 #[derive(Clone, Hash, Default)]
@@ -59,27 +61,23 @@ impl Ahead {
 }
 
 impl Core {
-    /// The place in the fetch map of the line, or of the buffer, that holds the next instruction.
+    /// The line of the next instruction, if it is one of the text that stands in the cache.
     #[inline(always)]
-    pub(crate) fn fetch<B: Bus>(&mut self, bus: &mut B) -> Result<usize, Flow> {
-        let key = self.fetch_key();
-        match self.icache.place(key) {
-            Some(place) => Ok(place),
-            None => self.fetch_slow(bus, key),
-        }
+    pub(crate) fn fetched<'a>(&self, text: &'a Text) -> Option<&'a code::Line> {
+        self.icache.fetched(text, self.tlb.fetch_generation, self.registers.pc >> 5)
     }
 
-    /// Key of the present line in the fetch map.
-    #[inline(always)]
-    pub(crate) fn fetch_key(&self) -> u64 {
-        arrays::fetch_key(self.tlb.fetch_generation, self.registers.pc >> 5)
-    }
-
+    /// The line of the next instruction, wherever it is.
     #[cold]
     #[inline(never)]
-    fn fetch_slow<B: Bus>(&mut self, bus: &mut B, key: u64) -> Result<usize, Flow> {
-        if self.icache.buffered == Some(key) {
-            return Ok(self.icache.remember_buffer());
+    pub(crate) fn fetch<B: Bus>(
+        &mut self,
+        bus: &mut B,
+        text: &Text,
+    ) -> Result<Arc<code::Line>, Flow> {
+        let (generation, number) = (self.tlb.fetch_generation, self.registers.pc >> 5);
+        if let Some(line) = self.icache.buffered(generation, number) {
+            return Ok(line);
         }
         let pc = self.registers.pc;
         let space = self.registers.msr & MSR_IS != 0;
@@ -95,17 +93,15 @@ impl Core {
             self.begin();
             let (words, there) = self.read_line(bus, real)?;
             self.counters.icache_misses += 1;
-            self.icache.set_words(BUFFER, u64::from(pc >> 5), words);
-            self.icache.buffered = Some(key);
             self.pipeline.stall(there);
-            return Ok(self.icache.remember_buffer());
+            return Ok(self.icache.buffer(generation, number, words));
         }
         let tag = arrays::tag(pc, space, real.tid);
-        let line = match self.icache.find(tag) {
-            Some(line) => line,
+        let index = match self.icache.find(tag) {
+            Some(index) => index,
             None => self.miss(bus, tag, real)?,
         };
-        Ok(self.icache.remember(key, line))
+        Ok(self.icache.remember(text, generation, number, index))
     }
 
     /// Fills the line that is executed next.

@@ -71,7 +71,7 @@ pub(crate) fn load<B: Bus, const N: usize, const FORM: u8>(
     op: &Op,
 ) -> Flow {
     let addr = address::<FORM>(core, op);
-    if let Some((offset, little)) = core.hit::<N>(addr, page::READ, page::INHIBITED) {
+    if let Some((_, offset, little)) = core.hit::<N>(addr, page::READ, page::INHIBITED) {
         if core.issue >= core.unit.filled {
             if let Some(bytes) = core.dcache.data[offset..].first_chunk() {
                 let bytes = *bytes;
@@ -135,10 +135,10 @@ pub(crate) fn store<B: Bus, const N: usize, const FORM: u8>(
     let addr = address::<FORM>(core, op);
     let value = core.registers.get(op.rt);
     let hit = core.hit::<N>(addr, page::WRITE, page::INHIBITED | page::THROUGH);
-    if let Some((offset, little)) = hit {
+    if let Some((line, offset, little)) = hit {
         if let Some(place) = core.dcache.data[offset..].first_chunk_mut() {
             *place = bytes::<N>(value, little != (FORM & REVERSE != 0));
-            core.dcache.dirty[offset / LINE] |= doublewords(addr, N);
+            core.dcache.soil_hinted(line, doublewords(addr, N));
             if FORM & UPDATE != 0 {
                 core.registers.set(op.ra, addr);
             }
@@ -295,16 +295,17 @@ fn store_bytes<B: Bus>(core: &mut Core, bus: &mut B, op: &Op, addr: u32, len: us
 }
 
 impl Core {
-    /// Where `N` bytes at `addr` stand in the data cache's array, and whether the page is
+    /// Their line, where `N` bytes at `addr` stand in the data cache's array, and whether the page is
     /// little-endian; `None` if the fast path does not suffice.
     #[inline(always)]
-    fn hit<const N: usize>(&self, addr: u32, need: u8, forbid: u8) -> Option<(usize, bool)> {
+    fn hit<const N: usize>(&self, addr: u32, need: u8, forbid: u8) -> Option<(u32, usize, bool)> {
         let mapped = self.tlb.mapped(addr)?;
         if mapped.flags() & (need | forbid) != need || addr as usize % 16 > 16 - N {
             return None;
         }
-        let index = self.dcache.hinted(self.tlb.line(mapped, addr))?;
-        Some((index * LINE + addr as usize % LINE, mapped.flags() & page::LITTLE != 0))
+        let line = self.tlb.line(mapped, addr);
+        let index = self.dcache.hinted(line)?;
+        Some((line, index * LINE + addr as usize % LINE, mapped.flags() & page::LITTLE != 0))
     }
 
     /// With CCR0[FLSTA] every misaligned access is an alignment exception.

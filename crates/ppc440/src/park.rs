@@ -12,6 +12,7 @@
 //! firmware here.
 
 use crate::analysis::{is_branch, memory_access, Place, Step};
+use crate::code::Text;
 use crate::core::Core;
 use crate::decode::Op;
 use crate::flow;
@@ -139,9 +140,14 @@ impl Core {
 
     /// The core enters a line. Finds a head, and calls `arrive` there.
     #[inline(always)]
-    pub(crate) fn look_for_head<B: Bus, P: Probe>(&mut self, bus: &mut B, probe: &mut P) {
+    pub(crate) fn look_for_head<B: Bus, P: Probe>(
+        &mut self,
+        bus: &mut B,
+        text: &Text,
+        probe: &mut P,
+    ) {
         if self.registers.pc == self.park.head {
-            self.arrive(bus, probe);
+            self.arrive(bus, text, probe);
         } else {
             self.park.lines = self.park.lines.wrapping_sub(1);
             if self.park.lines == 0 {
@@ -161,7 +167,7 @@ impl Core {
 
     /// At the head: skips turns if that is possible, or learns.
     #[inline(never)]
-    fn arrive<B: Bus, P: Probe>(&mut self, bus: &mut B, probe: &mut P) {
+    fn arrive<B: Bus, P: Probe>(&mut self, bus: &mut B, text: &Text, probe: &mut P) {
         self.park.lines = if self.park.turn.is_some() { LOST_KNOWN } else { LOST };
         if self.unit.replay.count != 0 {
             return self.forget_record();
@@ -183,7 +189,7 @@ impl Core {
                 return;
             }
             if turn.stands(self, bus)
-                && (turn.has_values(self, bus) || turn.follow(self, bus, turns))
+                && (turn.has_values(self, bus) || turn.follow(self, bus, text, turns))
             {
                 turn.repeat(self, bus, turns);
                 self.park.skipped += turns;
@@ -254,10 +260,10 @@ impl Core {
         });
     }
 
-    /// Before each instruction of a line while a turn is recorded. `line` is the line's place in
-    /// the instruction cache, if it stands there.
-    pub(crate) fn record(&mut self, op: &Op, line: Option<usize>) {
-        let step = line.and_then(|line| self.next_step(op, line));
+    /// Before each instruction of a line while a turn is recorded. Only what is `known`, to stand in
+    /// text and cache, can be part of one.
+    pub(crate) fn record(&mut self, op: &Op, known: bool) {
+        let step = known.then(|| self.next_step(op)).flatten();
         match (&mut self.park.record, step) {
             (Some(record), Some(step)) if record.steps.len() < STEPS => record.steps.push(step),
             _ => self.failed(),
@@ -267,13 +273,13 @@ impl Core {
     /// An instruction with everything that it depends on; `None` if it is none that a turn can
     /// have.
     #[inline(always)]
-    fn next_step(&self, op: &Op, line: usize) -> Option<Step> {
+    fn next_step(&self, op: &Op) -> Option<Step> {
         let pc = self.registers.pc;
         let predicted = is_branch(op.kind).then(|| {
             let (condition, target) = flow::prediction(op);
             self.predictor.state(pc, condition, target)
         });
-        let mut step = Step::new(pc, line, *op, predicted);
+        let mut step = Step::new(pc, *op, predicted);
         if let Some(form) = memory_access(op.kind) {
             let index = if form.indexed { self.registers.get(op.rb) } else { op.imm };
             step.addr = self.registers.get(op.ra).wrapping_add(index);

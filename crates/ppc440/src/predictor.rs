@@ -14,8 +14,9 @@ pub(crate) struct State {
 /// The branch history table and the BTAC.
 #[derive(Clone, Hash)]
 pub(crate) struct Predictor {
-    /// Two-bit counters; 2 and 3 agree with the static prediction.
+    /// Two-bit counters, four to a byte; 2 and 3 agree with the static prediction.
     history: Box<[u8]>,
+    history_mask: u32,
     /// Branch addresses, the even and the odd array in turn; 1 (no address) if empty.
     btac: [u32; 16],
     btac_mask: u32,
@@ -24,14 +25,16 @@ pub(crate) struct Predictor {
     mispredict: u64,
 }
 
-des::checkpointed!(Predictor { history, btac } given { btac_mask, taken, taken_btac, mispredict });
+des::checkpointed!(Predictor { history, btac } given {
+    history_mask, btac_mask, taken, taken_btac, mispredict });
 
 impl Predictor {
     pub fn new(timing: &Timing) -> Predictor {
         assert!(timing.bht_entries.is_power_of_two() && timing.btac_entries.is_power_of_two());
         assert!(timing.btac_entries <= 8, "the BTAC's arrays have at most 8 entries");
         Predictor {
-            history: vec![2; usize::from(timing.bht_entries)].into(),
+            history: vec![0b10_10_10_10; usize::from(timing.bht_entries).div_ceil(4)].into(),
+            history_mask: u32::from(timing.bht_entries) - 1,
             btac: [1; 16],
             btac_mask: u32::from(timing.btac_entries) * 2 - 1,
             taken: 1 + u64::from(timing.taken),
@@ -43,10 +46,13 @@ impl Predictor {
     /// it was predicted, and the cycles from its issue to the next one (0: the same cycle).
     #[inline(always)]
     pub fn conditional(&mut self, pc: u32, guess: bool, taken: bool, counts: bool) -> (bool, u64) {
-        let index = (pc >> 2) as usize & (self.history.len() - 1);
-        let counter = &mut self.history[index];
-        let predicted = guess == (*counter >= 2);
-        *counter = if taken == guess { (*counter + 1).min(3) } else { counter.saturating_sub(1) };
+        let counter = self.counter(pc);
+        let predicted = guess == (counter >= 2);
+        let next = if taken == guess { (counter + 1).min(3) } else { counter.saturating_sub(1) };
+        // Most stay as they are.
+        if next != counter {
+            self.set_counter(pc, next);
+        }
         if predicted != taken {
             return (false, self.mispredict);
         }
@@ -54,6 +60,23 @@ impl Predictor {
             return (true, 0);
         }
         (true, if counts { self.target(pc) } else { self.taken })
+    }
+    /// The byte of the counter for a branch at `pc`, and where in it that stands.
+    #[inline(always)]
+    fn index(&self, pc: u32) -> (usize, u32) {
+        let index = pc >> 2 & self.history_mask;
+        (index as usize / 4, index % 4 * 2)
+    }
+    #[inline(always)]
+    fn counter(&self, pc: u32) -> u8 {
+        let (byte, shift) = self.index(pc);
+        self.history[byte] >> shift & 3
+    }
+    #[inline(always)]
+    fn set_counter(&mut self, pc: u32, counter: u8) {
+        let (byte, shift) = self.index(pc);
+        let four = &mut self.history[byte];
+        *four = *four & !(3 << shift) | counter << shift;
     }
     /// Cycles from the issue of an unconditional branch, or a bdnz that is taken, to the next
     /// instruction.
@@ -69,9 +92,8 @@ impl Predictor {
     /// What the prediction of a branch at `pc` depends on and may change, if it has a condition, and
     /// if its target is looked for in the BTAC.
     pub fn state(&self, pc: u32, condition: bool, target: bool) -> State {
-        let index = (pc >> 2) as usize & (self.history.len() - 1);
         State {
-            counter: condition.then(|| self.history[index]),
+            counter: condition.then(|| self.counter(pc)),
             target: target.then(|| self.btac[(pc >> 2 & self.btac_mask) as usize & 15]),
         }
     }
@@ -93,8 +115,7 @@ impl Predictor {
     /// A branch at `pc` has left that.
     pub fn leave(&mut self, pc: u32, state: State) {
         if let Some(counter) = state.counter {
-            let index = (pc >> 2) as usize & (self.history.len() - 1);
-            self.history[index] = counter;
+            self.set_counter(pc, counter);
         }
     }
     /// Cycles from the issue of a branch to LR or CTR that was predicted to the next instruction.

@@ -16,7 +16,8 @@
 mod course;
 
 use crate::analysis::{self, memory_access, Analysis, Item, Place, Step, Value};
-use crate::arrays::{fetch_key, LINE};
+use crate::arrays::LINE;
+use crate::code::Text;
 use crate::core::{Core, Counters};
 use crate::memory::doublewords;
 use crate::park::Record;
@@ -27,6 +28,7 @@ use crate::timing::Phase;
 use crate::tlb::Mapped;
 use crate::unit::Under;
 use bus::{Access, Bus};
+use course::Course;
 use des::Time;
 
 /// A word of the data cache that a turn uses: what it holds, and whether that stays the same.
@@ -72,10 +74,11 @@ pub(crate) struct Turn {
     /// What it counts.
     counts: Counters,
     epoch: u64,
-    /// Effective lines and where they are in the instruction cache.
-    lines: Vec<(u32, usize)>,
+    /// Lines of the text, a bit each of the numbered words (`InstructionCache::holds`).
+    lines: Vec<(usize, u64)>,
     branches: Vec<Branch>,
-    steps: Vec<Step>,
+    /// `None` if it is too wide to be followed.
+    course: Option<Course>,
     /// Where loads and stores go: translations, and lines of the data cache.
     pages: Vec<(u32, Mapped)>,
     cached: Vec<Cached>,
@@ -147,9 +150,9 @@ impl Turn {
             bubble: core.bubble,
             counts,
             epoch: core.icache.epoch,
-            lines: record.steps.iter().map(|step| (step.pc >> 5, step.line)).collect(),
+            lines: lines_of(&record.steps),
             branches: branches.collect(),
-            steps: record.steps.clone(),
+            course: Course::new(&record.steps, &all.words),
             pages: Vec::new(),
             cached: Vec::new(),
             ccr0: core.special.ccr0,
@@ -164,7 +167,6 @@ impl Turn {
             firsts: Vec::new(),
             last: Vec::new(),
         };
-        turn.lines.dedup();
         for (item, _) in &turn.items {
             if let Item::Register(register) = item {
                 turn.moving |= 1 << register;
@@ -225,14 +227,11 @@ impl Turn {
             && core.pipeline.same_phase(&self.pipeline, self.awaited)
             && core.unit.same_phase(cycle, &self.unit, self.pipeline.cycle())
             && wait(free, core.edge(cycle)) == wait(self.free, core.edge(self.pipeline.cycle()))
-            && self.lines.iter().all(|&(line, place)| {
-                core.icache.mapped(fetch_key(core.tlb.fetch_generation, line)) == Some(place)
-            })
+            && core.icache.holds(core.tlb.fetch_generation, &self.lines)
             && core.special.ccr0 == self.ccr0
             && self.pages.iter().all(|&(addr, page)| core.tlb.mapped(addr) == Some(page))
             && self.cached.iter().all(|cached| {
-                core.dcache.hinted(cached.line) == Some(cached.index)
-                    && core.dcache.dirty[cached.index] & cached.dirty == cached.dirty
+                core.dcache.hinted_dirty(cached.line, cached.dirty) == Some(cached.index)
             })
     }
 
@@ -320,6 +319,20 @@ impl Turn {
         c.branches += turns * n.branches;
         c.mispredicts += turns * n.mispredicts;
     }
+}
+
+/// The lines of the text that steps stand in, which the cache holds while they are recorded.
+fn lines_of(steps: &[Step]) -> Vec<(usize, u64)> {
+    let mut lines: Vec<(usize, u64)> = Vec::new();
+    for step in steps {
+        let place = Text::place(step.pc >> 5);
+        let (word, bit) = (place / 64, 1 << (place % 64));
+        match lines.iter_mut().find(|line| line.0 == word) {
+            Some(line) => line.1 |= bit,
+            None => lines.push((word, bit)),
+        }
+    }
+    lines
 }
 
 /// How long the bus is busy at `now`.

@@ -413,7 +413,8 @@ impl Core {
         self.dcache.data[offset..offset + data.len()].copy_from_slice(data);
         self.dcache.freshen(index, offset % LINE, data.len());
         if !through {
-            self.dcache.dirty[index] |= doublewords(real.addr as u32, data.len());
+            let dirty = self.dcache.dirty(index) | doublewords(real.addr as u32, data.len());
+            self.dcache.set_dirty(index, dirty);
         }
         Ok(())
     }
@@ -464,7 +465,7 @@ impl Core {
 
     /// Writes the dirty part of a line to the bus: a doubleword, a quadword or all of it.
     pub(crate) fn write_back<B: Bus>(&mut self, bus: &mut B, index: usize) -> Result<(), Flow> {
-        let dirty = match self.dcache.dirty[index] {
+        let dirty = match self.dcache.dirty(index) {
             0 => return Ok(()),
             _ if self.special.ccr1 & CCR1_FFF != 0 => 15,
             dirty => dirty,
@@ -483,7 +484,7 @@ impl Core {
         let free = bus.write(now, addr, data).map_err(|error| self.bus_fault(error))?;
         let free = self.cycle_at(free);
         self.unit.writes.occupy(free);
-        self.dcache.dirty[index] = 0;
+        self.dcache.set_dirty(index, 0);
         self.counters.writebacks += 1;
         Ok(())
     }

@@ -93,6 +93,25 @@ fn a_flush_writes_the_dirty_doublewords_only() {
 }
 
 #[test]
+fn what_is_stored_after_dcbst_is_flushed_as_well() {
+    // Another line, whose use makes the core forget what it knows of the first one.
+    let other = 0x2000;
+    for between in [vec![], vec![lwz(9, other, 4)]] {
+        let (mut core, mut flat) = machine(0);
+        let mut words = vec![li(5, 99), li(6, 77), lwz(9, 0, 4), stw(5, 0, 4), cache(DCBST, 4)];
+        words.extend(&between);
+        words.push(stw(6, 4, 4));
+        words.extend(&between);
+        words.extend([stw(6, 0, 4), cache(DCBST, 4), stw(5, 4, 4), stw(6, 16, 4), cache(DCBF, 4)]);
+        execute(&mut core, &mut flat, &words);
+        let stored = [0, 4, 16].map(|offset| flat.word_be(u64::from(DATA) + offset));
+        assert_eq!(stored, [77, 99, 77], "{between:x?}");
+        let lens: Vec<_> = flat.log.iter().filter(|entry| entry.3).map(|entry| entry.2).collect();
+        assert_eq!(lens, [8, 8, 32], "{between:x?}");
+    }
+}
+
+#[test]
 fn write_through_and_inhibited_pages_reach_memory_at_once() {
     let (mut core, mut flat) = machine(TLB_W);
     execute(&mut core, &mut flat, &[lwz(6, 0, 4), li(5, 9), stw(5, 0, 4), lwz(7, 0, 4)]);
@@ -240,4 +259,29 @@ fn a_reloaded_image_is_seen_after_memory_changed() {
     core.resume_at(CODE);
     run_to_fault(&mut core, &mut flat, 30);
     assert_eq!(core.gpr(3), 2);
+}
+
+#[test]
+fn cores_that_share_code_may_have_different_programs_at_an_address() {
+    let code = ppc440::Code::new(&support::TIMING);
+    let program = |value: i32| {
+        // A loop through more than one line.
+        let mut loops = vec![li(3, 0), li(7, 50), mtspr(9, 7)];
+        loops.extend([addi(3, 3, value); 8]);
+        loops.extend([16 << 26 | 16 << 21 | -32i32 as u32 & 0xfffc, END]);
+        let mut flat = Flat::new(0, 0x4_0000);
+        flat.words_be(CODE.into(), &loops);
+        flat
+    };
+    let run = |code: &ppc440::Code, value: i32| {
+        let (mut core, mut flat) = (support::core_with(code, CODE), program(value));
+        map(&mut core, 0);
+        run_to_fault(&mut core, &mut flat, 1000);
+        assert_eq!(core.gpr(3), 400 * value as u32);
+        core.digest()
+    };
+    // Another one's program, one's own, and the first again.
+    for value in [1, 2, 3, 1] {
+        assert_eq!(run(&code, value), run(&ppc440::Code::new(&support::TIMING), value));
+    }
 }

@@ -8,7 +8,8 @@
 //! those, since registers hold something else until the loop has set them.
 
 use super::Turn;
-use crate::analysis::{is_branch, memory_access, Place};
+use crate::analysis::{is_branch, memory_access, Place, Step, Word};
+use crate::code::Text;
 use crate::core::Core;
 use crate::flow;
 use crate::instructions::{execute_plain, Kind};
@@ -18,7 +19,54 @@ use bus::Bus;
 /// Words in the cache that a turn with other values can have.
 const MOST: usize = 16;
 
-/// What the steps of a turn work on.
+/// The way of a turn. What it goes through stands in the text, for all cores.
+#[derive(Clone)]
+pub(super) struct Course {
+    /// Straight pieces of lines: where each begins, and its instructions.
+    pieces: Vec<(u32, u8)>,
+    /// Of each load and store: its address, and where it goes.
+    spots: Vec<(u32, Spot)>,
+}
+
+/// Where a load or store of a turn goes.
+#[derive(Clone, Copy)]
+enum Spot {
+    /// To this word in the cache, from this byte of it on.
+    Word { index: u8, byte: u8, little: bool },
+    /// To the bus, with the next of the turn's accesses.
+    Bus { little: bool },
+}
+
+impl Course {
+    /// The way that the steps have gone; `None` if they use more than `MOST` words.
+    pub fn new(steps: &[Step], words: &[Word]) -> Option<Course> {
+        let mut course = Course { pieces: Vec::new(), spots: Vec::new() };
+        for step in steps {
+            match course.pieces.last_mut() {
+                Some((first, count))
+                    if step.pc % 32 != 0
+                        && first.wrapping_add(4 * u32::from(*count)) == step.pc =>
+                {
+                    *count += 1;
+                }
+                _ => course.pieces.push((step.pc, 1)),
+            }
+            let spot = match step.place {
+                None => continue,
+                Some(Place::Uncached { little, .. }) => Spot::Bus { little },
+                Some(Place::Cached { offset, little }) => {
+                    let index = words.iter().position(|word| word.offset == offset & !3)?;
+                    let index = u8::try_from(index).ok().filter(|_| index < MOST)?;
+                    Spot::Word { index, byte: offset as u8 & 3, little }
+                }
+            };
+            course.spots.push((step.addr, spot));
+        }
+        Some(course)
+    }
+}
+
+/// What the instructions of a turn work on.
 #[derive(Clone)]
 struct Values {
     registers: Registers,
@@ -29,24 +77,27 @@ struct Values {
 impl Turn {
     /// True if the core, where the turn stands, would now go its way `turns` times over: then it can
     /// be repeated so often, and what its first time changes for good stands there already.
-    pub fn follow<B: Bus>(&mut self, core: &mut Core, bus: &mut B, turns: u64) -> bool {
-        if self.words.len() > MOST {
-            return false;
-        }
+    pub fn follow<B: Bus>(
+        &mut self,
+        core: &mut Core,
+        bus: &mut B,
+        text: &Text,
+        turns: u64,
+    ) -> bool {
         self.settled = false;
         let mut start = Values { registers: core.registers.clone(), words: [[0; 4]; MOST] };
         for (value, word) in start.words.iter_mut().zip(&self.words) {
             *value = core.dcache.word(word.offset);
         }
         let mut first = start.clone();
-        if !self.goes(bus, &mut first) {
+        if !self.goes(bus, text, &mut first) {
             return false;
         }
         self.settled = self.stays(&start, &first);
         if !self.settled {
             if turns > 1 {
                 let mut second = first.clone();
-                self.settled = self.goes(bus, &mut second) && self.stays(&first, &second);
+                self.settled = self.goes(bus, text, &mut second) && self.stays(&first, &second);
                 if !self.settled {
                     return false;
                 }
@@ -60,57 +111,59 @@ impl Turn {
         true
     }
 
-    /// Does the steps, but for items with no more than their values, and writes down what is read
-    /// from and written to the bus. False if they do not go the known way.
-    fn goes<B: Bus>(&mut self, bus: &mut B, values: &mut Values) -> bool {
-        let r = &mut values.registers;
-        let mut accesses = self.accesses.iter_mut();
-        for step in &self.steps {
-            let op = &step.op;
-            if r.pc != step.pc {
-                return false;
-            }
-            let (Some(form), Some(place)) = (memory_access(op.kind), step.place) else {
-                if is_branch(op.kind) {
-                    r.pc = flow::follow(r, op);
-                    continue;
-                }
-                if op.kind != Kind::Mbar && !execute_plain(r, op) {
+    /// Does its instructions, but for items with no more than their values, and writes down what is
+    /// read from and written to the bus. False if they do not go the known way.
+    fn goes<B: Bus>(&mut self, bus: &mut B, text: &Text, values: &mut Values) -> bool {
+        let Some(course) = &self.course else { return false };
+        let (mut spots, mut accesses) = (course.spots.iter(), self.accesses.iter_mut());
+        for &(first, count) in &course.pieces {
+            let Some(line) = text.line(first >> 5) else { return false };
+            for pc in (first..).step_by(4).take(usize::from(count)) {
+                let (op, r) = (line.op(pc), &mut values.registers);
+                if r.pc != pc {
                     return false;
                 }
-                r.pc = r.pc.wrapping_add(4);
-                continue;
-            };
-            let index = if form.indexed { r.get(op.rb) } else { op.imm };
-            if r.get(op.ra).wrapping_add(index) != step.addr {
-                return false;
-            }
-            let len = usize::from(form.len);
-            let (bytes, little) = match place {
-                Place::Cached { offset, little } => {
-                    let word = self.words.iter().position(|word| word.offset == offset & !3);
-                    let Some(word) = word else { return false };
-                    (&mut values.words[word][offset & 3..][..len], little)
-                }
-                Place::Uncached { little, .. } => {
-                    let Some((access, _, _)) = accesses.next() else { return false };
-                    let bytes = &mut access.data[..len];
-                    if !form.write && !bus.peek(access.addr, bytes) {
+                let Some(form) = memory_access(op.kind) else {
+                    if is_branch(op.kind) {
+                        r.pc = flow::follow(r, op);
+                        continue;
+                    }
+                    if op.kind != Kind::Mbar && !execute_plain(r, op) {
                         return false;
                     }
-                    (bytes, little)
+                    r.pc = pc.wrapping_add(4);
+                    continue;
+                };
+                let Some(&(addr, spot)) = spots.next() else { return false };
+                let index = if form.indexed { r.get(op.rb) } else { op.imm };
+                if r.get(op.ra).wrapping_add(index) != addr {
+                    return false;
                 }
-            };
-            if form.write {
-                store(bytes, r.get(op.rt), little);
-            } else {
-                let value = load(bytes, little);
-                let signed = matches!(op.kind, Kind::Lha | Kind::Lhax);
-                r.set(op.rt, if signed { value as i16 as u32 } else { value });
+                let len = usize::from(form.len);
+                let (bytes, little) = match spot {
+                    Spot::Word { index, byte, little } => {
+                        (&mut values.words[usize::from(index)][usize::from(byte)..][..len], little)
+                    }
+                    Spot::Bus { little } => {
+                        let Some((access, _, _)) = accesses.next() else { return false };
+                        let bytes = &mut access.data[..len];
+                        if !form.write && !bus.peek(access.addr, bytes) {
+                            return false;
+                        }
+                        (bytes, little)
+                    }
+                };
+                if form.write {
+                    store(bytes, r.get(op.rt), little);
+                } else {
+                    let value = load(bytes, little);
+                    let signed = matches!(op.kind, Kind::Lha | Kind::Lhax);
+                    r.set(op.rt, if signed { value as i16 as u32 } else { value });
+                }
+                r.pc = pc.wrapping_add(4);
             }
-            r.pc = r.pc.wrapping_add(4);
         }
-        r.pc == self.head
+        values.registers.pc == self.head
     }
 
     /// What is no item is the same before and after.

@@ -113,13 +113,8 @@ pub const CLOCK: Clock = Clock::from_hz(500_000_000);
 pub const ALL: u32 = 0x3f;
 
 /// A core as it is built.
-fn built() -> Core {
-    Core::new(&Config {
-        clock: CLOCK,
-        timing: TIMING,
-        coherence_faults: true,
-        code: ppc440::Code::new(&TIMING),
-    })
+fn built(code: &ppc440::Code) -> Core {
+    Core::new(&Config { clock: CLOCK, timing: TIMING, coherence_faults: true, code: code.clone() })
 }
 
 /// Another core that has been told what this one is, and nothing else.
@@ -127,7 +122,7 @@ pub fn from_checkpoint(core: &mut Core) -> Core {
     let mut writer = Checkpoint::writer();
     core.pass(&mut writer);
     let bytes = writer.written().expect("a core that runs can be kept");
-    let mut other = built();
+    let mut other = built(&ppc440::Code::new(&TIMING));
     let mut reader = Checkpoint::reader(&bytes);
     other.pass(&mut reader);
     assert!(reader.was_all());
@@ -138,7 +133,12 @@ pub fn from_checkpoint(core: &mut Core) -> Core {
 
 /// A core out of reset that will begin at `pc`, without any page.
 pub fn core(pc: u32) -> Core {
-    let mut core = built();
+    core_with(&ppc440::Code::new(&TIMING), pc)
+}
+
+/// The same, sharing what was decoded.
+pub fn core_with(code: &ppc440::Code, pc: u32) -> Core {
+    let mut core = built(code);
     core.release_reset(Time::ZERO);
     core.set_pc(pc);
     core
