@@ -118,13 +118,15 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             self.outbox.source = id;
             self.outbox.sequence = self.sent[index];
             self.processes[index].advance_to(horizon, &mut self.outbox);
-            self.changed[index] = true;
             self.sent[index] = self.outbox.sequence;
             self.moved[index] = self.sampled + 1;
             let beats = self.processes[index].beats();
             if beats != self.beats[index] {
                 self.follow(index, beats);
             }
+            // Now, while it stands in the host's caches; what reaches it later changes it again.
+            self.look(index);
+            self.changed[index] = false;
             let on_time = |e: &Envelope<_>| e.at >= horizons.of(e.target);
             assert!(
                 self.outbox.sent.iter().all(on_time),

@@ -30,25 +30,27 @@ mod warm;
 mod watching;
 pub(crate) use warm::{Boot, Step, Tape, TAPED};
 
-/// A node of the machine. Built, run and ended on one worker thread.
+/// A node of the machine. Built, run and ended on one worker thread. What every event needs stands first
+/// (`repr(C)`, here and in `Seam`): nodes by the hundred share the host's caches.
+#[repr(C)]
 pub(crate) struct Node {
-    core: ppc440::Core,
-    nic: nic::SeaStar,
-    host: host::Host,
-    ranks: Ranks,
-    seam: Seam,
-    symbols: Arc<Symbols>,
-    schedule: Schedule,
     /// End of the last window: the processor may stand before it, waiting to issue after it.
     horizon: Time,
     /// When the processor does something next, as [`ppc440::Core::now`] told after it last ran.
     acts: Time,
-    at_launch: Snapshot,
-    idle: IdleLoop,
     recorder: Option<Box<Recorder>>,
     debugger: Option<Box<Debugger>>,
-    meter: Meter,
     stretches: stretch::Stretches,
+    seam: Seam,
+    core: ppc440::Core,
+    nic: nic::SeaStar,
+    host: host::Host,
+    ranks: Ranks,
+    symbols: Arc<Symbols>,
+    schedule: Schedule,
+    at_launch: Snapshot,
+    idle: IdleLoop,
+    meter: Meter,
 }
 
 /// When the machine's keepers do something.

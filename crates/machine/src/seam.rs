@@ -81,35 +81,36 @@ pub(crate) enum Touched {
 }
 
 /// The parts of a node that the others reach through their ports.
+#[repr(C)]
 pub(crate) struct Seam {
-    pub nid: u32,
     pub queue: EventQueue<Event>,
     /// While the node advances: where the window ends.
     pub horizon: Time,
-    pub link: HyperTransport,
-    pub memory: host::SharedMemory,
-    pub router: net::Router,
-    /// While the node advances: where what it sends goes.
-    pub outbox: Outbox<Crossing>,
-    pub journal: Rc<Journal>,
     pub hash: TraceHash,
-    /// Bytes of HyperTransport packets beside their data: posted write, read request, read response.
-    pub ht_overhead: [u64; 3],
+    /// Turns of the firmware's main loop since anything reached it or it did anything that others can see.
+    pub idle_turns: u32,
+    pub nid: u32,
     pub failure: Option<Failure>,
     /// While the node boots: what is written down, or held against what was.
     pub tape: Option<Box<Tape>>,
-    /// The firmware stopped the node for an exception: when, and its vector offset.
-    pub exception: Option<(Time, u32)>,
-    /// What others did to local memory that the processor has not been told yet.
-    pub touched: Vec<Touched>,
-    /// Turns of the firmware's main loop since anything reached it or it did anything that others can see.
-    pub idle_turns: u32,
-    /// Told of packets that enter and leave the network here.
-    pub tap: Option<Tap>,
     /// Told of what devices do to the memory of processes.
     pub judge: Option<Rc<Bailiff>>,
+    /// What others did to local memory that the processor has not been told yet.
+    pub touched: Vec<Touched>,
+    /// The firmware stopped the node for an exception: when, and its vector offset.
+    pub exception: Option<(Time, u32)>,
+    pub journal: Rc<Journal>,
+    pub link: HyperTransport,
+    /// While the node advances: where what it sends goes.
+    pub outbox: Outbox<Crossing>,
+    pub memory: host::SharedMemory,
+    /// Bytes of HyperTransport packets beside their data: posted write, read request, read response.
+    pub ht_overhead: [u64; 3],
     /// What goes wrong with interrupts, on request.
     pub interrupts: Option<Box<Interrupts>>,
+    /// Told of packets that enter and leave the network here.
+    pub tap: Option<Tap>,
+    pub router: net::Router,
 }
 
 /// The firmware idles once it has turned this often with nothing to see from outside. A turn polls everything

@@ -305,24 +305,25 @@ pub(crate) const BUFFER: usize = LINES;
 /// The instruction cache. A line is named by its virtual tag: effective line, address space,
 /// process id, valid. With each line stand its decoded instructions, so they live and die with it.
 #[derive(Clone)]
+#[repr(C)]
 pub(crate) struct InstructionCache {
+    /// Taken out while the core executes it.
+    pub text: Option<Arc<Text>>,
+    generation: u64,
+    /// Of each place in the text whether its line stands in the cache, while translations are those of
+    /// `generation`. What is held may be missing here.
+    held: [u64; Text::PLACES / 64],
+    /// Changed whenever a line is filled.
+    pub epoch: u64,
     tags: Box<[u64; LINES]>,
     /// The instructions of each line and of the buffer.
     lines: Box<[Arc<Line>]>,
     decoder: Decoder,
-    /// Taken out while the core executes it.
-    pub text: Option<Arc<Text>>,
-    /// Of each place in the text whether its line stands in the cache, while translations are those of
-    /// `generation`. What is held may be missing here.
-    held: [u64; Text::PLACES / 64],
-    generation: u64,
     /// Key of what the fetch buffer holds.
     buffered: Option<u64>,
     /// Lines on their way that were not asked for yet.
     pub ahead: Ahead,
     pub victims: Victims,
-    /// Changed whenever a line is filled.
-    pub epoch: u64,
 }
 
 impl Hash for InstructionCache {

@@ -28,6 +28,10 @@ impl Line {
     pub fn op(&self, pc: u32) -> &Op {
         &self.ops[(pc >> 2) as usize % WORDS]
     }
+    /// `count` instructions from `pc` on, which lie in this line.
+    pub fn ops(&self, pc: u32, count: u8) -> &[Op] {
+        &self.ops[(pc >> 2) as usize % WORDS..][..usize::from(count)]
+    }
 }
 
 /// All lines that were decoded, for any number of cores with the same timing. Only asked when a line

@@ -27,8 +27,8 @@ pub(crate) const EQ: u8 = 2;
 /// User registers, program counter and MSR. Index 32 of `gpr` always holds 0 and stands for "RA =
 /// 0"; the array is as long as an index can be, so that none needs a check.
 #[derive(Clone, Hash)]
+#[repr(C)]
 pub(crate) struct Registers {
-    pub gpr: [u32; 256],
     /// The condition register, a field (LT GT EQ SO) an element.
     pub cr: [u8; 8],
     pub so: bool,
@@ -42,6 +42,7 @@ pub(crate) struct Registers {
     pub msr: u32,
     /// A reservation of lwarx stands.
     pub reserved: bool,
+    pub gpr: [u32; 256],
 }
 
 des::checkpointed!(Registers { gpr, cr, so, ov, ca, count, lr, ctr, pc, msr, reserved });

@@ -109,12 +109,12 @@ pub(crate) enum Class {
 pub(crate) mod reg {
     /// Always ready.
     pub const ZERO: u8 = 32;
-    /// Condition register fields 0 to 7.
-    pub const CR: u8 = 33;
-    pub const LR: u8 = 41;
-    pub const CTR: u8 = 42;
+    pub const LR: u8 = 33;
+    pub const CTR: u8 = 34;
     /// The I pipe's divider.
-    pub const DIVIDER: u8 = 43;
+    pub const DIVIDER: u8 = 35;
+    /// Condition register fields 0 to 7.
+    pub const CR: u8 = 36;
     /// Written by instructions without (another) result, never read.
     pub const SINK: u8 = 44;
 }
@@ -253,6 +253,7 @@ impl Phase {
 
 /// The state of issue.
 #[derive(Clone, Hash)]
+#[repr(C)]
 pub(crate) struct Pipeline {
     /// The earliest in which the next instruction can issue.
     slot: Slot,

@@ -125,17 +125,18 @@ const PIECES: usize = 256;
 const PIECE_BITS: [u32; 2] = [10, 16];
 
 #[derive(Clone, Hash)]
+#[repr(C)]
 pub(crate) struct Tlb {
-    entries: [TlbEntry; 64],
-    /// The top 4 KB are mapped by the shadow entries of reset.
-    shadow: bool,
     /// Data translations, by the number of the piece, modulo their number.
     map: Box<[Mapped; PIECES]>,
+    /// Changed whenever the translation of an instruction fetch may have changed.
+    pub fetch_generation: u64,
     piece_bits: u32,
     /// Lines of a piece, less one.
     piece_lines: u32,
-    /// Changed whenever the translation of an instruction fetch may have changed.
-    pub fetch_generation: u64,
+    /// The top 4 KB are mapped by the shadow entries of reset.
+    shadow: bool,
+    entries: [TlbEntry; 64],
 }
 
 des::checkpointed!(Tlb { entries, shadow, map, piece_bits, piece_lines, fetch_generation });

@@ -52,6 +52,7 @@ pub(crate) struct Under {
 
 /// The load and store unit.
 #[derive(Clone, Hash)]
+#[repr(C)]
 pub(crate) struct Unit {
     /// Cycle in which the current instruction's next transaction can issue.
     pub at: u64,
@@ -60,24 +61,25 @@ pub(crate) struct Unit {
     /// Pieces of the current execution so far, and bytes taken from the replay.
     step: u32,
     taken: usize,
-    pub replay: Replay,
     /// When the result of the instruction just executed is there.
     pub data_at: u64,
     /// Nothing issues before that cycle after the instruction just executed.
     pub stall: u64,
-    /// Line fills outstanding: real line, cycle of arrival.
-    fills: [(u32, u64); 4],
-    /// Arrival of the last of them.
+    /// Arrival of the last line fill.
     pub filled: u64,
+    /// For how many cycles stores can join a write.
+    pub window: u64,
+    line_fills: usize,
+    load_latency: u64,
+    /// The write that stores can still join.
+    pub gather: Gather,
     /// Loads that wait for the bus.
     loads: Slots,
     /// Writes on the bus, until they are taken.
     pub writes: Slots,
-    /// The write that stores can still join, and for how many cycles that is.
-    pub gather: Gather,
-    pub window: u64,
-    line_fills: usize,
-    load_latency: u64,
+    pub replay: Replay,
+    /// Line fills outstanding: real line, cycle of arrival.
+    fills: [(u32, u64); 4],
 }
 
 impl Unit {

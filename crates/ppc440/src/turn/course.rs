@@ -118,8 +118,8 @@ impl Turn {
         let (mut spots, mut accesses) = (course.spots.iter(), self.accesses.iter_mut());
         for &(first, count) in &course.pieces {
             let Some(line) = text.line(first >> 5) else { return false };
-            for pc in (first..).step_by(4).take(usize::from(count)) {
-                let (op, r) = (line.op(pc), &mut values.registers);
+            for (pc, op) in (first..).step_by(4).zip(line.ops(first, count)) {
+                let r = &mut values.registers;
                 if r.pc != pc {
                     return false;
                 }
