@@ -20,6 +20,7 @@ mod memory;
 mod pace;
 mod pages;
 mod processor;
+mod regions;
 mod scatter;
 mod shared;
 

@@ -1,6 +1,7 @@
 //! The host's memory: the kernel's, the libraries' that live in the simulator, and the programs' own.
 
 use crate::pages::{Extent, PageTable, Paging, SpaceId, SEGMENT_SIZE};
+use crate::regions::Regions;
 use bus::BusError;
 use std::cell::RefCell;
 use std::fmt;
@@ -29,43 +30,6 @@ pub trait AddressSpace {
     fn read(&self, va: u64, buf: &mut [u8]) -> Result<(), BusError>;
     /// Stores `data` at `va`.
     fn write(&self, va: u64, data: &[u8]) -> Result<(), BusError>;
-}
-
-/// Allocations at increasing addresses that are never given back; an access stays within one of them.
-/// Untouched pages cost nothing.
-#[derive(Debug)]
-struct Regions {
-    chunks: Vec<bus::Memory>,
-    next: u64,
-}
-
-impl Regions {
-    fn new(base: u64) -> Regions {
-        Regions { chunks: Vec::new(), next: base }
-    }
-    fn alloc(&mut self, len: u64, align: u64) -> u64 {
-        assert!(align.is_power_of_two(), "alignment {align} is not a power of two");
-        let base = self.next.next_multiple_of(align);
-        self.next = base + len.max(1);
-        let len = usize::try_from(len).expect("the simulator has 64-bit addresses");
-        self.chunks.push(bus::Memory::new(base, len));
-        base
-    }
-    fn chunk(&mut self, addr: u64, len: usize, write: bool) -> Result<&mut bus::Memory, BusError> {
-        let after = self.chunks.partition_point(|chunk| chunk.base() <= addr);
-        let why = "nothing is allocated there";
-        after
-            .checked_sub(1)
-            .map(|index| &mut self.chunks[index])
-            .filter(|chunk| chunk.contains(addr, len))
-            .ok_or(BusError { addr, len, write, why })
-    }
-    fn read(&mut self, addr: u64, buf: &mut [u8]) -> Result<(), BusError> {
-        self.chunk(addr, buf.len(), false)?.read(addr, buf)
-    }
-    fn write(&mut self, addr: u64, data: &[u8]) -> Result<(), BusError> {
-        self.chunk(addr, data.len(), true)?.write(addr, data)
-    }
 }
 
 struct Space {
@@ -131,7 +95,7 @@ impl Memory {
     /// `len` zero bytes of kernel memory, aligned to `align` (a power of two); their physical address.
     pub fn alloc_kernel(&mut self, len: u64, align: u64) -> u64 {
         let phys = self.kernel.alloc(len, align);
-        assert!(self.kernel.next <= SEGMENT_SIZE, "the kernel's memory fits in its frame");
+        assert!(self.kernel.end() <= SEGMENT_SIZE, "the kernel's memory fits in its frame");
         phys
     }
 
