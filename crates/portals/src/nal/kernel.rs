@@ -89,12 +89,12 @@ pub struct Kernel {
     pub(crate) lists: DmaLists,
     /// Free pendings of the host's pool.
     pub(crate) free: RefCell<Vec<u16>>,
-    /// What is under way in each pending of the host's pool.
+    /// What is under way in each pending of the host's pool, as far as they have been used.
     pub(crate) flights: RefCell<Vec<Option<Flight>>>,
     /// Messages that wait for a pending or a DMA list.
     pub(crate) waiting: RefCell<VecDeque<Transmit>>,
     /// What is under way in each pending; the host's own stay empty.
-    pub(crate) receives: RefCell<Vec<Option<Receive>>>,
+    pub(crate) receives: RefCell<Vec<Option<Box<Receive>>>>,
     /// Receive commands that wait for a DMA list.
     pub(crate) deferred: RefCell<VecDeque<(u16, Vec<Extent>)>>,
     /// Room for the extents of a buffer, used again and again.
@@ -144,7 +144,7 @@ impl Kernel {
             ),
             region,
             free: RefCell::new((0..tx.min(pools.transmits)).rev().collect()),
-            flights: RefCell::new(vec![None; usize::from(tx)]),
+            flights: RefCell::default(),
             waiting: RefCell::default(),
             receives: RefCell::new(vec![None; GENERIC_PENDINGS as usize]),
             deferred: RefCell::default(),

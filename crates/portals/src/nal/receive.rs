@@ -149,7 +149,7 @@ impl Kernel {
         }
         let extents = extents.unwrap_or_else(|| self.no_extents());
         let slot = usize::from(pending);
-        let receive = Receive { header, taker, list: None };
+        let receive = Box::new(Receive { header, taker, list: None });
         let previous = self.receives.borrow_mut()[slot].replace(receive);
         if previous.is_some() {
             cpu.fault(format_args!(

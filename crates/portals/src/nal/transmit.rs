@@ -110,13 +110,20 @@ impl Kernel {
         }
         cpu.spend(self.config.costs.header_build);
         self.region.write_header(pending, &header);
-        self.flights.borrow_mut()[usize::from(pending)] =
-            Some(Flight { id, list, ending: message.ending });
+        self.fly(pending, Flight { id, list, ending: message.ending });
         self.write_tx(cpu, pending, &header, &payload, list);
         payload.keep(self);
         self.count(|counters| counters.transmits += 1);
         self.mark(cpu, id, Mark::CommandWritten);
         true
+    }
+
+    fn fly(&self, pending: u16, flight: Flight) {
+        let (mut flights, slot) = (self.flights.borrow_mut(), usize::from(pending));
+        if flights.len() <= slot {
+            flights.resize(slot + 1, None);
+        }
+        flights[slot] = Some(flight);
     }
 
     /// How the payload travels; None if the process does not have it.
