@@ -104,12 +104,12 @@ pub(crate) enum State {
 pub struct Core {
     pub(crate) registers: Registers,
     pub(crate) pipeline: Pipeline,
-    pub(crate) limit: Place,
-    /// The same but for a write that is held.
-    pub(crate) calm_limit: Place,
     /// Cycle at which `run` must return, and place from which on the loop must look up: for that,
     /// or an interrupt.
     pub(crate) until: u64,
+    pub(crate) limit: Place,
+    /// The same but for a write that is held.
+    pub(crate) calm_limit: Place,
     /// Cycle in which the current instruction issues.
     pub(crate) issue: u64,
     /// Target of the branch just executed, and cycles from its issue to the next instruction.
@@ -120,9 +120,10 @@ pub struct Core {
     pub(crate) period: u64,
     pub(crate) synchronise: u64,
     pub(crate) state: State,
+    pub(crate) coherence_faults: bool,
     /// Level of the external interrupt line, and the cycle in which it rose.
     pub(crate) interrupt: bool,
-    pub(crate) coherence_faults: bool,
+    pub(crate) interrupt_at: u64,
     pub(crate) park: Park,
     pub(crate) unit: Unit,
     pub(crate) tlb: Tlb,
@@ -132,7 +133,6 @@ pub struct Core {
     pub(crate) icache: InstructionCache,
     /// When the next instruction, which needs the bus, can issue; the horizon did not allow it.
     pub(crate) blocked: Time,
-    pub(crate) interrupt_at: u64,
     pub(crate) special: Special,
     pub(crate) clock: Clock,
     pub(crate) fault: Option<Fault>,
