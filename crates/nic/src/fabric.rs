@@ -14,11 +14,11 @@ pub(crate) const LINE: u64 = 64;
 /// Shared parts.
 #[derive(Clone, Debug)]
 pub(crate) struct Fabric {
+    pub(crate) params: Params,
     pub(crate) sram: Memory,
     pub(crate) plb: Plb,
     pub(crate) posted: PostedWrites,
     pub(crate) counters: Counters,
-    pub(crate) params: Params,
 }
 
 impl Fabric {

@@ -276,12 +276,13 @@ impl Core {
             }
             let pc = self.registers.pc;
             let own;
-            let (line, known): (&Line, bool) = match self.fetched(text) {
-                Some(line) => (line, true),
+            let line = match self.fetched(text) {
+                Some(line) => line,
                 None => match self.fetch(bus, text) {
                     Ok(line) => {
+                        self.expect_known(text);
                         own = line;
-                        (&own, self.fetched(text).is_some())
+                        &own
                     }
                     Err(Flow::Retry) => return Stop::Until,
                     Err(Flow::Fault) => return Stop::Fault,
@@ -304,9 +305,9 @@ impl Core {
                 return Stop::Halted;
             }
             let stop = if self.park.recording() {
-                self.run_line_recorded(bus, line, known, probe)
+                self.run_line_recorded(bus, line, probe)
             } else {
-                self.run_line::<B, P, false>(bus, line, known, probe)
+                self.run_line::<B, P, false>(bus, line, probe)
             };
             if let Some(stop) = stop {
                 return stop;
@@ -320,20 +321,17 @@ impl Core {
         &mut self,
         bus: &mut B,
         line: &Line,
-        known: bool,
         probe: &mut P,
     ) -> Option<Stop> {
-        self.run_line::<B, P, true>(bus, line, known, probe)
+        self.run_line::<B, P, true>(bus, line, probe)
     }
 
-    /// Executes instructions of a line, known to stand in text and cache or not, until control leaves
-    /// it or something is up.
+    /// Executes instructions of a line until control leaves it or something is up.
     #[inline(always)]
     fn run_line<B: Bus, P: Probe, const RECORD: bool>(
         &mut self,
         bus: &mut B,
         line: &Line,
-        known: bool,
         probe: &mut P,
     ) -> Option<Stop> {
         // What each instruction needs of the one before stands in registers of the host.
@@ -342,7 +340,7 @@ impl Core {
         loop {
             let op = line.op(pc);
             if RECORD && self.park.recording() {
-                self.record(op, known);
+                self.record(op);
             }
             let place = self.pipeline.place(op, last);
             self.issue = place.cycle();

@@ -260,10 +260,16 @@ impl Core {
         });
     }
 
-    /// Before each instruction of a line while a turn is recorded. Only what is `known`, to stand in
-    /// text and cache, can be part of one.
-    pub(crate) fn record(&mut self, op: &Op, known: bool) {
-        let step = known.then(|| self.next_step(op)).flatten();
+    /// A line was fetched the long way: it can only be part of a turn if it stands in text and cache now.
+    pub(crate) fn expect_known(&mut self, text: &Text) {
+        if self.park.recording() && self.fetched(text).is_none() {
+            self.failed();
+        }
+    }
+
+    /// Before each instruction of a line while a turn is recorded.
+    pub(crate) fn record(&mut self, op: &Op) {
+        let step = self.next_step(op);
         match (&mut self.park.record, step) {
             (Some(record), Some(step)) if record.steps.len() < STEPS => record.steps.push(step),
             _ => self.failed(),
