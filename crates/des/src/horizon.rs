@@ -6,9 +6,10 @@ use crate::{Duration, Time};
 #[derive(Clone, Debug)]
 pub struct Links {
     lookahead: Duration,
-    /// Where the neighbours of each process begin in `neighbours`, and where the last ones end.
-    first: Vec<u32>,
-    neighbours: Vec<u32>,
+    processes: u32,
+    /// From whom each process takes messages, and to whom it sends them.
+    from: Rows,
+    to: Rows,
 }
 
 impl Links {
@@ -20,12 +21,13 @@ impl Links {
         neighbours: impl Fn(u32) -> I,
     ) -> Links {
         assert!(lookahead > Duration::ZERO, "windows need a lookahead");
-        let mut links = Links { lookahead, first: vec![0], neighbours: Vec::new() };
-        for process in 0..processes {
-            links.neighbours.extend(neighbours(process));
-            links.first.push(links.neighbours.len() as u32);
+        let from: Vec<Vec<u32>> =
+            (0..processes).map(|i| neighbours(i).into_iter().collect()).collect();
+        let mut to = vec![Vec::new(); from.len()];
+        for (process, senders) in (0..).zip(&from) {
+            senders.iter().for_each(|sender| to[*sender as usize].push(process));
         }
-        links
+        Links { lookahead, processes, from: Rows::new(&from), to: Rows::new(&to) }
     }
     /// Everybody sends to everybody, and to itself.
     pub fn between_all(lookahead: Duration, processes: u32) -> Links {
@@ -34,30 +36,51 @@ impl Links {
     pub(crate) fn lookahead(&self) -> Duration {
         self.lookahead
     }
-    #[inline]
+}
+
+/// Numbers of processes for each process. All rows are as long as the longest, which spares a look at where
+/// they end: behind a shorter one's stands the number of nobody, one more than the last process has.
+#[derive(Clone, Debug)]
+struct Rows {
+    width: usize,
+    numbers: Vec<u32>,
+}
+
+impl Rows {
+    fn new(rows: &[Vec<u32>]) -> Rows {
+        let width = rows.iter().map(Vec::len).max().unwrap_or(0);
+        let nobody = std::iter::repeat(rows.len() as u32);
+        let padded = |row: &'_ Vec<u32>| row.clone().into_iter().chain(nobody.clone()).take(width);
+        Rows { width, numbers: rows.iter().flat_map(padded).collect() }
+    }
+    #[inline(always)]
     fn of(&self, process: usize) -> &[u32] {
-        &self.neighbours[self.first[process] as usize..self.first[process + 1] as usize]
+        &self.numbers[process * self.width..][..self.width]
     }
 }
 
 /// The horizon of each process: it does everything before it, and takes nothing in before it.
 pub(crate) struct Horizons<'a> {
     links: &'a Links,
-    /// When each may send anything at the earliest, of its own or because of what others send.
+    /// When each may send anything at the earliest, of its own or because of what others send. Nobody,
+    /// who stands last here and below, never does.
     sends: Vec<Time>,
     /// When the first of what others send can reach each.
     takes: Vec<Time>,
+    /// Those that others make send earlier, of which these others have to be told.
+    hurried: Vec<u32>,
     of: Vec<Time>,
     last: Time,
 }
 
 impl<'a> Horizons<'a> {
     pub(crate) fn new(links: &'a Links) -> Horizons<'a> {
-        let processes = links.first.len() - 1;
+        let processes = links.processes as usize;
         Horizons {
             links,
-            sends: Vec::with_capacity(processes),
-            takes: vec![Time::NEVER; processes],
+            sends: vec![Time::NEVER; processes + 1],
+            takes: vec![Time::ZERO; processes + 1],
+            hurried: Vec::with_capacity(processes),
             of: vec![Time::ZERO; processes],
             last: Time::ZERO,
         }
@@ -77,39 +100,48 @@ impl<'a> Horizons<'a> {
     /// As far as each can go by the distance from those that may send: `reach` tells when each may,
     /// if nothing comes. Nobody goes beyond `end`, and all at least to `least`.
     pub(crate) fn apart(&mut self, reach: impl Iterator<Item = Time>, least: Time, end: Time) {
-        self.sends.clear();
-        self.sends.extend(reach);
+        self.sends.iter_mut().zip(reach).for_each(|(sends, reach)| *sends = reach);
         self.spread();
         let lookahead = self.links.lookahead;
-        for process in 0..self.of.len() {
+        let times = self.sends.iter().zip(&self.takes);
+        for (of, (sends, takes)) in self.of.iter_mut().zip(times) {
             // What comes back from the nearest neighbour, should there be none.
-            let own = self.sends[process] + lookahead + lookahead;
-            let horizon = own.min(self.takes[process]);
+            let own = *sends + lookahead + lookahead;
+            let horizon = own.min(*takes);
             let horizon = if horizon == Time::NEVER { least } else { horizon };
-            let of = &mut self.of[process];
             *of = horizon.min(end).max(*of);
             self.last = self.last.max(*of);
         }
     }
-    /// Whoever sends may make its neighbours send a lookahead later. Sweeps in both directions,
-    /// since neighbours in number tend to be neighbours, until one changes nothing.
+    /// Whoever sends may make its neighbours send a lookahead later.
     fn spread(&mut self) {
-        let count = self.sends.len();
-        while self.sweep(0..count) && self.sweep((0..count).rev()) {}
-    }
-    /// Looks what reaches each process from its neighbours; true if that changes when it may send.
-    fn sweep(&mut self, order: impl Iterator<Item = usize>) -> bool {
-        let mut changed = false;
-        for process in order {
-            let sends = self.links.of(process).iter().map(|k| self.sends[*k as usize]);
-            let takes = sends.fold(Time::NEVER, Time::min) + self.links.lookahead;
-            self.takes[process] = takes;
-            if takes < self.sends[process] {
-                self.sends[process] = takes;
-                changed = true;
+        let Horizons { links, sends, takes, hurried, .. } = self;
+        hurried.clear();
+        for process in 0..links.processes as usize {
+            let told = links.from.of(process).iter().map(|from| sends[*from as usize]);
+            let first = told.fold(Time::NEVER, Time::min) + links.lookahead;
+            takes[process] = first;
+            if first < sends[process] {
+                sends[process] = first;
+                hurried.push(process as u32);
             }
         }
-        changed
+        let mut told = 0;
+        while let Some(process) = hurried.get(told) {
+            told += 1;
+            let process = *process as usize;
+            let arrival = sends[process] + links.lookahead;
+            for to in links.to.of(process) {
+                let other = *to as usize;
+                if arrival < takes[other] {
+                    takes[other] = arrival;
+                    if arrival < sends[other] {
+                        sends[other] = arrival;
+                        hurried.push(*to);
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -124,7 +156,8 @@ mod tests {
         let far = u64::MAX / 4;
         let mut steps = vec![vec![far; count]; count];
         for (to, row) in steps.iter_mut().enumerate() {
-            links.of(to).iter().for_each(|from| row[*from as usize] = 1);
+            let senders = links.from.of(to).iter().filter(|from| **from < links.processes);
+            senders.for_each(|from| row[*from as usize] = 1);
         }
         for via in 0..count {
             for to in 0..count {
