@@ -56,27 +56,42 @@ pub struct Mean {
     pub segments: Vec<Segment>,
 }
 
-#[derive(Default)]
 struct Journey {
-    at: BTreeMap<Waypoint, Time>,
+    /// By waypoint; `Time::NEVER` at those where it did not come.
+    at: [Time; WAYPOINTS],
     length: Option<u64>,
 }
+
+const WAYPOINTS: usize = Waypoint::CallReturned as usize + 1;
 
 impl Journey {
     /// Of the marks of one message.
     fn of(marks: &[Mark]) -> Journey {
-        let mut journey = Journey::default();
+        let mut journey = Journey { at: [Time::NEVER; WAYPOINTS], length: None };
         for mark in marks {
             // The first mark of a kind counts: a later one belongs to a completion, not to the way.
-            journey.at.entry(mark.waypoint).or_insert(mark.at);
+            let at = &mut journey.at[mark.waypoint as usize];
+            if *at == Time::NEVER {
+                *at = mark.at;
+            }
             journey.length = journey.length.or(mark.length);
         }
         // What comes in a header needs no command: its stream is closed beside the way.
-        if !journey.at.contains_key(&Waypoint::ReceiveWritten) {
-            let aside = Waypoint::ReceiveWritten..=Waypoint::CompletionDrained;
-            journey.at.retain(|waypoint, _| !aside.contains(waypoint));
+        if journey.at(Waypoint::ReceiveWritten).is_none() {
+            let aside = Waypoint::ReceiveWritten as usize..=Waypoint::CompletionDrained as usize;
+            journey.at[aside].fill(Time::NEVER);
         }
         journey
+    }
+
+    /// When it came to a waypoint.
+    fn at(&self, waypoint: Waypoint) -> Option<Time> {
+        Some(self.at[waypoint as usize]).filter(|at| *at < Time::NEVER)
+    }
+
+    /// When it began, which every way has.
+    fn start(&self) -> Time {
+        self.at[Waypoint::CallEntered as usize]
     }
 }
 
@@ -105,12 +120,12 @@ impl Marks<'_> {
     /// rendezvous; `None` for what is no way of its own.
     fn way(&self, first: MessageId, ties: &Ties, from: Time) -> Option<Way> {
         let journey = self.journey(first)?;
-        let start = *journey.at.get(&Waypoint::CallEntered)?;
+        let start = journey.at(Waypoint::CallEntered)?;
         let (bytes, legs, end) = match ties.announced.get(&first) {
-            None => (journey.length?, vec![first], *journey.at.get(&Waypoint::CallReturned)?),
+            None => (journey.length?, vec![first], journey.at(Waypoint::CallReturned)?),
             Some(announced) => {
                 let (fetch, data) = (announced.fetch?, announced.data?);
-                let end = *self.journey(data)?.at.get(&Waypoint::CallReturned)?;
+                let end = self.journey(data)?.at(Waypoint::CallReturned)?;
                 (announced.bytes, vec![first, fetch, data], end)
             }
         };
@@ -162,9 +177,8 @@ const SIZES_MAX: usize = 32;
 
 /// Breaks down, for each size, the message whose total is the median of its size; sizes ascend. The messages
 /// of start-up (before `from`) are left out. Empty if no message was followed from end to end.
-pub fn break_down(mut marks: Vec<Mark>, ties: Vec<Tie>, from: Time) -> Vec<Breakdown> {
-    // Stable: each message's marks stay in the order of the logs.
-    marks.sort_by_key(|mark| mark.message);
+pub fn break_down(marks: Vec<Mark>, ties: Vec<Tie>, from: Time) -> Vec<Breakdown> {
+    let marks = by_message(&marks);
     let ties = Ties::of(ties);
     let messages = marks.chunk_by(|a, b| a.message == b.message);
     let marks = Marks(messages.map(|marks| (marks[0].message, marks)).collect());
@@ -189,6 +203,18 @@ pub fn break_down(mut marks: Vec<Mark>, ties: Vec<Tie>, from: Time) -> Vec<Break
     sizes
 }
 
+/// The marks message by message, those of each in the order of the logs. What is sorted are numbers: a
+/// message's and, below it, the place in the logs, so that no two are equal.
+fn by_message(marks: &[Mark]) -> Vec<Mark> {
+    let key = |(mark, place): (&Mark, u32)| {
+        let MessageId { source_nid, serial } = mark.message;
+        u128::from(source_nid) << 64 | u128::from(serial) << 32 | u128::from(place)
+    };
+    let mut keys: Vec<u128> = marks.iter().zip(0..).map(key).collect();
+    keys.sort_unstable();
+    keys.into_iter().map(|key| marks[key as u32 as usize]).collect()
+}
+
 /// Breaks down the median of messages of one size, the quickest first.
 fn of_size(ways: &[Way], marks: &Marks) -> Breakdown {
     let way = &ways[ways.len() / 2];
@@ -207,11 +233,11 @@ fn of_size(ways: &[Way], marks: &Marks) -> Breakdown {
 /// Each instant of a way that ends a stretch, with the stretch's place in [`ALL_LEGS`]. A missing waypoint
 /// joins its stretch to the next one; so does one that another overtook.
 fn steps(legs: &[Journey]) -> impl Iterator<Item = (usize, Time)> + '_ {
-    let mut reached = legs[0].at[&Waypoint::CallEntered];
+    let mut reached = legs[0].start();
     let all = legs.iter().enumerate().flat_map(|(number, leg)| {
         let stretches = STRETCHES.iter().enumerate();
         stretches.filter_map(move |(index, (waypoint, ..))| {
-            Some((number * STRETCHES.len() + index, *waypoint, *leg.at.get(waypoint)?))
+            Some((number * STRETCHES.len() + index, *waypoint, leg.at(*waypoint)?))
         })
     });
     // The program's call returns when the last leg has come.
@@ -240,7 +266,7 @@ fn segment(slot: usize, time: Duration) -> Segment {
 
 /// The stretches of a way.
 fn segments(legs: &[Journey]) -> Vec<Segment> {
-    let mut previous = legs[0].at[&Waypoint::CallEntered];
+    let mut previous = legs[0].start();
     let ended = |(slot, at): (usize, Time)| {
         let time = at.since(previous);
         previous = at;
@@ -264,7 +290,7 @@ impl Sums {
     }
 
     fn add(&mut self, legs: &[Journey]) {
-        let start = legs[0].at[&Waypoint::CallEntered];
+        let start = legs[0].start();
         self.messages += 1;
         let mut steps = steps(legs).peekable();
         let mut reached = start;
