@@ -2,22 +2,22 @@
 
 use crate::{Duration, Time};
 
-/// When an event is due, and its place among those of the same time.
-#[derive(Clone, Copy)]
-struct Entry {
+/// An event, when it is due, and its place among those of the same time.
+#[derive(Clone)]
+struct Entry<E> {
     at: Time,
     /// Who caused it, then the causer's sequence: none of them depends on how the simulation is cut
     /// into windows or threads.
     cause: u64,
-    /// Where its event stands.
-    slot: u32,
+    event: E,
 }
 
 /// Bits of a sequence; above them stands who counts.
 const SEQUENCE_BITS: u32 = 44;
 
-impl Entry {
+impl<E> Entry<E> {
     /// Time, source, sequence: as one number, which takes no branches to compare.
+    #[inline(always)]
     fn key(&self) -> u128 {
         u128::from(self.at.0) << u64::BITS | u128::from(self.cause)
     }
@@ -34,83 +34,72 @@ fn cause(source: u32, sequence: u64) -> u64 {
 
 /// Events ordered by (time, source, sequence of the source).
 ///
-/// A sorted array of small keys beside the events, which do not move: a process has some tens of events
-/// waiting. Keys that have left leave room at the front, so that those make way for a new one that are
-/// nearer to their end. (A binary heap of whole events took three times as long; to search by halves
-/// and move keys at once, half as long again.)
+/// A sorted array: a process has some ten events waiting, and a new one makes two of them move on average.
+/// Those that have left leave room at the front, so that those make way for a new one that are nearer to
+/// their end. Events ought to be small, and cheap to copy. (A binary heap took three times as long; to search by halves and
+/// move entries at once, half as long again.)
 pub struct EventQueue<E> {
     /// Ascending; those before `first` have left.
-    entries: Vec<Entry>,
+    entries: Vec<Entry<E>>,
     first: usize,
-    events: Vec<Option<E>>,
-    vacant: Vec<u32>,
     owner: u32,
     sequence: u64,
 }
 
-/// Keys that have left and are still in the array, at least, when it is moved to the front.
-const STALE: usize = 32;
-
-impl<E> EventQueue<E> {
+impl<E: Clone> EventQueue<E> {
     /// An empty queue of logical process `owner`.
     pub fn new(owner: u32) -> Self {
         assert!(owner >> (u64::BITS - SEQUENCE_BITS) == 0, "a process's number has its bits");
-        EventQueue {
-            entries: Vec::new(),
-            first: 0,
-            events: Vec::new(),
-            vacant: Vec::new(),
-            owner,
-            sequence: 0,
-        }
+        EventQueue { entries: Vec::new(), first: 0, owner, sequence: 0 }
     }
     /// Schedules an event of the owner at `at`; those of the same time leave in order of scheduling.
     #[inline(always)]
     pub fn schedule(&mut self, at: Time, event: E) {
         self.sequence += 1;
-        self.insert(at, cause(self.owner, self.sequence), event);
+        self.enter(Entry { at, cause: cause(self.owner, self.sequence), event });
     }
     /// Schedules what logical process `source` sent as its message number `sequence`.
     #[inline(always)]
     pub fn schedule_from(&mut self, at: Time, source: u32, sequence: u64, event: E) {
-        self.insert(at, cause(source, sequence), event);
+        self.enter(Entry { at, cause: cause(source, sequence), event });
     }
-    // Inlined where events are made, so that they are made in their places.
-    #[inline(always)]
-    fn insert(&mut self, at: Time, cause: u64, event: E) {
-        let place = self.enter(at, cause);
-        self.events[place] = Some(event);
-    }
-    /// Finds a slot for an event, and puts its key into its place.
+    /// Puts an event into its place.
     #[inline(never)]
-    fn enter(&mut self, at: Time, cause: u64) -> usize {
-        let slot = self.vacant.pop().unwrap_or_else(|| {
-            self.events.push(None);
-            (self.events.len() - 1) as u32
-        });
-        let entry = Entry { at, cause, slot };
+    fn enter(&mut self, entry: Entry<E>) {
         let key = entry.key();
-        let middle = self.first + self.len() / 2;
+        let middle = (self.first + self.entries.len()) / 2;
         if self.first > 0 && self.entries.get(middle).is_some_and(|other| key < other.key()) {
             self.first -= 1;
             let waiting = &mut self.entries[self.first..];
             let mut place = 0;
-            while waiting[place + 1].key() < key {
-                waiting[place] = waiting[place + 1];
+            while waiting.get(place + 1).is_some_and(|next| next.key() < key) {
+                waiting[place] = waiting[place + 1].clone();
                 place += 1;
             }
             waiting[place] = entry;
-        } else {
-            self.entries.push(entry);
-            let waiting = &mut self.entries[self.first..];
-            let mut place = waiting.len() - 1;
-            while place > 0 && key < waiting[place - 1].key() {
-                waiting[place] = waiting[place - 1];
-                place -= 1;
-            }
-            waiting[place] = entry;
+            return;
         }
-        slot as usize
+        if self.entries.len() == self.entries.capacity() {
+            self.make_room();
+        }
+        self.entries.push(entry.clone());
+        let waiting = &mut self.entries[self.first..];
+        let mut place = waiting.len() - 1;
+        while place > 0 && key < waiting[place - 1].key() {
+            waiting[place] = waiting[place - 1].clone();
+            place -= 1;
+        }
+        waiting[place] = entry;
+    }
+    /// The array has no room at its end: it is moved to the front if that gives much, else it grows.
+    #[cold]
+    fn make_room(&mut self) {
+        if self.first > self.entries.len() / 2 {
+            self.entries.drain(..self.first);
+            self.first = 0;
+        } else {
+            self.entries.reserve(self.entries.len().max(LEAST));
+        }
     }
     /// When the next event is due; `Time::NEVER` if there is none.
     #[inline]
@@ -120,38 +109,30 @@ impl<E> EventQueue<E> {
     /// The next event.
     #[inline]
     pub fn peek(&self) -> Option<(Time, &E)> {
-        let entry = self.entries.get(self.first)?;
-        self.events[entry.slot as usize].as_ref().map(|event| (entry.at, event))
+        self.entries.get(self.first).map(|entry| (entry.at, &entry.event))
     }
     /// Removes the next event if it is due before `horizon`.
     #[inline(always)]
     pub fn pop_before(&mut self, horizon: Time) -> Option<(Time, E)> {
-        let Entry { at, slot, .. } = *self.entries.get(self.first).filter(|e| e.at < horizon)?;
+        let Entry { at, event, .. } =
+            self.entries.get(self.first).filter(|entry| entry.at < horizon)?.clone();
         self.first += 1;
         if self.first == self.entries.len() {
             self.entries.clear();
             self.first = 0;
-        } else if self.first >= STALE.max(self.entries.len() / 2) {
-            self.entries.drain(..self.first);
-            self.first = 0;
         }
-        self.vacant.push(slot);
-        let event = self.events[slot as usize].take().expect("a key stands for an event");
         Some((at, event))
     }
     /// All events in order: when they are due, who caused them, and what they are.
     pub fn iter(&self) -> impl Iterator<Item = (Time, u32, &E)> {
-        self.entries[self.first..].iter().map(|entry| {
-            let event = self.events[entry.slot as usize].as_ref();
-            (entry.at, entry.source(), event.expect("a key stands for an event"))
-        })
+        self.entries[self.first..].iter().map(|entry| (entry.at, entry.source(), &entry.event))
     }
     /// Puts the events that `moves` names off by `span`, as if the owner had scheduled its own ones
     /// among them last of all.
     pub fn shift(&mut self, span: Duration, moves: impl Fn(&E) -> bool) {
-        let EventQueue { entries, first, events, sequence, owner, .. } = self;
+        let EventQueue { entries, first, sequence, owner } = self;
         for entry in &mut entries[*first..] {
-            if events[entry.slot as usize].as_ref().is_some_and(&moves) {
+            if moves(&entry.event) {
                 entry.at += span;
                 if entry.source() == *owner {
                     *sequence += 1;
@@ -170,6 +151,9 @@ impl<E> EventQueue<E> {
         self.len() == 0
     }
 }
+
+/// Entries that an array has room for at least, once it has any.
+const LEAST: usize = 64;
 
 #[cfg(test)]
 mod tests {

@@ -69,7 +69,7 @@ pub(crate) enum Kind {
     /// What the core is busy with ends, unless it was preempted since.
     Ends { generation: u64 },
     /// A deadline of `fibre`'s wait number `wait`.
-    Deadline { fibre: usize, wait: u64 },
+    Deadline { fibre: u32, wait: u64 },
 }
 
 /// A fault of the program or of the firmware that host software ran into.

@@ -129,6 +129,7 @@ impl Processor {
     pub(crate) fn handle(&mut self, now: Time, kind: Kind, ports: &mut impl Ports) {
         match kind {
             Kind::Deadline { fibre, wait } => {
+                let fibre = fibre as usize;
                 let late = &mut self.fibres[fibre];
                 if late.state == FibreState::Waiting && late.waits == wait {
                     late.answer = TIMED_OUT;
@@ -427,7 +428,7 @@ impl Processor {
         waiting.polling = Some(Polling { start: now, period });
         if deadline < Time::NEVER {
             let wait = waiting.waits;
-            self.schedule(deadline, Kind::Deadline { fibre, wait }, ports);
+            self.schedule(deadline, Kind::Deadline { fibre: fibre as u32, wait }, ports);
         }
         false
     }

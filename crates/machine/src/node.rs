@@ -9,7 +9,7 @@ use crate::profile::Profile;
 use crate::programs::Ranks;
 use crate::recorder::Recorder;
 use crate::report::NodeReport;
-use crate::seam::{Crossing, Event, Failure, LocalBus, Seam, Touched};
+use crate::seam::{Coming, Crossing, Event, Failure, LocalBus, Seam, Touched};
 use crate::spool::Stream;
 use crate::symbols::Symbols;
 use abi::seastar::{READY_FLAG, READY_VALUE};
@@ -212,7 +212,7 @@ impl Node {
             }
             Event::Net(net::Event::InjectionFree) => nic.injection_free(now, seam),
             Event::Net(event) => seam.net_event(now, event),
-            Event::Link(message) => seam.take_from_neighbour(now, message),
+            Event::Link(coming) => seam.take_from_neighbour(now, coming),
             Event::MmioWrite { addr, len, data } => {
                 nic.mmio_write(now, addr, &data[..usize::from(len)], seam);
             }
@@ -401,7 +401,8 @@ impl LogicalProcess for Node {
     fn receive(&mut self, e: Envelope<Crossing>) {
         match e.message {
             Crossing::Link(message) => {
-                self.seam.queue.schedule_from(e.at, e.source, e.sequence, Event::Link(message));
+                let event = Event::Link(self.seam.arrivals.expect(message));
+                self.seam.queue.schedule_from(e.at, e.source, e.sequence, event);
             }
             Crossing::Skipped(skipped) => self.nic.take_skipped(&skipped, &mut self.seam),
         }

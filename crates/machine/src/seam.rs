@@ -22,7 +22,7 @@ pub(crate) enum Event {
     Host(host::Event),
     Net(net::Event),
     /// A packet's head, or credits, reach the router from a neighbour.
-    Link(net::Message),
+    Link(Coming),
     /// A posted write of the host reaches the NIC.
     MmioWrite {
         addr: u32,
@@ -45,6 +45,63 @@ pub(crate) enum Event {
     Observe,
     /// The launcher starts the program.
     Launch,
+}
+
+/// What comes to the router from a neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coming {
+    /// A packet of the message with this number, which stands aside until it is here: events are small.
+    Packet { link: u8, channel: u8, message: u16, place: u32 },
+    /// Room at the other end.
+    Credit { link: u8, channel: u8, flits: u16 },
+}
+
+/// Packets that are on their way from a neighbour.
+#[derive(Default)]
+pub(crate) struct Arrivals {
+    packets: Vec<Packet>,
+    vacant: Vec<u32>,
+}
+
+impl Arrivals {
+    /// A message is on its way.
+    pub fn expect(&mut self, message: net::Message) -> Coming {
+        match message {
+            net::Message::Packet { link, channel, packet } => {
+                Coming::Packet { link, channel, message: packet.message, place: self.keep(packet) }
+            }
+            net::Message::Credit { link, channel, flits } => {
+                Coming::Credit { link, channel, flits }
+            }
+        }
+    }
+    fn keep(&mut self, packet: Packet) -> u32 {
+        if let Some(place) = self.vacant.pop() {
+            self.packets[place as usize] = packet;
+            return place;
+        }
+        self.packets.push(packet);
+        self.packets.len() as u32 - 1
+    }
+    /// What comes.
+    pub fn look(&self, coming: Coming) -> net::Message {
+        match coming {
+            Coming::Packet { link, channel, place, .. } => {
+                net::Message::Packet { link, channel, packet: self.packets[place as usize] }
+            }
+            Coming::Credit { link, channel, flits } => {
+                net::Message::Credit { link, channel, flits }
+            }
+        }
+    }
+    /// It has come.
+    #[inline(always)]
+    pub fn take(&mut self, coming: Coming) -> net::Message {
+        if let Coming::Packet { place, .. } = coming {
+            self.vacant.push(place);
+        }
+        self.look(coming)
+    }
 }
 
 /// What crosses between nodes.
@@ -90,6 +147,7 @@ pub(crate) struct Seam {
     /// Turns of the firmware's main loop since anything reached it or it did anything that others can see.
     pub idle_turns: u32,
     pub nid: u32,
+    pub arrivals: Arrivals,
     pub failure: Option<Failure>,
     /// While the node boots: what is written down, or held against what was.
     pub tape: Option<Box<Tape>>,
@@ -178,7 +236,8 @@ impl Seam {
         self.with_router(|router, seam| router.handle(now, event, seam));
     }
 
-    pub fn take_from_neighbour(&mut self, now: Time, message: net::Message) {
+    pub fn take_from_neighbour(&mut self, now: Time, coming: Coming) {
+        let message = self.arrivals.take(coming);
         self.with_router(|router, seam| router.receive(now, message, seam));
     }
 }
@@ -413,3 +472,6 @@ fn is_own_data(addr: u64) -> bool {
     let shared = u64::from(SRAM_BASE)..u64::from(abi::seastar::TRACE_BASE);
     addr >= u64::from(SRAM_BASE) && !shared.contains(&addr) && addr <= u64::from(NICCB_BASE) + 0xfff
 }
+
+/// Events are copied into the queue, within it and out of it.
+const _: () = assert!(size_of::<Event>() <= 24);

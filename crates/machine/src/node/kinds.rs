@@ -41,8 +41,8 @@ pub(super) fn kind(event: &Event) -> u64 {
         Event::Nic(_) => 1,
         Event::Host(event) => 2 | (event.core() as u64) << 8,
         Event::Net(_) => 3,
-        Event::Link(net::Message::Packet { packet, .. }) => 4 | u64::from(packet.message) << 8,
-        Event::Link(net::Message::Credit { flits, .. }) => 5 | u64::from(*flits) << 8,
+        Event::Link(Coming::Packet { message, .. }) => 4 | u64::from(*message) << 8,
+        Event::Link(Coming::Credit { flits, .. }) => 5 | u64::from(*flits) << 8,
         Event::MmioWrite { addr, data, .. } => {
             6 ^ u64::from(*addr) << 8 ^ u64::from_le_bytes(*data).rotate_left(17)
         }

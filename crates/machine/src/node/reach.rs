@@ -29,7 +29,7 @@ impl Node {
         let access = self.nic.reach_of_access(around);
         let distance = |event: &Event| match event {
             // Credits for nobody, and a packet that only the NIC takes note of.
-            Event::Link(net::Message::Credit { .. }) if !waiting => NEVER,
+            Event::Link(Coming::Credit { .. }) if !waiting => NEVER,
             Event::Net(net::Event::Eject) if !waiting => access,
             Event::Net(_) | Event::Link(_) => Duration::ZERO,
             Event::Nic(event) => self.nic.reach_of(event, around),

@@ -108,7 +108,7 @@ impl Node {
             }
             out.extend([2, at.since(now).0, u64::from(source)]);
             match event {
-                Event::Link(message) => message.state(out),
+                Event::Link(coming) => seam.arrivals.look(*coming).state(out),
                 Event::Nic(event) => out.extend([2, event.passing()?]),
                 Event::Net(net::Event::Grant { output }) => out.extend([3, u64::from(*output)]),
                 Event::Net(net::Event::Eject) => out.push(4),

@@ -17,6 +17,7 @@ pub const PARAMS: Params = Params {
     credit_batch: 24,
 };
 
+#[derive(Clone, Copy)]
 pub enum Due {
     Router(Event),
     Message(Message),

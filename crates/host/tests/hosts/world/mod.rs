@@ -23,6 +23,7 @@ pub const ROUND_TRIP: Duration = Duration(4);
 
 pub type Log = Rc<RefCell<Vec<(u64, String)>>>;
 
+#[derive(Clone, Copy)]
 pub enum Happening {
     Host(Event),
     Interrupt,

@@ -8,7 +8,7 @@ use host::SharedMemory;
 use std::collections::VecDeque;
 
 /// What happens in the world.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Event {
     Host(usize, host::Event),
     Reply(usize, u32),
@@ -16,7 +16,7 @@ pub enum Event {
 }
 
 /// What a network interface does by itself.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Act {
     /// Looks into the mailbox.
     Commands,
@@ -28,7 +28,7 @@ pub enum Act {
     Deposit { pending: u16, parts: Parts },
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Message {
     header: [u8; 64],
     payload: Vec<u8>,

@@ -70,6 +70,7 @@ pub struct Surroundings {
     pub most_kept: usize,
 }
 
+#[derive(Clone, Copy)]
 enum Due {
     Nic(Event),
     Packet(Packet),

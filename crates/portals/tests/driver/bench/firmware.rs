@@ -43,6 +43,7 @@ impl Default for Behaviour {
 }
 
 /// A message on the wire.
+#[derive(Clone)]
 pub struct Message {
     header: PortalsHeader,
     payload: Vec<u8>,

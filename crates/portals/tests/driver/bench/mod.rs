@@ -26,6 +26,7 @@ use std::sync::Arc;
 const HT_LATENCY: Duration = Duration::from_ns(100);
 
 /// What happens in the bench.
+#[derive(Clone)]
 pub enum Happening {
     Host(host::Event),
     Store {
