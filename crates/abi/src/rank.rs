@@ -35,10 +35,12 @@ pub mod state {
 ///
 /// Source: own design.
 pub mod turn {
-    /// The program runs; the simulator waits.
+    /// The program runs; the simulator waits, or is about to.
     pub const PROCESS: u32 = 0;
     /// The program waits; the simulator answers.
     pub const SIMULATOR: u32 = 1;
+    /// As PROCESS, and the simulator sleeps: who gives it the turn wakes it.
+    pub const AWAITED: u32 = 3;
     /// The process has ended (the simulator writes it for itself).
     pub const DEAD: u32 = 2;
 }

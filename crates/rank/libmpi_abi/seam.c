@@ -116,8 +116,9 @@ uint64_t rank_new_request(void)
 static void hand_over(struct rank_channel *c)
 {
     rank_memory_leave(c);
-    __atomic_store_n(&c->turn, RANK_TURN_SIMULATOR, __ATOMIC_RELEASE);
-    syscall(SYS_futex, &c->turn, FUTEX_WAKE, 1, NULL, NULL, 0);
+    /* Mostly it does not sleep: it was about to when this process took the processor from it. */
+    if (__atomic_exchange_n(&c->turn, RANK_TURN_SIMULATOR, __ATOMIC_ACQ_REL) == RANK_TURN_AWAITED)
+        syscall(SYS_futex, &c->turn, FUTEX_WAKE, 1, NULL, NULL, 0);
     while (__atomic_load_n(&c->turn, __ATOMIC_ACQUIRE) == RANK_TURN_SIMULATOR)
         syscall(SYS_futex, &c->turn, FUTEX_WAIT, RANK_TURN_SIMULATOR, NULL, NULL, 0);
     rank_memory_return(c);

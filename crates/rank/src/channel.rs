@@ -111,10 +111,18 @@ impl Channel {
             tv_nsec: patience.subsec_nanos().into(),
         });
         let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-        let word = self.word(at::TURN).as_ptr();
+        let word = self.word(at::TURN);
+        let (from, to) = (turn::PROCESS, turn::AWAITED);
+        // It may be awaited already, by one whose patience ran out.
+        if !matches!(
+            word.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed),
+            Ok(_) | Err(turn::AWAITED)
+        ) {
+            return true;
+        }
         // SAFETY: the word outlives the call, and so does the time limit.
         let result =
-            unsafe { libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAIT, turn::PROCESS, limit) };
+            unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, to, limit) };
         result == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ETIMEDOUT)
     }
 

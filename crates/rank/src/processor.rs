@@ -48,6 +48,28 @@ pub(crate) fn keep_on(pid: pid_t, processor: c_int) -> bool {
     }
 }
 
+/// A thread's turn on a processor, in nanoseconds: the shortest that Linux gives.
+const SHORT_TURN: u64 = 100_000;
+
+/// Lets the calling thread, whenever it is woken, take the processor from one that has longer turns: from the
+/// simulator, which has woken it and has nothing to do until it hands over. Otherwise the system often lets
+/// the simulator go on, which only goes to sleep, in one more system call, and must be woken. Before version
+/// 6.12 Linux knows no such thing and does not mind. Only system calls, no allocation: a child that shares
+/// the simulator's memory may call it.
+pub(crate) fn take_turns_at_once() {
+    // SAFETY: attributes are plain data, as large as the system is told.
+    unsafe {
+        let mut own: libc::sched_attr = std::mem::zeroed();
+        let size = size_of::<libc::sched_attr>();
+        let told = libc::syscall(libc::SYS_sched_getattr, 0, &raw mut own, size, 0);
+        // Real-time threads have no such turns: if the user wants that, it stays.
+        if told == 0 && own.sched_policy == libc::SCHED_OTHER as u32 {
+            own.sched_runtime = SHORT_TURN;
+            libc::syscall(libc::SYS_sched_setattr, 0, &raw const own, 0);
+        }
+    }
+}
+
 /// Lets a process follow the simulator from processor to processor.
 #[derive(Debug)]
 pub(crate) struct Follower {

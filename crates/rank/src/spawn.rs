@@ -257,6 +257,7 @@ extern "C" fn child(plan: *mut libc::c_void) -> libc::c_int {
         }
         if let Some(processor) = plan.processor {
             processor::keep_on(0, processor);
+            processor::take_turns_at_once();
         }
         if let Some(files) = &plan.files {
             libc::setrlimit(libc::RLIMIT_NOFILE, files);

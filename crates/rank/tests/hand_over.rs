@@ -78,3 +78,41 @@ fn a_process_that_shall_not_follow_goes_where_it_may() {
     let all = usable().iter().fold(0, |set, processor| set | 1 << processor);
     assert!(looks(false).iter().all(|(seen, _)| *seen == all));
 }
+
+/// The turns of a process (0: the calling thread) on a processor, in nanoseconds, and its niceness.
+fn turns(pid: i32) -> (u64, i32) {
+    // SAFETY: attributes are plain data, as large as the system is told.
+    unsafe {
+        let mut attributes: libc::sched_attr = std::mem::zeroed();
+        let size = size_of_val(&attributes);
+        let told = libc::syscall(libc::SYS_sched_getattr, pid, &raw mut attributes, size, 0);
+        assert_eq!(told, 0);
+        (attributes.sched_runtime, attributes.sched_nice)
+    }
+}
+
+/// Those of a rank's process that the calling thread starts.
+fn turns_of_rank(follow: bool) -> (u64, i32) {
+    let program = Program::new("", "MPI_Init(0, 0); MPI_Finalize();");
+    let mut process = Process::spawn(&SpawnOptions { follow, ..program.options() }).unwrap();
+    let turns = turns(process.pid());
+    let status = play(&mut process, |_, _, _, _| 0);
+    assert_eq!(status, ExitStatus { code: Some(0), ..ExitStatus::FINISHED });
+    turns
+}
+
+#[test]
+fn a_process_has_shorter_turns_than_the_simulator_and_is_as_nice() {
+    std::thread::spawn(|| {
+        // SAFETY: makes this thread nicer, nothing else.
+        unsafe { libc::nice(3) };
+        let simulator = turns(0);
+        assert_eq!(turns_of_rank(false), simulator);
+        let rank = turns_of_rank(true);
+        assert_eq!(rank.1, simulator.1);
+        // Linux before 6.12 has turns of one length and tells 0.
+        assert!(simulator.0 == 0 || rank.0 < simulator.0, "{rank:?} {simulator:?}");
+    })
+    .join()
+    .unwrap();
+}

@@ -29,8 +29,9 @@
 #define RANK_STATE_FAULTED RANK_U(4) /* The library ends the process because of what stands in fault. */
 
 /* Who may go on. Source: own design. */
-#define RANK_TURN_PROCESS RANK_U(0) /* The program runs; the simulator waits. */
+#define RANK_TURN_PROCESS RANK_U(0) /* The program runs; the simulator waits, or is about to. */
 #define RANK_TURN_SIMULATOR RANK_U(1) /* The program waits; the simulator answers. */
+#define RANK_TURN_AWAITED RANK_U(3) /* As PROCESS, and the simulator sleeps: who gives it the turn wakes it. */
 #define RANK_TURN_DEAD RANK_U(2) /* The process has ended (the simulator writes it for itself). */
 
 /* What a record is. Source: own design. */
