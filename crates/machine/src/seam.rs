@@ -190,6 +190,7 @@ impl Seam {
     }
 
     /// A packet enters or leaves the network.
+    #[inline(always)]
     pub fn tap(&mut self, at: Time, side: Side, packet: &Packet) {
         if let Some(tap) = &mut self.tap {
             tap.packet(at, side, packet);

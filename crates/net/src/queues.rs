@@ -37,6 +37,18 @@ pub(crate) struct Input {
     pub(crate) untold: u32,
     /// The NIC waits for room.
     pub(crate) blocked: bool,
+    /// The way of the newest packet: packets mostly follow one of the same message.
+    pub(crate) way: Option<Way>,
+}
+
+/// Where packets between two nodes go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    /// Destination and source.
+    pub(crate) ends: (u16, u16),
+    pub(crate) output: u8,
+    /// Virtual channel behind the output.
+    pub(crate) channel: u8,
 }
 
 /// The queue of one virtual channel of an output.

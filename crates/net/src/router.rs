@@ -16,7 +16,7 @@
 //! no packet reaches twice.
 
 use crate::faults::{Fate, Faults, LinkFaults};
-use crate::queues::{input_number, Input, Output, Passing, PORT};
+use crate::queues::{input_number, Input, Output, Passing, Way, PORT};
 use crate::topology::{Link, Topology, LINKS};
 use crate::{Class, Event, Message, Params, Ports, CHANNELS, PACKET_FLITS};
 use abi::packet::Packet;
@@ -237,8 +237,19 @@ impl Router {
         })
     }
 
-    /// Where a packet that stands here goes: the output, and the channel behind it.
+    /// The same as [`Router::route`], which is asked only where the packet before went elsewhere.
     #[inline]
+    fn way(&mut self, number: usize, packet: &Packet) -> (usize, usize) {
+        let ends = (packet.dest, packet.source);
+        if let Some(way) = self.inputs[number].way.filter(|way| way.ends == ends) {
+            return (usize::from(way.output), usize::from(way.channel));
+        }
+        let (output, channel) = self.route(number, packet);
+        let way = Way { ends, output: output as u8, channel: channel as u8 };
+        self.inputs[number].way = Some(way);
+        (output, channel)
+    }
+    /// Where a packet that stands here goes: the output, and the channel behind it.
     fn route(&self, number: usize, packet: &Packet) -> (usize, usize) {
         let class = (number % CHANNELS) & !1;
         let dest = self.topology.coordinates(u32::from(packet.dest));
@@ -259,7 +270,7 @@ impl Router {
         packet: Packet,
         ports: &mut impl Ports,
     ) {
-        let (output, channel) = self.route(number, &packet);
+        let (output, channel) = self.way(number, &packet);
         let ready = now + self.params.route;
         let flits = packet.flits();
         let tail = ready + flit_in * u64::from(flits);
