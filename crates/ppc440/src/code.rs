@@ -28,6 +28,11 @@ impl Line {
     pub fn op(&self, pc: u32) -> &Op {
         &self.ops[(pc >> 2) as usize % WORDS]
     }
+    /// The instructions from `pc` on, which lies in this line.
+    #[inline(always)]
+    pub fn rest(&self, pc: u32) -> &[Op] {
+        &self.ops[(pc >> 2) as usize % WORDS..]
+    }
     /// `count` instructions from `pc` on, which lie in this line.
     pub fn ops(&self, pc: u32, count: u8) -> &[Op] {
         &self.ops[(pc >> 2) as usize % WORDS..][..usize::from(count)]

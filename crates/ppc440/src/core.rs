@@ -2,7 +2,7 @@
 
 use crate::arrays::{DataCache, InstructionCache};
 use crate::clock::whole_period;
-use crate::code::{Code, Line, Text};
+use crate::code::{Code, Line, Text, WORDS};
 use crate::decode::Op;
 use crate::exception::Exception;
 use crate::instructions::execute;
@@ -335,10 +335,10 @@ impl Core {
         probe: &mut P,
     ) -> Option<Stop> {
         // What each instruction needs of the one before stands in registers of the host.
-        let mut pc = self.registers.pc;
         let mut last = self.pipeline.next();
-        loop {
-            let op = line.op(pc);
+        let start = self.registers.pc & !31;
+        let mut ops = line.rest(self.registers.pc).iter();
+        while let Some(op) = ops.next() {
             if RECORD && self.park.recording() {
                 self.record(op);
             }
@@ -347,47 +347,42 @@ impl Core {
             let flow = execute(self, bus, op);
             // The common cases by comparison: a jump table would be one more unpredictable jump.
             if flow == Flow::Next {
-                self.complete(pc, op, place, probe);
+                self.complete(self.registers.pc, op, place, probe);
                 last = place;
-                pc = pc.wrapping_add(4);
-                self.registers.pc = pc;
-                if pc & 31 == 0 {
-                    return None;
-                }
+                self.registers.pc = self.registers.pc.wrapping_add(4);
             } else if flow == Flow::Branch {
-                self.complete(pc, op, place, probe);
+                self.complete(self.registers.pc, op, place, probe);
                 self.pipeline.stall(place.cycle() + self.bubble);
+                let pc = self.registers.pc;
                 if P::ON {
                     self.tell_branch(probe, pc, op);
                 }
                 last = self.pipeline.next();
-                let away = (pc ^ self.next) & !31 != 0;
-                pc = self.next;
-                self.registers.pc = pc;
-                if away {
+                self.registers.pc = self.next;
+                if (pc ^ self.next) & !31 != 0 {
                     return None;
                 }
+                ops = line.rest(self.next).iter();
             } else if flow == Flow::Late {
-                self.complete(pc, op, place, probe);
+                self.complete(self.registers.pc, op, place, probe);
                 self.settle_late(op);
                 if P::ON {
-                    self.tell_late(probe, pc, op);
+                    self.tell_late(probe, self.registers.pc, op);
                 }
                 last = self.pipeline.next();
-                pc = pc.wrapping_add(4);
-                self.registers.pc = pc;
-                if pc & 31 == 0 {
-                    return None;
-                }
+                self.registers.pc = self.registers.pc.wrapping_add(4);
             } else {
+                // The program counter may stand elsewhere already.
+                let pc = start + 4 * (WORDS - 1 - ops.len()) as u32;
                 return self.leave(pc, op, place, flow, probe);
             }
             // The head of a turn that is recorded may stand anywhere in a line.
-            let arrived = RECORD && pc == self.park.head;
+            let arrived = RECORD && self.registers.pc == self.park.head;
             if P::STEPS || arrived || last >= self.limit {
                 return None;
             }
         }
+        None
     }
 
     #[inline(always)]

@@ -1,6 +1,7 @@
 //! From an instruction word to an [`Op`]: fields taken apart once, so that execution need not.
 
 use crate::instructions::{Kind, ROWS};
+use crate::registers::selector;
 use crate::timing::{reg, steps, Class, Latencies, Pipe};
 
 /// One instruction of the table (see `instructions`).
@@ -16,7 +17,8 @@ pub(crate) struct Row {
     pub kind: Kind,
 }
 
-/// A decoded instruction. What `rt`, `ra`, `rb` and `imm` hold depends on the [`Format`].
+/// A decoded instruction. What `rt`, `ra`, `rb` and `imm` hold depends on the [`Format`]; `rb` of a branch
+/// with a condition selects its bit (see `registers::selector`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op {
     pub kind: Kind,
@@ -24,7 +26,7 @@ pub(crate) struct Op {
     pub ra: u8,
     pub rb: u8,
     pub imm: u32,
-    /// `RC`, `OE`, `LK`, `AA`.
+    /// `RC`, `OE`, `LK`, `AA`, `GUESS`.
     pub flags: u8,
     /// Registers that it reads and writes, for the timing (see `timing::reg`).
     pub source: [u8; 3],
@@ -45,6 +47,8 @@ pub(crate) const OE: u8 = 2;
 pub(crate) const LK: u8 = 4;
 /// The target is absolute.
 pub(crate) const AA: u8 = 8;
+/// The static prediction of a branch with a condition is that it is taken.
+pub(crate) const GUESS: u8 = 16;
 
 /// Which field is what, which register is read and which written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -355,7 +359,10 @@ fn branch(op: &mut Op, format: Format, word: u32) {
         Format::BranchCount => reg::CTR,
         _ => reg::ZERO,
     };
-    op.set(bi, imm, flags, &[cr, counter, target], &[link, counted]);
+    // Backwards is taken, forwards and to a register is not; the last bit of BO turns it round.
+    let guess = if ((imm as i32) < 0) != (bo & 1 != 0) { GUESS } else { 0 };
+    op.rb = selector(bi);
+    op.set(bi, imm, flags | guess, &[cr, counter, target], &[link, counted]);
 }
 
 /// The number of a special purpose register (its halves stand swapped in the word) and how it is

@@ -1,7 +1,7 @@
 //! Semantics of branches, traps, returns from interrupts and the condition register.
 
 use crate::core::{Core, Flow};
-use crate::decode::{Op, AA, LK};
+use crate::decode::{Op, AA, GUESS, LK};
 use crate::exception::Exception;
 use crate::instructions::Kind;
 use crate::registers::Registers;
@@ -62,7 +62,7 @@ fn holds(r: &mut Registers, op: &Op) -> bool {
     } else {
         true
     };
-    counted && (bo & 16 != 0 || r.cr_bit(op.ra) == (bo & 8 != 0))
+    counted && (bo & 16 != 0 || r.selected(op.rb) == (bo & 8 != 0))
 }
 
 /// A branch with a condition is taken whatever the registers hold.
@@ -78,16 +78,14 @@ fn counts_only(op: &Op) -> bool {
 #[inline(always)]
 pub(crate) fn branch_if(core: &mut Core, op: &Op) -> Flow {
     let pc = core.registers.pc;
-    let target = target(pc, op);
     let taken = holds(&mut core.registers, op);
     if always(op) {
         let cycles = core.predictor.target(pc);
-        return go(core, op, target, cycles);
+        return go(core, op, target(pc, op), cycles);
     }
-    // Static prediction: backwards is taken, forwards is not; the last bit of BO turns it round.
-    let guess = ((op.imm as i32) < 0) != (op.rt & 1 != 0);
+    let guess = op.flags & GUESS != 0;
     let (right, cycles) = core.predictor.conditional(pc, guess, taken, counts_only(op));
-    decided(core, op, taken, target, right, cycles)
+    decided(core, op, taken.then(|| target(pc, op)), right, cycles)
 }
 
 pub(crate) fn branch_link(core: &mut Core, op: &Op) -> Flow {
@@ -108,17 +106,17 @@ fn to_register(core: &mut Core, op: &Op, target: u32) -> Flow {
         let cycles = core.predictor.register();
         return go(core, op, target, cycles);
     }
-    let (right, cycles) =
-        core.predictor.conditional(core.registers.pc, op.rt & 1 != 0, taken, false);
-    decided(core, op, taken, target, right, cycles)
+    let guess = op.flags & GUESS != 0;
+    let (right, cycles) = core.predictor.conditional(core.registers.pc, guess, taken, false);
+    decided(core, op, taken.then_some(target), right, cycles)
 }
 
 #[inline(always)]
-fn decided(core: &mut Core, op: &Op, taken: bool, target: u32, right: bool, cycles: u64) -> Flow {
+fn decided(core: &mut Core, op: &Op, target: Option<u32>, right: bool, cycles: u64) -> Flow {
     if !right {
         core.counters.mispredicts += 1;
     }
-    if taken {
+    if let Some(target) = target {
         return go(core, op, target, cycles);
     }
     if op.flags & LK != 0 {

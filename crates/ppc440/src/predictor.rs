@@ -46,20 +46,22 @@ impl Predictor {
     /// it was predicted, and the cycles from its issue to the next one (0: the same cycle).
     #[inline(always)]
     pub fn conditional(&mut self, pc: u32, guess: bool, taken: bool, counts: bool) -> (bool, u64) {
-        let counter = self.counter(pc);
-        let predicted = guess == (counter >= 2);
-        let next = if taken == guess { (counter + 1).min(3) } else { counter.saturating_sub(1) };
-        // Most stay as they are.
-        if next != counter {
-            self.set_counter(pc, next);
-        }
-        if predicted != taken {
+        let agrees = taken == guess;
+        // Most counters stand at that end already.
+        if self.counter(pc) != if agrees { 3 } else { 0 } && !self.learn(pc, agrees) {
             return (false, self.mispredict);
         }
         if !taken {
             return (true, 0);
         }
         (true, if counts { self.target(pc) } else { self.taken })
+    }
+    /// A branch at `pc` has gone as the static prediction says, or not. True if that was predicted.
+    #[inline(never)]
+    fn learn(&mut self, pc: u32, agrees: bool) -> bool {
+        let counter = self.counter(pc);
+        self.set_counter(pc, if agrees { counter + 1 } else { counter - 1 });
+        agrees == (counter >= 2)
     }
     /// The byte of the counter for a branch at `pc`, and where in it that stands.
     #[inline(always)]

@@ -63,6 +63,12 @@ impl Snapshot {
     }
 }
 
+/// Selects a bit (0 is the leftmost) of the condition register, quickly: its field, and where in that it
+/// stands.
+pub(crate) fn selector(index: u8) -> u8 {
+    index >> 2 << 4 | 8 >> (index & 3)
+}
+
 impl Registers {
     pub fn snapshot(&self) -> Snapshot {
         let gpr = *self.gpr.first_chunk().expect("there are more than 32");
@@ -122,6 +128,11 @@ impl Registers {
     #[inline(always)]
     pub fn cr_bit(&self, index: u8) -> bool {
         self.cr[usize::from(index >> 2) & 7] >> (3 - (index & 3)) & 1 != 0
+    }
+    /// The bit that a [`selector`] selects.
+    #[inline(always)]
+    pub fn selected(&self, selector: u8) -> bool {
+        self.cr[usize::from(selector >> 4) & 7] & selector & 15 != 0
     }
     pub fn set_cr_bit(&mut self, index: u8, value: bool) {
         let mask = 8 >> (index & 3);

@@ -283,7 +283,8 @@ impl Pipeline {
     /// for the bench can be placed again.
     #[inline(always)]
     pub fn place(&self, op: &Op, last: Place) -> Place {
-        let [a, b, c] = op.source.map(|source| self.ready(source));
+        let (a, b) = (self.ready(op.source[0]), self.ready(op.source[1]));
+        let c = self.ready(op.source[2]);
         let slot = last.0.max(a.max(b).max(c));
         if op.steps == 0 {
             return self.place_late(op, slot);
