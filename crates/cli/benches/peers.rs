@@ -1,5 +1,5 @@
-//! Whole runs of the `sunstar` command, start included: beside SMPI on the same programs, and on
-//! two threads beside one.
+//! Whole runs of the `sunstar` command, start included (the program is compiled before): beside SMPI on
+//! the same programs, and on two threads beside one.
 //!
 //! SMPI (SimGrid, Debian's `libsimgrid-dev`) models no network interface; what is compared is how
 //! fast both carry the same messages, on one core each. Runs of both alternate, and the median of
@@ -22,6 +22,9 @@ const WORKLOADS: [(&str, u32, u32, u32); 4] = [
 /// Nodes and repetitions of the built-in workload for threads.
 const THREADS: [&str; 4] = ["-n", "1024", "builtin:allreduce", "8"];
 
+/// The program that both run.
+const SOURCE: &str = "tests/bench/messages.c";
+
 /// Pairs of runs.
 const RUNS: usize = 3;
 
@@ -41,7 +44,9 @@ fn main() {
     if smpi.is_none() {
         println!("SMPI is not installed (apt-get install libsimgrid-dev)");
     }
-    let program = root.join("tests/bench/messages.c");
+    // Compiled before, as for SMPI.
+    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("peers-sunstar");
+    wall(sunstar(root).args(["cc", "-O2", "-o"]).arg(&program).arg(root.join(SOURCE)));
     for (name, ranks, times, each) in WORKLOADS.into_iter().filter(|workload| chosen(workload.0)) {
         let messages = f64::from(ranks) * f64::from(times) * f64::from(each);
         let ours = || {
@@ -122,8 +127,11 @@ impl Smpi {
     fn new(root: &Path) -> Option<Smpi> {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
         let (program, hosts) = (folder.join("peers-smpi"), folder.join("peers-hosts"));
-        let source = root.join("tests/bench/messages.c");
-        let built = Command::new("smpicc").args(["-O2", "-o"]).arg(&program).arg(source).output();
+        let built = Command::new("smpicc")
+            .args(["-O2", "-o"])
+            .arg(&program)
+            .arg(root.join(SOURCE))
+            .output();
         let built = built.ok()?;
         assert!(built.status.success(), "smpicc: {}", String::from_utf8_lossy(&built.stderr));
         let names: String = (0..1024).map(|node| format!("node-{node}\n")).collect();

@@ -1,21 +1,19 @@
-//! The core: its state and its main loop.
+//! The core: its state.
 
 use crate::arrays::{DataCache, InstructionCache};
 use crate::clock::whole_period;
-use crate::code::{Code, Line, Text, WORDS};
+use crate::code::Code;
 use crate::decode::Op;
 use crate::exception::Exception;
-use crate::instructions::execute;
 use crate::park::Park;
 use crate::predictor::Predictor;
-use crate::probe::{Account, Off, Probe};
+use crate::probe::Account;
 use crate::registers::{Registers, MSR_DS, MSR_MASK, MSR_PR, MSR_WE};
 use crate::special::Special;
 use crate::timing::{Pipeline, Place};
 use crate::tlb::Tlb;
 use crate::unit::Unit;
 use crate::{Fault, FaultKind, Timing};
-use bus::Bus;
 use des::{Clock, Time};
 
 /// What a core is built from.
@@ -220,228 +218,6 @@ impl Core {
     /// code are forgotten. The data cache keeps its lines.
     pub fn memory_changed(&mut self) {
         self.icache.invalidate_all();
-    }
-
-    /// Executes until `now() >= until`, the bus's horizon, or a fault. A call that could not go on
-    /// because of the horizon leaves the core as it was before that instruction.
-    pub fn run<B: Bus>(&mut self, bus: &mut B, until: Time) -> Stop {
-        self.run_observed(bus, until, &mut Off)
-    }
-
-    /// The same, and tells `probe` of everything that happens. A probe that is not told from the
-    /// release of reset on, or not in every run, misses what happened without it.
-    pub fn run_observed<B: Bus, P: Probe>(
-        &mut self,
-        bus: &mut B,
-        until: Time,
-        probe: &mut P,
-    ) -> Stop {
-        match self.state {
-            State::Reset => return Stop::Until,
-            State::Stopped => {
-                self.write_last(bus);
-                return Stop::Fault;
-            }
-            State::Running if self.blocked >= until => return Stop::Until,
-            State::Running => {}
-        }
-        self.blocked = Time::ZERO;
-        self.until = self.cycle_at(until);
-        self.refresh_limit();
-        if P::ON {
-            self.resume_account();
-        }
-        // What is executed stands beside the core, which changes.
-        let Some(text) = self.icache.text.take() else { unreachable!("only one call at a time") };
-        let stop = self.execute_until(bus, &text, probe);
-        self.icache.text = Some(text);
-        if stop == Stop::Fault {
-            self.write_last(bus);
-        }
-        // Whatever happens before the next call may disturb a turn.
-        self.forget_record();
-        stop
-    }
-
-    fn execute_until<B: Bus, P: Probe>(&mut self, bus: &mut B, text: &Text, probe: &mut P) -> Stop {
-        loop {
-            self.look_for_head(bus, text, probe);
-            if self.pipeline.next() >= self.limit {
-                if let Some(stop) = self.attend(bus, probe) {
-                    return stop;
-                }
-            }
-            if P::STEPS && self.halts_before_fetch(text, probe) {
-                return Stop::Halted;
-            }
-            let pc = self.registers.pc;
-            let own;
-            let line = match self.fetched(text) {
-                Some(line) => line,
-                None => match self.fetch(bus, text) {
-                    Ok(line) => {
-                        self.expect_known(text);
-                        own = line;
-                        &own
-                    }
-                    Err(Flow::Retry) => return Stop::Until,
-                    Err(Flow::Fault) => return Stop::Fault,
-                    Err(_) => {
-                        self.pipeline.stall(self.pipeline.cycle() + self.synchronise);
-                        if P::ON {
-                            self.tell_exception(probe, pc);
-                        }
-                        continue;
-                    }
-                },
-            };
-            if P::ON {
-                self.tell_fetch(probe);
-            }
-            if self.pipeline.next() >= self.limit {
-                continue;
-            }
-            if P::STEPS && self.halts(line.op(pc), probe) {
-                return Stop::Halted;
-            }
-            let stop = if self.park.recording() {
-                self.run_line_recorded(bus, line, probe)
-            } else {
-                self.run_line::<B, P, false>(bus, line, probe)
-            };
-            if let Some(stop) = stop {
-                return stop;
-            }
-        }
-    }
-
-    /// The same as `run_line`, and records the turn.
-    #[inline(never)]
-    fn run_line_recorded<B: Bus, P: Probe>(
-        &mut self,
-        bus: &mut B,
-        line: &Line,
-        probe: &mut P,
-    ) -> Option<Stop> {
-        self.run_line::<B, P, true>(bus, line, probe)
-    }
-
-    /// Executes instructions of a line until control leaves it or something is up.
-    #[inline(always)]
-    fn run_line<B: Bus, P: Probe, const RECORD: bool>(
-        &mut self,
-        bus: &mut B,
-        line: &Line,
-        probe: &mut P,
-    ) -> Option<Stop> {
-        // What each instruction needs of the one before stands in registers of the host.
-        let mut last = self.pipeline.next();
-        let start = self.registers.pc & !31;
-        let mut ops = line.rest(self.registers.pc).iter();
-        while let Some(op) = ops.next() {
-            if RECORD && self.park.recording() {
-                self.record(op);
-            }
-            let place = self.pipeline.place(op, last);
-            self.issue = place.cycle();
-            let flow = execute(self, bus, op);
-            // The common cases by comparison: a jump table would be one more unpredictable jump.
-            if flow == Flow::Next {
-                self.complete(self.registers.pc, op, place, probe);
-                last = place;
-                self.registers.pc = self.registers.pc.wrapping_add(4);
-            } else if flow == Flow::Branch {
-                self.complete(self.registers.pc, op, place, probe);
-                self.pipeline.stall(place.cycle() + self.bubble);
-                let pc = self.registers.pc;
-                if P::ON {
-                    self.tell_branch(probe, pc, op);
-                }
-                last = self.pipeline.next();
-                self.registers.pc = self.next;
-                if (pc ^ self.next) & !31 != 0 {
-                    return None;
-                }
-                ops = line.rest(self.next).iter();
-            } else if flow == Flow::Late {
-                self.complete(self.registers.pc, op, place, probe);
-                self.settle_late(op);
-                if P::ON {
-                    self.tell_late(probe, self.registers.pc, op);
-                }
-                last = self.pipeline.next();
-                self.registers.pc = self.registers.pc.wrapping_add(4);
-            } else {
-                // The program counter may stand elsewhere already.
-                let pc = start + 4 * (WORDS - 1 - ops.len()) as u32;
-                return self.leave(pc, op, place, flow, probe);
-            }
-            // The head of a turn that is recorded may stand anywhere in a line.
-            let arrived = RECORD && self.registers.pc == self.park.head;
-            if P::STEPS || arrived || last >= self.limit {
-                return None;
-            }
-        }
-        None
-    }
-
-    #[inline(always)]
-    fn complete<P: Probe>(&mut self, pc: u32, op: &Op, place: Place, probe: &mut P) {
-        if P::ON {
-            self.tell_issue(probe, pc, op, place);
-        }
-        self.pipeline.issue(op, place);
-        self.counters.instructions += 1;
-    }
-
-    /// Takes over the load and store unit's delays after an instruction that used its slow path.
-    fn settle_late(&mut self, op: &Op) {
-        self.pipeline.late(op, self.unit.data_at);
-        self.pipeline.hold(self.unit.stall);
-        if self.unit.replay.count != 0 {
-            self.unit.replay_forgotten();
-            // An interrupt may have waited for the end of this instruction.
-            self.refresh_limit();
-        }
-    }
-
-    /// The flows that end a line.
-    fn leave<P: Probe>(
-        &mut self,
-        pc: u32,
-        op: &Op,
-        place: Place,
-        flow: Flow,
-        probe: &mut P,
-    ) -> Option<Stop> {
-        match flow {
-            Flow::Refetch => {
-                self.complete(pc, op, place, probe);
-                self.registers.pc = self.registers.pc.wrapping_add(4);
-            }
-            Flow::Synchronise => {
-                self.complete(pc, op, place, probe);
-                self.pipeline.stall(place.cycle() + self.synchronise);
-                self.icache.forget_buffer();
-            }
-            Flow::Exception => {
-                self.pipeline.stall(place.cycle() + self.synchronise);
-                self.unit.replay_forgotten();
-                if P::ON {
-                    self.tell_exception(probe, pc);
-                }
-                return None;
-            }
-            Flow::Retry => return Some(Stop::Until),
-            Flow::Fault => return Some(Stop::Fault),
-            Flow::Next | Flow::Late | Flow::Branch => {
-                unreachable!("handled in the line's loop")
-            }
-        }
-        if P::ON {
-            self.tell_leave(probe, pc, op);
-        }
-        None
     }
 
     /// Sets the MSR and what follows from it.

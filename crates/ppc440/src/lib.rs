@@ -22,7 +22,7 @@
 //! | `timing`, `predictor` | when instructions issue; branch prediction |
 //! | `probe` | what an observer is told: where every cycle went; nothing if there is none |
 //! | `park`, `turn`, `analysis` | polling loops that are skipped instead of executed, exactly |
-//! | `core`, `clock` | state, main loop; cycles and time |
+//! | `core`, `run`, `clock` | state; main loop; cycles and time |
 //! | `debug` | what a debugger stops before, and how it sees memory |
 //! | `inspect`, `twin` | what the bench, debuggers and tests see; cores that have booted alike |
 //!
@@ -106,6 +106,7 @@ mod park;
 mod predictor;
 mod probe;
 mod registers;
+mod run;
 mod slots;
 mod special;
 mod system;

@@ -156,6 +156,12 @@ impl Core {
         }
     }
 
+    /// True if that would do more than count the line.
+    #[inline(always)]
+    pub(crate) fn is_looked_for_head(&self) -> bool {
+        self.registers.pc == self.park.head || self.park.lines == 1
+    }
+
     #[cold]
     fn lose_head(&mut self) {
         self.park.lines = LOST;
