@@ -274,7 +274,7 @@ impl Rx {
             false => host_address(command.addr_hi, command.addr_lo),
         };
         let addr = addr.ok_or("host address of more than 40 bits")?;
-        let stream = self.cam.get_mut(command.peer).filter(|stream| stream.used);
+        let stream = self.cam.get_mut(command.peer);
         let stream = stream.ok_or("receive command for a stream that is not in flight")?;
         if stream.closed {
             return Err("receive command behind the last of its message");

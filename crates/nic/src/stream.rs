@@ -69,7 +69,9 @@ impl Bytes {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {
     /// Allocated to a message.
-    pub(crate) used: bool,
+    used: bool,
+    /// Its number while it is.
+    number: u16,
     pub(crate) id: MessageId,
     pub(crate) crc: Crc,
     /// Payload that waits for commands.
@@ -103,6 +105,10 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
+    /// That is its number.
+    fn is(&self, number: u16) -> bool {
+        self.used && self.number == number
+    }
     /// Takes in a packet's payload.
     pub(crate) fn take(&mut self, packet: &Packet) {
         self.received += u64::from(packet.size);
@@ -127,11 +133,12 @@ impl Stream {
         self.held -= gone;
         gone
     }
-    /// Makes it the stream of a new message; its buffers keep their memory.
-    fn allocate(&mut self, id: MessageId) {
+    /// Makes it the stream `number`, of a new message; its buffers keep their memory.
+    fn allocate(&mut self, number: u16, id: MessageId) {
         debug_assert!(!self.used && self.buffer.is_empty() && self.commands.is_empty());
         debug_assert_eq!(self.held, 0);
         self.used = true;
+        self.number = number;
         self.id = id;
         self.crc = Crc::default();
         self.closed = false;
@@ -158,7 +165,12 @@ pub(crate) enum Found {
 /// All streams, and the CAM in front of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Cam {
+    /// Those that were in use at the same time; the one that was used last is used again first, since the
+    /// caches of the machine that simulates hold it.
     streams: Vec<Stream>,
+    spare: Vec<u16>,
+    /// Where each number's stream stands; of one that is not in use, where it stood last.
+    places: Vec<u16>,
     /// Free streams. First in, first out: a stream and its header slot rest as long as possible
     /// before they are used again.
     free: VecDeque<u16>,
@@ -175,26 +187,29 @@ fn key(packet: &Packet) -> u32 {
 impl Cam {
     pub(crate) fn new() -> Cam {
         Cam {
-            streams: vec![Stream::default(); CAM_ENTRIES as usize],
+            streams: Vec::new(),
+            spare: Vec::new(),
+            places: vec![0; CAM_ENTRIES as usize],
             free: (0..CAM_ENTRIES as u16).collect(),
             arriving: Vec::new(),
             withheld: 0,
         }
     }
-    /// The stream with number `index`, if there is such a stream.
+    /// The stream with number `index`, if that is in use.
     pub(crate) fn get_mut(&mut self, index: u16) -> Option<&mut Stream> {
-        self.streams.get_mut(usize::from(index))
+        let stream = self.streams.get_mut(usize::from(*self.places.get(usize::from(index))?))?;
+        stream.is(index).then_some(stream)
     }
-    /// The stream with number `index`, which exists.
+    /// The stream with number `index`, which is in use or was until just now.
     pub(crate) fn stream(&mut self, index: u16) -> &mut Stream {
-        &mut self.streams[usize::from(index)]
+        &mut self.streams[usize::from(self.places[usize::from(index)])]
     }
     /// Streams in use.
     pub(crate) fn is_full(&self) -> bool {
         self.free.is_empty()
     }
     pub(crate) fn in_use(&self) -> usize {
-        self.streams.len() - self.free.len() - self.withheld
+        self.places.len() - self.free.len() - self.withheld
     }
     /// Keeps all but `number` of the free streams from ever being used: a fault on request.
     pub(crate) fn withhold(&mut self, number: usize) {
@@ -207,7 +222,11 @@ impl Cam {
     pub(crate) fn allocate(&mut self, packet: &Packet, id: MessageId) -> Option<u16> {
         let index = self.free.pop_front();
         if let Some(index) = index {
-            self.stream(index).allocate(id);
+            self.places[usize::from(index)] = self.spare.pop().unwrap_or_else(|| {
+                self.streams.push(Stream::default());
+                self.streams.len() as u16 - 1
+            });
+            self.stream(index).allocate(index, id);
         }
         if !packet.is_last() {
             self.arriving.push((key(packet), index.map_or(Found::Dropped, Found::Stream)));
@@ -227,13 +246,15 @@ impl Cam {
         }
         found
     }
-    /// The stream with number `index`, to look at.
+    /// The stream with number `index`, if that is in use, to look at.
     pub(crate) fn peek(&self, index: u16) -> Option<&Stream> {
-        self.streams.get(usize::from(index))
+        let place = *self.places.get(usize::from(index))?;
+        self.streams.get(usize::from(place)).filter(|stream| stream.is(index))
     }
-    /// Streams in use, with their numbers.
+    /// Streams in use, with their numbers, by these.
     pub(crate) fn used(&self) -> impl Iterator<Item = (u16, &Stream)> {
-        (0..).zip(&self.streams).filter(|(_, stream)| stream.used).take(self.in_use())
+        let all = 0..self.places.len() as u16;
+        all.filter_map(|index| Some((index, self.peek(index)?))).take(self.in_use())
     }
     /// Streams in use, to change.
     pub(crate) fn in_flight(&mut self) -> impl Iterator<Item = &mut Stream> {
@@ -253,5 +274,6 @@ impl Cam {
         assert!(stream.used, "a stream is freed once");
         stream.used = false;
         self.free.push_back(index);
+        self.spare.push(self.places[usize::from(index)]);
     }
 }
