@@ -7,9 +7,12 @@ use crate::{Duration, Time};
 pub struct Links {
     lookahead: Duration,
     processes: u32,
-    /// From whom each process takes messages, and to whom it sends them.
-    from: Rows,
+    /// Processes that take messages from anybody.
+    receivers: usize,
+    /// To whom each process sends messages.
     to: Rows,
+    /// For each process, which of two sides it is on, if messages only go from one to the other.
+    side: Option<Vec<bool>>,
 }
 
 impl Links {
@@ -21,13 +24,14 @@ impl Links {
         neighbours: impl Fn(u32) -> I,
     ) -> Links {
         assert!(lookahead > Duration::ZERO, "windows need a lookahead");
-        let from: Vec<Vec<u32>> =
-            (0..processes).map(|i| neighbours(i).into_iter().collect()).collect();
-        let mut to = vec![Vec::new(); from.len()];
-        for (process, senders) in (0..).zip(&from) {
-            senders.iter().for_each(|sender| to[*sender as usize].push(process));
+        let mut to = vec![Vec::new(); processes as usize];
+        let mut receivers = 0;
+        for process in 0..processes {
+            let mut senders = neighbours(process).into_iter().peekable();
+            receivers += usize::from(senders.peek().is_some());
+            senders.for_each(|sender| to[sender as usize].push(process));
         }
-        Links { lookahead, processes, from: Rows::new(&from), to: Rows::new(&to) }
+        Links { lookahead, processes, receivers, side: sides(&to), to: Rows::new(&to) }
     }
     /// Everybody sends to everybody, and to itself.
     pub fn between_all(lookahead: Duration, processes: u32) -> Links {
@@ -36,6 +40,34 @@ impl Links {
     pub(crate) fn lookahead(&self) -> Duration {
         self.lookahead
     }
+}
+
+/// Two sides for processes that send messages `to` others, so that none goes to the same side.
+fn sides(to: &[Vec<u32>]) -> Option<Vec<bool>> {
+    let mut linked = to.to_vec();
+    for (process, receivers) in (0..).zip(to) {
+        receivers.iter().for_each(|receiver| linked[*receiver as usize].push(process));
+    }
+    let mut sides = vec![None; to.len()];
+    let mut found = Vec::new();
+    for first in 0..to.len() {
+        if sides[first].is_none() {
+            sides[first] = Some(false);
+            found.push(first);
+        }
+        while let Some(process) = found.pop() {
+            let other = sides[process].map(|side: bool| !side);
+            for neighbour in linked[process].iter().map(|neighbour| *neighbour as usize) {
+                if sides[neighbour].is_none() {
+                    sides[neighbour] = other;
+                    found.push(neighbour);
+                } else if sides[neighbour] != other {
+                    return None;
+                }
+            }
+        }
+    }
+    sides.into_iter().collect()
 }
 
 /// Numbers of processes for each process. All rows are as long as the longest, which spares a look at where
@@ -53,22 +85,25 @@ impl Rows {
         let padded = |row: &'_ Vec<u32>| row.clone().into_iter().chain(nobody.clone()).take(width);
         Rows { width, numbers: rows.iter().flat_map(padded).collect() }
     }
-    #[inline(always)]
-    fn of(&self, process: usize) -> &[u32] {
-        &self.numbers[process * self.width..][..self.width]
+    fn all(&self) -> impl Iterator<Item = &[u32]> {
+        self.numbers.chunks_exact(self.width.max(1))
     }
+}
+
+/// What a process may do, and what may be done to it.
+#[derive(Clone, Copy)]
+struct Contact {
+    /// When it may send anything at the earliest, of its own or because of what others send.
+    sends: Time,
+    /// When the first of what others send can reach it.
+    takes: Time,
 }
 
 /// The horizon of each process: it does everything before it, and takes nothing in before it.
 pub(crate) struct Horizons<'a> {
     links: &'a Links,
-    /// When each may send anything at the earliest, of its own or because of what others send. Nobody,
-    /// who stands last here and below, never does.
-    sends: Vec<Time>,
-    /// When the first of what others send can reach each.
-    takes: Vec<Time>,
-    /// Those that others make send earlier, of which these others have to be told.
-    hurried: Vec<u32>,
+    /// Of each process. Nobody stands last, never sends, and need not be told anything.
+    contacts: Vec<Contact>,
     of: Vec<Time>,
     last: Time,
 }
@@ -76,14 +111,9 @@ pub(crate) struct Horizons<'a> {
 impl<'a> Horizons<'a> {
     pub(crate) fn new(links: &'a Links) -> Horizons<'a> {
         let processes = links.processes as usize;
-        Horizons {
-            links,
-            sends: vec![Time::NEVER; processes + 1],
-            takes: vec![Time::ZERO; processes + 1],
-            hurried: Vec::with_capacity(processes),
-            of: vec![Time::ZERO; processes],
-            last: Time::ZERO,
-        }
+        let nobody = Contact { sends: Time::NEVER, takes: Time::ZERO };
+        let (contacts, of) = (vec![nobody; processes + 1], vec![Time::ZERO; processes]);
+        Horizons { links, contacts, of, last: Time::ZERO }
     }
     pub(crate) fn of(&self, process: u32) -> Time {
         self.of[process as usize]
@@ -99,48 +129,64 @@ impl<'a> Horizons<'a> {
     }
     /// As far as each can go by the distance from those that may send: `reach` tells when each may,
     /// if nothing comes. Nobody goes beyond `end`, and all at least to `least`.
+    ///
+    /// Of two sides only that of the first one goes: the other side, which it has told by then, will go
+    /// twice as far in one turn.
     pub(crate) fn apart(&mut self, reach: impl Iterator<Item = Time>, least: Time, end: Time) {
-        self.sends.iter_mut().zip(reach).for_each(|(sends, reach)| *sends = reach);
-        self.spread();
-        let lookahead = self.links.lookahead;
-        let times = self.sends.iter().zip(&self.takes);
-        for (of, (sends, takes)) in self.of.iter_mut().zip(times) {
+        let links = self.links;
+        let mut first = (Time::NEVER, 0);
+        for (process, (contact, reach)) in self.contacts.iter_mut().zip(reach).enumerate() {
+            *contact = Contact { sends: reach, takes: Time::NEVER };
+            if reach < first.0 {
+                first = (reach, process);
+            }
+        }
+        let sides = links.side.as_deref().filter(|_| first.0 < Time::NEVER && end == Time::NEVER);
+        let goes = sides.map(|side| (side, side[first.1]));
+        self.spread(first.0);
+        let lookahead = links.lookahead;
+        for (process, (of, contact)) in self.of.iter_mut().zip(&self.contacts).enumerate() {
+            if goes.is_some_and(|(side, goes)| side[process] != goes) {
+                continue;
+            }
             // What comes back from the nearest neighbour, should there be none.
-            let own = *sends + lookahead + lookahead;
-            let horizon = own.min(*takes);
+            let own = contact.sends + lookahead + lookahead;
+            let horizon = own.min(contact.takes);
             let horizon = if horizon == Time::NEVER { least } else { horizon };
             *of = horizon.min(end).max(*of);
             self.last = self.last.max(*of);
         }
     }
-    /// Whoever sends may make its neighbours send a lookahead later.
-    fn spread(&mut self) {
-        let Horizons { links, sends, takes, hurried, .. } = self;
-        hurried.clear();
-        for process in 0..links.processes as usize {
-            let told = links.from.of(process).iter().map(|from| sends[*from as usize]);
-            let first = told.fold(Time::NEVER, Time::min) + links.lookahead;
-            takes[process] = first;
-            if first < sends[process] {
-                sends[process] = first;
-                hurried.push(process as u32);
-            }
-        }
-        let mut told = 0;
-        while let Some(process) = hurried.get(told) {
-            told += 1;
-            let process = *process as usize;
-            let arrival = sends[process] + links.lookahead;
-            for to in links.to.of(process) {
-                let other = *to as usize;
-                if arrival < takes[other] {
-                    takes[other] = arrival;
-                    if arrival < sends[other] {
-                        sends[other] = arrival;
-                        hurried.push(*to);
+    /// Whoever sends may make its neighbours send a lookahead later; `first` is when the first one does.
+    /// So nobody changes any more when those send that are less than a lookahead behind it: they tell
+    /// their neighbours, then the next ones, until all have been told.
+    fn spread(&mut self, mut first: Time) {
+        let Horizons { links, contacts, .. } = self;
+        let mut untold = links.receivers;
+        while untold > 0 && first < Time::NEVER {
+            let limit = first + links.lookahead;
+            let mut next = Time::NEVER;
+            for (process, neighbours) in links.to.all().enumerate() {
+                let sends = contacts[process].sends;
+                if sends >= limit {
+                    next = next.min(sends);
+                    continue;
+                }
+                if sends < first {
+                    continue;
+                }
+                let arrival = sends + links.lookahead;
+                for neighbour in neighbours {
+                    let told = &mut contacts[*neighbour as usize];
+                    if arrival < told.takes {
+                        untold -= usize::from(told.takes == Time::NEVER);
+                        told.takes = arrival;
+                        told.sends = told.sends.min(arrival);
+                        next = next.min(arrival);
                     }
                 }
             }
+            first = next;
         }
     }
 }
@@ -155,9 +201,9 @@ mod tests {
         let count = reach.len();
         let far = u64::MAX / 4;
         let mut steps = vec![vec![far; count]; count];
-        for (to, row) in steps.iter_mut().enumerate() {
-            let senders = links.from.of(to).iter().filter(|from| **from < links.processes);
-            senders.for_each(|from| row[*from as usize] = 1);
+        for (from, receivers) in links.to.all().enumerate() {
+            let receivers = receivers.iter().filter(|to| **to < links.processes);
+            receivers.for_each(|to| steps[*to as usize][from] = 1);
         }
         for via in 0..count {
             for to in 0..count {
@@ -173,6 +219,20 @@ mod tests {
             first.unwrap_or(Time::NEVER).min(reach[to] + links.lookahead() * 2)
         };
         (0..count).map(horizon).collect()
+    }
+
+    #[test]
+    fn messages_between_two_sides_go_to_the_other_one() {
+        let ring = |count: u32| {
+            Links::new(Duration(1), count, |to| [(to + 1) % count, (to + count - 1) % count])
+        };
+        let even = ring(6).side.unwrap();
+        assert!((0..6).all(|process| even[process] != even[(process + 1) % 6]));
+        assert_eq!(ring(5).side, None);
+        assert_eq!(Links::between_all(Duration(1), 2).side, None);
+        // Two pairs that know nothing of one another, each with one way.
+        let pairs = Links::new(Duration(1), 4, |to| (to % 2 == 1).then(|| to - 1));
+        assert_eq!(pairs.side.unwrap(), [false, true, false, true]);
     }
 
     #[test]
@@ -195,6 +255,17 @@ mod tests {
             for (process, horizon) in (0..count).zip(by_ways(&links, &reach)) {
                 let horizon = if horizon == Time::NEVER { least } else { horizon };
                 assert_eq!(horizons.of(process), horizon.min(end));
+            }
+            // Without an end only one of two sides goes, that of the first.
+            let mut sided = Horizons::new(&links);
+            sided.apart(reach.iter().copied(), least, Time::NEVER);
+            let first = (0..count).min_by_key(|process| reach[*process as usize]).unwrap();
+            let alone = reach[first as usize] < Time::NEVER;
+            for (process, horizon) in (0..count).zip(by_ways(&links, &reach)) {
+                let horizon = if horizon == Time::NEVER { least } else { horizon };
+                let side = |of: u32| links.side.as_ref().map(|side| side[of as usize]);
+                let waits = alone && side(process) != side(first);
+                assert_eq!(sided.of(process), if waits { Time::ZERO } else { horizon });
             }
             let last = (0..count).map(|process| horizons.of(process)).max();
             assert_eq!(Some(horizons.last()), last);

@@ -241,10 +241,12 @@ where
                 all = shared.exchange(id, share.summary(stop));
             }
         }
+        // Who fails at the same time as the first one is heard, too.
+        let end = all.failed + Duration(1);
         if all.lead.is_some() {
-            horizons.together((all.reach + links.lookahead()).min(all.failed));
+            horizons.together((all.reach + links.lookahead()).min(end));
         } else {
-            horizons.apart(shared.reaches(), all.next + links.lookahead(), all.failed);
+            horizons.apart(shared.reaches(), all.next + links.lookahead(), end);
         }
         share.advance(&horizons);
         share.post();
@@ -254,7 +256,7 @@ where
 }
 
 fn ending_of(all: &Summary) -> Option<Ending> {
-    if all.failed < Time::NEVER && (all.failed <= all.next || !all.busy) {
+    if all.failed < Time::NEVER && (all.failed < all.next || !all.busy) {
         Some(Ending::Failed)
     } else if all.stopped {
         Some(Ending::Stopped)

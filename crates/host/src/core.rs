@@ -27,7 +27,6 @@ pub(crate) struct Core {
     /// Fibres with a wake that they have not seen, without repetition.
     pub(crate) woken: RefCell<Vec<FibreId>>,
     pub(crate) account: RefCell<Account>,
-    pub(crate) fault: RefCell<Option<(Time, FibreId, String)>>,
     /// How often the core has begun to be busy.
     pub(crate) generation: Cell<u64>,
     /// Before this time nothing happens on the node but what this core does.
@@ -48,7 +47,6 @@ impl Core {
             spawned: RefCell::default(),
             woken: RefCell::default(),
             account: RefCell::new(Account::new(index)),
-            fault: RefCell::default(),
             generation: Cell::new(0),
             alone_until: Cell::new(Time::ZERO),
         }
@@ -105,10 +103,9 @@ impl Core {
         self.spawned.borrow_mut().push((name.to_string(), f));
         id
     }
-    pub(crate) fn record_fault(&self, what: String) {
-        let mut fault = self.fault.borrow_mut();
-        // The first one is the cause; later ones may follow from it.
-        fault.get_or_insert((self.now(), self.running_fibre(), what));
+    pub(crate) fn record_fault(&self, fibre: FibreId, what: String) {
+        let mut fault = self.shared.fault.borrow_mut();
+        fault.get_or_insert((self.now(), self.index, fibre, what));
     }
     pub(crate) fn take_wake(&self, fibre: usize) -> bool {
         let mut woken = self.woken.borrow_mut();

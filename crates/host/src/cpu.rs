@@ -148,7 +148,7 @@ impl Cpu {
     /// Records a fault of the program or of the firmware and never returns: the fibre stays suspended, with
     /// interrupts as they are, until the host is dropped.
     pub fn fault(&self, what: impl fmt::Display) -> ! {
-        self.core.record_fault(what.to_string());
+        self.core.record_fault(self.core.running_fibre(), what.to_string());
         loop {
             self.core.suspend(Request::Stop);
         }

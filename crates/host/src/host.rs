@@ -231,7 +231,12 @@ impl Host {
 
     /// The first fault that a fibre recorded.
     pub fn fault(&self) -> Option<Fault> {
-        self.cores.iter().filter_map(Processor::fault).min_by_key(|fault| fault.at)
+        let fault = self.shared.fault.borrow();
+        fault.as_ref().map(|(at, core, fibre, what)| Fault {
+            at: *at,
+            fibre: self.cores[*core].name_of(*fibre).to_string(),
+            what: what.clone(),
+        })
     }
 
     /// Where the time of all cores together went up to `now`.

@@ -10,7 +10,7 @@ mod busy;
 use crate::accounting::{Class, Observer};
 use crate::core::Core;
 use crate::fibre::{Fibre, Polling, Request, TIMED_OUT, WOKEN};
-use crate::host::{Event, Fault, Kind, Ports};
+use crate::host::{Event, Kind, Ports};
 use crate::pace::Pace;
 use crate::shared::Shared;
 use crate::{Cpu, FibreId, FibreState, Times};
@@ -198,14 +198,8 @@ impl Processor {
         self.core.woken.borrow().iter().any(waits)
     }
 
-    /// The first fault that a fibre recorded.
-    pub(crate) fn fault(&self) -> Option<Fault> {
-        let fault = self.core.fault.borrow();
-        fault.as_ref().map(|(at, fibre, what)| Fault {
-            at: *at,
-            fibre: self.fibres[fibre.0].name.clone(),
-            what: what.clone(),
-        })
+    pub(crate) fn name_of(&self, fibre: FibreId) -> &str {
+        &self.fibres[fibre.0].name
     }
 
     /// Where the core's time went up to `now`.
@@ -453,7 +447,7 @@ impl Processor {
     /// Gathered device writes had nowhere to go.
     fn device_fault(&mut self, fibre: usize, error: BusError) {
         let what = format!("the NIC wrote to memory that the program does not have: {error}");
-        self.core.fault.borrow_mut().get_or_insert((self.core.now(), FibreId(fibre), what));
+        self.core.record_fault(FibreId(fibre), what);
     }
 
     fn collect_spawned(&mut self) {

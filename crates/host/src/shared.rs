@@ -1,12 +1,15 @@
 //! What the cores of a host share.
 
-use crate::{Costs, Cpu, Memory, SharedMemory};
+use crate::{Costs, Cpu, FibreId, Memory, SharedMemory};
 use des::Time;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
 /// A fibre that begins on another core than the one that started it: the core, name and function.
 pub(crate) type Started = (usize, String, Box<dyn FnOnce(Cpu)>);
+
+/// What went wrong in a fibre: when, on which core, in which fibre, and what.
+pub(crate) type Faulted = (Time, usize, FibreId, String);
 
 /// What the cores of a host share.
 pub(crate) struct Shared {
@@ -21,6 +24,8 @@ pub(crate) struct Shared {
     pub(crate) handed: RefCell<VecDeque<usize>>,
     /// Ends of what a core was busy with that were no events, because nothing else happened before.
     pub(crate) passed: RefCell<Vec<Time>>,
+    /// The first fault: it is the cause, later ones may follow from it.
+    pub(crate) fault: RefCell<Option<Faulted>>,
 }
 
 impl Shared {
@@ -33,6 +38,7 @@ impl Shared {
             started: RefCell::default(),
             handed: RefCell::default(),
             passed: RefCell::default(),
+            fault: RefCell::default(),
         }
     }
     pub(crate) fn take_started(&self) -> Option<Started> {

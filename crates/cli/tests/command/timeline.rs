@@ -186,8 +186,9 @@ fn check_firmware(trace: &Trace, slices: &[Slice]) {
     assert_eq!(work, profiled * CYCLE_NS);
     let all: u64 = firmware().map(|slice| slice.own).sum();
     let cycles = number(&trace.report["firmware"]["cycles"]) * CYCLE_NS;
-    // The last cycles of a node, and what a run stands before its launch.
-    assert!(all.abs_diff(cycles) <= nodes * 10 * CYCLE_NS, "{all} {cycles}");
+    // What a run stands before its launch, and the last instruction of a node: a read of a register takes
+    // 17 cycles, of which any number may lie behind the end.
+    assert!(all.abs_diff(cycles) <= nodes * 20 * CYCLE_NS, "{all} {cycles}");
     // The report estimates work from turns and what an idle one costs; turns of work poll, too.
     let busy = &trace.report["firmware"];
     let busy = busy["cycles_per_message"].as_f64().unwrap() * number(&busy["messages"]) as f64;

@@ -240,3 +240,42 @@ fn a_panic_on_one_worker_ends_the_run() {
     });
     assert!(result.is_err());
 }
+
+/// Fails at a time of its own.
+struct Fragile {
+    fails: Time,
+    failed: bool,
+}
+
+impl LogicalProcess for Fragile {
+    type Message = ();
+    type Report = bool;
+    fn next_event(&self) -> Time {
+        self.fails
+    }
+    fn advance_to(&mut self, horizon: Time, _: &mut Outbox<()>) {
+        self.failed = self.fails < horizon;
+    }
+    fn receive(&mut self, _: Envelope<()>) {}
+    fn standing(&self) -> Standing {
+        if self.failed {
+            Standing::Failed(self.fails)
+        } else {
+            Standing::Busy
+        }
+    }
+    fn finish(self, _: Time) -> bool {
+        self.failed
+    }
+}
+
+#[test]
+fn all_that_fail_at_the_time_of_the_first_are_heard() {
+    let ring = Links::new(Duration(50), 6, |to| [(to + 1) % 6, (to + 5) % 6]);
+    for times in [[300, 500, 300, 200, 200, 201], [201, 200, 201, 201, 200, 900]] {
+        let builders = times.map(|fails| move || Fragile { fails: Time(fails), failed: false });
+        let (failed, ending, _) = run(builders.into(), &ring, 1, &Stop::new());
+        assert_eq!(ending, Ending::Failed);
+        assert!(times.iter().zip(failed).all(|(fails, failed)| failed || *fails > 200));
+    }
+}
