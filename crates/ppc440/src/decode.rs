@@ -17,6 +17,13 @@ pub(crate) struct Row {
     pub kind: Kind,
 }
 
+impl Row {
+    /// It has no form but that which sets CR0, as the dot says.
+    fn is_record(&self) -> bool {
+        self.name.ends_with('.')
+    }
+}
+
 /// A decoded instruction. What `rt`, `ra`, `rb` and `imm` hold depends on the [`Format`]; `rb` of a branch
 /// with a condition selects its bit (see `registers::selector`).
 #[derive(Clone, Copy, Debug)]
@@ -237,7 +244,11 @@ pub(crate) fn decode(word: u32, latencies: &Latencies) -> Op {
     let pipe = row.pipe;
     let (steps, latency) = (steps(pipe), latencies.of(row.class));
     let op = Op { kind: row.kind, rt, ra, rb, pipe, steps, latency, ..Op::ILLEGAL };
-    await_divider(operands(op, row.format, word))
+    let mut op = operands(op, row.format, word);
+    if op.flags & RC != 0 || row.is_record() {
+        op.result[1] = reg::CR;
+    }
+    await_divider(op)
 }
 
 /// Whatever needs the I pipe also needs the divider: as its third source, or, of the few that have
@@ -283,7 +294,7 @@ fn operands(mut op: Op, format: Format, word: u32) -> Op {
         LoadUpdateIndexed => op.set(ra, 0, 0, &[ra, rb], &[rt, ra]),
         Store => op.set(base, signed, 0, &[rt, base], &[]),
         StoreUpdate => op.set(ra, signed, 0, &[rt, ra], &[reg::SINK, ra]),
-        StoreIndexed => op.set(base, 0, record, &[rt, base, rb], &[]),
+        StoreIndexed => op.set(base, 0, 0, &[rt, base, rb], &[]),
         StoreUpdateIndexed => op.set(ra, 0, 0, &[rt, ra, rb], &[reg::SINK, ra]),
         StringImmediate => op.set(base, if rb == 0 { 32 } else { rb.into() }, 0, &[rt, base], &[]),
         Address => op.set(base, 0, 0, &[base, rb], &[]),
@@ -322,9 +333,6 @@ fn operands(mut op: Op, format: Format, word: u32) -> Op {
         }
         EnableImmediate => op.set(ra, word & 0x8000, 0, &[], &[]),
         Bare => op.set(ra, 0, 0, &[], &[]),
-    }
-    if op.flags & RC != 0 {
-        op.result[1] = reg::CR;
     }
     op
 }

@@ -81,6 +81,15 @@ fn loops() {
         ("division and CR", &[divw, x(19, 8, 8, 8, 193)], 3500, "the same for three CR fields"),
         ("compare and branch", &[cmpwi(0, 3, 1), bc(12, 2, 4)], 400, "CR ready after 2; both I"),
         (
+            "andi. and branch",
+            &[d(28, 12, 5, 0x1000), bc(12, 2, 4)],
+            400,
+            "CR0 of a record form, too",
+        ),
+        ("andis. and branch", &[d(29, 10, 5, 0x4000), bc(12, 2, 4)], 400, "the same"),
+        ("addic. and branch", &[d(13, 5, 3, 1), bc(12, 2, 4)], 400, "the same"),
+        ("rlwinm. and branch", &[d(21, 12, 5, 0x3f), bc(12, 2, 4)], 400, "the same"),
+        (
             "far compare",
             &[cmpwi(0, 3, 1), addi(5, 5, 1), addi(6, 6, 1), bc(12, 2, 4)],
             400,
