@@ -277,3 +277,25 @@ impl Cam {
         self.spare.push(self.places[usize::from(index)]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_free_number_finds_nothing_where_another_stream_stands_now() {
+        let mut cam = Cam::new();
+        let message = |serial| MessageId { source_nid: 1, serial };
+        let allocate = |cam: &mut Cam, serial| {
+            cam.allocate(&Packet::default(), message(serial)).expect("streams are free")
+        };
+        let first = allocate(&mut cam, 1);
+        cam.release(first);
+        let second = allocate(&mut cam, 2);
+        assert_ne!(first, second);
+        assert_eq!(cam.streams.len(), 1);
+        assert!(cam.get_mut(first).is_none() && cam.peek(first).is_none());
+        let used: Vec<_> = cam.used().map(|(number, stream)| (number, stream.id)).collect();
+        assert_eq!(used, [(second, message(2))]);
+    }
+}

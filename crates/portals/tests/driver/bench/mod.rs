@@ -189,6 +189,7 @@ impl Bench {
         all.iter().map(ToString::to_string).collect()
     }
     /// What they have compared.
+    #[cfg(debug_assertions)] // As `planted`, which asks.
     pub fn judged(&self) -> spec::Tally {
         let mut all = spec::Tally::default();
         self.nodes.iter().for_each(|node| all += node.judge.tally());
