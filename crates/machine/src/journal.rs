@@ -1,7 +1,7 @@
 //! What observers of a node share: the seam, which is asked by the hardware, and the libraries' observers in
 //! their fibres all tell it here.
 
-use crate::journey::{Log, Mark, Tie, Waypoint};
+use crate::journey::{Log, Mark, Taken, Tie, Waypoint};
 use crate::timeline::Watch;
 use abi::MessageId;
 use des::Time;
@@ -41,7 +41,7 @@ impl Journal {
     pub fn tie(&self, tie: Tie) {
         self.log.borrow_mut().tie(tie);
     }
-    pub fn take(&self) -> (Vec<Mark>, Vec<Tie>) {
+    pub fn take(&self) -> Taken {
         self.log.borrow_mut().take()
     }
     pub fn interrupt_written(&self, at: Time) {

@@ -137,9 +137,24 @@ pub struct Tie {
 /// Marks of one node. Only the first ones of a run are kept: enough for a steady state, bounded in memory.
 #[derive(Debug)]
 pub struct Log {
-    marks: Vec<Mark>,
+    /// In pieces, so that none of them is ever moved.
+    marks: Vec<Vec<Mark>>,
     ties: Vec<Tie>,
+    /// Marks that there is room for.
+    room: usize,
     capacity: usize,
+}
+
+/// Marks of a piece.
+const PIECE: usize = *CAPACITY_OF_NODE.start();
+
+/// What a log held.
+#[derive(Debug)]
+pub struct Taken {
+    /// Marks in the order in which they were made, in pieces.
+    pub marks: Vec<Vec<Mark>>,
+    /// Parts of rendezvous.
+    pub ties: Vec<Tie>,
 }
 
 /// Marks that all nodes keep at most, and those that each node may keep whatever their number.
@@ -151,12 +166,21 @@ impl Log {
     pub fn new(nodes: u32) -> Log {
         let (least, most) = CAPACITY_OF_NODE.into_inner();
         let capacity = (CAPACITY / nodes.max(1) as usize).clamp(least, most);
-        Log { marks: Vec::new(), ties: Vec::new(), capacity }
+        Log { marks: Vec::new(), ties: Vec::new(), room: capacity, capacity }
     }
     /// Records a mark.
     pub fn push(&mut self, mark: Mark) {
-        if self.marks.len() < self.capacity {
-            self.marks.push(mark);
+        if self.room == 0 {
+            return;
+        }
+        self.room -= 1;
+        match self.marks.last_mut() {
+            Some(piece) if piece.len() < PIECE => piece.push(mark),
+            _ => {
+                let mut piece = Vec::with_capacity(PIECE);
+                piece.push(mark);
+                self.marks.push(piece);
+            }
         }
     }
     /// Records a part of a rendezvous.
@@ -166,7 +190,7 @@ impl Log {
         }
     }
     /// Takes marks and ties out.
-    pub fn take(&mut self) -> (Vec<Mark>, Vec<Tie>) {
-        (std::mem::take(&mut self.marks), std::mem::take(&mut self.ties))
+    pub fn take(&mut self) -> Taken {
+        Taken { marks: std::mem::take(&mut self.marks), ties: std::mem::take(&mut self.ties) }
     }
 }

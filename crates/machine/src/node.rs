@@ -3,7 +3,7 @@
 use crate::capture::{Side, Tap};
 use crate::debugger::Debugger;
 use crate::faults::Faults;
-use crate::journey::{Mark, Tie};
+use crate::journey::Taken;
 use crate::meter::{Effort, Meter};
 use crate::profile::Profile;
 use crate::programs::Ranks;
@@ -86,7 +86,7 @@ struct IdleLoop {
 /// What is left of a node.
 pub(crate) struct Remains {
     pub failure: Option<Failure>,
-    pub marks: (Vec<Mark>, Vec<Tie>),
+    pub journal: Taken,
     pub hash: u64,
     pub report: NodeReport,
     pub ledger: net::Ledger,
@@ -445,7 +445,7 @@ impl LogicalProcess for Node {
         Remains {
             judged: self.seam.judge.as_ref().map(|judge| judge.tally()),
             failure: self.seam.failure.take(),
-            marks: self.seam.journal.take(),
+            journal: self.seam.journal.take(),
             hash: self.seam.hash.value(),
             waiting: self.waiting(),
             ledger: self.ledger(),

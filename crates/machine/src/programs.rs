@@ -202,7 +202,8 @@ impl Ranks {
         seats
             .map(|seat| {
                 let waiting = seat.waiting.borrow();
-                let what = waiting.as_ref().and_then(|waiting| waiting.borrow().clone());
+                let what =
+                    waiting.as_ref().and_then(|wait| Some(wait.borrow().as_ref()?.to_string()));
                 let what = what.unwrap_or_else(|| "its first MPI call".into());
                 format!("rank {} waits in {what}", seat.rank)
             })

@@ -375,7 +375,7 @@ fn report(
         ..Firmware::default()
     };
     let (mut busy_instructions, mut busy_cycles) = (0.0, 0.0);
-    let mut marks = Vec::with_capacity(remains.iter().map(|node| node.marks.0.len()).sum());
+    let mut marks = Vec::new();
     let mut ties = Vec::new();
     let (mut nodes, mut sram) = (Vec::new(), Vec::new());
     let (mut profiles, mut effort) = (Vec::new(), Effort::default());
@@ -390,8 +390,8 @@ fn report(
         firmware.cycles += node.work.cycles;
         busy_instructions += node.work.busy_instructions;
         busy_cycles += node.work.busy_cycles;
-        marks.extend(node.marks.0);
-        ties.extend(node.marks.1);
+        marks.extend(node.journal.marks);
+        ties.extend(node.journal.ties);
         nodes.push(node.report);
         sram.push(node.sram);
         profiles.extend(node.profile.filter(|_| options.profile));
@@ -403,7 +403,7 @@ fn report(
     let parameters = &options.parameters;
     let ranks_per_node = parameters.number("host.ranks_per_node");
     let roles = parameters.roles().map(|(role, count)| (role.to_string(), count));
-    let mut breakdowns = journey::break_down(marks, ties, launch);
+    let mut breakdowns = journey::break_down(marks.into_iter().flatten(), ties, launch);
     let breakdown = breakdowns.first().cloned();
     if let Some(first) = breakdowns.first_mut() {
         first.mean = None;

@@ -15,6 +15,7 @@ use crate::reduction::{Operator, Reduction};
 use crate::request::{Direction, Request, RequestId, State, Status};
 use crate::transport::{Envelope, Mode};
 use crate::wait::Whose;
+use crate::waiting::What;
 use std::rc::Rc;
 
 impl Process {
@@ -369,12 +370,7 @@ impl Process {
         // The NIC may still read buffers of this process.
         self.block(
             |p| p.free_copies.len() == p.copies.len() && p.requests.unfinished_send().is_none(),
-            |p, text| {
-                text.push_str("MPI_Finalize: a send that nobody has received");
-                if let Some(send) = p.requests.unfinished_send() {
-                    text.push_str(&format!(" (to rank {}, tag {})", send.peer, send.tag));
-                }
-            },
+            |p| What::Receiver(p.requests.unfinished_send().map(|send| p.message_of(send))),
         );
         Ok(())
     }

@@ -5,7 +5,6 @@ use crate::constant;
 use crate::error::Error;
 use crate::process::Process;
 use crate::request::{Direction, Owner, RequestId};
-use crate::transport::Envelope;
 use std::cell::RefCell;
 use std::fmt::Write;
 use std::rc::Rc;
@@ -57,16 +56,14 @@ impl Process {
     }
     fn note_unsent(&self, id: RequestId) {
         let request = self.requests.get(id);
-        let (comm, collective, peer, tag) = (request.comm, false, request.peer, request.tag);
+        let to = self.message_of(request);
         let mut unsent = self.unsent.borrow_mut();
         let (number, text) = &mut *unsent;
         *number += 1;
         text.clear();
         // Writing into a string cannot fail.
-        let _ = write!(text, "could not send {} bytes", request.length);
-        let to = Envelope { comm, collective, peer, tag };
-        self.describe_envelope(Direction::Send, to, text);
-        text.push_str(", where errors do not end the run");
+        let length = request.length;
+        let _ = write!(text, "could not send {length} bytes{to}, where errors do not end the run");
         if *number > 1 {
             let _ = write!(text, " (the last of {number} such sends)");
         }

@@ -36,6 +36,7 @@ mod transport;
 mod types;
 mod unexpected;
 mod wait;
+mod waiting;
 
 use abi::mpi as constant;
 
@@ -48,7 +49,8 @@ pub use failure::Unsent;
 pub use matching::Rendezvous;
 pub use op::Op;
 pub use params::Params;
-pub use process::{Process, Waiting, World};
+pub use process::{Process, World};
 pub use request::{RequestId, Status};
 pub use topology::balance;
 pub use transport::Mode;
+pub use waiting::{Wait, Waiting};

@@ -16,13 +16,13 @@ use crate::scratch::Scratch;
 use crate::transport::MESSAGES;
 use crate::types::Types;
 use crate::unexpected::{Block, Unexpected};
+use crate::waiting::Waiting;
 use des::{Duration, Time};
 use host::{Cpu, SpaceId, LIBRARY_BASE};
 use portals::{
     option, Criteria, EqHandle, Error as PortalsError, Md, MdHandle, MeHandle, Ni, Polled,
     Position, ProcessId, Unlink,
 };
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -37,9 +37,6 @@ pub struct World {
     /// The Portals process of each rank.
     pub map: Arc<[ProcessId]>,
 }
-
-/// What the process waits for, in words, while it waits: for the report of a deadlock.
-pub type Waiting = Rc<RefCell<Option<String>>>;
 
 /// An event queue for expected messages and sends.
 pub(crate) struct Queue {
@@ -90,8 +87,6 @@ pub struct Process {
     pub(crate) side: Side,
     pub(crate) waiting: Waiting,
     pub(crate) unsent: Unsent,
-    /// Memory of the last such text, for the next.
-    pub(crate) spare_text: String,
     /// The call that the program is in: "MPI_Send".
     pub(crate) function: &'static str,
     /// Bytes on their way from one place in memory to another.
@@ -137,7 +132,6 @@ impl Process {
             scratch: Scratch::new(space),
             waiting: Rc::default(),
             unsent: Rc::default(),
-            spare_text: String::new(),
             types: Types::new(),
             ops: Ops::default(),
             groups: Groups::default(),

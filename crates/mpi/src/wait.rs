@@ -1,14 +1,13 @@
-//! Completion: waiting for requests, testing them, looking for messages; and what the process says
-//! meanwhile.
+//! Completion: waiting for requests, testing them, looking for messages.
 
 use crate::comm::CommId;
-use crate::constant::{ANY_SOURCE, ANY_TAG, PROC_NULL};
+use crate::constant::PROC_NULL;
 use crate::error::{Error, Result};
 use crate::matching;
 use crate::process::Process;
 use crate::request::{Direction, Request, RequestId, State, Status};
 use crate::transport::Envelope;
-use std::fmt::Write;
+use crate::waiting::{Message, Wait, What};
 
 /// Whose operation a call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +23,7 @@ impl Process {
     pub(crate) fn wait_all(&mut self, ids: &[RequestId], whose: Whose) {
         self.block(
             |process| ids.iter().all(|&id| process.requests.get(id).is_complete()),
-            |process, text| process.describe_wait(ids, whose, text),
+            |process| process.missing(ids, whose),
         );
     }
 
@@ -32,9 +31,7 @@ impl Process {
     pub(crate) fn wait_some(&mut self, ids: &[RequestId]) {
         self.block(
             |process| ids.iter().any(|&id| process.requests.get(id).is_complete()),
-            |process, text| {
-                process.describe_wait(ids, Whose::Earlier, text);
-            },
+            |process| process.missing(ids, Whose::Earlier),
         );
     }
 
@@ -48,25 +45,23 @@ impl Process {
         }
     }
 
-    /// Waits until `done`; `describe` says for what.
+    /// Waits until `done`; `what` says for what.
     pub(crate) fn block(
         &mut self,
         done: impl Fn(&Process) -> bool,
-        describe: impl FnOnce(&Process, &mut String),
+        what: impl FnOnce(&Process) -> What,
     ) {
         if done(self) {
             return;
         }
-        let mut text = std::mem::take(&mut self.spare_text);
-        text.clear();
-        describe(self, &mut text);
-        *self.waiting.borrow_mut() = Some(text);
+        let wait = Wait::new(self.function, what(self));
+        self.waiting.replace(Some(wait));
         while !done(self) {
             if !self.run_ready() {
                 self.await_event();
             }
         }
-        self.spare_text = self.waiting.borrow_mut().take().unwrap_or_default();
+        self.waiting.replace(None);
     }
 
     /// A completed request's outcome; the request is gone.
@@ -123,63 +118,37 @@ impl Process {
         let pattern = self.pattern(from)?;
         self.block(
             |process| process.unexpected.find(pattern, 0).is_some(),
-            |process, text| {
-                text.push_str(process.function);
-                process.describe_envelope(Direction::Receive, from, text);
+            |process| {
+                What::Own(process.message(Direction::Receive, from.comm, from.peer, from.tag))
             },
         );
         let found = self.look(from)?;
         Ok(found.expect("a message that was found stays"))
     }
 
-    fn describe_wait(&self, ids: &[RequestId], whose: Whose, text: &mut String) {
-        let mut open = ids.iter().map(|&id| self.requests.get(id)).filter(|r| !r.is_complete());
-        let Some(first) = open.next() else { return };
-        let open = 1 + open.count();
-        text.push_str(self.function);
+    /// What a wait for `ids` that are not all complete waits for.
+    fn missing(&self, ids: &[RequestId], whose: Whose) -> What {
+        let mut open = ids.iter().filter(|&&id| !self.requests.get(id).is_complete());
+        let Some(&id) = open.next() else { return What::Something };
+        let (open, first) = (1 + open.count(), self.requests.get(id));
         if first.collective {
-            let at = ids.iter().copied().find(|&id| !self.requests.get(id).is_complete());
-            let part = at.and_then(|id| self.open_child(id));
-            let first = part.unwrap_or(first);
-            let peer = first.peer;
-            let name = self.comm(first.comm).map_or("a freed communicator", |comm| &comm.name);
-            let way = if first.direction == Direction::Send { "to" } else { "from" };
-            put(text, format_args!(", {name}: a message {way} rank {peer}"));
-            return;
+            return What::Part(self.message_of(self.open_child(id).unwrap_or(first)));
         }
-        if whose == Whose::Earlier || open > 1 {
-            match open {
-                1 => text.push_str(" for a "),
-                n => put(text, format_args!(" for {n} of {} requests, the first a ", ids.len())),
-            }
-            text.push_str(if first.direction == Direction::Send { "send" } else { "receive" });
+        let message = self.message_of(first);
+        match (open, whose) {
+            (1, Whose::Own) => What::Own(message),
+            (1, Whose::Earlier) => What::Earlier(message),
+            _ => What::Several { open, all: ids.len(), first: message },
         }
-        let (comm, collective, peer, tag) = (first.comm, false, first.peer, first.tag);
-        self.describe_envelope(first.direction, Envelope { comm, collective, peer, tag }, text);
     }
 
-    /// What a message is known by: " to rank 1, tag 0, MPI_COMM_WORLD".
-    pub(crate) fn describe_envelope(
-        &self,
-        direction: Direction,
-        envelope: Envelope,
-        text: &mut String,
-    ) {
-        let way = if direction == Direction::Send { "to" } else { "from" };
-        match envelope.peer {
-            ANY_SOURCE => put(text, format_args!(" {way} any rank")),
-            PROC_NULL => put(text, format_args!(" {way} MPI_PROC_NULL")),
-            rank => put(text, format_args!(" {way} rank {rank}")),
-        }
-        match envelope.tag {
-            ANY_TAG => text.push_str(", any tag"),
-            tag => put(text, format_args!(", tag {tag}")),
-        }
-        let name = self.comm(envelope.comm).map_or("a freed communicator", |comm| &comm.name);
-        put(text, format_args!(", {name}"));
+    pub(crate) fn message_of(&self, request: &Request) -> Message {
+        let Request { direction, comm, peer, tag, .. } = *request;
+        self.message(direction, comm, peer, tag)
     }
-}
 
-fn put(text: &mut String, words: std::fmt::Arguments<'_>) {
-    text.write_fmt(words).expect("a string takes everything");
+    fn message(&self, direction: Direction, comm: CommId, peer: i32, tag: i32) -> Message {
+        let communicator = self.comm(comm).ok().map(|comm| comm.name.clone());
+        Message { direction, peer, tag, communicator }
+    }
 }

@@ -8,7 +8,7 @@ mod memory;
 
 use abi::portals::{code, Function};
 use host::{Cpu, SpaceId};
-use mpi::Waiting;
+use mpi::{Wait, Waiting};
 use portals::{Error, Kernel, Ni, ProcessId};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -99,8 +99,8 @@ impl Bridge {
     }
 
     /// Says what the rank waits for while `wait` runs.
-    fn while_waiting<R>(&self, function: &str, wait: impl FnOnce() -> R) -> R {
-        let before = self.waiting.replace(Some(function.to_owned()));
+    fn while_waiting<R>(&self, function: &'static str, wait: impl FnOnce() -> R) -> R {
+        let before = self.waiting.replace(Some(Wait::in_call(function)));
         let result = wait();
         self.waiting.replace(before);
         result

@@ -11,7 +11,7 @@ use abi::MessageId;
 use des::{Duration, Time};
 use mpi::Rendezvous;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A stretch of a message's way.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -65,23 +65,26 @@ struct Journey {
 const WAYPOINTS: usize = Waypoint::CallReturned as usize + 1;
 
 impl Journey {
-    /// Of the marks of one message.
-    fn of(marks: &[Mark]) -> Journey {
-        let mut journey = Journey { at: [Time::NEVER; WAYPOINTS], length: None };
-        for mark in marks {
-            // The first mark of a kind counts: a later one belongs to a completion, not to the way.
-            let at = &mut journey.at[mark.waypoint as usize];
-            if *at == Time::NEVER {
-                *at = mark.at;
-            }
-            journey.length = journey.length.or(mark.length);
+    /// That nobody has begun.
+    const NONE: Journey = Journey { at: [Time::NEVER; WAYPOINTS], length: None };
+
+    /// Takes in one of its marks, in the order of the logs.
+    fn take(&mut self, mark: &Mark) {
+        // The first mark of a kind counts: a later one belongs to a completion, not to the way.
+        let at = &mut self.at[mark.waypoint as usize];
+        if *at == Time::NEVER {
+            *at = mark.at;
         }
+        self.length = self.length.or(mark.length);
+    }
+
+    /// All its marks have been taken in.
+    fn close(&mut self) {
         // What comes in a header needs no command: its stream is closed beside the way.
-        if journey.at(Waypoint::ReceiveWritten).is_none() {
+        if self.at(Waypoint::ReceiveWritten).is_none() {
             let aside = Waypoint::ReceiveWritten as usize..=Waypoint::CompletionDrained as usize;
-            journey.at[aside].fill(Time::NEVER);
+            self.at[aside].fill(Time::NEVER);
         }
-        journey
     }
 
     /// When it came to a waypoint.
@@ -103,29 +106,33 @@ struct Way {
     legs: Vec<MessageId>,
 }
 
-/// The marks of all messages by message.
-struct Marks<'a>(BTreeMap<MessageId, &'a [Mark]>);
+/// The journeys of all messages on the wire.
+struct Journeys(HashMap<MessageId, Journey>);
 
-impl Marks<'_> {
-    fn journey(&self, message: MessageId) -> Option<Journey> {
-        Some(Journey::of(self.0.get(&message)?))
+impl Journeys {
+    fn of(marks: impl IntoIterator<Item = Mark>) -> Journeys {
+        let mut journeys: HashMap<MessageId, Journey> = HashMap::new();
+        for mark in marks {
+            journeys.entry(mark.message).or_insert(Journey::NONE).take(&mark);
+        }
+        journeys.values_mut().for_each(Journey::close);
+        Journeys(journeys)
     }
 
-    fn legs(&self, way: &Way) -> Vec<Journey> {
-        let leg = |leg: &MessageId| self.journey(*leg).expect("its way was made of it");
-        way.legs.iter().map(leg).collect()
+    fn legs(&self, way: &Way) -> Vec<&Journey> {
+        way.legs.iter().map(|leg| &self.0[leg]).collect()
     }
 
     /// The way of a message that began after `from` and came to its end, with the other legs of its
     /// rendezvous; `None` for what is no way of its own.
     fn way(&self, first: MessageId, ties: &Ties, from: Time) -> Option<Way> {
-        let journey = self.journey(first)?;
+        let journey = self.0.get(&first)?;
         let start = journey.at(Waypoint::CallEntered)?;
         let (bytes, legs, end) = match ties.announced.get(&first) {
             None => (journey.length?, vec![first], journey.at(Waypoint::CallReturned)?),
             Some(announced) => {
                 let (fetch, data) = (announced.fetch?, announced.data?);
-                let end = self.journey(data)?.at(Waypoint::CallReturned)?;
+                let end = self.0.get(&data)?.at(Waypoint::CallReturned)?;
                 (announced.bytes, vec![first, fetch, data], end)
             }
         };
@@ -177,17 +184,20 @@ const SIZES_MAX: usize = 32;
 
 /// Breaks down, for each size, the message whose total is the median of its size; sizes ascend. The messages
 /// of start-up (before `from`) are left out. Empty if no message was followed from end to end.
-pub fn break_down(marks: Vec<Mark>, ties: Vec<Tie>, from: Time) -> Vec<Breakdown> {
-    let marks = by_message(&marks);
+pub fn break_down(
+    marks: impl IntoIterator<Item = Mark>,
+    ties: Vec<Tie>,
+    from: Time,
+) -> Vec<Breakdown> {
+    let journeys = Journeys::of(marks);
     let ties = Ties::of(ties);
-    let messages = marks.chunk_by(|a, b| a.message == b.message);
-    let marks = Marks(messages.map(|marks| (marks[0].message, marks)).collect());
+    let messages = journeys.0.keys().copied();
     let mut ways: Vec<Way> =
-        marks.0.keys().filter_map(|message| marks.way(*message, &ties, from)).collect();
-    // Stable again: among messages that took equally long, the first ones come first.
-    ways.sort_by_key(|way| (way.bytes, way.total));
+        messages.filter_map(|message| journeys.way(message, &ties, from)).collect();
+    // Among messages that took equally long, the first ones come first.
+    ways.sort_unstable_by_key(|way| (way.bytes, way.total, way.legs[0]));
     let mut sums = Sums::new();
-    ways.iter().for_each(|way| sums.add(&marks.legs(way)));
+    ways.iter().for_each(|way| sums.add(&journeys.legs(way)));
     let mut sizes: Vec<&[Way]> = ways.chunk_by(|a, b| a.bytes == b.bytes).collect();
     if sizes.len() > SIZES_MAX {
         let smallest = sizes.remove(0);
@@ -196,27 +206,16 @@ pub fn break_down(marks: Vec<Mark>, ties: Vec<Tie>, from: Time) -> Vec<Breakdown
         sizes.push(smallest);
         sizes.sort_by_key(|ways| ways[0].bytes);
     }
-    let mut sizes: Vec<Breakdown> = sizes.into_iter().map(|ways| of_size(ways, &marks)).collect();
+    let mut sizes: Vec<Breakdown> =
+        sizes.into_iter().map(|ways| of_size(ways, &journeys)).collect();
     if let Some(smallest) = sizes.first_mut() {
         smallest.mean = Some(sums.mean());
     }
     sizes
 }
 
-/// The marks message by message, those of each in the order of the logs. What is sorted are numbers: a
-/// message's and, below it, the place in the logs, so that no two are equal.
-fn by_message(marks: &[Mark]) -> Vec<Mark> {
-    let key = |(mark, place): (&Mark, u32)| {
-        let MessageId { source_nid, serial } = mark.message;
-        u128::from(source_nid) << 64 | u128::from(serial) << 32 | u128::from(place)
-    };
-    let mut keys: Vec<u128> = marks.iter().zip(0..).map(key).collect();
-    keys.sort_unstable();
-    keys.into_iter().map(|key| marks[key as u32 as usize]).collect()
-}
-
 /// Breaks down the median of messages of one size, the quickest first.
-fn of_size(ways: &[Way], marks: &Marks) -> Breakdown {
+fn of_size(ways: &[Way], journeys: &Journeys) -> Breakdown {
     let way = &ways[ways.len() / 2];
     let ns = |way: Option<&Way>| way.map_or(0.0, |way| way.total.as_ns());
     Breakdown {
@@ -225,14 +224,14 @@ fn of_size(ways: &[Way], marks: &Marks) -> Breakdown {
         total_ns: way.total.as_ns(),
         least_ns: ns(ways.first()),
         most_ns: ns(ways.last()),
-        segments: segments(&marks.legs(way)),
+        segments: segments(&journeys.legs(way)),
         mean: None,
     }
 }
 
 /// Each instant of a way that ends a stretch, with the stretch's place in [`ALL_LEGS`]. A missing waypoint
 /// joins its stretch to the next one; so does one that another overtook.
-fn steps(legs: &[Journey]) -> impl Iterator<Item = (usize, Time)> + '_ {
+fn steps<'a>(legs: &'a [&Journey]) -> impl Iterator<Item = (usize, Time)> + 'a {
     let mut reached = legs[0].start();
     let all = legs.iter().enumerate().flat_map(|(number, leg)| {
         let stretches = STRETCHES.iter().enumerate();
@@ -265,7 +264,7 @@ fn segment(slot: usize, time: Duration) -> Segment {
 }
 
 /// The stretches of a way.
-fn segments(legs: &[Journey]) -> Vec<Segment> {
+fn segments(legs: &[&Journey]) -> Vec<Segment> {
     let mut previous = legs[0].start();
     let ended = |(slot, at): (usize, Time)| {
         let time = at.since(previous);
@@ -289,7 +288,7 @@ impl Sums {
         Sums { messages: 0, until: [0; ALL_LEGS], seen: [false; ALL_LEGS] }
     }
 
-    fn add(&mut self, legs: &[Journey]) {
+    fn add(&mut self, legs: &[&Journey]) {
         let start = legs[0].start();
         self.messages += 1;
         let mut steps = steps(legs).peekable();
@@ -371,7 +370,7 @@ mod tests {
     #[test]
     fn messages_that_never_ended_are_not_broken_down() {
         let marks = [mark(1, Waypoint::CallEntered, 1, Some(0))];
-        assert_eq!(break_down(marks.into(), Vec::new(), Time::ZERO), []);
+        assert_eq!(break_down(marks, Vec::new(), Time::ZERO), []);
     }
     #[test]
     fn every_size_is_broken_down_until_there_are_too_many() {
@@ -384,7 +383,7 @@ mod tests {
                 let first = mark(serial, Waypoint::CallEntered, start, length);
                 [first, mark(serial, Waypoint::CallReturned, start + 500, None)]
             };
-            let marks = (1..=sizes + 1).flat_map(way).collect();
+            let marks = (1..=sizes + 1).flat_map(way);
             let broken = break_down(marks, Vec::new(), Time::ZERO);
             broken.iter().map(|size| (size.bytes, size.messages)).collect::<Vec<_>>()
         };

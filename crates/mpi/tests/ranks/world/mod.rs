@@ -335,7 +335,7 @@ impl Node {
             return End::Finished;
         }
         let waiting = self.waiting.borrow();
-        let text = waiting.as_ref().and_then(|waiting| waiting.borrow().clone());
+        let text = waiting.as_ref().and_then(|wait| Some(wait.borrow().as_ref()?.to_string()));
         End::Waits(text.unwrap_or_default())
     }
 }
