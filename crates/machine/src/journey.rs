@@ -142,6 +142,7 @@ pub struct Log {
     ties: Vec<Tie>,
     /// Marks that there is room for.
     room: usize,
+    /// Ties that are kept.
     capacity: usize,
 }
 
