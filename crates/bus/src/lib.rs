@@ -62,6 +62,11 @@ pub trait Bus {
     /// after it; it stops instead, lets the bench handle the event, and retries. May change after each
     /// transaction (a device may have scheduled something nearer).
     fn horizon(&self) -> Time;
+    /// True if what happens at the horizon changes nothing that the processor sees, so that one that does
+    /// nothing but poll need not come there (`ppc440::Core::is_waiting`).
+    fn passes(&self) -> bool {
+        false
+    }
     /// Reads `buf.len()` bytes at real address `addr`, issued at `now`. Returns when the data are there
     /// (critical word first for a line: when the first beat is there).
     fn read(&mut self, now: Time, addr: u64, buf: &mut [u8]) -> Result<Time, BusError>;

@@ -81,6 +81,10 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             lead: self.lead,
         }
     }
+    /// The latest [`LogicalProcess::rests`].
+    pub(crate) fn rests(&self) -> Time {
+        self.processes.iter().map(L::rests).max().unwrap_or(Time::ZERO)
+    }
     /// Takes note of where a process is, after something has changed it.
     fn look(&mut self, index: usize) {
         let process = &self.processes[index];

@@ -63,8 +63,13 @@ pub trait LogicalProcess {
     ) {
         let _ = (since, span, times, outbox);
     }
-    /// Ends it, where nothing moves any more at `horizon`, the latest of all.
-    fn finish(self, horizon: Time) -> Self::Report;
+    /// Until when it is to go on, at least, once nothing moves any more. A run ends at the latest of these
+    /// times, which does not depend on the windows as the last horizon does.
+    fn rests(&self) -> Time {
+        Time::ZERO
+    }
+    /// Ends it, where nothing moves any more at `end`, which no horizon is beyond.
+    fn finish(self, end: Time) -> Self::Report;
 }
 
 /// Where a logical process stands.
@@ -170,7 +175,7 @@ pub(crate) struct Summary {
 
 /// Runs the logical processes that `builders` make (number i becomes process i) until all are done,
 /// nothing moves, one fails, or `stop` is requested. The calling thread is the first of `threads`. Returns
-/// the reports in order, how it ended, and the last horizon.
+/// the reports in order, how it ended, and when.
 pub fn run<L, F>(
     builders: Vec<F>,
     links: &Links,
@@ -225,7 +230,11 @@ where
     loop {
         let mut all = shared.exchange(id, share.summary(stop));
         if let Some(ending) = ending_of(&all) {
-            let end = horizons.last();
+            let end = match ending {
+                Ending::Done | Ending::Deadlock => shared.latest(share.rests()),
+                Ending::Failed | Ending::Stopped => Time::ZERO,
+            };
+            let end = horizons.last().max(end);
             let processes = share.processes.into_iter();
             return (processes.map(|p| p.finish(end)).collect(), ending, end);
         }
@@ -276,6 +285,7 @@ pub(crate) struct Shared<M> {
     /// [`LogicalProcess::reach`] of each process.
     reaches: Vec<AtomicU64>,
     offers: Vec<Mutex<Option<Offers>>>,
+    latest: AtomicU64,
     barrier: Barrier,
     pub(crate) first_of: Vec<u32>,
 }
@@ -287,6 +297,7 @@ impl<M> Shared<M> {
             summaries: (0..threads).map(|_| Mutex::new(None)).collect(),
             reaches: (0..processes).map(|_| AtomicU64::new(0)).collect(),
             offers: (0..threads).map(|_| Mutex::new(None)).collect(),
+            latest: AtomicU64::new(0),
             barrier: Barrier::new(threads),
             // Neighbours in number tend to be neighbours in the topology: keep them on one worker.
             first_of: (0..threads).map(|t| (t * processes / threads) as u32).collect(),
@@ -338,6 +349,12 @@ impl<M> Shared<M> {
         // Nobody offers anew before everybody has read.
         self.wait();
         all.flatten()
+    }
+    /// Waits for the others, returns the latest of all times. Only once.
+    fn latest(&self, own: Time) -> Time {
+        self.latest.fetch_max(own.0, Ordering::Relaxed); // the barrier orders it
+        self.wait();
+        Time(self.latest.load(Ordering::Relaxed))
     }
     fn wait(&self) {
         if self.first_of.len() > 1 {

@@ -15,7 +15,7 @@ use crate::symbols::Symbols;
 use abi::seastar::{READY_FLAG, READY_VALUE};
 use bus::Direction;
 use des::{Duration, Envelope, LogicalProcess, Offers, Outbox, Standing, Time, LAGS};
-use kinds::{is_for_host, is_visible, kind, Visible};
+use kinds::{is_for_host, kind};
 use std::sync::Arc;
 
 mod coherence;
@@ -28,6 +28,7 @@ mod remains;
 mod stretch;
 mod warm;
 mod watching;
+pub(crate) use kinds::{is_visible, Visible};
 pub(crate) use warm::{Boot, Step, Tape, TAPED};
 
 /// A node of the machine. Built, run and ended on one worker thread. What every event needs stands first
@@ -36,6 +37,8 @@ pub(crate) use warm::{Boot, Step, Tape, TAPED};
 pub(crate) struct Node {
     /// End of the last window: the processor may stand before it, waiting to issue after it.
     horizon: Time,
+    /// When something was due last.
+    last: Time,
     /// When the processor does something next, as [`ppc440::Core::now`] told after it last ran.
     acts: Time,
     recorder: Option<Box<Recorder>>,
@@ -74,6 +77,10 @@ struct Snapshot {
 
 /// How long the idle loop is observed before the launch: hundreds of turns, long after the boot.
 const IDLE_OBSERVED: Duration = Duration::from_us(100);
+
+/// How long a machine is watched after the last thing has happened on it: longer than any window, and than a
+/// firmware takes to idle.
+const IDLE_AT_END: Duration = Duration::from_us(2);
 
 /// The cost of one turn of the firmware's idle loop, measured before the launch.
 #[derive(Clone, Debug, Default)]
@@ -140,6 +147,7 @@ impl Node {
             symbols,
             schedule,
             horizon: Time::ZERO,
+            last: Time::ZERO,
             at_launch: Snapshot::default(),
             idle: IdleLoop::default(),
             recorder: None,
@@ -197,6 +205,7 @@ impl Node {
         let visible = is_visible(&self.nic, &event);
         if visible == Visible::Firmware {
             self.seam.stimulated();
+            self.core.disturb();
         }
         self.stretches.follow(now, kind, || stretch::only_passes(&event, visible));
         let may_fail = is_for_host(&event);
@@ -234,8 +243,10 @@ impl Node {
             self.tell_of_memory();
         }
         self.watch_depths(now);
+        self.last = now;
         if may_fail {
             let now = self.take_passed(now);
+            self.last = now;
             self.collect_failures(now);
         }
         self.collect_verdict();
@@ -316,7 +327,9 @@ impl Node {
                 && next.is_none_or(|(_, event)| is_visible(&self.nic, event) == Visible::Nobody)
     }
 
-    fn run_processor(&mut self, horizon: Time) {
+    /// Runs the processor up to the next event or the horizon; if it may wait, no further than it does
+    /// anything but poll.
+    fn run_processor(&mut self, horizon: Time, may_wait: bool) {
         if self.debugger.is_some() {
             return self.debug_processor(horizon);
         }
@@ -324,7 +337,7 @@ impl Node {
         if self.acts >= limit {
             return;
         }
-        let mut bus = LocalBus { nic: &mut self.nic, seam: &mut self.seam, horizon };
+        let mut bus = LocalBus { nic: &mut self.nic, seam: &mut self.seam, horizon, may_wait };
         self.meter.begin(&self.core);
         let stop = match self.recorder.as_deref_mut() {
             None => self.core.run(&mut bus, limit),
@@ -338,6 +351,7 @@ impl Node {
     #[inline(always)]
     fn ran(&mut self, stop: ppc440::Stop) {
         self.acts = self.core.now();
+        self.seam.firmware_waits = self.core.is_waiting();
         if stop == ppc440::Stop::Fault {
             self.firmware_fault();
         }
@@ -384,7 +398,7 @@ impl LogicalProcess for Node {
         self.seam.horizon = if self.debugger.is_none() { horizon } else { Time::ZERO };
         while self.seam.failure.is_none() {
             if !self.may_lag(horizon) {
-                self.run_processor(horizon);
+                self.run_processor(horizon, true);
             }
             match self.seam.queue.pop_before(horizon) {
                 Some((now, event)) => self.dispatch(now, event),
@@ -432,9 +446,13 @@ impl LogicalProcess for Node {
         self.repeat_since(since, span, times, outbox);
     }
 
+    fn rests(&self) -> Time {
+        self.last + IDLE_AT_END
+    }
+
     fn finish(mut self, now: Time) -> Remains {
         // An idle firmware may not have come to the event that failed.
-        self.run_processor(self.seam.failure.as_ref().map_or(now, |failure| failure.at));
+        self.run_processor(self.seam.failure.as_ref().map_or(now, |failure| failure.at), false);
         let end = self.snapshot(now);
         let work = self.work(&end);
         let told = self.core.told_until();

@@ -315,6 +315,7 @@ impl Parts<'_> {
             exception: None,
             touched: Vec::new(),
             idle_turns: 0,
+            firmware_waits: false,
             arrivals: Default::default(),
             horizon: Time::ZERO,
             tap: None,

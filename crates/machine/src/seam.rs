@@ -5,7 +5,7 @@ use crate::faults::{Fate, Interrupts};
 use crate::journal::Journal;
 use crate::journey::{Tie, Waypoint};
 use crate::judge::Bailiff;
-use crate::node::{Step, Tape};
+use crate::node::{is_visible, Step, Tape, Visible};
 use abi::packet::Packet;
 use abi::seastar::{
     niccb, panic_reason, portals_op, PortalsHeader, NICCB_BASE, REG_INTERRUPT, SRAM_BASE,
@@ -146,6 +146,9 @@ pub(crate) struct Seam {
     pub hash: TraceHash,
     /// Turns of the firmware's main loop since anything reached it or it did anything that others can see.
     pub idle_turns: u32,
+    /// The processor stands at the beginning of a turn of its loop that is proved to be followed by others
+    /// until something reaches it (`ppc440::Core::is_waiting`).
+    pub firmware_waits: bool,
     pub nid: u32,
     pub arrivals: Arrivals,
     pub failure: Option<Failure>,
@@ -200,11 +203,12 @@ impl Seam {
     /// Something happened that the firmware may see.
     pub fn stimulated(&mut self) {
         self.idle_turns = 0;
+        self.firmware_waits = false;
     }
 
     /// True if the firmware does nothing until something reaches it.
     pub fn firmware_idles(&self) -> bool {
-        self.idle_turns >= IDLE_TURNS
+        self.firmware_waits || self.idle_turns >= IDLE_TURNS
     }
 
     fn mark_injected(&self, at: Time, packet: &Packet) {
@@ -421,12 +425,19 @@ pub(crate) struct LocalBus<'a> {
     pub nic: &'a mut nic::SeaStar,
     pub seam: &'a mut Seam,
     pub horizon: Time,
+    /// The processor need not come to the horizon.
+    pub may_wait: bool,
 }
 
 impl bus::Bus for LocalBus<'_> {
     #[inline(always)]
     fn horizon(&self) -> Time {
         self.horizon.min(self.seam.queue.next_time())
+    }
+    fn passes(&self) -> bool {
+        let next = self.seam.queue.peek().filter(|(at, _)| *at < self.horizon);
+        let concerns = |event| is_visible(self.nic, event) != Visible::Nobody;
+        self.may_wait && !next.is_some_and(|(_, event)| concerns(event))
     }
     #[inline(always)]
     fn read(&mut self, now: Time, addr: u64, buf: &mut [u8]) -> Result<Time, BusError> {

@@ -31,6 +31,7 @@ pub(crate) fn lines(addr: u64, len: usize) -> impl Iterator<Item = (u32, usize, 
 impl Core {
     /// Somebody else has written `len` bytes of memory at real address `addr`.
     pub fn written_outside(&mut self, addr: u64, len: usize) {
+        self.disturb();
         if self.coherence_faults {
             for (line, first, len, _) in lines(addr, len) {
                 self.dcache.make_stale(line, first, len);

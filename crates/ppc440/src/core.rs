@@ -210,6 +210,7 @@ impl Core {
         if level && !self.interrupt {
             self.interrupt_at = self.cycle_at(now);
         }
+        self.disturb();
         self.interrupt = level;
         self.blocked = Time::ZERO;
         self.refresh_limit();
@@ -217,6 +218,7 @@ impl Core {
     /// Memory was changed from outside (an image was loaded): the instruction cache and all decoded
     /// code are forgotten. The data cache keeps its lines.
     pub fn memory_changed(&mut self) {
+        self.disturb();
         self.icache.invalidate_all();
     }
 

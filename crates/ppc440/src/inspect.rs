@@ -12,6 +12,7 @@ impl Core {
     }
     /// Sets the address of the next instruction.
     pub fn set_pc(&mut self, pc: u32) {
+        self.disturb();
         self.registers.pc = pc & !3;
     }
     /// Forgets a fault and goes on at `pc`, as a debugger would.
@@ -32,6 +33,7 @@ impl Core {
     /// Sets general register `n` (0 to 31).
     pub fn set_gpr(&mut self, n: usize, value: u32) {
         assert!(n < 32, "a general register is 0 to 31");
+        self.disturb();
         self.registers.gpr[n] = value;
     }
     /// The condition register.
@@ -40,6 +42,7 @@ impl Core {
     }
     /// Sets the condition register.
     pub fn set_cr(&mut self, value: u32) {
+        self.disturb();
         self.registers.set_cr(value, 0xff);
     }
     /// Machine state register.
@@ -48,6 +51,7 @@ impl Core {
     }
     /// Sets the machine state register.
     pub fn set_msr(&mut self, value: u32) {
+        self.disturb();
         self.set_msr_now(value);
     }
     /// Special purpose register `number`; `None` if the 440 has none of that number.
@@ -57,6 +61,7 @@ impl Core {
     /// Sets special purpose register `number`; `None` if the 440 has none of that number that can
     /// be written.
     pub fn set_spr(&mut self, number: u32, value: u32) -> Option<()> {
+        self.disturb();
         self.write_special(number, value, self.pipeline.cycle())
     }
     /// TLB entry `index` (0 to 63).
@@ -65,6 +70,7 @@ impl Core {
     }
     /// Sets TLB entry `index` (0 to 63).
     pub fn set_tlb_entry(&mut self, index: usize, entry: TlbEntry) {
+        self.disturb();
         self.tlb.set_entry(index, entry);
     }
     /// What happened so far.

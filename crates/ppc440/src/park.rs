@@ -8,6 +8,10 @@
 //! as many as fit before anything else can happen on the node are booked at once (`Core::skip`).
 //! The last, partial turn is executed. So nobody can see the difference, whenever he looks.
 //!
+//! Where something is due that the core cannot see (`Bus::passes`) it need not even do that: it stays
+//! at the head, *waiting* (`Core::is_waiting`), and the turns are booked when something is due that it
+//! may see, before that happens.
+//!
 //! The head is any address at which the core has been seen often enough; nothing is said about
 //! firmware here.
 
@@ -53,6 +57,8 @@ pub(crate) struct Park {
     /// Arrivals until the next attempt to learn, and how long the pause after the next failure is.
     pause: u32,
     pause_next: u32,
+    /// The core stands at the head, and as long as it is not disturbed turn follows turn.
+    pub waiting: bool,
     /// Turns that were not executed.
     pub skipped: u64,
     /// Instructions of theirs.
@@ -61,7 +67,7 @@ pub(crate) struct Park {
 
 // What is known of loops is learnt again.
 des::checkpointed!(Park { skipped, skipped_instructions } given {
-    enabled, head, lines, record, turn, arrived, last, pause, pause_next,
+    enabled, head, lines, record, turn, arrived, last, pause, pause_next, waiting,
 });
 
 impl Park {
@@ -76,6 +82,7 @@ impl Park {
             last: (0, 0),
             pause: 0,
             pause_next: 0,
+            waiting: false,
             skipped: 0,
             skipped_instructions: 0,
         }
@@ -138,22 +145,35 @@ impl Core {
         self.park.skipped_instructions
     }
 
-    /// The core enters a line. Finds a head, and calls `arrive` there.
+    /// True if the last run ended early because the core does nothing but poll, and what was due does not
+    /// concern it ([`Bus::passes`]). It need not be run until something does; the next run goes on from
+    /// where this one ended.
+    pub fn is_waiting(&self) -> bool {
+        self.park.waiting
+    }
+
+    /// Something has changed that the core may see on the bus: what it polls, perhaps. Whoever changes the
+    /// core itself need not say so.
+    pub fn disturb(&mut self) {
+        self.park.waiting = false;
+    }
+
+    /// The core enters a line. Finds a head, and calls `arrive` there. True if it waits from here on.
     #[inline(always)]
     pub(crate) fn look_for_head<B: Bus, P: Probe>(
         &mut self,
         bus: &mut B,
         text: &Text,
         probe: &mut P,
-    ) {
+    ) -> bool {
         if self.registers.pc == self.park.head {
-            self.arrive(bus, text, probe);
-        } else {
-            self.park.lines = self.park.lines.wrapping_sub(1);
-            if self.park.lines == 0 {
-                self.lose_head();
-            }
+            return self.arrive(bus, text, probe);
         }
+        self.park.lines = self.park.lines.wrapping_sub(1);
+        if self.park.lines == 0 {
+            self.lose_head();
+        }
+        false
     }
 
     /// True if that would do more than count the line.
@@ -171,56 +191,60 @@ impl Core {
         }
     }
 
-    /// At the head: skips turns if that is possible, or learns.
+    /// At the head: skips turns if that is possible, or learns. True if the core waits.
     #[inline(never)]
-    fn arrive<B: Bus, P: Probe>(&mut self, bus: &mut B, text: &Text, probe: &mut P) {
+    fn arrive<B: Bus, P: Probe>(&mut self, bus: &mut B, text: &Text, probe: &mut P) -> bool {
         self.park.lines = if self.park.turn.is_some() { LOST_KNOWN } else { LOST };
         if self.unit.replay.count != 0 {
-            return self.forget_record();
+            self.forget_record();
+            return false;
         }
         self.finish_record(bus);
-        let steady = self.count_turn();
         // Nothing issues in the cycle of the horizon, or of the limit.
         let end = self.true_limit().min(self.cycle_at(bus.horizon()));
         let room = end.saturating_sub(self.pipeline.cycle() + 1);
         if room == 0 || end > FOREVER {
-            return;
+            return false;
         }
+        let waited = std::mem::take(&mut self.park.waiting);
+        let steady = waited || self.count_turn();
         // A turn that was learnt without a probe cannot be told to one.
         let turn = self.park.turn.take().filter(|turn| !P::ON || turn.told().is_some());
         if let Some(mut turn) = turn {
             let turns = room / turn.period();
-            if turns == 0 {
-                self.park.turn = Some(turn);
-                return;
+            // A probe is told of turns when they would be executed, whatever is known of them.
+            let passes = !P::ON && bus.passes() && self.timer_cycle() == u64::MAX;
+            let goes_on = (turns > 0 || passes) && (waited || turn.is_next(self, bus, text));
+            if goes_on && passes {
+                self.park.waiting = true;
+            } else if goes_on && turns > 0 {
+                self.skip(&mut turn, bus, probe, turns);
             }
-            if turn.stands(self, bus)
-                && (turn.has_values(self, bus) || turn.follow(self, bus, text, turns))
-            {
-                turn.repeat(self, bus, turns);
-                self.park.skipped += turns;
-                self.park.skipped_instructions += turns * turn.instructions();
-                if let (true, Some(told)) = (P::ON, turn.told()) {
-                    self.tell_again(probe, told, turns);
-                }
-                self.park.turn = Some(turn);
-                self.park.pause_next = PAUSE;
-                // Of the last of them the length is known.
-                self.park.arrived = self.here();
-                return;
-            }
+            self.park.turn = Some(turn);
             // A turn that is recorded must fit; more make it worth while: to record one takes as
             // long as to execute two, and some are disturbed. (Of 3, 4, 6 and 9 the best.)
-            let worth = room >= 6 * turn.period();
-            self.park.turn = Some(turn);
-            if !worth {
-                return;
+            if goes_on || turns < 6 {
+                return self.park.waiting;
             }
         }
         // A turn unlike the one before does something: it will not be repeated.
         if steady {
             self.learn(bus, P::ON);
         }
+        false
+    }
+
+    /// Books the turns that come next.
+    fn skip<B: Bus, P: Probe>(&mut self, turn: &mut Turn, bus: &mut B, probe: &mut P, turns: u64) {
+        turn.repeat(self, bus, turns);
+        self.park.skipped += turns;
+        self.park.skipped_instructions += turns * turn.instructions();
+        if let (true, Some(told)) = (P::ON, turn.told()) {
+            self.tell_again(probe, told, turns);
+        }
+        self.park.pause_next = PAUSE;
+        // Of the last of them the length is known.
+        self.park.arrived = self.here();
     }
 
     /// At the end of a turn: true if it was as long as the one before, or as the one that is known.

@@ -1,5 +1,7 @@
 //! The registers that a program sees, without those that only the system software sees (see `spr`).
 
+use crate::timing::reg;
+
 /// MSR: wait state, the core stops until an interrupt.
 pub const MSR_WE: u32 = 0x0004_0000;
 /// MSR: critical interrupts enabled.
@@ -81,6 +83,24 @@ impl Registers {
     /// All but the general registers.
     pub fn others(&self) -> Others {
         (self.pc, self.msr, self.cr, self.lr, self.ctr, self.xer(), self.reserved)
+    }
+    /// Equal in what instructions read that name the registers of `live` (a bit each, see `timing::reg`).
+    pub fn equal_in(&self, other: &Registers, mut live: u64) -> bool {
+        let named = |registers: &Registers, register: usize| match register as u8 {
+            reg::LR => registers.lr,
+            reg::CTR => registers.ctr,
+            register @ reg::CR..reg::SINK => registers.cr[usize::from(register - reg::CR)].into(),
+            register => registers.get(register),
+        };
+        let unnamed = |r: &Registers| (r.pc, r.msr, r.xer(), r.reserved);
+        while live != 0 {
+            let register = live.trailing_zeros() as usize;
+            if named(self, register) != named(other, register) {
+                return false;
+            }
+            live &= live - 1;
+        }
+        unnamed(self) == unnamed(other)
     }
     pub fn new() -> Registers {
         Registers {

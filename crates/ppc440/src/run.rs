@@ -53,7 +53,9 @@ impl Core {
 
     fn execute_until<B: Bus, P: Probe>(&mut self, bus: &mut B, text: &Text, probe: &mut P) -> Stop {
         loop {
-            self.look_for_head(bus, text, probe);
+            if self.look_for_head(bus, text, probe) {
+                return Stop::Until;
+            }
             if self.pipeline.next() >= self.limit {
                 if let Some(stop) = self.attend(bus, probe) {
                     return stop;

@@ -215,9 +215,30 @@ impl Turn {
         self.told.as_deref()
     }
 
-    /// True if the core, which has arrived at an address, would now execute this turn unless values
-    /// make it go another way.
-    pub fn stands<B: Bus>(&self, core: &mut Core, bus: &mut B) -> bool {
+    /// True if the core, which has arrived at an address, would now execute this turn, and then again and
+    /// again. False where it is likely not to: finding out takes as long as executing a turn.
+    pub fn is_next<B: Bus>(&mut self, core: &mut Core, bus: &mut B, text: &Text) -> bool {
+        !self.has_news(bus)
+            && self.stands(core, bus)
+            && (self.has_values(core, bus) || self.follow(core, bus, text))
+    }
+
+    /// True if polls would read something else than when they were looked at last: there is something to do,
+    /// most likely.
+    fn has_news<B: Bus>(&mut self, bus: &mut B) -> bool {
+        let mut news = false;
+        for (access, _, _) in self.accesses.iter_mut().filter(|(access, _, _)| !access.write) {
+            let before = access.data;
+            // What cannot be peeked has not changed, and is found out later.
+            let _ = bus.peek(access.addr, &mut access.data[..usize::from(access.len)]);
+            news |= access.data != before;
+        }
+        self.settled &= !news;
+        news
+    }
+
+    /// True if the core would now execute this turn unless values make it go another way.
+    fn stands<B: Bus>(&self, core: &mut Core, bus: &mut B) -> bool {
         let cycle = core.pipeline.cycle();
         let Some(free) = bus.free() else { return false };
         let predicted = |branch: &Branch| core.predictor.predicts_as(branch.pc, branch.state);
@@ -236,7 +257,7 @@ impl Turn {
     }
 
     /// All values are those with which it can be repeated.
-    pub fn has_values<B: Bus>(&self, core: &Core, bus: &mut B) -> bool {
+    fn has_values<B: Bus>(&self, core: &Core, bus: &mut B) -> bool {
         let named = (self.awaited | self.written) as u32 & !self.moving;
         let mut registers = (0..32).filter(|register| named >> register & 1 != 0);
         self.settled

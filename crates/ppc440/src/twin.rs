@@ -30,6 +30,7 @@ impl Core {
 
     /// Lets the copies hold `value`.
     pub fn set_copies(&mut self, copies: &Copies, value: u16) {
+        self.disturb();
         for &register in &copies.registers {
             self.set_gpr(register, value.into());
         }

@@ -57,6 +57,69 @@ fn wake_ups_at_every_phase_of_the_loop() {
     }
 }
 
+/// Most of what is due does not concern the core: a core that may wait then is run again only for what
+/// does, and stands where one stands that has executed everything.
+#[test]
+fn a_core_that_waits_misses_nothing() {
+    for (source, seed) in [(polled::LOOP, 5), (DERIVED, 6)] {
+        let mut waits = start_loop(source, true, TLB_E);
+        let mut other = start_loop(source, false, TLB_E);
+        let mut random = des::Random::new(seed);
+        let (mut at, mut runs, mut events) = (Time::ZERO, 0, 0u64);
+        while at < Time::ZERO + Duration::from_us(3_000) {
+            at += Duration(random.below(if events < 40 { 20_000_000 } else { 700_000 }));
+            events += 1;
+            let passes = random.below(4) != 0;
+            advance(&mut other.0, &mut other.1, at);
+            waits.1.passes = passes;
+            if !(passes && waits.0.is_waiting()) {
+                advance(&mut waits.0, &mut waits.1, at);
+                runs += 1;
+            }
+            if passes {
+                continue;
+            }
+            assert_equal(at, &waits, &other);
+            let value = random.below(1 << 32) as u32;
+            let (busy, changes) = (random.below(2) == 0, random.below(2) == 0);
+            for (core, bus) in [&mut waits, &mut other] {
+                if changes {
+                    bus.memory.write(MAILBOX, &value.to_be_bytes()).unwrap();
+                }
+                if busy {
+                    bus.free[0] = bus.free[0].max(at + BUSY);
+                }
+                core.disturb();
+            }
+        }
+        assert!(runs * 4 < events * 3, "{runs} runs for {events} events");
+    }
+}
+
+#[test]
+fn who_changes_a_core_that_waits_need_not_say_so() {
+    let (mut waits, mut other) = (start(true, TLB_E), start(false, TLB_E));
+    waits.1.passes = true;
+    let at = Time::ZERO + Duration::from_us(20);
+    for (core, bus) in [&mut waits, &mut other] {
+        advance(core, bus, at);
+    }
+    assert!(waits.0.is_waiting() && !other.0.is_waiting());
+    let changes: [fn(&mut Core); 6] = [
+        |core| core.set_gpr(23, 1),
+        |core| core.set_cr(0),
+        |core| core.set_msr(0),
+        |core| core.memory_changed(),
+        |core| core.written_outside(0x4010, 4),
+        |core| core.set_external_interrupt(true, Time::ZERO),
+    ];
+    for change in changes {
+        let mut core = waits.0.clone();
+        change(&mut core);
+        assert!(!core.is_waiting());
+    }
+}
+
 #[test]
 fn a_core_from_a_checkpoint_goes_on_as_one_that_parks() {
     let (mut parked, mut other) = (start(true, TLB_E), start(false, TLB_E));

@@ -79,6 +79,7 @@ struct Slow {
     hash: TraceHash,
     windows: u64,
     tells: bool,
+    last: Time,
 }
 const THINKS: Duration = Duration(400);
 
@@ -100,6 +101,7 @@ impl LogicalProcess for Slow {
         self.windows += 1;
         while let Some((now, kind)) = self.queue.pop_before(horizon) {
             self.hash.event(now, kind.into());
+            self.last = now;
             match kind {
                 0 => outbox.send(1 - outbox.source, now + Duration(50), 9),
                 _ if now > Time(100_000) => {}
@@ -118,7 +120,11 @@ impl LogicalProcess for Slow {
             Standing::Busy
         }
     }
-    fn finish(self, _: Time) -> (u64, u64) {
+    fn rests(&self) -> Time {
+        self.last + THINKS + THINKS
+    }
+    fn finish(self, end: Time) -> (u64, u64) {
+        assert!(end >= self.rests());
         (self.hash.value(), self.windows)
     }
 }
@@ -132,14 +138,18 @@ fn looking_further_ahead_makes_fewer_windows_and_changes_nothing() {
                     let mut queue = EventQueue::new(id);
                     queue.schedule(Time(3), 7);
                     queue.schedule(Time(17), 9);
-                    Slow { queue, hash: TraceHash::default(), windows: 0, tells }
+                    let hash = TraceHash::default();
+                    Slow { queue, hash, windows: 0, tells, last: Time::ZERO }
                 }
             })
             .collect();
-        run(builders, &Links::between_all(Duration(50), 2), threads, &Stop::new()).0
+        let (reports, _, end) =
+            run(builders, &Links::between_all(Duration(50), 2), threads, &Stop::new());
+        (reports, end)
     };
-    let (near, far) = (slow(1, false), slow(1, true));
-    assert_eq!(far, slow(2, true));
+    let ((near, end), (far, far_end)) = (slow(1, false), slow(1, true));
+    assert_eq!((far.clone(), far_end), slow(2, true));
+    assert_eq!(far_end, end, "what rests longer than a window ends at the same time");
     for (near, far) in near.iter().zip(&far) {
         assert_eq!(near.0, far.0);
         assert!(far.1 * 2 < near.1, "{} and {} windows", far.1, near.1);

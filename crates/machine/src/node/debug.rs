@@ -24,7 +24,8 @@ impl Node {
             let limit = horizon.min(self.seam.queue.next_time());
             let mut stop = Stop::Until;
             if self.core.now() < limit {
-                let mut bus = LocalBus { nic: &mut self.nic, seam: &mut self.seam, horizon };
+                let Node { nic, seam, .. } = self;
+                let mut bus = LocalBus { nic, seam, horizon, may_wait: false };
                 let watch = &mut debugger.watch;
                 stop = match self.recorder.as_deref_mut() {
                     None => {
@@ -47,7 +48,7 @@ impl Node {
                 return;
             }
         }
-        self.run_processor(horizon);
+        self.run_processor(horizon, true);
     }
 
     /// What ends the run is there to be looked at, unless it has been shown before it happened.

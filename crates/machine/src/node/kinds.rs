@@ -4,7 +4,7 @@ use super::*;
 
 /// Who looks at the state of the processor, or at what it looks at, in an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Visible {
+pub(crate) enum Visible {
     /// The firmware may see something of it, so it must have come to this time before.
     Firmware,
     /// The processor is looked at.
@@ -13,7 +13,7 @@ pub(super) enum Visible {
     Nobody,
 }
 
-pub(super) fn is_visible(nic: &nic::SeaStar, event: &Event) -> Visible {
+pub(crate) fn is_visible(nic: &nic::SeaStar, event: &Event) -> Visible {
     match event {
         Event::Nic(event) if nic.is_visible(event) => Visible::Firmware,
         Event::MmioWrite { .. } | Event::MmioRead { .. } => Visible::Firmware,

@@ -277,7 +277,7 @@ impl Node {
         let mut outbox = Outbox::default();
         self.advance_to(at, &mut outbox);
         assert!(outbox.is_empty() && self.seam.failure.is_none(), "{:?}", self.seam.failure);
-        self.run_processor(at);
+        self.run_processor(at, false);
     }
     /// Everything that processor, NIC and queue are.
     pub fn state(&self) -> Vec<(&'static str, String)> {

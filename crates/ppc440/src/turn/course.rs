@@ -75,15 +75,9 @@ struct Values {
 }
 
 impl Turn {
-    /// True if the core, where the turn stands, would now go its way `turns` times over: then it can
-    /// be repeated so often, and what its first time changes for good stands there already.
-    pub fn follow<B: Bus>(
-        &mut self,
-        core: &mut Core,
-        bus: &mut B,
-        text: &Text,
-        turns: u64,
-    ) -> bool {
+    /// True if the core, where the turn stands, would now go its way over and over: then it can be
+    /// repeated, and what its first time changes for good stands there already.
+    pub fn follow<B: Bus>(&mut self, core: &mut Core, bus: &mut B, text: &Text) -> bool {
         self.settled = false;
         let mut start = Values { registers: core.registers.clone(), words: [[0; 4]; MOST] };
         for (value, word) in start.words.iter_mut().zip(&self.words) {
@@ -95,15 +89,13 @@ impl Turn {
         }
         self.settled = self.stays(&start, &first);
         if !self.settled {
-            if turns > 1 {
-                let mut second = first.clone();
-                self.settled = self.goes(bus, text, &mut second) && self.stays(&first, &second);
-                if !self.settled {
-                    return false;
-                }
+            let mut second = first.clone();
+            self.settled = self.goes(bus, text, &mut second) && self.stays(&first, &second);
+            if !self.settled {
+                return false;
             }
-            self.leave(core, &first);
         }
+        self.leave(core, &first);
         self.registers = core.registers.snapshot();
         for word in &mut self.words {
             word.value = core.dcache.word(word.offset);
@@ -166,11 +158,9 @@ impl Turn {
         values.registers.pc == self.head
     }
 
-    /// What is no item is the same before and after.
+    /// What a turn reads before it writes it is the same before and after, but for items.
     fn stays(&self, before: &Values, after: &Values) -> bool {
-        let (a, b) = (&before.registers, &after.registers);
-        a.others() == b.others()
-            && (0..32).all(|r| self.moving >> r & 1 != 0 || a.get(r) == b.get(r))
+        before.registers.equal_in(&after.registers, self.awaited & !u64::from(self.moving))
             && self
                 .words
                 .iter()

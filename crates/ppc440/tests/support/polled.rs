@@ -14,6 +14,8 @@ pub struct Polled {
     pub free: [Time; 2],
     pub transactions: u64,
     pub repeated: u64,
+    /// What is due at the horizon does not concern the processor.
+    pub passes: bool,
 }
 
 const ACCESS: Duration = Duration::from_ns(25);
@@ -25,6 +27,9 @@ pub const MAILBOX: u64 = 0x8020;
 impl Bus for Polled {
     fn horizon(&self) -> Time {
         self.horizon
+    }
+    fn passes(&self) -> bool {
+        self.passes
     }
     fn read(&mut self, now: Time, addr: u64, buf: &mut [u8]) -> Result<Time, BusError> {
         assert!(now < self.horizon);
@@ -62,7 +67,7 @@ impl Bus for Polled {
 
 /// A polling loop as the firmware's: heartbeat in the cache and outside of it, polled words, a call
 /// when one of them has changed, which takes a while, answers, and goes on with other values.
-const LOOP: &str = "
+pub const LOOP: &str = "
         lis 20,0
         ori 21,20,0x8000
         ori 20,20,0x4000
@@ -120,8 +125,14 @@ pub fn start_loop(source: &str, parking: bool, attributes: u32) -> (Core, Polled
     core.set_tlb_entry(1, TlbEntry::new(0x4000, 0x4000, 2, attributes | ALL));
     core.set_tlb_entry(2, TlbEntry::new(0x8000, 0x8000, 2, attributes | TLB_I | ALL));
     core.set_parking(parking);
-    let bus =
-        Polled { memory, horizon: Time::ZERO, free: [Time::ZERO; 2], transactions: 0, repeated: 0 };
+    let bus = Polled {
+        memory,
+        horizon: Time::ZERO,
+        free: [Time::ZERO; 2],
+        transactions: 0,
+        repeated: 0,
+        passes: false,
+    };
     (core, bus)
 }
 
