@@ -27,7 +27,7 @@ des::checkpointed!(Core {
     started,
     park,
     account,
-} given { clock, period, synchronise, coherence_faults, fault });
+} given { clock, period, inverse, synchronise, coherence_faults, fault });
 
 des::checkpointed!(Counters {
     instructions,

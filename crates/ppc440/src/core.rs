@@ -1,7 +1,7 @@
 //! The core: its state.
 
 use crate::arrays::{DataCache, InstructionCache};
-use crate::clock::whole_period;
+use crate::clock::{inverse, whole_period};
 use crate::code::Code;
 use crate::decode::Op;
 use crate::exception::Exception;
@@ -116,6 +116,8 @@ pub struct Core {
     /// The clock's period, if that is a whole number of picoseconds and the first edge is at time
     /// 0; else 0.
     pub(crate) period: u64,
+    /// 2^64 divided by that.
+    pub(crate) inverse: u64,
     pub(crate) synchronise: u64,
     pub(crate) state: State,
     pub(crate) coherence_faults: bool,
@@ -154,6 +156,7 @@ impl Core {
             counters: Counters::default(),
             clock: config.clock,
             period: whole_period(config.clock),
+            inverse: inverse(whole_period(config.clock)),
             synchronise: u64::from(config.timing.synchronise),
             state: State::Reset,
             fault: None,

@@ -84,23 +84,24 @@ impl Registers {
     pub fn others(&self) -> Others {
         (self.pc, self.msr, self.cr, self.lr, self.ctr, self.xer(), self.reserved)
     }
-    /// Equal in what instructions read that name the registers of `live` (a bit each, see `timing::reg`).
-    pub fn equal_in(&self, other: &Registers, mut live: u64) -> bool {
-        let named = |registers: &Registers, register: usize| match register as u8 {
-            reg::LR => registers.lr,
-            reg::CTR => registers.ctr,
-            register @ reg::CR..reg::SINK => registers.cr[usize::from(register - reg::CR)].into(),
-            register => registers.get(register),
-        };
-        let unnamed = |r: &Registers| (r.pc, r.msr, r.xer(), r.reserved);
-        while live != 0 {
-            let register = live.trailing_zeros() as usize;
-            if named(self, register) != named(other, register) {
-                return false;
-            }
-            live &= live - 1;
-        }
-        unnamed(self) == unnamed(other)
+    /// Equal to `snapshot` in what instructions read that name the registers of `live` (a bit each, see
+    /// `timing::reg`).
+    pub fn equal_in(&self, snapshot: &Snapshot, live: u64) -> bool {
+        let (pc, msr, cr, lr, ctr, xer, reserved) = snapshot.others;
+        let names = |register: u8| live >> register & 1 != 0;
+        (pc, msr, xer, reserved) == (self.pc, self.msr, self.xer(), self.reserved)
+            && (lr == self.lr || !names(reg::LR))
+            && (ctr == self.ctr || !names(reg::CTR))
+            && (reg::CR..).zip(cr.iter().zip(&self.cr)).all(|(r, (a, b))| a == b || !names(r))
+            && (0..).zip(snapshot.gpr.iter().zip(&self.gpr)).all(|(r, (a, b))| a == b || !names(r))
+    }
+    /// As they were then.
+    pub fn restore(&mut self, snapshot: &Snapshot) {
+        self.gpr[..32].copy_from_slice(&snapshot.gpr);
+        let (pc, msr, cr, lr, ctr, xer, reserved) = snapshot.others;
+        (self.pc, self.msr, self.cr, self.lr, self.ctr) = (pc, msr, cr, lr, ctr);
+        self.reserved = reserved;
+        self.set_xer(xer);
     }
     pub fn new() -> Registers {
         Registers {

@@ -13,7 +13,7 @@ use crate::code::Text;
 use crate::core::Core;
 use crate::flow;
 use crate::instructions::{execute_plain, Kind};
-use crate::registers::Registers;
+use crate::registers::{Registers, Snapshot};
 use bus::Bus;
 
 /// Words in the cache that a turn with other values can have.
@@ -66,36 +66,35 @@ impl Course {
     }
 }
 
-/// What the instructions of a turn work on.
-#[derive(Clone)]
-struct Values {
-    registers: Registers,
-    /// The turn's words in the cache, in its order.
-    words: [[u8; 4]; MOST],
-}
+/// The turn's words in the cache, in its order.
+type Words = [[u8; 4]; MOST];
 
 impl Turn {
     /// True if the core, where the turn stands, would now go its way over and over: then it can be
     /// repeated, and what its first time changes for good stands there already.
     pub fn follow<B: Bus>(&mut self, core: &mut Core, bus: &mut B, text: &Text) -> bool {
         self.settled = false;
-        let mut start = Values { registers: core.registers.clone(), words: [[0; 4]; MOST] };
-        for (value, word) in start.words.iter_mut().zip(&self.words) {
+        let start = core.registers.snapshot();
+        let mut words = [[0; 4]; MOST];
+        for (value, word) in words.iter_mut().zip(&self.words) {
             *value = core.dcache.word(word.offset);
         }
-        let mut first = start.clone();
-        if !self.goes(bus, text, &mut first) {
+        let held = words;
+        // It is tried on the core's own registers.
+        let r = &mut core.registers;
+        let mut goes = self.goes(bus, text, r, &mut words);
+        if goes && !self.stays((&start, &held), (r, &words)) {
+            let (first, left) = (r.snapshot(), words);
+            goes = self.goes(bus, text, r, &mut words) && self.stays((&first, &left), (r, &words));
+            r.restore(&first);
+            words = left;
+        }
+        if !goes {
+            r.restore(&start);
             return false;
         }
-        self.settled = self.stays(&start, &first);
-        if !self.settled {
-            let mut second = first.clone();
-            self.settled = self.goes(bus, text, &mut second) && self.stays(&first, &second);
-            if !self.settled {
-                return false;
-            }
-        }
-        self.leave(core, &first);
+        self.leave(core, &start, &words);
+        self.settled = true;
         self.registers = core.registers.snapshot();
         for word in &mut self.words {
             word.value = core.dcache.word(word.offset);
@@ -105,13 +104,18 @@ impl Turn {
 
     /// Does its instructions, but for items with no more than their values, and writes down what is
     /// read from and written to the bus. False if they do not go the known way.
-    fn goes<B: Bus>(&mut self, bus: &mut B, text: &Text, values: &mut Values) -> bool {
+    fn goes<B: Bus>(
+        &mut self,
+        bus: &mut B,
+        text: &Text,
+        r: &mut Registers,
+        words: &mut Words,
+    ) -> bool {
         let Some(course) = &self.course else { return false };
         let (mut spots, mut accesses) = (course.spots.iter(), self.accesses.iter_mut());
         for &(first, count) in &course.pieces {
             let Some(line) = text.line(first >> 5) else { return false };
             for (pc, op) in (first..).step_by(4).zip(line.ops(first, count)) {
-                let r = &mut values.registers;
                 if r.pc != pc {
                     return false;
                 }
@@ -134,7 +138,7 @@ impl Turn {
                 let len = usize::from(form.len);
                 let (bytes, little) = match spot {
                     Spot::Word { index, byte, little } => {
-                        (&mut values.words[usize::from(index)][usize::from(byte)..][..len], little)
+                        (&mut words[usize::from(index)][usize::from(byte)..][..len], little)
                     }
                     Spot::Bus { little } => {
                         let Some((access, _, _)) = accesses.next() else { return false };
@@ -155,28 +159,24 @@ impl Turn {
                 r.pc = pc.wrapping_add(4);
             }
         }
-        values.registers.pc == self.head
+        r.pc == self.head
     }
 
     /// What a turn reads before it writes it is the same before and after, but for items.
-    fn stays(&self, before: &Values, after: &Values) -> bool {
-        before.registers.equal_in(&after.registers, self.awaited & !u64::from(self.moving))
-            && self
-                .words
-                .iter()
-                .zip(before.words.iter().zip(&after.words))
-                .all(|(word, (a, b))| !word.same || a == b)
+    fn stays(&self, before: (&Snapshot, &Words), after: (&Registers, &Words)) -> bool {
+        let mut words = self.words.iter().zip(before.1.iter().zip(after.1));
+        after.0.equal_in(before.0, self.awaited & !u64::from(self.moving))
+            && words.all(|(word, (a, b))| !word.same || a == b)
     }
 
-    /// Leaves what is no item as it is after a turn.
-    fn leave(&self, core: &mut Core, after: &Values) {
-        let before = std::mem::replace(&mut core.registers, after.registers.clone());
+    /// Leaves what is no item as it is after a turn. Items stand as they did at its start.
+    fn leave(&self, core: &mut Core, start: &Snapshot, after: &Words) {
         for register in (0..32).filter(|r| self.moving >> r & 1 != 0) {
-            core.registers.set(register, before.get(register));
+            core.registers.set(register, start.gpr(register));
         }
-        for (word, value) in self.words.iter().zip(after.words) {
+        for (word, value) in self.words.iter().zip(after) {
             if word.same {
-                core.dcache.set_word(word.offset, value);
+                core.dcache.set_word(word.offset, *value);
             }
         }
     }
