@@ -10,6 +10,11 @@ unexport CARGO_TARGET_DIR # built things are found under target/
 
 # cargo as the bootstrap found it, and quiet unless something goes wrong.
 cargo := PATH="$$(cat build/toolchain):$$PATH" cargo
+# For release builds, which know what runs use once `make tune` has written that down. Functions that have changed
+# since then are compiled without.
+profile := $(firstword $(wildcard build/profile/*.profdata))
+tuned := -C profile-use=$(CURDIR)/$(profile) -C llvm-args=-no-pgo-warn-mismatch
+release := $(if $(profile),RUSTFLAGS="$(tuned)") $(cargo)
 sunstar := target/release/sunstar
 
 ##@ Use
@@ -20,7 +25,12 @@ run: build ## Build, and run an MPI ping-pong on two nodes of machine redstorm
 .PHONY: build
 build: tools parts ## Build everything that a user needs
 	@[ -x $(sunstar) ] || echo "Building $(sunstar) (the first time takes a few minutes)"
-	@$(cargo) build --quiet --release --bin sunstar
+	@$(release) build --quiet --release --bin sunstar
+
+.PHONY: tune
+tune: tune-tools parts ## Build anew for speed: the compiler is told what runs use (six minutes)
+	@scripts/tune
+	@$(MAKE) build
 
 .PHONY: install
 install: build ## Install to PREFIX (/usr/local)
@@ -74,12 +84,12 @@ generate: tools ## Generate anew what comes from abi/
 
 .PHONY: soak
 soak: soak-tools build ## Long tests: the ignored ones, all proofs, all synthesis
-	@{ $(cargo) test --quiet --release --workspace --no-fail-fast -- --ignored; echo "ended $$?"; \
+	@{ $(release) test --quiet --release --workspace --no-fail-fast -- --ignored; echo "ended $$?"; \
 	   rtl/alpu/test; echo "ended $$?"; } 2>&1 | awk -f scripts/total.awk
 
 .PHONY: bench
 bench: bench-tools build ## Measure the simulator's speed, beside SMPI's
-	@$(cargo) bench --quiet --workspace
+	@$(release) bench --quiet --workspace
 
 ##@ Housekeeping
 .PHONY: clean
@@ -92,7 +102,7 @@ help: ## This list
 	    /^##@/ { printf "\n%s\n", substr($$0, 5) } \
 	    /^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: tools test-tools soak-tools bench-tools
+.PHONY: tools test-tools soak-tools bench-tools tune-tools
 tools:
 	@scripts/bootstrap run
 test-tools:
@@ -101,3 +111,5 @@ soak-tools:
 	@scripts/bootstrap soak
 bench-tools:
 	@scripts/bootstrap bench
+tune-tools: tools
+	@scripts/bootstrap tune
