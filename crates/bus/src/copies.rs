@@ -1,5 +1,7 @@
 //! Copies of a number in memory: two images that are equal but for a number that stands in both.
 
+use crate::Memory;
+
 /// Where a copy of a 16-bit number stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copy16 {
@@ -17,9 +19,14 @@ impl Copy16 {
             value.to_le_bytes()
         }
     }
-    /// Lets `value` stand there.
+    /// Lets `value` stand there in the bytes of an image.
     pub fn write(self, image: &mut [u8], value: u16) {
         image[self.offset..self.offset + 2].copy_from_slice(&self.bytes(value));
+    }
+    /// Lets `value` stand there in a memory.
+    pub fn write_memory(self, memory: &mut Memory, value: u16) {
+        let written = memory.write(memory.base() + self.offset as u64, &self.bytes(value));
+        written.expect("a copy was found there");
     }
 }
 

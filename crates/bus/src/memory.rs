@@ -3,44 +3,54 @@
 use crate::BusError;
 use des::{Checkpoint, Checkpointed};
 
-/// Bytes at a base address.
+/// Bytes at a base address. Those that were never anything but zero need next to no memory of the simulator's,
+/// block by block: it stands in huge pages, of which the operating system gives a lot for one byte.
 #[derive(Debug)]
 pub struct Memory {
     base: u64,
-    bytes: Vec<u8>,
+    len: usize,
+    /// `None` for zeros.
+    blocks: Vec<Option<Box<Block>>>,
 }
 
-/// Bytes that are copied or left out together.
+/// Bytes of a block.
 const BLOCK: usize = 4096;
 
+type Block = [u8; BLOCK];
+
+const ZEROS: Block = [0; BLOCK];
+
 impl Clone for Memory {
-    /// Blocks of zeros are not written, so that the operating system need not give memory for them.
     fn clone(&self) -> Memory {
-        let mut bytes = vec![0; self.bytes.len()];
-        for (to, from) in bytes.chunks_mut(BLOCK).zip(self.bytes.chunks(BLOCK)) {
-            if from.iter().any(|&byte| byte != 0) {
-                to.copy_from_slice(from);
-            }
-        }
-        Memory { base: self.base, bytes }
+        // Zeros that were written are none any more.
+        let copy = |block: &Option<Box<Block>>| block.clone().filter(|block| **block != ZEROS);
+        Memory { base: self.base, len: self.len, blocks: self.blocks.iter().map(copy).collect() }
     }
 }
 
+impl PartialEq for Memory {
+    fn eq(&self, other: &Memory) -> bool {
+        let mut blocks = self.blocks.iter().zip(&other.blocks);
+        (self.base, self.len) == (other.base, other.len)
+            && blocks.all(|(a, b)| a.as_deref().unwrap_or(&ZEROS) == b.as_deref().unwrap_or(&ZEROS))
+    }
+}
+
+impl Eq for Memory {}
+
 impl Checkpointed for Memory {
-    /// As when it is copied, blocks of zeros stay as they are.
     fn pass(&mut self, checkpoint: &mut Checkpoint<'_>) {
         let reads = checkpoint.reads();
-        let mut block = [0; BLOCK];
-        for bytes in self.bytes.chunks_mut(BLOCK) {
-            if !reads {
-                checkpoint.bytes(bytes);
-                continue;
+        let mut bytes = ZEROS;
+        for block in &mut self.blocks {
+            if let (false, Some(block)) = (reads, block.as_deref()) {
+                bytes = *block;
             }
-            let block = &mut block[..bytes.len()];
-            checkpoint.bytes(block);
-            if block != bytes {
-                bytes.copy_from_slice(block);
+            checkpoint.bytes(&mut bytes);
+            if reads {
+                *block = (bytes != ZEROS).then(|| Box::new(bytes));
             }
+            bytes = ZEROS;
         }
     }
 }
@@ -56,14 +66,15 @@ pub fn copy(to: &mut [u8], from: &[u8]) {
     }
 }
 
+/// In which block a byte stands, and where in it.
+fn place(offset: usize) -> (usize, usize) {
+    (offset / BLOCK, offset % BLOCK)
+}
+
 impl Memory {
     /// `len` zero bytes from `base` on.
     pub fn new(base: u64, len: usize) -> Memory {
-        Memory { base, bytes: vec![0; len] }
-    }
-    /// The bytes themselves.
-    pub fn into_bytes(self) -> Vec<u8> {
-        self.bytes
+        Memory { base, len, blocks: vec![None; len.div_ceil(BLOCK)] }
     }
     /// First address.
     pub fn base(&self) -> u64 {
@@ -71,11 +82,11 @@ impl Memory {
     }
     /// Size in bytes.
     pub fn len(&self) -> usize {
-        self.bytes.len()
+        self.len
     }
     /// True if it holds nothing.
     pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
+        self.len == 0
     }
     /// True if all of `addr .. addr + len` lies inside.
     pub fn contains(&self, addr: u64, len: usize) -> bool {
@@ -84,37 +95,56 @@ impl Memory {
     #[inline]
     fn offset(&self, addr: u64, len: usize) -> Option<usize> {
         let start = usize::try_from(addr.checked_sub(self.base)?).ok()?;
-        (start.checked_add(len)? <= self.bytes.len()).then_some(start)
-    }
-    /// The bytes `addr .. addr + len`.
-    #[inline]
-    pub fn slice(&self, addr: u64, len: usize) -> Result<&[u8], BusError> {
-        let error = BusError { addr, len, write: false, why: "outside of the memory" };
-        self.offset(addr, len).map(|start| &self.bytes[start..start + len]).ok_or(error)
-    }
-    /// The bytes `addr .. addr + len`, to write.
-    #[inline]
-    pub fn slice_mut(&mut self, addr: u64, len: usize) -> Result<&mut [u8], BusError> {
-        let error = BusError { addr, len, write: true, why: "outside of the memory" };
-        self.offset(addr, len).map(|start| &mut self.bytes[start..start + len]).ok_or(error)
-    }
-    /// All of it.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-    /// All of it, to write.
-    pub fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes
+        (start.checked_add(len)? <= self.len).then_some(start)
     }
     /// Fills `buf` from `addr`.
     #[inline]
     pub fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), BusError> {
-        self.slice(addr, buf.len()).map(|bytes| copy(buf, bytes))
+        let len = buf.len();
+        let error = BusError { addr, len, write: false, why: "outside of the memory" };
+        let (block, at) = place(self.offset(addr, len).ok_or(error)?);
+        if at + len > BLOCK {
+            let (first, rest) = buf.split_at_mut(BLOCK - at);
+            self.read(addr, first)?;
+            return self.read(addr + first.len() as u64, rest);
+        }
+        match self.blocks.get(block) {
+            Some(Some(block)) => copy(buf, &block[at..at + len]),
+            _ => buf.fill(0),
+        }
+        Ok(())
     }
     /// Stores `data` at `addr`.
     #[inline]
     pub fn write(&mut self, addr: u64, data: &[u8]) -> Result<(), BusError> {
-        self.slice_mut(addr, data.len()).map(|bytes| copy(bytes, data))
+        let len = data.len();
+        let error = BusError { addr, len, write: true, why: "outside of the memory" };
+        let (block, at) = place(self.offset(addr, len).ok_or(error)?);
+        if at + len > BLOCK {
+            let (first, rest) = data.split_at(BLOCK - at);
+            self.write(addr, first)?;
+            return self.write(addr + first.len() as u64, rest);
+        }
+        match self.blocks.get_mut(block) {
+            Some(Some(block)) => copy(&mut block[at..at + len], data),
+            Some(block) if data.iter().any(|&byte| byte != 0) => {
+                copy(&mut block.insert(Box::new(ZEROS))[at..at + len], data);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+    /// A copy of the bytes `addr .. addr + len`.
+    pub fn bytes(&self, addr: u64, len: usize) -> Result<Vec<u8>, BusError> {
+        let mut bytes = vec![0; len];
+        self.read(addr, &mut bytes).map(|()| bytes)
+    }
+    /// A copy of all of it.
+    pub fn all(&self) -> Vec<u8> {
+        let blocks = self.blocks.iter().map(|block| block.as_deref().unwrap_or(&ZEROS));
+        let mut all = blocks.copied().collect::<Vec<_>>().concat();
+        all.truncate(self.len);
+        all
     }
     /// Little-endian word at `addr`.
     pub fn read_u32(&self, addr: u64) -> Result<u32, BusError> {
@@ -124,5 +154,54 @@ impl Memory {
     /// Stores a little-endian word.
     pub fn write_u32(&mut self, addr: u64, word: u32) -> Result<(), BusError> {
         self.write(addr, &word.to_le_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use des::Random;
+
+    #[test]
+    fn blocks_are_not_to_be_seen() {
+        let (base, len) = (0x1000, 3 * BLOCK + 100);
+        let (mut memory, mut plain) = (Memory::new(base, len), vec![0u8; len]);
+        let mut random = Random::new(1);
+        for round in 0..20_000u32 {
+            let size = 1 + random.below(if round % 50 == 0 { 6_000 } else { 40 }) as usize;
+            let at = random.below(len as u64 + 20) as usize;
+            let addr = base + at as u64;
+            let fits = at + size <= len;
+            assert_eq!(memory.contains(addr, size), fits);
+            let data: Vec<u8> =
+                (0..size).map(|_| random.below(3) as u8 * random.below(2) as u8).collect();
+            assert_eq!(memory.write(addr, &data).is_ok(), fits);
+            if fits {
+                plain[at..at + size].copy_from_slice(&data);
+            }
+            let from = random.below(len as u64) as usize;
+            let size = size.min(len - from);
+            let found = memory.bytes(base + from as u64, size).unwrap();
+            assert_eq!(found, plain[from..from + size]);
+            if round % 1_000 == 0 {
+                assert_eq!(memory.all(), plain);
+                assert_eq!(memory, memory.clone());
+            }
+        }
+        assert!(
+            memory.read(base - 1, &mut [0]).is_err() && memory.read(u64::MAX, &mut [0]).is_err()
+        );
+    }
+
+    #[test]
+    fn zeros_need_no_blocks_and_are_equal_to_those_that_were_written() {
+        let mut memory = Memory::new(0, 2 * BLOCK);
+        memory.write(10, &[0; 5_000]).unwrap();
+        assert!(memory.blocks.iter().all(Option::is_none));
+        memory.write_u32(0, 1).unwrap();
+        assert_ne!(memory, Memory::new(0, 2 * BLOCK));
+        memory.write_u32(0, 0).unwrap();
+        assert!(memory.blocks[0].is_some() && memory.clone().blocks[0].is_none());
+        assert_eq!(memory, Memory::new(0, 2 * BLOCK));
     }
 }

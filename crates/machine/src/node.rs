@@ -100,7 +100,7 @@ pub(crate) struct Remains {
     pub waiting: Vec<String>,
     pub endings: Vec<(u32, Time, i32)>,
     pub end: Time,
-    pub sram: Vec<u8>,
+    pub sram: bus::Memory,
     pub work: Work,
     pub profile: Option<Profile>,
     pub packets: Option<Stream>,
@@ -474,7 +474,7 @@ impl LogicalProcess for Node {
             effort: Effort { events: self.stretches.events, ..self.meter.effort(&self.core) },
             profile,
             packets: self.seam.tap.take().map(Tap::finish),
-            sram: self.nic.into_sram().into_bytes(),
+            sram: self.nic.into_sram(),
         }
     }
 }

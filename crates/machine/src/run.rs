@@ -83,7 +83,7 @@ pub struct Outcome {
     /// The report.
     pub report: Report,
     /// The SRAM of every node as the RAS system sees it at the end.
-    pub sram: Vec<Vec<u8>>,
+    pub sram: Vec<bus::Memory>,
     /// Where the firmware's cycles went, by node; empty unless it was asked for.
     pub profiles: Vec<Profile>,
     /// What simulating the firmware took.

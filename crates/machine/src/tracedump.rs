@@ -4,7 +4,8 @@
 //! the figure's own numbers show that its deltas look forward, and that a tick is one processor cycle.
 
 use crate::symbols::Symbols;
-use abi::seastar::TraceRecord;
+use abi::seastar::{niccb, TraceRecord, NICCB_BASE, TRACE_BASE, TRACE_COUNT};
+use bus::Memory;
 use des::{Clock, Duration};
 use std::fmt::Write as _;
 
@@ -24,9 +25,21 @@ pub struct Point {
     pub delta: Option<Duration>,
 }
 
+/// Word of `niccb.tracebuf_info` that holds the index of the next record.
+const NEXT_RECORD: usize = 2;
+
+/// The trace points of a node's SRAM.
+pub fn of(sram: &Memory, clock: &Clock) -> Vec<Point> {
+    let ring = sram.bytes(TRACE_BASE.into(), TRACE_COUNT as usize * TraceRecord::SIZE);
+    let word = u64::from(NICCB_BASE) + (niccb::TRACEBUF_INFO + 4 * NEXT_RECORD) as u64;
+    let ring = ring.expect("the trace ring stands in SRAM");
+    let next = sram.read_u32(word).expect("the control block stands in SRAM");
+    decode(&ring, next, clock)
+}
+
 /// Decodes the ring: `bytes` are all its records in memory order, `next` is the index that the firmware would
 /// write next (counted round the ring or without end), `clock` the processor's. Oldest point first.
-pub fn decode(bytes: &[u8], next: u32, clock: &Clock) -> Vec<Point> {
+fn decode(bytes: &[u8], next: u32, clock: &Clock) -> Vec<Point> {
     let records: Vec<TraceRecord> =
         bytes.chunks_exact(TraceRecord::SIZE).filter_map(TraceRecord::parse).collect();
     if records.is_empty() {

@@ -33,7 +33,7 @@ impl Case {
         self
     }
     /// All that a run leaves, and what it took.
-    fn run(&self, merge: bool, threads: usize) -> (String, Vec<Vec<u8>>, Events) {
+    fn run(&self, merge: bool, threads: usize) -> (String, Vec<bus::Memory>, Events) {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
         let mut parameters = Parameters::load(&root.join("machines/redstorm.toml")).unwrap();
         self.settings.iter().for_each(|setting| parameters.set(setting).unwrap());

@@ -15,8 +15,8 @@ impl SeaStar {
     /// Where the SRAM of this NIC holds the node id `mine` and that of `other`, whose firmware has done the
     /// same, holds `theirs`, if that and the registers' node id are the only differences between them.
     pub fn copies(&self, mine: u16, other: &SeaStar, theirs: u16) -> Option<Vec<Copy16>> {
-        let sram = |nic: &SeaStar| nic.fabric.sram.bytes().to_vec();
-        let copies = bus::copies(&sram(self), mine, &sram(other), theirs)?;
+        let (sram, others) = (self.fabric.sram.all(), other.fabric.sram.all());
+        let copies = bus::copies(&sram, mine, &others, theirs)?;
         (self.rest() == other.rest()).then_some(copies)
     }
 
@@ -29,13 +29,13 @@ impl SeaStar {
 
     /// True if this NIC is all that the other is, but for the node's id in its registers.
     pub fn is_as(&self, other: &SeaStar) -> bool {
-        self.fabric.sram.bytes() == other.fabric.sram.bytes() && self.rest() == other.rest()
+        self.fabric.sram == other.fabric.sram && self.rest() == other.rest()
     }
 
     /// Lets the copies in SRAM hold `nid`.
     pub fn set_copies(&mut self, copies: &[Copy16], nid: u16) {
         for copy in copies {
-            copy.write(self.fabric.sram.bytes_mut(), nid);
+            copy.write_memory(&mut self.fabric.sram, nid);
         }
     }
 }

@@ -58,7 +58,7 @@ impl Machine {
     }
     /// Somebody else reads.
     fn read(&mut self, addr: u64, len: usize) -> Option<FaultKind> {
-        let data = self.flat.memory.slice(addr, len).unwrap().to_vec();
+        let data = self.flat.memory.bytes(addr, len).unwrap();
         self.core.read_outside(addr, &data);
         self.core.fault().map(|fault| fault.kind)
     }

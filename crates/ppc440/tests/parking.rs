@@ -19,8 +19,8 @@ fn assert_equal(at: Time, parked: &(Core, Polled), other: &(Core, Polled)) {
     assert_eq!(parked.1.free, other.1.free, "occupancy at {at}");
     assert_eq!(parked.1.transactions, other.1.transactions, "transactions at {at}");
     assert_eq!(
-        parked.1.memory.slice(0, 0x10000),
-        other.1.memory.slice(0, 0x10000),
+        parked.1.memory.bytes(0, 0x10000),
+        other.1.memory.bytes(0, 0x10000),
         "memory at {at}"
     );
     assert_eq!(parked.0.digest(), other.0.digest(), "state at {at}");
@@ -230,9 +230,9 @@ fn code_that_has_changed_is_not_skipped() {
     for (core, bus) in [&mut parked, &mut other] {
         advance(core, bus, Time::ZERO + Duration::from_us(20));
         // addi 9,9,1 becomes addi 9,9,3.
-        let words = bus.memory.slice_mut(0, 0x200).unwrap();
+        let words = bus.memory.bytes(0, 0x200).unwrap();
         let place = words.windows(4).position(|word| word == 0x3929_0001u32.to_le_bytes()).unwrap();
-        words[place..place + 4].copy_from_slice(&0x3929_0003u32.to_le_bytes());
+        bus.memory.write_u32(place as u64, 0x3929_0003).unwrap();
         core.memory_changed();
         advance(core, bus, later);
     }

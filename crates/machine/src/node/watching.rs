@@ -73,10 +73,7 @@ impl Node {
 
 /// How much stands in every queue; those of the event ring the watch knows itself.
 fn depths(nic: &nic::SeaStar, seam: &crate::seam::Seam) -> Depths {
-    let word = |addr: u32| {
-        let word = nic.sram().slice(addr.into(), 4).expect("the mailboxes stand in SRAM");
-        u32::from_le_bytes(*word.first_chunk().expect("four bytes"))
-    };
+    let word = |addr: u32| nic.sram().read_u32(addr.into()).expect("the mailboxes stand in SRAM");
     let commands = (0..MAILBOX_COUNT).map(|number| {
         let base = MAILBOX_BASE + number * MAILBOX_SIZE;
         let [tail, head] = [mailbox::COMMAND_WRITE, mailbox::COMMAND_READ]

@@ -221,7 +221,7 @@ fn in_core(image: &Image, inhibited: bool) -> Vec<u8> {
     run_to_fault(&mut core, &mut flat, 60_000_000);
     let fault = core.fault().unwrap();
     assert_eq!(fault.pc, image.end, "the core stopped early: {fault}");
-    flat.memory.slice(0, END_OF_MEMORY as usize).unwrap().to_vec()
+    flat.memory.bytes(0, END_OF_MEMORY as usize).unwrap()
 }
 
 fn word(bytes: &[u8], at: usize) -> u32 {

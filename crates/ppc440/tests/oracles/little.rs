@@ -73,7 +73,7 @@ fn in_core(image: &Image, code: u32, data: u32) -> Vec<u8> {
     assert_eq!(fault.pc, image.end, "the core stopped early: {fault}");
     let executed = core.counters().instructions;
     assert!(executed >= image.executed() as u64, "only {executed} instructions executed");
-    flat.memory.slice(image.plan.data.into(), image.data_len()).unwrap().to_vec()
+    flat.memory.bytes(image.plan.data.into(), image.data_len()).unwrap()
 }
 
 /// Returns the number of random instructions that both executed.

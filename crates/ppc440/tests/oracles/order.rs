@@ -209,10 +209,10 @@ fn check(seed: u64, kind: u32) {
     flush(&mut single);
     for (index, access) in accesses.iter().enumerate() {
         let at = (index * AREA) as u64;
-        let expected = single.flat.memory.slice(big + at, AREA).unwrap();
-        let found = single.flat.memory.slice(little + at, AREA).unwrap();
+        let expected = single.flat.memory.bytes(big + at, AREA).unwrap();
+        let found = single.flat.memory.bytes(little + at, AREA).unwrap();
         let context = format!("seed {seed}: {:x?} at {}", access.words, access.offset);
-        assert_eq!(access.turned(found), expected, "{context}");
+        assert_eq!(access.turned(&found), expected, "{context}");
     }
 }
 

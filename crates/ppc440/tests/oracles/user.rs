@@ -87,7 +87,7 @@ fn in_cores(
     assert_eq!(fault.pc, end, "the core stopped early: {fault}");
     let executed = core.counters().instructions;
     assert!(executed >= image.executed() as u64, "only {executed} instructions executed");
-    let found = flat.memory.slice(image.plan.data.into(), image.data_len()).unwrap().to_vec();
+    let found = flat.memory.bytes(image.plan.data.into(), image.data_len()).unwrap();
     (core, found)
 }
 

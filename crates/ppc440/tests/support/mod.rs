@@ -71,7 +71,7 @@ impl Flat {
         }
     }
     pub fn word_be(&self, addr: u64) -> u32 {
-        u32::from_be_bytes(self.memory.slice(addr, 4).unwrap().try_into().unwrap())
+        u32::from_be_bytes(self.memory.bytes(addr, 4).unwrap().try_into().unwrap())
     }
 }
 

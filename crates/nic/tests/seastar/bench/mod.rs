@@ -336,7 +336,7 @@ impl Bench {
     /// The header that the receive engine put into a stream's slot.
     pub fn slot(&self, node: usize, stream: u32) -> Vec<u8> {
         let at = RX_HEADER_BASE + stream * RX_HEADER_SIZE;
-        self.nics[node].sram().slice(at.into(), 64).expect("slots lie in SRAM").to_vec()
+        self.nics[node].sram().bytes(at.into(), 64).expect("slots lie in SRAM")
     }
 }
 
