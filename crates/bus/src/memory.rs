@@ -104,9 +104,7 @@ impl Memory {
         let error = BusError { addr, len, write: false, why: "outside of the memory" };
         let (block, at) = place(self.offset(addr, len).ok_or(error)?);
         if at + len > BLOCK {
-            let (first, rest) = buf.split_at_mut(BLOCK - at);
-            self.read(addr, first)?;
-            return self.read(addr + first.len() as u64, rest);
+            return self.read_across(addr, BLOCK - at, buf);
         }
         match self.blocks.get(block) {
             Some(Some(block)) => copy(buf, &block[at..at + len]),
@@ -121,9 +119,7 @@ impl Memory {
         let error = BusError { addr, len, write: true, why: "outside of the memory" };
         let (block, at) = place(self.offset(addr, len).ok_or(error)?);
         if at + len > BLOCK {
-            let (first, rest) = data.split_at(BLOCK - at);
-            self.write(addr, first)?;
-            return self.write(addr + first.len() as u64, rest);
+            return self.write_across(addr, BLOCK - at, data);
         }
         match self.blocks.get_mut(block) {
             Some(Some(block)) => copy(&mut block[at..at + len], data),
@@ -133,6 +129,19 @@ impl Memory {
             _ => {}
         }
         Ok(())
+    }
+    /// The same, `first` bytes of one block and then what follows it.
+    #[cold]
+    fn read_across(&self, addr: u64, first: usize, buf: &mut [u8]) -> Result<(), BusError> {
+        let (first, rest) = buf.split_at_mut(first);
+        self.read(addr, first)?;
+        self.read(addr + first.len() as u64, rest)
+    }
+    #[cold]
+    fn write_across(&mut self, addr: u64, first: usize, data: &[u8]) -> Result<(), BusError> {
+        let (first, rest) = data.split_at(first);
+        self.write(addr, first)?;
+        self.write(addr + first.len() as u64, rest)
     }
     /// A copy of the bytes `addr .. addr + len`.
     pub fn bytes(&self, addr: u64, len: usize) -> Result<Vec<u8>, BusError> {
