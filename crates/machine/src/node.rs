@@ -78,8 +78,8 @@ struct Snapshot {
 /// How long the idle loop is observed before the launch: hundreds of turns, long after the boot.
 const IDLE_OBSERVED: Duration = Duration::from_us(100);
 
-/// How long a machine is watched after the last thing has happened on it: longer than a firmware takes to idle,
-/// and than windows are, unless links are made slower than a microsecond.
+/// How long a machine is watched after the last thing has happened on it: longer than a firmware
+/// takes to idle, and than windows are, unless links are made slower than a microsecond.
 const IDLE_AT_END: Duration = Duration::from_us(2);
 
 /// The cost of one turn of the firmware's idle loop, measured before the launch.
