@@ -14,7 +14,7 @@ cargo := PATH="$$(cat build/toolchain):$$PATH" cargo
 # since then are compiled without.
 profile := $(firstword $(wildcard build/profile/*.profdata))
 tuned := -C profile-use=$(CURDIR)/$(profile) -C llvm-args=-no-pgo-warn-mismatch
-release := $(if $(profile),RUSTFLAGS="$(tuned)") $(cargo)
+release := $(if $(profile),RUSTFLAGS="$$RUSTFLAGS $(tuned)") $(cargo)
 sunstar := target/release/sunstar
 
 ##@ Use
@@ -28,7 +28,7 @@ build: tools parts ## Build everything that a user needs
 	@$(release) build --quiet --release --bin sunstar
 
 .PHONY: tune
-tune: tune-tools parts ## Build anew for speed: the compiler is told what runs use (six minutes)
+tune: tune-tools parts ## Build anew for speed: the compiler is told what runs use (6 min)
 	@scripts/tune
 	@$(MAKE) build
 

@@ -66,11 +66,6 @@ pub fn copy(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// In which block a byte stands, and where in it.
-fn place(offset: usize) -> (usize, usize) {
-    (offset / BLOCK, offset % BLOCK)
-}
-
 impl Memory {
     /// `len` zero bytes from `base` on.
     pub fn new(base: u64, len: usize) -> Memory {
@@ -97,17 +92,22 @@ impl Memory {
         let start = usize::try_from(addr.checked_sub(self.base)?).ok()?;
         (start.checked_add(len)? <= self.len).then_some(start)
     }
+    /// The block of `addr`, and where in it that stands, for an access of `len` bytes.
+    #[inline]
+    fn place(&self, addr: u64, len: usize, write: bool) -> Result<(usize, usize), BusError> {
+        let error = BusError { addr, len, write, why: "outside of the memory" };
+        let offset = self.offset(addr, len).ok_or(error)?;
+        Ok((offset / BLOCK, offset % BLOCK))
+    }
     /// Fills `buf` from `addr`.
     #[inline]
     pub fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), BusError> {
-        let len = buf.len();
-        let error = BusError { addr, len, write: false, why: "outside of the memory" };
-        let (block, at) = place(self.offset(addr, len).ok_or(error)?);
-        if at + len > BLOCK {
+        let (block, at) = self.place(addr, buf.len(), false)?;
+        if at + buf.len() > BLOCK {
             return self.read_across(addr, BLOCK - at, buf);
         }
         match self.blocks.get(block) {
-            Some(Some(block)) => copy(buf, &block[at..at + len]),
+            Some(Some(block)) => copy(buf, &block[at..at + buf.len()]),
             _ => buf.fill(0),
         }
         Ok(())
@@ -115,16 +115,14 @@ impl Memory {
     /// Stores `data` at `addr`.
     #[inline]
     pub fn write(&mut self, addr: u64, data: &[u8]) -> Result<(), BusError> {
-        let len = data.len();
-        let error = BusError { addr, len, write: true, why: "outside of the memory" };
-        let (block, at) = place(self.offset(addr, len).ok_or(error)?);
-        if at + len > BLOCK {
+        let (block, at) = self.place(addr, data.len(), true)?;
+        if at + data.len() > BLOCK {
             return self.write_across(addr, BLOCK - at, data);
         }
         match self.blocks.get_mut(block) {
-            Some(Some(block)) => copy(&mut block[at..at + len], data),
+            Some(Some(block)) => copy(&mut block[at..at + data.len()], data),
             Some(block) if data.iter().any(|&byte| byte != 0) => {
-                copy(&mut block.insert(Box::new(ZEROS))[at..at + len], data);
+                copy(&mut block.insert(Box::new(ZEROS))[at..at + data.len()], data);
             }
             _ => {}
         }

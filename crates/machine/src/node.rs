@@ -204,8 +204,8 @@ impl Node {
         }
         let visible = is_visible(&self.nic, &event);
         if visible == Visible::Firmware {
+            debug_assert!(!self.core.is_waiting(), "the processor has come here before");
             self.seam.stimulated();
-            self.core.disturb();
         }
         self.stretches.follow(now, kind, || stretch::only_passes(&event, visible));
         let may_fail = is_for_host(&event);
@@ -243,11 +243,9 @@ impl Node {
             self.tell_of_memory();
         }
         self.watch_depths(now);
-        self.last = now;
+        self.last = if may_fail { self.take_passed(now) } else { now };
         if may_fail {
-            let now = self.take_passed(now);
-            self.last = now;
-            self.collect_failures(now);
+            self.collect_failures(self.last);
         }
         self.collect_verdict();
     }

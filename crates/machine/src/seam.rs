@@ -146,8 +146,8 @@ pub(crate) struct Seam {
     pub hash: TraceHash,
     /// Turns of the firmware's main loop since anything reached it or it did anything that others can see.
     pub idle_turns: u32,
-    /// The processor stands at the beginning of a turn of its loop that is proved to be followed by others
-    /// until something reaches it (`ppc440::Core::is_waiting`).
+    /// The processor does nothing but poll until something reaches it, as [`ppc440::Core::is_waiting`] told
+    /// after it last ran.
     pub firmware_waits: bool,
     pub nid: u32,
     pub arrivals: Arrivals,
@@ -203,7 +203,6 @@ impl Seam {
     /// Something happened that the firmware may see.
     pub fn stimulated(&mut self) {
         self.idle_turns = 0;
-        self.firmware_waits = false;
     }
 
     /// True if the firmware does nothing until something reaches it.

@@ -57,7 +57,7 @@ pub(crate) struct Park {
     /// Arrivals until the next attempt to learn, and how long the pause after the next failure is.
     pause: u32,
     pause_next: u32,
-    /// The core stands at the head, and as long as it is not disturbed turn follows turn.
+    /// The core stands at the head, and turn follows turn until something concerns it.
     pub waiting: bool,
     /// Turns that were not executed.
     pub skipped: u64,
@@ -146,15 +146,14 @@ impl Core {
     }
 
     /// True if the last run ended early because the core does nothing but poll, and what was due does not
-    /// concern it ([`Bus::passes`]). It need not be run until something does; the next run goes on from
-    /// where this one ended.
+    /// concern it ([`Bus::passes`]). It must only be run up to what does, before that happens; the next run
+    /// goes on from where this one ended.
     pub fn is_waiting(&self) -> bool {
         self.park.waiting
     }
 
-    /// Something has changed that the core may see on the bus: what it polls, perhaps. Whoever changes the
-    /// core itself need not say so.
-    pub fn disturb(&mut self) {
+    /// The core itself is changed from outside: what comes next is to be found out anew.
+    pub(crate) fn disturb(&mut self) {
         self.park.waiting = false;
     }
 
