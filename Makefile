@@ -89,6 +89,7 @@ soak: soak-tools build ## Long tests: the ignored ones, all proofs, all synthesi
 
 .PHONY: bench
 bench: bench-tools build ## Measure the simulator's speed, beside SMPI's
+	@echo "$(if $(profile),Tuned builds (make tune),Plain builds (make tune makes faster ones))"
 	@$(release) bench --quiet --workspace
 
 ##@ Housekeeping
