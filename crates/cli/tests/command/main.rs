@@ -14,6 +14,7 @@ mod clause;
 mod compute;
 mod contract;
 mod diff;
+mod documents;
 mod faults;
 mod firmware;
 mod fortran;
