@@ -74,6 +74,9 @@ fn what_the_firmware_cannot_survive_is_told() {
         1,
         &["deadlock", "MPI_Recv from rank 1", "node 1: a packet was lost on the link to node 0;"],
     );
+    let doubled = "--fault link.duplicate=0.001 examples/pingpong.c";
+    run(&format!("-n 2 {doubled}"))
+        .said(1, &["deadlock", "MPI_Recv from rank 1", "a packet was doubled on the link to node"]);
     let dead = "--fault link.dead=0-1@1ms examples/pingpong.c";
     run(&format!("-n 2 {dead}"))
         .said(1, &["deadlock", "waits for the link to node", "which is dead"]);

@@ -149,7 +149,7 @@ pub const KINDS: &[Kind] = &[
         what: "Packets are late by the time, and those behind them on the link pass them.",
         expected: "A packet that is out of place in its message spoils the CRC; one behind its \
                    message's last finds no stream and is dropped. Messages that change places are \
-                   delivered so: the firmware only counts them.",
+                   delivered so: the firmware only counts them. A deadlock names the links.",
         counter: "net.link_overtaken, niccb.sequence_errors, rx.crc_errors, rx.dropped_packets",
         endings: BROKEN,
         misleads: true,
@@ -164,7 +164,7 @@ pub const KINDS: &[Kind] = &[
         expected: "Within a message the CRC finds it. A message of one packet is delivered twice \
                    (there is no go-back-n: the firmware only counts it), and the copy may be \
                    taken for the next; a second header of a longer one holds a stream whose \
-                   payload never comes.",
+                   payload never comes. A deadlock names the links.",
         counter: "net.link_doubled, niccb.sequence_errors, rx.crc_errors, rx.dropped_packets",
         endings: BROKEN,
         misleads: true,
@@ -394,7 +394,7 @@ mod tests {
         let file = root.join("docs/reference/faults.md");
         let text = std::fs::read_to_string(&file).unwrap();
         if std::env::var_os("WRITE_REFERENCE").is_some() {
-            std::fs::write(&file, page(&text)).unwrap();
+            return std::fs::write(&file, page(&text)).unwrap();
         }
         let hint = "WRITE_REFERENCE=1 cargo test -p machine the_page_says mends it";
         assert!(page(&text) == text, "docs/reference/faults.md is not as the table: {hint}");

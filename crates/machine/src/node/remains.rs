@@ -4,6 +4,17 @@ use super::*;
 use crate::report::{Core, Link};
 use std::collections::BTreeMap;
 
+/// What a link may do to packets: how many times it did, the word for it, and what comes of it (there is no
+/// go-back-n).
+type Misdeed = (fn(&net::OutputCounters) -> u64, &'static str, &'static str);
+
+const MISDEEDS: [Misdeed; 4] = [
+    (|load| load.lost, "lost", "; nothing sends such packets again"),
+    (|load| load.damaged, "damaged", ""),
+    (|load| load.doubled, "doubled", "; nothing takes copies out"),
+    (|load| load.overtaken, "held up for others to pass", "; nothing puts packets in order again"),
+];
+
 impl Node {
     /// What stands still here, a sentence each.
     pub(super) fn waiting(&self) -> Vec<String> {
@@ -18,24 +29,24 @@ impl Node {
             format!("node {nid}: {what} lost, and the firmware's events wait for the next")
         });
         let waiting = self.ranks.waiting().into_iter().chain(self.ranks.unsent());
-        waiting.chain(dead).chain(events).chain(self.losses()).collect()
+        waiting.chain(dead).chain(events).chain(self.misdeeds()).collect()
     }
 
-    /// What its links have lost.
-    fn losses(&self) -> Option<String> {
-        let losses = self.seam.router.loads().filter(|(_, load)| load.lost > 0);
-        let (to, number): (Vec<_>, Vec<_>) =
-            losses.map(|(to, load)| (format!("to node {to}"), load.lost)).unzip();
-        let (what, links) = match (number.iter().sum(), to.len()) {
-            (0, _) => return None,
-            (1, _) => ("a packet was".to_string(), "link"),
-            (packets, 1) => (format!("{packets} packets were"), "link"),
-            (packets, _) => (format!("{packets} packets were"), "links"),
-        };
-        let (nid, to) = (self.seam.nid, to.join(" and "));
-        Some(format!(
-            "node {nid}: {what} lost on the {links} {to}; nothing sends such packets again"
-        ))
+    /// What its links did to packets, a sentence for each kind of it.
+    fn misdeeds(&self) -> impl Iterator<Item = String> + '_ {
+        MISDEEDS.iter().filter_map(|(count, done, consequence)| {
+            let links = self.seam.router.loads().filter(|(_, load)| count(load) > 0);
+            let (to, numbers): (Vec<_>, Vec<_>) =
+                links.map(|(to, load)| (format!("to node {to}"), count(&load))).unzip();
+            let what = match numbers.iter().sum() {
+                0 => return None,
+                1 => "a packet was".to_string(),
+                packets => format!("{packets} packets were"),
+            };
+            let (nid, to) = (self.seam.nid, to.join(" and "));
+            let links = if numbers.len() == 1 { "link" } else { "links" };
+            Some(format!("node {nid}: {what} {done} on the {links} {to}{consequence}"))
+        })
     }
 
     /// The router's books, with what the NIC knows.
