@@ -359,10 +359,9 @@ impl Node {
     }
 
     fn snapshot(&mut self, now: Time) -> Snapshot {
-        let counters = self.core.counters();
         Snapshot {
-            instructions: counters.instructions,
-            cycles: counters.cycles,
+            instructions: self.core.counters().instructions,
+            cycles: self.core.cycles_at(now),
             heartbeat: self.niccb("firmware_heartbeat"),
             host: self.host.times_of_cores(now).collect(),
         }

@@ -78,6 +78,14 @@ impl Core {
         let cycles = self.pipeline.cycle() - self.started.min(self.pipeline.cycle());
         Counters { cycles, ..self.counters }
     }
+    /// Cycles from the release of reset to `now`, to which the core has been run: it may stand some before
+    /// that, or after it if an access took longer. Those of a stopped core ended where it stopped.
+    pub fn cycles_at(&self, now: Time) -> u64 {
+        match self.state {
+            State::Running => self.cycle_at(now).saturating_sub(self.started),
+            State::Reset | State::Stopped => self.counters().cycles,
+        }
+    }
     /// Everything in the core that can have an effect or be seen, a number for each part.
     pub fn digest(&self) -> [(&'static str, u64); 9] {
         fn of(part: impl Hash) -> u64 {
