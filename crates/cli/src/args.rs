@@ -33,10 +33,24 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Compile C++ for the simulated machines (as g++, with Sunstar's mpi.h and MPI library)
+    #[command(disable_help_flag = true)]
+    Cxx {
+        /// Arguments for the compiler; -show prints the command instead of running it
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Compile Fortran for the simulated machines (as gfortran, with mpif.h and the modules of MPI)
+    #[command(disable_help_flag = true)]
+    Fc {
+        /// Arguments for the compiler; -show prints the command instead of running it
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// Run a program and print the trace ring that the firmware of one node leaves in its SRAM
     ///
     /// One line a trace point: time stamp, user value, raw record, function and offset, time to the next
-    /// point. The firmware is built with trace points, which cost it about 10 ns each.
+    /// point. The firmware is built with trace points, which cost it some 30 ns each.
     Trace(TraceOptions),
     /// Run a program and tell where the firmware's cycles went, by function and line of its source
     ///
@@ -90,20 +104,6 @@ pub enum Command {
     Manual {
         /// Folder, e.g. /usr/local/share/man/man1
         folder: PathBuf,
-    },
-    /// Compile C++ for the simulated machines (as g++, with Sunstar's mpi.h and MPI library)
-    #[command(disable_help_flag = true)]
-    Cxx {
-        /// Arguments for the compiler; -show prints the command instead of running it
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<OsString>,
-    },
-    /// Compile Fortran for the simulated machines (as gfortran, with mpif.h and the modules of MPI)
-    #[command(disable_help_flag = true)]
-    Fc {
-        /// Arguments for the compiler; -show prints the command instead of running it
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<OsString>,
     },
 }
 
