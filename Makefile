@@ -70,7 +70,7 @@ test: test-tools build ## Run all tests
 	    | awk -f scripts/total.awk
 
 .PHONY: check
-check: test-tools generated ## Formatting, lints and generated files
+check: test-tools check-tools generated ## Formatting, lints and generated files
 	@$(cargo) fmt --check
 	@$(cargo) clippy --quiet --workspace --all-targets -- -D warnings
 
@@ -103,7 +103,7 @@ help: ## This list
 	    /^##@/ { printf "\n%s\n", substr($$0, 5) } \
 	    /^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: tools test-tools soak-tools bench-tools tune-tools
+.PHONY: tools test-tools soak-tools bench-tools tune-tools check-tools
 tools:
 	@scripts/bootstrap run
 test-tools:
@@ -114,3 +114,5 @@ bench-tools:
 	@scripts/bootstrap bench
 tune-tools: tools
 	@scripts/bootstrap tune
+check-tools: tools
+	@scripts/bootstrap check
