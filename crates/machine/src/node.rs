@@ -449,8 +449,9 @@ impl LogicalProcess for Node {
 
     fn finish(mut self, now: Time) -> Remains {
         // An idle firmware may not have come to the event that failed.
-        self.run_processor(self.seam.failure.as_ref().map_or(now, |failure| failure.at), false);
-        let end = self.snapshot(now);
+        let until = self.seam.failure.as_ref().map_or(now, |failure| failure.at);
+        self.run_processor(until, false);
+        let end = self.snapshot(until);
         let work = self.work(&end);
         let told = self.core.told_until();
         let profile = self.recorder.take().map(|recorder| recorder.finish(self.seam.nid, told));

@@ -20,7 +20,7 @@ fn shows(document: &str, words: &str, others: &[&str], arguments: &str) {
 
     let gcc = Command::new("powerpc-linux-gnu-gcc").arg("-dumpfullversion").output().unwrap();
     if String::from_utf8_lossy(&gcc.stdout).trim() != FIRMWARE_COMPILER {
-        return;
+        return eprintln!("{document} is of another firmware than this compiler's: not compared");
     }
     let run = ended(command().env("LC_ALL", "C.UTF-8").args(arguments.split(' ')));
     let printed: BTreeSet<&str> = run.went_well().stdout.lines().collect();

@@ -74,9 +74,14 @@ fn what_the_firmware_cannot_survive_is_told() {
         1,
         &["deadlock", "MPI_Recv from rank 1", "node 1: a packet was lost on the link to node 0;"],
     );
-    let doubled = "--fault link.duplicate=0.001 examples/pingpong.c";
-    run(&format!("-n 2 {doubled}"))
-        .said(1, &["deadlock", "MPI_Recv from rank 1", "a packet was doubled on the link to node"]);
+    for (fault, what) in [
+        ("link.duplicate=0.001", "a packet was doubled on the link to node"),
+        ("link.overtake=0.01:20us", "packets were held up for others to pass on the link to node"),
+        ("link.biterror=3e-6", "a packet was damaged on the link to node"),
+    ] {
+        run(&format!("-n 2 --fault {fault} examples/pingpong.c"))
+            .said(1, &["deadlock", "MPI_Recv from rank 1", what]);
+    }
     let dead = "--fault link.dead=0-1@1ms examples/pingpong.c";
     run(&format!("-n 2 {dead}"))
         .said(1, &["deadlock", "waits for the link to node", "which is dead"]);

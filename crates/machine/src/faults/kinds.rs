@@ -109,8 +109,8 @@ pub const KINDS: &[Kind] = &[
                packet whose routing flit is hit is lost.",
         expected: "The CRC at the end of a message finds it: the operation ends with PTL_NI_FAIL, \
                    MPI with a sentence. A header of a longer message is believed before its CRC \
-                   has come, and may go to the wrong place; a packet that is lost is as with \
-                   link.drop.",
+                   has come, and may go to the wrong place: a deadlock names the links. A packet \
+                   that is lost is as with link.drop.",
         counter: "net.link_damaged, net.link_lost, rx.crc_errors",
         endings: BROKEN,
         misleads: true,
