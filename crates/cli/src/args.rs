@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Runs ordinary MPI programs on a simulated cluster whose network interfaces execute real firmware.
 #[derive(Debug, Parser)]
 #[command(name = "sunstar", version, max_term_width = 100, subcommand_required = true)]
-#[command(arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(arg_required_else_help = true)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -333,8 +333,8 @@ pub struct LatencyOptions {
     #[arg(short, long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
-    /// Write what was measured to FILE as JSON ("-": standard output, instead of the table)
-    #[arg(long, value_name = "FILE")]
+    /// Write what was measured to FILE as JSON ("-" or no FILE: standard output, instead of the table)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
 }
 

@@ -30,7 +30,12 @@ pub fn machines(root: &Root, name: Option<&str>) -> Result<u8, Mistake> {
 
 /// A name is one of Sunstar's machines; a path or a name with an extension is the user's own file.
 fn load(root: &Root, name: &str) -> Result<Parameters, Mistake> {
-    Parameters::load(&file(root, name)?).map_err(|why| Mistake(why.to_string()))
+    read(root, &file(root, name)?)
+}
+
+/// A machine's file, which may build on one of Sunstar's.
+pub fn read(root: &Root, file: &Path) -> Result<Parameters, Mistake> {
+    Parameters::load_among(file, &folder(root)).map_err(|why| Mistake(why.to_string()))
 }
 
 /// The file of a machine.

@@ -12,7 +12,8 @@ impl Root {
     /// `$SUNSTAR_ROOT`, or the first such folder upwards from the executable.
     pub fn find() -> Result<Root, Mistake> {
         if let Some(path) = std::env::var_os("SUNSTAR_ROOT") {
-            let path = PathBuf::from(path);
+            // Commands that are started in other folders are told of it, too.
+            let path = std::path::absolute(&path).unwrap_or(path.into());
             return match is_root(&path) {
                 true => Ok(Root(path)),
                 false => Err(Mistake(format!(

@@ -3,7 +3,7 @@
 //! A machine file is TOML. Beside `name` and `doc` it holds one table a parameter, `[section.name]`, with
 //! `value` (with its unit), `doc` and `source`. Which parameters there are, of what kind and in what range, says
 //! [`ROWS`]; every one of them must be there, and no other. With `base = "NAME"` those that are not there are
-//! the ones of `NAME.toml` in the same folder, which has no base itself.
+//! the ones of `NAME.toml` in the same folder or among Sunstar's own, which has no base itself.
 
 mod schema;
 
@@ -90,6 +90,7 @@ impl Parameter {
 #[derive(Clone, Debug)]
 pub struct Parameters {
     file: PathBuf,
+    base: Option<PathBuf>,
     name: String,
     doc: String,
     /// In the order of [`ROWS`].
@@ -98,17 +99,23 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Reads and checks a machine file.
+    /// Reads and checks a machine file, which may build on another one in its folder.
     pub fn load(file: &Path) -> Result<Parameters, Mistake> {
+        let own = file.parent().unwrap_or(Path::new(""));
+        Parameters::load_among(file, own)
+    }
+
+    /// The same; it may also build on a machine in the folder `machines`.
+    pub fn load_among(file: &Path, machines: &Path) -> Result<Parameters, Mistake> {
         let text = std::fs::read_to_string(file).map_err(|error| {
             Mistake(format!("cannot read the machine file {}: {error}", file.display()))
         })?;
-        Parameters::parse(file, &text)
+        Parameters::parse(file, &text, machines)
     }
 
-    /// Checks the text of a machine file; `file` is for messages.
-    pub fn parse(file: &Path, text: &str) -> Result<Parameters, Mistake> {
-        let reader = Reader { file, text };
+    /// Checks the text of a machine file; `file` is for messages, and for a machine beside it.
+    pub fn parse(file: &Path, text: &str, machines: &Path) -> Result<Parameters, Mistake> {
+        let reader = Reader { file, text, machines };
         let root = DeTable::parse(text).map_err(|error| {
             let why = error.message().replace('\n', ", ");
             reader.mistake(error.span().map_or(0, |span| span.start), why)
@@ -132,11 +139,17 @@ impl Parameters {
         }
         Ok(Parameters {
             file: file.to_path_buf(),
+            base: base.map(|base| base.file),
             name: top(found.name, "name")?,
             doc: top(found.doc, "doc")?,
             list,
             overrides: Vec::new(),
         })
+    }
+
+    /// The file of the machine that this one builds on.
+    pub fn base(&self) -> Option<&Path> {
+        self.base.as_deref()
     }
 
     /// Overrides one parameter: `host.kernel_entry=200 ns`.
@@ -248,6 +261,8 @@ struct Found {
 struct Reader<'a> {
     file: &'a Path,
     text: &'a str,
+    /// Where machines stand on which others build, if they are not beside these.
+    machines: &'a Path,
 }
 
 impl Reader<'_> {
@@ -272,9 +287,11 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The machine `name` beside this one.
+    /// The machine `name` beside this one, or a known one.
     fn base(&self, name: &str, offset: usize) -> Result<Parameters, Mistake> {
-        let file = self.file.with_file_name(format!("{name}.toml"));
+        let beside = self.file.with_file_name(format!("{name}.toml"));
+        let known = self.machines.join(format!("{name}.toml"));
+        let file = if !beside.exists() && known.exists() { known } else { beside };
         let text = std::fs::read_to_string(&file).map_err(|error| {
             self.mistake(offset, format!("base: cannot read {}: {error}", file.display()))
         })?;
@@ -284,7 +301,7 @@ impl Reader<'_> {
             let why = format!("base: {} builds on another machine itself", file.display());
             return Err(self.mistake(offset, why));
         }
-        Parameters::parse(&file, &text)
+        Parameters::parse(&file, &text, self.machines)
     }
 
     /// Reads the parameters below `path`.

@@ -78,8 +78,8 @@ impl Prepared {
         if !self.machines.contains_key(name) {
             let number = self.machines.len().to_string();
             let file = machines::file(root, name)?;
-            let read = Parameters::load(&file).map_err(|why| Mistake(why.to_string()))?;
-            let copied = copy_machine(&file, &self.root().join(number))?;
+            let read = machines::read(root, &file)?;
+            let copied = copy_machine(&read, &self.root().join(number))?;
             self.machines.insert(name.clone(), (copied, read));
         }
         let mut parameters = self.machines[name].1.clone();
@@ -178,21 +178,14 @@ impl Prepared {
 }
 
 /// Copies a machine file, and the one that it builds on.
-fn copy_machine(file: &Path, folder: &Path) -> Result<PathBuf, Mistake> {
-    let name = file.file_name().unwrap_or_default();
-    let copy = folder.join(name);
-    copy_file(file, &copy)?;
-    let text = std::fs::read_to_string(&copy).unwrap_or_default();
-    let table: toml::Table = toml::from_str(&text).unwrap_or_default();
-    if let Some(base) = table.get("base").and_then(toml::Value::as_str) {
-        let base = format!("{base}.toml");
-        let beside = file.with_file_name(&base);
-        // If it is not there, reading the machine tells.
-        if beside.is_file() && base != name.to_string_lossy() {
-            copy_file(&beside, &folder.join(base))?;
-        }
-    }
-    Ok(copy)
+fn copy_machine(machine: &Parameters, folder: &Path) -> Result<PathBuf, Mistake> {
+    let copy = |file: &Path| {
+        let copy = folder.join(file.file_name().unwrap_or_default());
+        copy_file(file, &copy).map(|()| copy)
+    };
+    // Beside it the copy finds what it builds on.
+    machine.base().map(copy).transpose()?;
+    copy(machine.file())
 }
 
 fn files_in(folder: &Path) -> Result<Vec<PathBuf>, Mistake> {

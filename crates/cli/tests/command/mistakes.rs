@@ -169,6 +169,17 @@ fn an_installation_without_its_files() {
     crate::runner::ended(&mut command).said(2, &["SUNSTAR_ROOT", "machines/"]);
 }
 
+/// Who named it by a way from the present folder ran the firmware of before the last change.
+#[test]
+fn an_installation_may_be_named_by_a_relative_path() {
+    let mut command = crate::runner::command();
+    command.env("SUNSTAR_ROOT", ".").current_dir(root());
+    command.args(["run", "-q", "-n", "2", "builtin:barrier", "1"]);
+    crate::runner::ended(&mut command).went_well();
+    let astray = root().join("firmware/seastar/build");
+    assert!(!astray.exists(), "{} was built", astray.display());
+}
+
 /// A copy of what an installation holds, so that a test can damage it.
 pub fn installation(folder: &Path) -> bool {
     ["machines", "include", "build/lib", "build/firmware"].iter().all(|part| {

@@ -20,7 +20,7 @@ fn complete() -> String {
 }
 
 fn wrong(text: &str) -> String {
-    Parameters::parse(Path::new("m.toml"), text).expect_err("a mistake").0
+    Parameters::parse(Path::new("m.toml"), text, Path::new("")).expect_err("a mistake").0
 }
 
 /// The complete file with the table of host.kernel_entry (lines after its head) replaced.
@@ -101,7 +101,7 @@ fn algorithms_are_those_that_the_library_has() {
 
 #[test]
 fn a_complete_file_is_accepted() {
-    Parameters::parse(Path::new("m.toml"), &complete()).unwrap();
+    Parameters::parse(Path::new("m.toml"), &complete(), Path::new("")).unwrap();
 }
 
 #[test]
@@ -158,13 +158,19 @@ fn a_machine_may_build_on_another() {
     let own = "name = \"m\"\ndoc = \"own\"\nbase = \"b\"\n[host.os]\nvalue = \"linux\"\n\
                doc = \"d\"\nsource = \"own\"\n";
     let file = folder.join("m.toml");
-    let machine = Parameters::parse(&file, own).unwrap();
+    let parse = |text: &str| Parameters::parse(&file, text, &machines());
+    let machine = parse(own).unwrap();
+    assert_eq!(machine.base(), Some(&*folder.join("b.toml")));
     assert_eq!((machine.name(), machine.doc()), ("m", "own"));
     assert_eq!(machine.choice("host.os"), "linux");
     for parameter in machine.iter() {
         assert_eq!(parameter.source == "own", parameter.key == "host.os", "{}", parameter.key);
     }
-    let fails = |text: &str| Parameters::parse(&file, text).unwrap_err().0;
+    // Sunstar's own are known by their names wherever the file stands.
+    let known = parse(&own.replace("\"b\"", "\"redstorm\"")).unwrap();
+    assert_eq!(known.base(), Some(&*machines().join("redstorm.toml")));
+    assert_eq!(known.choice("host.os"), "linux");
+    let fails = |text: &str| parse(text).unwrap_err().0;
     std::fs::write(folder.join("m.toml"), own).unwrap();
     let error = fails(&own.replace("\"b\"", "\"m\""));
     assert!(
