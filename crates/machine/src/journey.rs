@@ -195,3 +195,17 @@ impl Log {
         Taken { marks: std::mem::take(&mut self.marks), ties: std::mem::take(&mut self.ties) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_every_step_in_its_order() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/breakdown.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let rows = page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+        let steps: Vec<&str> = rows.skip(1).collect();
+        assert_eq!(steps, STRETCHES.map(|(_, name, _)| name));
+    }
+}

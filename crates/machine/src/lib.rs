@@ -1,15 +1,16 @@
 //! The bench: a machine file becomes nodes, a program runs on them, and a report is left.
 //!
 //! ```text
-//! parameters ─► configure ─► run ─► node (one a logical process) ─► report, journey
-//!                             │       ├─ warm: one boot for all nodes, which shelf keeps for later runs
-//!                             │       └─ seam: what host, NIC, processor and router ask of one another
-//!                             │       └─ judge: what happens, for the specification
-//!                             │       └─ capture: the packets, for a pcapng file
-//!                             │       └─ timeline: what happens over time, for watchers ─► perfetto
-//!                             │       └─ debugger: gdb on the processor, which stands still meanwhile
-//!                             │       └─ recorder: the profiler's sums, which become a profile
-//!                             └─ firmware_image, symbols, tracedump: the firmware and its ELF
+//! parameters, faults ─► configure ─► run ─► node (one a logical process) ─► report, journey, counters
+//!                                     │    ├─ warm: one boot for all nodes; shelf keeps it for later runs
+//!                                     │    └─ programs: the ranks; placement: where; journal: their marks
+//!                                     │    └─ seam: what host, NIC, processor and router ask of one another
+//!                                     │    └─ judge: what happens, for the specification
+//!                                     │    └─ capture: the packets, for a pcapng file (by a spool)
+//!                                     │    └─ timeline: what happens over time, for watchers ─► perfetto
+//!                                     │    └─ debugger: gdb on the processor, which waits meanwhile
+//!                                     │    └─ recorder: the profiler's sums, which become a profile
+//!                                     └─ firmware_image, symbols, tracedump: the firmware and its ELF
 //! ```
 
 mod allocator;

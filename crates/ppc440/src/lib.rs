@@ -12,7 +12,7 @@
 //! | `code` | decoded lines, shared by all cores that execute them |
 //! | `integer`, `multiply`, `flow`, `memory`, `caches`, `system` | the semantic functions |
 //! | `registers`, `special` | user registers; system registers, time base and timers |
-//! | `exception` | vectors, what they save, pending interrupts |
+//! | `exception`, `fault` | vectors, what they save, pending interrupts; what stops the core for good |
 //! | `tlb` | 64 entries, the shadow entry of reset, the map of recent translations |
 //! | `arrays` | the two cache arrays, with data and, for instructions, their decoded form |
 //! | `fetch` | instruction fetch |
@@ -22,9 +22,10 @@
 //! | `timing`, `predictor` | when instructions issue; branch prediction |
 //! | `probe` | what an observer is told: where every cycle went; nothing if there is none |
 //! | `park`, `turn`, `analysis` | polling loops that are skipped instead of executed, exactly |
-//! | `core`, `run`, `clock` | state; main loop; cycles and time |
+//! | `core`, `run`, `attend`, `clock` | state; main loop; what is up between instructions; cycles and time |
 //! | `debug` | what a debugger stops before, and how it sees memory |
 //! | `inspect`, `twin` | what the bench, debuggers and tests see; cores that have booted alike |
+//! | `checkpoint` | a core's state in a file |
 //!
 //! An instruction is defined in one place, its row, and both decoder and executor are generated
 //! from the rows. Execution is one jump table over the decoded kind, inlined into the loop.

@@ -43,3 +43,32 @@ fn the_calibration_shows_ladder_and_validation() {
     shows(page, "`sunstar bench ladder`:", &["["], "bench ladder");
     shows(page, "`sunstar validate`;", &[], "validate");
 }
+
+#[test]
+fn the_commands_of_the_tour_do_what_it_says() {
+    let tour = std::fs::read_to_string(root().join("docs/tour.md")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(root().join("examples"), folder.path().join("examples")).unwrap();
+    let (_, machine) = tour.split_once("```toml\n").unwrap();
+    let (machine, _) = machine.split_once("```").unwrap();
+    std::fs::write(folder.path().join("slow.toml"), machine).unwrap();
+    let run = |line: &str| {
+        let mut command = command();
+        ended(command.current_dir(folder.path()).args(line.split(' ')))
+    };
+    let commands: Vec<&str> =
+        tour.lines().filter_map(|line| line.strip_prefix("target/release/sunstar ")).collect();
+    assert!(commands.len() > 10, "{commands:#?}");
+    for line in commands {
+        let ended = run(line);
+        match line {
+            _ if line.starts_with("diff ") => assert_eq!(ended.code, 1, "{ended:#?}"),
+            _ if line.contains("link.drop") => {
+                ended.said(1, &["deadlock", "lost"]);
+            }
+            _ => assert_eq!(ended.code, 0, "{ended:#?}"),
+        }
+    }
+    let slow = run("run -n 2 --machine slow.toml examples/pingpong.c 0");
+    assert!(slow.went_well().stdout.contains("machine slow-interrupts"), "{slow:#?}");
+}
