@@ -160,6 +160,11 @@ impl Host {
         self.tell_cores(now, ports);
     }
 
+    /// True if nothing would come of this event: the deadline of a wait that has ended.
+    pub fn is_stale(&self, event: Event) -> bool {
+        self.cores[event.core()].is_stale(event.kind)
+    }
+
     /// The NIC raises the interrupt line. Before there is a handler the interrupt stays pending, to be taken
     /// at the next [`Host::attend`] or when the first core next could take it.
     pub fn interrupt(&mut self, now: Time, ports: &mut impl Ports) {

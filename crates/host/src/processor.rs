@@ -125,16 +125,25 @@ impl Processor {
         self.go_on(ports);
     }
 
+    /// The deadline of a wait that has ended.
+    pub(crate) fn is_stale(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Deadline { fibre, wait } => {
+                let fibre = &self.fibres[fibre as usize];
+                fibre.state != FibreState::Waiting || fibre.waits != wait
+            }
+            Kind::Ends { .. } => false,
+        }
+    }
+
     /// An event that the host scheduled is due.
     pub(crate) fn handle(&mut self, now: Time, kind: Kind, ports: &mut impl Ports) {
         match kind {
             Kind::Deadline { fibre, wait } => {
-                let fibre = fibre as usize;
-                let late = &mut self.fibres[fibre];
-                if late.state == FibreState::Waiting && late.waits == wait {
-                    late.answer = TIMED_OUT;
+                if !self.is_stale(Kind::Deadline { fibre, wait }) {
+                    self.fibres[fibre as usize].answer = TIMED_OUT;
                     self.core.now.set(now);
-                    self.make_ready(fibre, ports);
+                    self.make_ready(fibre as usize, ports);
                 }
             }
             Kind::Ends { generation } if generation == self.core.generation.get() => {

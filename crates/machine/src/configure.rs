@@ -20,6 +20,7 @@ pub(crate) struct Configuration {
     pub mpi: mpi::Params,
     pub agent: rank::Costs,
     pub ras_poll: Duration,
+    pub ras_patience: Duration,
     pub launch: Duration,
 }
 
@@ -46,6 +47,7 @@ impl Configuration {
             mpi: mpi(p)?,
             agent: rank::Costs { clock_read: p.duration("rank.clock_read") },
             ras_poll: p.duration("machine.ras_poll"),
+            ras_patience: p.duration("machine.ras_patience"),
             launch: p.duration("machine.launch"),
         })
     }

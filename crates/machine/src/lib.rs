@@ -25,6 +25,7 @@ pub mod firmware_image;
 mod journal;
 pub mod journey;
 mod judge;
+mod local_bus;
 pub mod meter;
 mod node;
 pub mod parameters;

@@ -4,17 +4,19 @@ use crate::capture::{Side, Tap};
 use crate::debugger::Debugger;
 use crate::faults::Faults;
 use crate::journey::Taken;
+use crate::local_bus::LocalBus;
 use crate::meter::{Effort, Meter};
 use crate::profile::Profile;
 use crate::programs::Ranks;
 use crate::recorder::Recorder;
 use crate::report::NodeReport;
-use crate::seam::{Coming, Crossing, Event, Failure, LocalBus, Seam, Touched};
+use crate::seam::{Coming, Crossing, Event, Failure, Seam, Touched};
 use crate::spool::Stream;
 use crate::symbols::Symbols;
 use abi::seastar::{READY_FLAG, READY_VALUE};
 use bus::Direction;
 use des::{Duration, Envelope, LogicalProcess, Offers, Outbox, Standing, Time, LAGS};
+use idle::{IdleTurn, IDLE_OBSERVED};
 use kinds::{is_for_host, kind};
 use std::sync::Arc;
 
@@ -22,6 +24,7 @@ mod coherence;
 mod debug;
 mod exception;
 mod failures;
+mod idle;
 mod kinds;
 mod reach;
 mod remains;
@@ -29,6 +32,7 @@ mod stretch;
 mod warm;
 mod watching;
 pub(crate) use kinds::{is_visible, Visible};
+pub(crate) use remains::Remains;
 pub(crate) use warm::{Boot, Step, Tape, TAPED};
 
 /// A node of the machine. Built, run and ended on one worker thread. What every event needs stands first
@@ -51,8 +55,11 @@ pub(crate) struct Node {
     ranks: Ranks,
     symbols: Arc<Symbols>,
     schedule: Schedule,
-    at_launch: Snapshot,
-    idle: IdleLoop,
+    /// Once it has been launched.
+    at_launch: Option<Snapshot>,
+    /// When the interrupt line gets stuck.
+    stuck: Time,
+    idle: IdleTurn,
     meter: Meter,
 }
 
@@ -61,62 +68,24 @@ pub(crate) struct Node {
 pub(crate) struct Schedule {
     /// Period at which the RAS system looks for the ready flag.
     pub ras_poll: Duration,
+    /// How long it lets the firmware go without a heartbeat.
+    pub ras_patience: Duration,
     /// When the launcher starts the program, by which time all nodes have booted.
     pub launch: Time,
 }
+
+/// How far a processor that turns idly lags behind, at most, if its turns are not known.
+const LAG_MAX: Duration = Duration::from_us(1000);
 
 /// Running sums at one instant.
 #[derive(Clone, Debug, Default)]
 struct Snapshot {
     instructions: u64,
     cycles: u64,
-    heartbeat: u64,
+    /// Of the firmware's main loop.
+    turns: u64,
     /// Of each core.
     host: Vec<host::Times>,
-}
-
-/// How long the idle loop is observed before the launch: hundreds of turns, long after the boot.
-const IDLE_OBSERVED: Duration = Duration::from_us(100);
-
-/// How long a machine is watched after the last thing has happened on it: longer than a firmware
-/// takes to idle, and than windows are, unless links are made slower than a microsecond.
-const IDLE_AT_END: Duration = Duration::from_us(2);
-
-/// The cost of one turn of the firmware's idle loop, measured before the launch.
-#[derive(Clone, Debug, Default)]
-struct IdleLoop {
-    first: Snapshot,
-    instructions: f64,
-    cycles: f64,
-}
-
-/// What is left of a node.
-pub(crate) struct Remains {
-    pub failure: Option<Failure>,
-    pub journal: Taken,
-    pub hash: u64,
-    pub report: NodeReport,
-    pub ledger: net::Ledger,
-    pub waiting: Vec<String>,
-    pub endings: Vec<(u32, Time, i32)>,
-    pub end: Time,
-    pub sram: bus::Memory,
-    pub work: Work,
-    pub profile: Option<Profile>,
-    pub packets: Option<Stream>,
-    pub effort: Effort,
-    /// What the judge has compared, if there was one.
-    pub judged: Option<spec::Tally>,
-}
-
-/// What a node's firmware did since the launch.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Work {
-    pub messages: u64,
-    pub instructions: u64,
-    pub cycles: u64,
-    pub busy_instructions: f64,
-    pub busy_cycles: f64,
 }
 
 impl Node {
@@ -148,8 +117,9 @@ impl Node {
             schedule,
             horizon: Time::ZERO,
             last: Time::ZERO,
-            at_launch: Snapshot::default(),
-            idle: IdleLoop::default(),
+            at_launch: None,
+            stuck: Time::NEVER,
+            idle: IdleTurn::unknown(),
             recorder: None,
             debugger: None,
             meter: Meter::default(),
@@ -185,6 +155,7 @@ impl Node {
         }
         if let Some(from) = faults.stuck_since(nid) {
             self.host.set_stuck_line(from);
+            self.stuck = from;
             self.seam.queue.schedule(from, Event::Interrupt);
         }
     }
@@ -296,7 +267,8 @@ impl Node {
             let sentence = format!("node {nid}: {what} not ready for the launch at {now}; {why}");
             return self.seam.fail(now, 1, sentence);
         }
-        self.at_launch = self.snapshot(now);
+        self.idle.wanted = Time::NEVER;
+        self.at_launch = Some(self.snapshot(now));
         self.meter.launch(&self.core);
         if let Some(recorder) = &mut self.recorder {
             recorder.count(self.core.told_until());
@@ -306,7 +278,7 @@ impl Node {
 
     /// The firmware idles, and will until the launch.
     fn observe(&mut self, now: Time) {
-        self.idle.first = self.snapshot(now);
+        self.idle.wanted = now;
         if let Some(recorder) = &mut self.recorder {
             recorder.learn();
         }
@@ -320,8 +292,12 @@ impl Node {
             return false;
         }
         let next = self.seam.queue.peek().filter(|(at, _)| *at < horizon);
-        self.acts >= next.map_or(horizon, |(at, _)| at)
+        let due = next.map_or(horizon, |(at, _)| at);
+        // What is not known to be skipped is executed bit by bit, so that the run can be stopped.
+        let far = !self.seam.firmware_waits && due >= self.acts + LAG_MAX;
+        self.acts >= due
             || self.seam.firmware_idles()
+                && !far
                 && next.is_none_or(|(_, event)| is_visible(&self.nic, event) == Visible::Nobody)
     }
 
@@ -332,17 +308,24 @@ impl Node {
             return self.debug_processor(horizon);
         }
         let limit = horizon.min(self.seam.queue.next_time());
-        if self.acts >= limit {
-            return;
+        while self.acts < limit {
+            let patience = self.seam.beat + self.schedule.ras_patience;
+            let until = limit.min(patience);
+            let mut bus = LocalBus { nic: &mut self.nic, seam: &mut self.seam, horizon, may_wait };
+            self.meter.begin(&self.core);
+            let stop = match self.recorder.as_deref_mut() {
+                None => self.core.run(&mut bus, until),
+                Some(recorder) => self.core.run_observed(&mut bus, until, recorder),
+            };
+            self.meter.end(&self.core);
+            self.ran(stop);
+            if until == limit || self.acts < until || self.seam.failure.is_some() {
+                return;
+            }
+            if self.seam.beat + self.schedule.ras_patience == patience {
+                return self.hangs(patience);
+            }
         }
-        let mut bus = LocalBus { nic: &mut self.nic, seam: &mut self.seam, horizon, may_wait };
-        self.meter.begin(&self.core);
-        let stop = match self.recorder.as_deref_mut() {
-            None => self.core.run(&mut bus, limit),
-            Some(recorder) => self.core.run_observed(&mut bus, limit, recorder),
-        };
-        self.meter.end(&self.core);
-        self.ran(stop);
     }
 
     /// The processor has run as far as it could.
@@ -358,11 +341,23 @@ impl Node {
         }
     }
 
+    /// Something is due that is more than what was left behind by ranks that have ended, or will go wrong
+    /// after them.
+    fn awaits(&self) -> bool {
+        let matters = |(at, _, event): (Time, u32, &Event)| match event {
+            Event::Host(event) => !self.host.is_stale(*event),
+            Event::Interrupt => at != self.stuck,
+            _ => true,
+        };
+        !self.seam.queue.is_empty()
+            && (!self.ranks.all_ended() || self.seam.queue.iter().any(matters))
+    }
+
     fn snapshot(&mut self, now: Time) -> Snapshot {
         Snapshot {
             instructions: self.core.counters().instructions,
             cycles: self.core.cycles_at(now),
-            heartbeat: self.niccb("firmware_heartbeat"),
+            turns: self.seam.turns,
             host: self.host.times_of_cores(now).collect(),
         }
     }
@@ -391,11 +386,18 @@ impl LogicalProcess for Node {
 
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing>) {
         std::mem::swap(outbox, &mut self.seam.outbox);
-        // Who debugs the firmware sees every event.
-        self.seam.horizon = if self.debugger.is_none() { horizon } else { Time::ZERO };
+        self.seam.horizon = horizon;
+        self.seam.debugged = self.debugger.is_some();
         while self.seam.failure.is_none() {
+            if self.idle.wanted < horizon {
+                self.measure_idle_turn(horizon);
+            }
             if !self.may_lag(horizon) {
                 self.run_processor(horizon, true);
+                // Nothing happens here after what the firmware did.
+                if self.seam.failure.is_some() {
+                    break;
+                }
             }
             match self.seam.queue.pop_before(horizon) {
                 Some((now, event)) => self.dispatch(now, event),
@@ -422,7 +424,7 @@ impl LogicalProcess for Node {
     fn standing(&self) -> Standing {
         if let Some(failure) = &self.seam.failure {
             Standing::Failed(failure.at)
-        } else if !self.seam.queue.is_empty() || !self.seam.firmware_idles() {
+        } else if self.awaits() || !self.seam.firmware_idles() {
             Standing::Busy
         } else if self.ranks.all_ended() {
             Standing::Done
@@ -444,7 +446,7 @@ impl LogicalProcess for Node {
     }
 
     fn rests(&self) -> Time {
-        self.last + IDLE_AT_END
+        self.rests_at()
     }
 
     fn finish(mut self, now: Time) -> Remains {
@@ -452,7 +454,9 @@ impl LogicalProcess for Node {
         let until = self.seam.failure.as_ref().map_or(now, |failure| failure.at);
         self.run_processor(until, false);
         let end = self.snapshot(until);
-        let work = self.work(&end);
+        // What never was launched did nothing since.
+        let launch = self.at_launch.take().unwrap_or_else(|| end.clone());
+        let work = self.work(&launch, &end);
         let told = self.core.told_until();
         let profile = self.recorder.take().map(|recorder| recorder.finish(self.seam.nid, told));
         if let Some(watch) = self.seam.journal.end_watch() {
@@ -467,7 +471,7 @@ impl LogicalProcess for Node {
             ledger: self.ledger(),
             endings: self.ranks.endings(),
             end: now,
-            report: self.report(&end),
+            report: self.report(&launch, &end),
             work,
             effort: Effort { events: self.stretches.events, ..self.meter.effort(&self.core) },
             profile,

@@ -315,9 +315,13 @@ impl Parts<'_> {
             exception: None,
             touched: Vec::new(),
             idle_turns: 0,
+            turns: 0,
+            beat: Time::ZERO,
+            acted: Time::ZERO,
             firmware_waits: false,
             arrivals: Default::default(),
             horizon: Time::ZERO,
+            debugged: false,
             tap: None,
             judge: judge.clone(),
             interrupts: None,
@@ -341,7 +345,8 @@ impl Parts<'_> {
         });
         let ranks = Ranks::new(wire_nid, software, journal, judge);
         let launch = Time::ZERO + configuration.launch;
-        let schedule = Schedule { ras_poll: configuration.ras_poll, launch };
+        let (ras_poll, ras_patience) = (configuration.ras_poll, configuration.ras_patience);
+        let schedule = Schedule { ras_poll, ras_patience, launch };
         Node::start(core, nic, host, ranks, seam, self.symbols.clone(), schedule)
     }
 }

@@ -5,11 +5,9 @@ use crate::faults::{Fate, Interrupts};
 use crate::journal::Journal;
 use crate::journey::{Tie, Waypoint};
 use crate::judge::Bailiff;
-use crate::node::{is_visible, Step, Tape, Visible};
+use crate::node::{Step, Tape};
 use abi::packet::Packet;
-use abi::seastar::{
-    niccb, panic_reason, portals_op, PortalsHeader, NICCB_BASE, REG_INTERRUPT, SRAM_BASE,
-};
+use abi::seastar::{panic_reason, portals_op, PortalsHeader};
 use abi::MessageId;
 use bus::{BusError, Direction, HyperTransport};
 use des::{EventQueue, Outbox, Time, TraceHash};
@@ -143,9 +141,16 @@ pub(crate) struct Seam {
     pub queue: EventQueue<Event>,
     /// While the node advances: where the window ends.
     pub horizon: Time,
+    /// Who debugs the firmware sees every event.
+    pub debugged: bool,
     pub hash: TraceHash,
     /// Turns of the firmware's main loop since anything reached it or it did anything that others can see.
     pub idle_turns: u32,
+    /// All turns since the boot, and until when the last one's heartbeat took.
+    pub turns: u64,
+    pub beat: Time,
+    /// When the firmware did something last that others can see.
+    pub acted: Time,
     /// The processor does nothing but poll until something reaches it, as [`ppc440::Core::is_waiting`] told
     /// after it last ran.
     pub firmware_waits: bool,
@@ -178,7 +183,7 @@ pub(crate) struct Seam {
 /// that can move it, and of two turns at least one began after the last stimulus; the heartbeat of the turn
 /// before both may come late, having been gathered. A firmware that acts by itself (a timer) would break this
 /// rule, loudly: what it sends would come too early for the window that it falls into.
-const IDLE_TURNS: u32 = 3;
+pub(crate) const IDLE_TURNS: u32 = 3;
 
 impl Seam {
     /// Records what ends the run; the first on a node counts.
@@ -203,6 +208,14 @@ impl Seam {
     /// Something happened that the firmware may see.
     pub fn stimulated(&mut self) {
         self.idle_turns = 0;
+    }
+
+    /// The firmware has come round its main loop so often; of reads and writes the bus was free then.
+    pub fn beats(&mut self, turns: u64, [_, written]: [Time; 2]) {
+        let idle = u32::try_from(turns).unwrap_or(u32::MAX);
+        self.idle_turns = self.idle_turns.saturating_add(idle);
+        self.turns += turns;
+        self.beat = written;
     }
 
     /// True if the firmware does nothing until something reaches it.
@@ -377,7 +390,7 @@ impl host::Ports for Seam {
     fn alone_until(&self) -> Time {
         // Somebody is told of each event: none is left out.
         let told = self.tape.is_some() || self.judge.is_some() || self.journal.is_watched();
-        if told || !self.firmware_idles() || self.failure.is_some() {
+        if told || self.debugged || !self.firmware_idles() || self.failure.is_some() {
             return Time::ZERO;
         }
         self.horizon.min(self.queue.next_time())
@@ -417,71 +430,6 @@ impl net::Ports for NetSeam<'_> {
         );
         self.failure.get_or_insert(Failure { at: now, sentence, code: 1 });
     }
-}
-
-/// The embedded processor's way to the rest of the node.
-pub(crate) struct LocalBus<'a> {
-    pub nic: &'a mut nic::SeaStar,
-    pub seam: &'a mut Seam,
-    pub horizon: Time,
-    /// The processor need not come to the horizon.
-    pub may_wait: bool,
-}
-
-impl bus::Bus for LocalBus<'_> {
-    #[inline(always)]
-    fn horizon(&self) -> Time {
-        self.horizon.min(self.seam.queue.next_time())
-    }
-    fn passes(&self) -> bool {
-        let next = self.seam.queue.peek().filter(|(at, _)| *at < self.horizon);
-        let concerns = |event| is_visible(self.nic, event) != Visible::Nobody;
-        self.may_wait && !next.is_some_and(|(_, event)| concerns(event))
-    }
-    #[inline(always)]
-    fn read(&mut self, now: Time, addr: u64, buf: &mut [u8]) -> Result<Time, BusError> {
-        self.nic.plb_read(now, addr, buf, self.seam)
-    }
-    fn write(&mut self, now: Time, addr: u64, data: &[u8]) -> Result<Time, BusError> {
-        // Gathered with a neighbour it beats all the same.
-        if (addr..addr + data.len() as u64).contains(&HEARTBEAT) {
-            self.seam.idle_turns += 1;
-        } else if !is_own_data(addr) {
-            self.seam.stimulated();
-            if addr == u64::from(REG_INTERRUPT) {
-                self.seam.journal.interrupt_written(now);
-            }
-            if self.seam.journal.is_watched() {
-                return self.write_watched(now, addr, data);
-            }
-        }
-        self.nic.plb_write(now, addr, data, self.seam)
-    }
-    fn free(&self) -> Option<[Time; 2]> {
-        Some(self.nic.plb_free())
-    }
-    fn peek(&mut self, addr: u64, buf: &mut [u8]) -> bool {
-        self.nic.plb_peek(addr, buf, self.seam)
-    }
-    fn repeatable(&self, addr: u64) -> bool {
-        self.nic.is_sram(addr) && is_own_data(addr)
-    }
-    fn repeat(&mut self, turns: u64, accesses: &[bus::Access], free: [Time; 2]) {
-        let beats = accesses.iter().filter(|a| a.write && a.addr == HEARTBEAT).count() as u64;
-        let beats = u32::try_from(turns.saturating_mul(beats)).unwrap_or(u32::MAX);
-        self.seam.idle_turns = self.seam.idle_turns.saturating_add(beats);
-        self.nic.plb_repeat(turns, accesses, free);
-    }
-}
-
-/// Written once in every turn of the main loop.
-const HEARTBEAT: u64 = NICCB_BASE as u64 + niccb::FIRMWARE_HEARTBEAT as u64;
-
-/// True for SRAM that only the firmware uses, or only the RAS system reads (the heartbeat): writing it is
-/// part of the idle loop.
-fn is_own_data(addr: u64) -> bool {
-    let shared = u64::from(SRAM_BASE)..u64::from(abi::seastar::TRACE_BASE);
-    addr >= u64::from(SRAM_BASE) && !shared.contains(&addr) && addr <= u64::from(NICCB_BASE) + 0xfff
 }
 
 /// Events are copied into the queue, within it and out of it.

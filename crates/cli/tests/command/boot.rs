@@ -43,6 +43,26 @@ fn a_shared_boot_changes_nothing_but_the_wall_time() {
     }
 }
 
+/// What is known of polling loops decides when a firmware is found idle, on a slow processor long after the
+/// last event.
+#[test]
+fn parking_changes_nothing_but_the_wall_time() {
+    let folder = tempfile::tempdir().unwrap();
+    for line in [
+        "-n 2 --set ppc440.clock=40MHz builtin:pingpong 20000 2",
+        "-n 8 --set net.link_latency=1us builtin:halo 64 2",
+        "-n 2 --set firmware.cache=none examples/pingpong.c 16",
+    ] {
+        let [parked, plain] =
+            ["", "--no-park"].map(|option| json(folder.path(), "run", option, line));
+        assert_eq!(parked, plain, "{line}");
+    }
+    // A firmware that stops its node, with more due there.
+    let line = "-n 3 --fault pool.event_slots=64 builtin:barrier";
+    let [parked, plain] = ["", "--no-park"].map(|option| json(folder.path(), "run", option, line));
+    assert_eq!(parked["trace_hash"], plain["trace_hash"]);
+}
+
 /// Real programs; the machine's own tests compare built-in workloads on many machines.
 #[test]
 fn merging_changes_nothing_but_the_wall_time() {

@@ -99,3 +99,24 @@ fn wrong_amounts_are_refused() {
     let negative = run("--quiet tests/cli/compute.c -1");
     negative.said(1, &["rank 0", "sunstar_compute takes 0 to 1e+06 seconds, not -1"]);
 }
+
+/// Whole turns of the idle loop are left out, however many there are.
+#[test]
+fn what_the_firmware_does_for_a_message_does_not_depend_on_how_long_it_idled() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = folder.path().join("run.json");
+    let work = |seconds: &str| {
+        run(&format!("-n 2 --json {} tests/cli/compute.c {seconds}", json.display())).went_well();
+        let text = std::fs::read_to_string(&json).unwrap();
+        let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+        ["instructions_per_message", "cycles_per_message"]
+            .map(|key| report["firmware"][key].as_f64().unwrap())
+    };
+    let short = work("0.001");
+    // Beyond 2^32 turns.
+    for long in [work("0.3"), work("600")] {
+        for (short, long) in short.iter().zip(long) {
+            assert!((short - long).abs() < 0.01 * short, "{short} {long}");
+        }
+    }
+}

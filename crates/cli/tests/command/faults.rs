@@ -36,6 +36,16 @@ fn the_list_names_every_kind() {
     sunstar(["faults", "sun"]).said(2, &["no fault like sun"]);
 }
 
+/// What goes wrong after the program's end has gone wrong for nobody.
+#[test]
+fn a_line_that_gets_stuck_after_the_end_changes_nothing() {
+    let plain = time(&run("-q -n 2 builtin:barrier 3"));
+    for at in ["10ms", "18446744072ms"] {
+        let stuck = run(&format!("-q -n 2 --fault interrupt.stuck=high@{at} builtin:barrier 3"));
+        assert_eq!(time(&stuck), plain);
+    }
+}
+
 #[test]
 fn time_is_all_that_delays_cost() {
     let plain = time(&traffic(""));

@@ -72,6 +72,35 @@ fn a_wild_store_ends_in_the_firmwares_own_exception_handler() {
     );
 }
 
+/// Neither of them is polled in vain by hosts and network for ever.
+#[test]
+fn a_firmware_that_hangs_ends_the_run() {
+    // b .
+    run_with("event_post", &[0x4800_0000]).said(
+        1,
+        &[
+            "node",
+            "not come round its main loop since",
+            "event_post+0x0 (core/event.c:",
+            "patience",
+        ],
+    );
+}
+
+#[test]
+fn a_system_call_is_told_where_it_stands() {
+    run_with("event_post", &[0x4400_0002]).said(1, &["node", "system call in event_post+0x0"]);
+}
+
+#[test]
+fn a_jump_into_nowhere_tells_where_it_was_called() {
+    // li r9, 8; mtctr r9; bctrl
+    run_with("event_post", &[0x3920_0008, 0x7d29_03a6, 0x4e80_0421]).said(
+        1,
+        &["node", "execution of unmapped code in 0x00000008", "called before event_post+0xc"],
+    );
+}
+
 /// Runs with the firmware's page at `page`, the entry of that number in its table of pages, made
 /// cacheable, as if whoever wrote the table had forgotten the I attribute.
 fn run_cached(entry: u32, page: u32, options: &[&str]) -> Ended {

@@ -1,35 +1,49 @@
 //! Exceptions that stop a node's firmware, in words.
 
 use super::*;
+use abi::seastar::STACK_BASE;
+use std::fmt::Write;
 
 impl Node {
     /// The firmware's handler has recorded an exception in `exception_record` and stopped the node.
     pub(super) fn exception(&mut self, now: Time, vector: u32) {
-        let mut record = [0; 16];
+        let mut record = [0; 24];
         if let Some(object) = self.symbols.object("exception_record") {
             let read = self.nic.ras_read(object.address.into(), &mut record, &mut self.seam);
             read.expect("the firmware's data stand in SRAM");
         }
         let word = |i: usize| {
-            let bytes = record[4 * i..].first_chunk().expect("a record of four words");
+            let bytes = record[4 * i..].first_chunk().expect("a record of six words");
             u32::from_le_bytes(*bytes)
         };
-        let (nid, place) = (self.seam.nid, self.symbols.describe(word(1)));
-        let what = exception_name(vector);
-        let data = if exception_has_address(vector) {
-            format!(" of address {:#010x}", word(3))
-        } else {
-            String::new()
-        };
-        let sentence =
-            format!("node {nid}: the firmware stopped the node at {now}: {what}{data} in {place}");
+        let [_, next, _, data, link, stack] = [0, 1, 2, 3, 4, 5].map(word);
+        // After a system call the processor tells where to go on.
+        let pc = if vector == SYSTEM_CALL { next.wrapping_sub(4) } else { next };
+        let (nid, place) = (self.seam.nid, self.symbols.describe(pc));
+        let mut sentence = format!(
+            "node {nid}: the firmware stopped the node at {now}: {}",
+            exception_name(vector)
+        );
+        if exception_has_address(vector) {
+            write!(sentence, " of address {data:#010x}").expect("a string takes everything");
+        }
+        write!(sentence, " in {place}").expect("a string takes everything");
+        if self.symbols.function(pc).is_none() {
+            let caller = self.symbols.describe(link);
+            write!(sentence, ", called before {caller}").expect("a string takes everything");
+        }
+        if stack < STACK_BASE {
+            sentence.push_str(", where its stack had overflowed");
+        }
         self.seam.fail(now, 1, sentence);
     }
 }
 
-/// What the exception is whose vector the firmware has at `offset` (16 bytes each from 0x100, in
-/// the order of
-/// the IVORs).
+/// Where the firmware has the vector of system calls.
+const SYSTEM_CALL: u32 = 0x180;
+
+/// What the exception is whose vector the firmware has at `offset` (16 bytes each from 0x100, in the order
+/// of the IVORs).
 fn exception_name(offset: u32) -> &'static str {
     const NAMES: [&str; 16] = [
         "critical input",

@@ -4,6 +4,35 @@ use super::*;
 use crate::report::{Core, Link};
 use std::collections::BTreeMap;
 
+/// What is left of a node.
+pub(crate) struct Remains {
+    pub failure: Option<Failure>,
+    pub journal: Taken,
+    pub hash: u64,
+    pub report: NodeReport,
+    pub ledger: net::Ledger,
+    pub waiting: Vec<String>,
+    pub endings: Vec<(u32, Time, i32)>,
+    pub end: Time,
+    pub sram: bus::Memory,
+    pub work: Work,
+    pub profile: Option<Profile>,
+    pub packets: Option<Stream>,
+    pub effort: Effort,
+    /// What the judge has compared, if there was one.
+    pub judged: Option<spec::Tally>,
+}
+
+/// What a node's firmware did since the launch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Work {
+    pub messages: u64,
+    pub instructions: u64,
+    pub cycles: u64,
+    pub busy_instructions: f64,
+    pub busy_cycles: f64,
+}
+
 /// What a link may do to packets: how many times it did, the word for it, and what comes of it (there is no
 /// go-back-n).
 type Misdeed = (fn(&net::OutputCounters) -> u64, &'static str, &'static str);
@@ -59,16 +88,11 @@ impl Node {
         ledger
     }
 
-    /// Sets aside the turns of the idle loop, whose cost was measured while the node waited for the launch.
-    pub(super) fn work(&mut self, end: &Snapshot) -> Work {
-        let (first, launch) = (&self.idle.first, &self.at_launch);
-        let turns = launch.heartbeat.saturating_sub(first.heartbeat).max(1) as f64;
-        self.idle.instructions =
-            launch.instructions.saturating_sub(first.instructions) as f64 / turns;
-        self.idle.cycles = launch.cycles.saturating_sub(first.cycles) as f64 / turns;
+    /// Between launch and end; of each turn of the main loop what an idle one takes is set aside.
+    pub(super) fn work(&mut self, launch: &Snapshot, end: &Snapshot) -> Work {
         let instructions = end.instructions.saturating_sub(launch.instructions);
         let cycles = end.cycles.saturating_sub(launch.cycles);
-        let turns = end.heartbeat.saturating_sub(launch.heartbeat) as f64;
+        let turns = end.turns.saturating_sub(launch.turns) as f64;
         Work {
             messages: self.niccb("tx_complete") + self.niccb("rx_complete"),
             instructions,
@@ -78,7 +102,7 @@ impl Node {
         }
     }
 
-    pub(super) fn report(&mut self, end: &Snapshot) -> NodeReport {
+    pub(super) fn report(&mut self, launch: &Snapshot, end: &Snapshot) -> NodeReport {
         let mut counters = crate::counters::of(&self.core, &self.nic, &self.seam.router);
         let niccb = crate::counters::niccb(&mut |addr, buf| {
             let read = self.nic.ras_read(addr, buf, &mut self.seam);
@@ -91,7 +115,7 @@ impl Node {
         let line = self.seam.interrupts.as_ref();
         counters.insert("nic.interrupts_lost".into(), line.map_or(0, |line| line.lost));
         counters.insert("nic.interrupts_late".into(), line.map_or(0, |line| line.late));
-        let (host_ns, cores) = self.host_time(end);
+        let (host_ns, cores) = self.host_time(launch, end);
         let links = self.seam.router.loads().map(|(to, load)| Link {
             to,
             packets: load.packets,
@@ -105,8 +129,8 @@ impl Node {
     }
 
     /// Host processor time of all cores, and of each if there are several.
-    fn host_time(&self, end: &Snapshot) -> (BTreeMap<String, f64>, Vec<Core>) {
-        let (end, start) = (&end.host, &self.at_launch.host);
+    fn host_time(&self, launch: &Snapshot, end: &Snapshot) -> (BTreeMap<String, f64>, Vec<Core>) {
+        let (end, start) = (&end.host, &launch.host);
         let span = |end, start| crate::counters::host(end, start, self.host.cores());
         let all = |times: &[host::Times]| times.iter().copied().sum();
         let each = end.iter().zip(start).map(|(end, start)| Core { host_ns: span(end, start) });

@@ -74,6 +74,7 @@ const fn choice(key: Text, words: &'static [Text]) -> Row {
 /// All parameters, in the order in which they are printed.
 pub const ROWS: &[Row] = &[
     time("machine.ras_poll", "1 ns", "1000 ms"),
+    time("machine.ras_patience", "1 us", "1000000 ms"),
     time("machine.launch", "0 ns", "100000 ms"),
     choice("firmware.cache", &["id", "i", "none"]),
     switch("firmware.inline"),
