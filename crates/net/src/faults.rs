@@ -179,7 +179,7 @@ impl LinkFaults {
             let mut random = random(self.seed, self.node, link, number, *salt);
             let fate = match (rule.what, rule.which) {
                 (What::BitError, Which::Chance(p)) => damage(packet, p, &mut random),
-                (_, Which::Chance(p)) if unit(random.next_u64()) >= p => Fate::Unharmed,
+                (_, Which::Chance(p)) if random.unit() >= p => Fate::Unharmed,
                 (_, Which::Number(n)) if n != number => Fate::Unharmed,
                 (What::BitError, Which::Number(_)) => {
                     let bit = random.below(bits(packet));
@@ -206,11 +206,6 @@ fn random(seed: u64, node: u32, link: usize, number: u64, salt: u64) -> Random {
         seed = Random::new(seed.next_u64() ^ word.wrapping_mul(0xd6e8_feb8_6659_fd93));
     }
     seed
-}
-
-/// A number in [0, 1).
-fn unit(bits: u64) -> f64 {
-    (bits >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 const ROUTING_BITS: u64 = FLIT_BYTES as u64 * 8;
@@ -242,7 +237,7 @@ fn damage(packet: &mut Packet, p: f64, random: &mut Random) -> Fate {
     }
     loop {
         // The distance to the next wrong bit is distributed geometrically.
-        let good = ((1.0 - unit(random.next_u64())).ln() / (-p).ln_1p()).floor();
+        let good = ((1.0 - random.unit()).ln() / (-p).ln_1p()).floor();
         if good >= (bits - at) as f64 {
             return fate;
         }

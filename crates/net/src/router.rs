@@ -4,12 +4,11 @@
 //! packet's tail has left to the NIC; InjectionFree: the NIC can inject again; Recovered: what a
 //! lost packet held is free.
 //!
-//! A packet that finds its way free passes at once. Others stand in the input queue of their
-//! virtual channel, whose oldest moves into the queue of its output when that has room: inputs take
-//! turns, a packet each. An output serves the channels that have credits in turn, a packet each. It
-//! is granted [`Params::route`] ahead, while the packet is on its way through the router, so that
-//! it
-//! is never idle when somebody waits; a packet counts against the output queue until then.
+//! A packet that finds its way free passes at once. Others stand in the input queue of their virtual
+//! channel, whose oldest moves into the queue of its output when that has room: inputs take turns, a packet
+//! each. An output serves the channels that have credits in turn, a packet each. It is granted
+//! [`Params::route`] ahead, while the packet is on its way through the router, so that it is never idle when
+//! somebody waits; a packet counts against the output queue until then.
 //!
 //! Routes are dimension-ordered, so that channels cannot wait for one another in a circle; around a
 //! ring of a torus a packet that crosses the edge goes on in the second channel of its class, which

@@ -49,10 +49,6 @@ impl std::error::Error for TopologyError {}
 const NODES_MAX: u64 = 1 << 16;
 
 impl Topology {
-    /// `nodes` in a row.
-    pub fn row(nodes: u32) -> Result<Topology, TopologyError> {
-        Topology::new([nodes, 1, 1], false)
-    }
     /// A mesh, without links around its edges.
     pub fn mesh(dims: [u32; 3]) -> Result<Topology, TopologyError> {
         Topology::new(dims, false)
@@ -127,10 +123,9 @@ impl Topology {
     pub fn is_torus(&self) -> bool {
         self.torus
     }
-    /// True if a packet from `source` that stands at `at` and takes `link` crosses the edge of the
-    /// torus with it or has crossed it before, in this dimension. A route goes around less than
-    /// once,
-    /// so the coordinate itself tells.
+    /// True if a packet from `source` that stands at `at` and takes `link` crosses the edge of the torus with
+    /// it or has crossed it before, in this dimension. A route goes around less than once, so the coordinate
+    /// itself tells.
     pub fn behind_dateline(&self, source: [u32; 3], at: [u32; 3], link: Link) -> bool {
         let (from, here) = (source[link.dimension], at[link.dimension]);
         if link.up {

@@ -133,10 +133,8 @@ impl Rx {
             self.payload(now, &packet, fabric, ports);
         }
     }
-    /// A message that finds every stream in use waits, and all packets behind it, if a stream will
-    /// be freed
-    /// without them: one whose message has come whole. If every stream still misses packets, they
-    /// may be
+    /// A message that finds every stream in use waits, and all packets behind it, if a stream will be freed
+    /// without them: one whose message has come whole. If every stream still misses packets, they may be
     /// behind this one, and waiting could last for ever: that is the CAM overflow.
     fn must_wait(&self) -> bool {
         self.queue.front().is_some_and(Packet::is_first) && self.cam.is_full() && self.whole > 0
@@ -311,7 +309,7 @@ impl Rx {
     /// Does what a stream's commands and payload allow now.
     fn serve(&mut self, now: Time, index: u16, fabric: &mut Fabric, ports: &mut impl Ports) {
         self.carry_out(now, index, fabric, ports);
-        let gone = self.cam.stream(index).let_go();
+        let gone = self.cam.stream(index).packets_done();
         self.let_go(now, gone, ports);
     }
     fn carry_out(&mut self, now: Time, index: u16, fabric: &mut Fabric, ports: &mut impl Ports) {

@@ -263,9 +263,8 @@ impl SeaStar {
             Event::HostWrite | Event::TxAnswer | Event::TxPort | Event::RxDeposit => false,
         }
     }
-    /// A packet comes from the network, whole. The error is the packet itself, if the receive
-    /// engine
-    /// has no room for it; [`Ports::room`] tells of room.
+    /// A packet comes from the network, whole. The error is the packet itself, if the receive engine has no
+    /// room for it; [`Ports::room`] tells of room.
     pub fn packet(
         &mut self,
         now: Time,

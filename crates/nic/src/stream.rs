@@ -127,7 +127,7 @@ impl Stream {
     }
     /// Packets that its buffer no longer needs. All of a message but the last are full, and they
     /// leave from the front.
-    pub(crate) fn let_go(&mut self) -> u32 {
+    pub(crate) fn packets_done(&mut self) -> u32 {
         let needed = self.buffer.len().div_ceil(PAYLOAD_BYTES) as u32;
         let gone = self.held.saturating_sub(needed);
         self.held -= gone;

@@ -48,7 +48,7 @@ impl Interrupts {
                 Which::Number(number) => number == self.number,
                 Which::Chance(p) => {
                     let seed = self.seed ^ (self.number << 8 | i);
-                    ((Random::new(seed).next_u64() >> 11) as f64 / (1_u64 << 53) as f64) < p
+                    Random::new(seed).unit() < p
                 }
             };
             if !strikes || now < rule.from || rule.until <= now {
