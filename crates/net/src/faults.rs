@@ -1,7 +1,8 @@
 //! Faults of links, on request and by seed.
 //!
-//! What befalls a packet depends on the seed, the link and the packet's number on the link only, so
-//! that it is the same for any number of threads, and one kind of fault does not move another.
+//! What befalls a packet depends on the seed, the link and the packet's number on the link only, so that it
+//! is the same for any number of threads, and a fault does not move one of another kind or place. Copies that
+//! a link makes have no number, and nothing more befalls them.
 
 use crate::LINKS;
 use abi::packet::Packet;
@@ -118,6 +119,8 @@ pub(crate) struct LinkFaults {
     /// Of each link: rules, with what tells their chances from one another's. Losses come first, then
     /// damage, and so on.
     rules: [Vec<(Rule, u64)>; LINKS],
+    /// Packets so far, without the copies.
+    numbers: [u64; LINKS],
     dead_from: [Option<Time>; LINKS],
 }
 
@@ -148,12 +151,13 @@ impl LinkFaults {
             let mut rules = Vec::new();
             let mut told = [0; KINDS as usize];
             for rule in &faults.rules {
+                if !rule.place.has(node, neighbour) {
+                    continue;
+                }
                 let (_, kind) = rule.what.kind();
                 let salt = kind + KINDS * told[kind as usize];
                 told[kind as usize] += 1;
-                if rule.place.has(node, neighbour) {
-                    rules.push((*rule, salt));
-                }
+                rules.push((*rule, salt));
             }
             rules.sort_by_key(|(rule, _)| rule.what.kind().0);
             rules
@@ -164,14 +168,17 @@ impl LinkFaults {
             faults.dead.iter().filter(ends).map(|d| d.from).min()
         });
         let none = rules.iter().all(Vec::is_empty) && dead_from.iter().all(Option::is_none);
-        (!none).then_some(LinkFaults { seed: faults.seed, node, rules, dead_from })
+        let numbers = [0; LINKS];
+        (!none).then_some(LinkFaults { seed: faults.seed, node, rules, numbers, dead_from })
     }
     /// Since when a link is dead.
     pub(crate) fn dead_from(&self, link: usize) -> Option<Time> {
         *self.dead_from.get(link)?
     }
-    /// What befalls packet `number` (from 1) of `link`, whose head enters it at `at`.
-    pub(crate) fn strike(&self, link: usize, number: u64, at: Time, packet: &mut Packet) -> Fate {
+    /// What befalls the next packet of `link`, whose head enters it at `at`.
+    pub(crate) fn strike(&mut self, link: usize, at: Time, packet: &mut Packet) -> Fate {
+        self.numbers[link] += 1;
+        let number = self.numbers[link];
         for (rule, salt) in &self.rules[link] {
             if at < rule.from || rule.until <= at {
                 continue;
@@ -267,12 +274,12 @@ mod tests {
     #[test]
     fn bits_are_wrong_as_often_as_asked() {
         let p = 1e-3;
-        let faults = faults(5, &[rule(What::BitError, Which::Chance(p))]);
+        let mut faults = faults(5, &[rule(What::BitError, Which::Chance(p))]);
         let (mut wrong, mut lost) = (0, 0);
         let packets = 20_000;
-        for number in 0..packets {
+        for _ in 0..packets {
             let mut packet = Packet { size: 64, flags: flag::LAST, ..Packet::default() };
-            match faults.strike(0, number, Time::ZERO, &mut packet) {
+            match faults.strike(0, Time::ZERO, &mut packet) {
                 Fate::Lost => lost += 1,
                 _ => {
                     let payload = packet.payload.iter().map(|byte| byte.count_ones());
@@ -280,18 +287,18 @@ mod tests {
                 }
             }
         }
-        let survived = (packets - lost) as f64;
+        let survived = f64::from(packets - lost);
         let rate = f64::from(wrong) / (survived * (512.0 + 32.0));
         assert!((rate / p - 1.0).abs() < 0.05, "{rate}");
-        let losses = lost as f64 / packets as f64 / (64.0 * p);
+        let losses = f64::from(lost) / f64::from(packets) / (64.0 * p);
         assert!((losses - 1.0).abs() < 0.1, "{losses}");
     }
 
-    /// The packets of the first thousand that a rule strikes.
+    /// The packets of the first thousand that a rule strikes; each enters the link at its number.
     fn struck(seed: u64, link: usize, rules: &[Rule], fate: Fate) -> Vec<u64> {
-        let faults = faults(seed, rules);
-        let at = |n: u64| faults.strike(link, n, Time(n), &mut Packet::default());
-        (0..1000).filter(|n| at(*n) == fate).collect()
+        let mut faults = faults(seed, rules);
+        let mut at = |n: u64| faults.strike(link, Time(n), &mut Packet::default());
+        (1..=1000).filter(|n| at(*n) == fate).collect()
     }
 
     #[test]
@@ -305,6 +312,8 @@ mod tests {
         // Other kinds, and the same kind elsewhere, change nothing about it.
         let other = rule(What::Duplicate, Which::Chance(0.5));
         assert_eq!(struck(1, 0, &[other, drop], Fate::Lost), of(1, 0));
+        let elsewhere = Rule { place: Place::From(7), ..drop };
+        assert_eq!(struck(1, 0, &[elsewhere, drop], Fate::Lost), of(1, 0));
         // The same kind twice strikes others too.
         assert!(struck(1, 0, &[drop, drop], Fate::Lost).len() > of(1, 0).len());
     }
@@ -330,9 +339,9 @@ mod tests {
 
     #[test]
     fn one_bit_of_a_packet_with_a_number_is_wrong() {
-        let faults = faults(9, &[rule(What::BitError, Which::Number(1))]);
+        let mut faults = faults(9, &[rule(What::BitError, Which::Number(1))]);
         let mut packet = Packet { size: 64, flags: flag::LAST, ..Packet::default() };
-        let fate = faults.strike(0, 1, Time::ZERO, &mut packet);
+        let fate = faults.strike(0, Time::ZERO, &mut packet);
         let wrong: u32 = packet.payload.iter().map(|byte| byte.count_ones()).sum();
         let wrong = wrong + packet.crc.count_ones();
         assert!(matches!((fate, wrong), (Fate::Damaged, 1) | (Fate::Lost, 0)), "{fate:?} {wrong}");

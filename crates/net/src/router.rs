@@ -450,8 +450,8 @@ impl Router {
         let flits = packet.flits();
         let mut arrival = start + self.params.link_latency;
         let mut copy = None;
-        if let Some(faults) = &self.faults {
-            match faults.strike(index, output.counters.packets, start, &mut packet) {
+        if let Some(faults) = self.faults.as_mut().filter(|_| !is_copy) {
+            match faults.strike(index, start, &mut packet) {
                 Fate::Unharmed => {}
                 Fate::Damaged => output.counters.damaged += 1,
                 Fate::Delayed(by) => {
@@ -464,8 +464,6 @@ impl Router {
                     output.counters.overtaken += 1;
                     arrival += by;
                 }
-                // A copy of a copy would be one of many.
-                Fate::Doubled if is_copy => {}
                 Fate::Doubled => copy = Some(packet),
                 Fate::Lost => {
                     output.counters.lost += 1;

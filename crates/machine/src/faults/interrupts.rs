@@ -21,11 +21,25 @@ pub(crate) enum Fate {
     Lost,
 }
 
+impl Rule {
+    /// Tells chances of one kind from those of the other.
+    fn kind(&self) -> u64 {
+        match self.late_by {
+            Some(_) => 0,
+            None => 1,
+        }
+    }
+}
+
+const KINDS: usize = 2;
+
 /// The faults of one node's interrupt line, and what they have done.
 #[derive(Clone, Debug)]
 pub(crate) struct Interrupts {
     seed: u64,
-    rules: Vec<Rule>,
+    /// Losses come first. Each with what tells its chances from those of the others: its kind and how many
+    /// of that were told before, so that one kind of fault does not move the other.
+    rules: Vec<(Rule, u64)>,
     /// Interrupts so far.
     number: u64,
     pub lost: u64,
@@ -38,16 +52,25 @@ impl Interrupts {
         // Apart from what the same seed does to links.
         let seed =
             Random::new(seed ^ u64::from(nid).wrapping_mul(0x9fb2_1c65_1e98_df25)).next_u64();
+        let mut told = [0; KINDS];
+        let salted = rules.into_iter().map(|rule| {
+            let told = &mut told[rule.kind() as usize];
+            let salt = rule.kind() + KINDS as u64 * *told;
+            *told += 1;
+            (rule, salt)
+        });
+        let mut rules: Vec<_> = salted.collect();
+        rules.sort_by_key(|(rule, _)| rule.late_by.is_some());
         Interrupts { seed, rules, number: 0, lost: 0, late: 0 }
     }
     /// The next interrupt, which reaches the host at `now`.
     pub fn next(&mut self, now: Time) -> Fate {
         self.number += 1;
-        for (i, rule) in (0..).zip(&self.rules) {
+        for (rule, salt) in &self.rules {
             let strikes = match rule.which {
                 Which::Number(number) => number == self.number,
                 Which::Chance(p) => {
-                    let seed = self.seed ^ (self.number << 8 | i);
+                    let seed = self.seed ^ (self.number << 8 | salt);
                     Random::new(seed).unit() < p
                 }
             };
@@ -87,5 +110,28 @@ mod tests {
         assert_eq!(fates[19], Fate::Lost);
         assert_eq!((line.lost, fates.iter().filter(|fate| **fate == Fate::Lost).count()), (1, 1));
         assert!((150..300).contains(&line.late), "{}", line.late);
+    }
+
+    /// The interrupts of the first thousand that are late.
+    fn late(rules: &[Rule]) -> Vec<u64> {
+        let mut line = Interrupts::new(1, 4, rules.to_vec());
+        (0..1000).filter(|at| matches!(line.next(Time(*at)), Fate::Late(_))).collect()
+    }
+
+    #[test]
+    fn chances_of_one_kind_do_not_depend_on_the_other() {
+        let some = rule(Some(Duration(3)), Which::Chance(0.25));
+        let alone = late(&[some]);
+        for lost in [rule(None, Which::Chance(0.0)), rule(None, Which::Number(1))] {
+            assert_eq!(late(&[lost, some]), alone);
+            assert_eq!(late(&[some, lost]), alone);
+        }
+        // One that is lost is not late, whichever was told first.
+        let half = rule(None, Which::Chance(0.5));
+        let left = late(&[half, some]);
+        assert_eq!(late(&[some, half]), left);
+        assert!(left.len() < alone.len() && left.iter().all(|number| alone.contains(number)));
+        // The same kind twice strikes others too.
+        assert!(late(&[some, some]).len() > alone.len());
     }
 }

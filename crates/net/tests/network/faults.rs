@@ -72,6 +72,25 @@ fn doubled_packets_come_twice_and_keep_the_books() {
     }
 }
 
+/// A copy has no number: what is asked for by number befalls the same packet with and without it.
+#[test]
+fn copies_do_not_move_what_befalls_others() {
+    let rule = |what, number| Rule { which: Which::Number(number), ..share(what, 0.0) };
+    let (doubled, lost) = (rule(What::Duplicate, 5), rule(What::Drop, 7));
+    let got = |rules: &[Rule]| {
+        let mut network = Network::new("2");
+        network.fail(&Faults { rules: rules.to_vec(), ..Faults::default() });
+        (1..=9).for_each(|message| network.send(Time::ZERO, packet(0, 1, 64, message)));
+        network.run();
+        network.around.ejected.iter().map(|e| e.2.message).collect::<Vec<_>>()
+    };
+    assert_eq!(got(&[lost]), [1, 2, 3, 4, 5, 6, 8, 9]);
+    assert_eq!(got(&[doubled, lost]), [1, 2, 3, 4, 5, 5, 6, 8, 9]);
+    // Nothing befalls the copy.
+    let all = share(What::Duplicate, 1.0);
+    assert_eq!(got(&[lost, all]), [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 8, 8, 9, 9]);
+}
+
 #[test]
 fn packets_pass_one_that_is_held_back() {
     let mut network = Network::new("2");
