@@ -53,7 +53,7 @@ impl Configuration {
     }
 }
 
-/// Where the ranks run, if there is a core for each.
+/// Where the ranks run, if there is a core for each, and a name in every message.
 fn placement(p: &Parameters, ranks: u32) -> Result<Placement, String> {
     let (per_node, cores) = (p.number("host.ranks_per_node"), p.number::<u32>("host.cores"));
     if per_node > cores {
@@ -62,6 +62,12 @@ fn placement(p: &Parameters, ranks: u32) -> Result<Placement, String> {
         return Err(format!(
             "host.ranks_per_node is {per_node}, but a node of {machine} has {has} (host.cores), \
              and every rank needs one"
+        ));
+    }
+    if ranks > mpi::MAX_RANKS {
+        return Err(format!(
+            "{ranks} ranks are too many: messages can name {} at most",
+            mpi::MAX_RANKS
         ));
     }
     Ok(Placement { ranks, per_node })

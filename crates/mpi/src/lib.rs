@@ -46,7 +46,7 @@ pub use collective::{Algorithm, Algorithms};
 pub use comm::{CommId, OnError};
 pub use error::{Error, Result};
 pub use failure::Unsent;
-pub use matching::Rendezvous;
+pub use matching::{Rendezvous, MAX_RANKS};
 pub use op::Op;
 pub use params::Params;
 pub use process::{Process, World};

@@ -23,7 +23,7 @@ pub(crate) enum Protocol {
 }
 
 /// Largest number of ranks that the source field can name.
-pub(crate) const MAX_RANKS: u32 = 1 << 16;
+pub const MAX_RANKS: u32 = 1 << 16;
 /// Communicators that can exist at a time: each takes one context for its point-to-point messages
 /// and one for its collectives.
 pub(crate) const MAX_COMMUNICATORS: usize = 1 << 11;

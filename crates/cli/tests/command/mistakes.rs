@@ -52,6 +52,17 @@ fn overrides_that_are_wrong() {
     set("firmware.inline").said(2, &["KEY=VALUE"]);
 }
 
+/// More nodes or ranks than there are names for, by a few and by as many as make the search for a box wrap.
+#[test]
+fn machines_that_are_too_large() {
+    for options in ["-n 65537", "-n 65537 --ppn 2", "-n 4294967290", "-n 4294967295"] {
+        run(&format!("{options} builtin:barrier 1"))
+            .said(2, &["ranks are too many", "65536 at most"]);
+    }
+    run("-n 2 --set net.x=65536 --set net.y=65536 --set net.z=65536 builtin:barrier 1")
+        .said(2, &["net.topology", "65536x65536x65536", "more than the 65536 nodes"]);
+}
+
 /// Runs on a copy of machine redstorm with one text replaced.
 fn with_machine(from: &str, to: &str) -> Ended {
     let text = std::fs::read_to_string(root().join("machines/redstorm.toml")).unwrap();
