@@ -79,6 +79,13 @@ fn topology(p: &Parameters, placement: Placement) -> Result<Topology, String> {
     let nodes = placement.nodes();
     let given: [u32; 3] = ["net.x", "net.y", "net.z"].map(|key| p.number(key));
     let kind = p.choice("net.topology");
+    let [_, y, z] = given;
+    if kind == "row" && y.max(z) > 1 {
+        return Err(format!(
+            "net.topology is row, all of whose nodes stand along x, but net.y is {y} and net.z \
+             {z}; a mesh or a torus has other dimensions"
+        ));
+    }
     let dims = if given == [0; 3] { fitting(kind, nodes) } else { given.map(|n| n.max(1)) };
     let made = match kind {
         "torus" => Topology::torus(dims),

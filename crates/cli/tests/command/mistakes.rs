@@ -63,6 +63,14 @@ fn machines_that_are_too_large() {
         .said(2, &["net.topology", "65536x65536x65536", "more than the 65536 nodes"]);
 }
 
+#[test]
+fn a_row_has_one_dimension() {
+    let row = |dims: &str| run(&format!("-n 2 --set net.topology=row {dims} builtin:barrier 1"));
+    row("--set net.y=4").said(2, &["net.topology is row", "net.y is 4", "net.z 0"]);
+    row("--set net.x=2 --set net.z=2").said(2, &["net.topology is row", "net.z 2"]);
+    row("--set net.x=2 --set net.y=1 --set net.z=1").went_well();
+}
+
 /// Runs on a copy of machine redstorm with one text replaced.
 fn with_machine(from: &str, to: &str) -> Ended {
     let text = std::fs::read_to_string(root().join("machines/redstorm.toml")).unwrap();
