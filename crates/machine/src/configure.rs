@@ -244,7 +244,7 @@ fn mpi(p: &Parameters) -> Result<mpi::Params, String> {
     for collective in mpi::Algorithms::COLLECTIVES {
         algorithms.set(collective, p.choice(&format!("mpi.{collective}")))?;
     }
-    Ok(mpi::Params {
+    let params = mpi::Params {
         call: p.duration("mpi.call"),
         request: p.duration("mpi.request"),
         unexpected_entry: p.duration("mpi.unexpected_entry"),
@@ -261,7 +261,8 @@ fn mpi(p: &Parameters) -> Result<mpi::Params, String> {
         alltoall_short: p.number("mpi.alltoall_short"),
         allgather_short: p.number("mpi.allgather_short"),
         algorithms,
-    })
+    };
+    params.mistake().map_or(Ok(params), Err)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What the library's work costs, and its limits: the machine file's `[mpi.*]`.
 
 use crate::collective::Algorithms;
+use crate::transport::EVENTS_PER_OPERATION;
 use des::Duration;
 
 /// Parameters of the MPI library. The fields are the names of the machine file's sections
@@ -41,4 +42,24 @@ pub struct Params {
     pub allgather_short: u64,
     /// Which algorithm each collective uses.
     pub algorithms: Algorithms,
+}
+
+impl Params {
+    /// Events of the operations under way for which a queue has room. An operation that has ended may have
+    /// one left there, so it is less than all.
+    pub(crate) fn event_room(&self) -> u32 {
+        self.events.saturating_sub(2 * EVENTS_PER_OPERATION)
+    }
+
+    /// What cannot work in them, as a sentence.
+    pub fn mistake(&self) -> Option<String> {
+        let Params { copy_buffers, events, .. } = *self;
+        let room = self.event_room();
+        (copy_buffers > room).then(|| {
+            format!(
+                "mpi.copy_buffers is {copy_buffers}, each of which may leave an event, but their \
+                 queue has room for {room} (mpi.events = {events})"
+            )
+        })
+    }
 }

@@ -262,12 +262,16 @@ impl Process {
             Err(PortalsError::EqEmpty) => return false,
             polled => self.must(polled, "PtlEQPoll"),
         };
-        let Polled { event, dropped, .. } = polled;
+        let Polled { event, dropped, which } = polled;
         if dropped {
-            let (rank, events) = (self.world.rank, self.params.unexpected_events);
+            let rank = self.world.rank;
+            let (what, key, events) = if self.poll_set[which] == self.unexpected_queue {
+                ("unexpected messages", "unexpected_events", self.params.unexpected_events)
+            } else {
+                ("sends and receives under way", "events", self.params.events)
+            };
             self.cpu.fault(format!(
-                "rank {rank}: more unexpected messages than its event queue holds \
-                 (mpi.unexpected_events = {events})"
+                "rank {rank}: more {what} than its event queue holds (mpi.{key} = {events})"
             ));
         }
         self.dispatch(&event);

@@ -12,16 +12,26 @@ impl Process {
     }
 
     fn reserve(&mut self) -> u8 {
-        let room = self.params.events.saturating_sub(2 * EVENTS_PER_OPERATION);
+        let room = self.params.event_room();
         let free = self.queues.iter().position(|q| q.reserved + EVENTS_PER_OPERATION <= room);
         let index = free.unwrap_or_else(|| {
             self.settle();
             let eq = self.ni.eq_alloc(self.params.events);
-            let eq = self.must(eq, "PtlEQAlloc");
+            let eq = eq.unwrap_or_else(|_| self.out_of_queues());
             self.add_queue(eq);
             self.queues.len() - 1
         });
         self.queues[index].reserved += EVENTS_PER_OPERATION;
         u8::try_from(index).expect("an interface has fewer queues")
+    }
+
+    /// The interface gives no further queue: the program has begun more than it can end.
+    fn out_of_queues(&self) -> ! {
+        let (rank, function, events) = (self.world.rank, self.function, self.params.events);
+        let queues = self.queues.len();
+        self.cpu.fault(format!(
+            "rank {rank}: {function}: more sends and receives at a time than {queues} event queues \
+             have room for (mpi.events = {events})"
+        ))
     }
 }

@@ -71,6 +71,19 @@ fn a_row_has_one_dimension() {
     row("--set net.x=2 --set net.y=1 --set net.z=1").went_well();
 }
 
+/// Each copied message may leave an event in one queue, which must hold those of all.
+#[test]
+fn copies_that_their_event_queue_does_not_hold() {
+    let program = "builtin:barrier 1";
+    for (set, words) in [
+        ("mpi.copy_buffers=1100", &["mpi.copy_buffers is 1100", "1020", "mpi.events = 1024"]),
+        ("mpi.events=64", &["mpi.copy_buffers is 256", "60", "mpi.events = 64"]),
+    ] {
+        run(&format!("-n 2 --set {set} {program}")).said(2, words);
+    }
+    run(&format!("-n 2 --set mpi.events=64 --set mpi.copy_buffers=60 {program}")).went_well();
+}
+
 /// Runs on a copy of machine redstorm with one text replaced.
 fn with_machine(from: &str, to: &str) -> Ended {
     let text = std::fs::read_to_string(root().join("machines/redstorm.toml")).unwrap();

@@ -2,6 +2,7 @@
 
 use crate::world::{pattern, End, Rank, Setting};
 use abi::mpi::{self as c, Function};
+use des::Time;
 use mpi::Process;
 
 const WORLD: mpi::CommId = Process::WORLD;
@@ -82,6 +83,48 @@ fn lost_messages_are_a_fault_and_not_a_riddle() {
                 .into()
         )
     );
+}
+
+/// Whoever only sends hears nothing of unexpected messages. (Such parameters are a mistake; here nobody
+/// looked.)
+#[test]
+fn the_queue_that_lost_events_is_named() {
+    let mut setting = Setting::new(2);
+    (setting.params.copy_buffers, setting.params.events) = (64, 16);
+    assert!(setting.params.mistake().is_some_and(|why| why.contains("room for 12")));
+    let ends = setting.run(|rank| {
+        let va = rank.alloc(8);
+        for id in 0..40 {
+            match rank.rank {
+                0 => rank.process().send(va, 8, 1, id, WORLD).unwrap(),
+                _ => drop(rank.process().recv(va, 8, 0, id, WORLD).unwrap()),
+            }
+        }
+        rank.until(Time(1_000_000_000));
+        rank.process().finalize().unwrap();
+    });
+    let lost = "rank 0: more sends and receives under way than its event queue holds \
+                (mpi.events = 16)";
+    assert_eq!(ends[0], End::Fault(lost.into()));
+}
+
+#[test]
+fn more_requests_than_all_event_queues_hold() {
+    let mut setting = Setting::new(2);
+    setting.params.events = 16;
+    let ends = setting.run(|rank| {
+        let va = rank.alloc(8);
+        // A queue has room for six receives, the first for four: the copied messages have theirs there.
+        let most = 62 * 6 + 4;
+        for id in 0..=most {
+            rank.process().irecv(va, 8, 1, id, WORLD).unwrap();
+            assert!(id < most, "one too many");
+        }
+    });
+    let full =
+        "rank 0: MPI_Irecv: more sends and receives at a time than 63 event queues have room for \
+                (mpi.events = 16)";
+    assert_eq!(ends[0], End::Fault(full.into()));
 }
 
 #[test]
