@@ -99,6 +99,12 @@ impl Memory {
         phys
     }
 
+    /// Tells how many of Catamount's processes will share the memory, before there is one: if they are many,
+    /// their segments are smaller, so that the physical space has room for all.
+    pub fn make_room(&mut self, processes: u32) {
+        self.table.make_room(processes);
+    }
+
     /// How the processes that are added from now on are mapped.
     pub fn set_paging(&mut self, paging: Paging) {
         self.paging = paging;
@@ -134,10 +140,9 @@ impl Memory {
         self.table.pages(space, va, len)
     }
 
-    /// Where `len` bytes at `va` stand physically. Catamount: one extent unless the buffer crosses a 64 GB
-    /// boundary between segments that are not neighbours. Linux: an extent a page, but for those that happen
-    /// to be neighbours. Whether the process has memory there shows only
-    /// when it is read or written.
+    /// Where `len` bytes at `va` stand physically. Catamount: one extent unless the buffer crosses a boundary
+    /// between segments that are not neighbours. Linux: an extent a page, but for those that happen to be
+    /// neighbours. Whether the process has memory there shows only when it is read or written.
     pub fn translate(
         &mut self,
         space: SpaceId,

@@ -2,7 +2,8 @@
 //!
 //! Catamount maps a process's memory to physically contiguous frames, so that a buffer is one extent
 //! (pedretti2005 s4.3.1). Here an address space is cut into segments of 64 GB, and each segment gets a frame of
-//! 64 GB of the 40-bit physical space when it is first used.
+//! 64 GB of the 40-bit physical space when it is first used. Where so many processes share a host that this
+//! would not be enough for all of them, segments and frames are of 4 GB ([`PageTable::make_room`]).
 //!
 //! Linux maps pages of 4 KB. They get frames in order of first use, out of a frame of 64 GB, in an order that
 //! is as scattered as the free list of a system that has run for long (`scatter`).
@@ -16,16 +17,20 @@ use std::collections::BTreeMap;
 
 /// Bits of a host physical address (brightwell2007).
 pub const PHYSICAL_BITS: u32 = 40;
-/// Bytes of a segment and of a frame.
+/// Bytes of the kernel's frame, and of a segment and of a frame unless many processes share a host.
 pub const SEGMENT_SIZE: u64 = 1 << SEGMENT_BITS;
 /// Bytes of a page.
 pub const PAGE_SIZE: u64 = 1 << PAGE_BITS;
 
 const SEGMENT_BITS: u32 = 36;
+/// The same where many processes share a host: 15 frames for each of 16.
+const SMALL_SEGMENT_BITS: u32 = 32;
 const PAGE_BITS: u32 = 12;
-const FRAMES: usize = 1 << (PHYSICAL_BITS - SEGMENT_BITS);
-/// First frame that is not the kernel's.
-const FIRST_FRAME: usize = 1;
+/// Segments that a process uses as a rule: its program's and heap's, its libraries' and stack's, and that of
+/// the libraries that live in the simulator.
+const SEGMENTS_EACH: u64 = 3;
+/// Physical addresses behind the kernel's frame.
+const FREE_SPACE: u64 = (1 << PHYSICAL_BITS) - SEGMENT_SIZE;
 /// Pages that one node of the table of pages maps: 2 MB, as x86-64 has it.
 const NODE_BITS: u32 = 9;
 const NODE_PAGES: usize = 1 << NODE_BITS;
@@ -59,7 +64,7 @@ pub enum Paging {
     },
 }
 
-/// What a frame of 64 GB holds.
+/// What a frame holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frame {
     Segment(SpaceId, u64),
@@ -68,8 +73,10 @@ enum Frame {
 }
 
 /// Which memory of which space a frame holds, in order of first use.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct PageTable {
+    /// Of a segment and of a frame.
+    bits: u32,
     paging: Vec<Paging>,
     frames: Vec<Frame>,
     /// Space and page number of every page, in order of first use.
@@ -79,10 +86,37 @@ pub(crate) struct PageTable {
     scatter: Scatter,
 }
 
+impl Default for PageTable {
+    fn default() -> PageTable {
+        PageTable {
+            bits: SEGMENT_BITS,
+            paging: Vec::new(),
+            frames: Vec::new(),
+            pages: Vec::new(),
+            nodes: BTreeMap::new(),
+            scatter: Scatter::default(),
+        }
+    }
+}
+
 impl PageTable {
+    /// So many processes of segments will share the host. To be told before anything is mapped.
+    pub(crate) fn make_room(&mut self, processes: u32) {
+        assert!(self.frames.is_empty(), "frames are of one size");
+        if u64::from(processes) * SEGMENTS_EACH > FREE_SPACE >> SEGMENT_BITS {
+            self.bits = SMALL_SEGMENT_BITS;
+        }
+    }
+
+    /// Bytes of a segment and of a frame.
+    fn size(&self) -> u64 {
+        1 << self.bits
+    }
+
     /// A new space, with the next number.
     pub(crate) fn add_space(&mut self, paging: Paging) {
         if let Paging::Pages { run } = paging {
+            assert_eq!(self.bits, SEGMENT_BITS, "pages are scattered over frames of 64 GB");
             self.scatter = Scatter::new(run);
         }
         self.paging.push(paging);
@@ -103,9 +137,9 @@ impl PageTable {
     fn map(&mut self, space: SpaceId, va: u64) -> Result<(u64, u64), BusError> {
         match self.paging[usize::from(space.0)] {
             Paging::Segments => {
-                let base = self.frame(va, Frame::Segment(space, va >> SEGMENT_BITS))?;
-                let offset = va & (SEGMENT_SIZE - 1);
-                Ok((base | offset, SEGMENT_SIZE - offset))
+                let base = self.frame(va, Frame::Segment(space, va >> self.bits))?;
+                let offset = va & (self.size() - 1);
+                Ok((base | offset, self.size() - offset))
             }
             Paging::Pages { .. } => {
                 let offset = va & (PAGE_SIZE - 1);
@@ -118,7 +152,7 @@ impl PageTable {
     fn frame(&mut self, va: u64, what: Frame) -> Result<u64, BusError> {
         let index = match self.frames.iter().position(|frame| *frame == what) {
             Some(index) => index,
-            None if self.frames.len() + FIRST_FRAME < FRAMES => {
+            None if (self.frames.len() as u64) < FREE_SPACE >> self.bits => {
                 self.frames.push(what);
                 self.frames.len() - 1
             }
@@ -127,7 +161,7 @@ impl PageTable {
                 return Err(BusError { addr: va, len: 0, write: false, why });
             }
         };
-        Ok(((index + FIRST_FRAME) as u64) << SEGMENT_BITS)
+        Ok(SEGMENT_SIZE + ((index as u64) << self.bits))
     }
 
     /// Physical address of the page of `va`.
@@ -178,7 +212,7 @@ impl PageTable {
     pub(crate) fn owner(&self, phys: u64) -> Option<(SpaceId, u64)> {
         match self.holder(phys)? {
             Frame::Segment(space, segment) => {
-                Some((space, segment << SEGMENT_BITS | phys & (SEGMENT_SIZE - 1)))
+                Some((space, segment << self.bits | phys & (self.size() - 1)))
             }
             Frame::Pages(first) => {
                 let slot = (phys & (SEGMENT_SIZE - 1)) >> PAGE_BITS;
@@ -193,12 +227,13 @@ impl PageTable {
     pub(crate) fn contiguous(&self, phys: u64) -> u64 {
         match self.holder(phys) {
             Some(Frame::Pages(_)) => PAGE_SIZE - (phys & (PAGE_SIZE - 1)),
-            _ => SEGMENT_SIZE - (phys & (SEGMENT_SIZE - 1)),
+            Some(Frame::Segment(..)) => self.size() - (phys & (self.size() - 1)),
+            None => SEGMENT_SIZE - (phys & (SEGMENT_SIZE - 1)),
         }
     }
 
     fn holder(&self, phys: u64) -> Option<Frame> {
-        let frame = usize::try_from(phys >> SEGMENT_BITS).ok()?.checked_sub(FIRST_FRAME)?;
-        self.frames.get(frame).copied()
+        let frame = phys.checked_sub(SEGMENT_SIZE)? >> self.bits;
+        self.frames.get(usize::try_from(frame).ok()?).copied()
     }
 }

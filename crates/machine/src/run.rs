@@ -291,7 +291,7 @@ impl Parts<'_> {
         let os = Os::of(parameters, nid);
         let cores = placement.per_node as usize;
         let host = host::Host::with_cores(&os.host(parameters), cores);
-        host.memory().borrow_mut().set_paging(os.paging(parameters));
+        os.map(parameters, &mut host.memory().borrow_mut());
         let pools = self.faults.pools((!self.taping).then_some(nid));
         let journal = Rc::new(Journal::new(configuration.topology.nodes()));
         let ht = &configuration.nic;

@@ -1,7 +1,7 @@
 //! The operating systems of the nodes: what each makes of the machine's parameters.
 
 use crate::parameters::Parameters;
-use host::Paging;
+use host::{Memory, Paging};
 use portals::{Bridge, System};
 
 /// An operating system.
@@ -23,11 +23,14 @@ impl Os {
         }
     }
 
-    /// How it maps the memory of processes.
-    pub fn paging(self, p: &Parameters) -> Paging {
+    /// Lets a node's memory map processes as it does.
+    pub fn map(self, p: &Parameters, memory: &mut Memory) {
         match self {
-            Os::Catamount => Paging::Segments,
-            Os::Linux => Paging::Pages { run: p.number("linux.page_run") },
+            // A user in the kernel has a space of its own.
+            Os::Catamount => memory.make_room(
+                p.number::<u32>("host.ranks_per_node") + u32::from(p.switch("host.echo")),
+            ),
+            Os::Linux => memory.set_paging(Paging::Pages { run: p.number("linux.page_run") }),
         }
     }
 

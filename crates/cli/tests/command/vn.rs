@@ -125,6 +125,18 @@ fn the_time_of_every_core_is_told() {
     }
 }
 
+/// As many as a node may have find physical memory, each with a program of its own.
+#[test]
+fn sixteen_ranks_a_node() {
+    for per_node in [6, 16] {
+        let ranks = 2 * per_node;
+        let sixteen = format!("-q -n {ranks} --ppn {per_node} --set host.cores=16");
+        let ended = run(&format!("{sixteen} tests/network/exchange.c 20000"));
+        assert_eq!(ended.went_well().stdout, format!("{ranks} ranks\n"));
+    }
+    run("-q -n 32 --ppn 16 --set host.cores=16 builtin:barrier").went_well();
+}
+
 #[test]
 fn every_rank_of_a_node_is_told_of() {
     let two = "-n 2 --ranks-per-node 2 tests/cli/wrong.c";

@@ -84,6 +84,42 @@ fn a_buffer_across_a_segment_is_split_unless_its_frames_adjoin() {
     assert_eq!(split, expected);
 }
 
+/// Up to five processes have segments of 64 GB, more than that of 4 GB, so that sixteen have room for more
+/// than they use.
+#[test]
+fn many_processes_have_smaller_segments() {
+    let places = |processes: u32, segments: u64| {
+        let memory = Memory::shared();
+        let mut memory = memory.borrow_mut();
+        memory.make_room(processes);
+        let mut places = Vec::new();
+        for process in 0..processes {
+            let space = memory.add_space(Box::new(Process::new(64)));
+            for segment in (1..=segments).map(|number| number << 40) {
+                let extents = memory.translate(space, segment + 16, 64)?;
+                let [Extent { phys, len: 64 }] = extents[..] else { panic!("{extents:?}") };
+                assert!(phys + 64 <= 1 << host::PHYSICAL_BITS);
+                assert_eq!(memory.owner_of(phys), Some((space, segment + 16)), "process {process}");
+                places.push(phys);
+            }
+        }
+        Ok::<_, BusError>(places)
+    };
+    let of = |size: u64, count: u64| (0..count).map(|n| SEGMENT_SIZE + n * size + 16).collect();
+    assert_eq!(places(5, 3), Ok(of(SEGMENT_SIZE, 15)));
+    assert_eq!(places(6, 4), Ok(of(4 << 30, 24)));
+    assert_eq!(places(16, 15), Ok(of(4 << 30, 240)));
+    assert!(places(16, 16).is_err());
+    // Buffers across an edge are whole where frames adjoin.
+    let memory = Memory::shared();
+    let mut memory = memory.borrow_mut();
+    memory.make_room(16);
+    let space = memory.add_space(Box::new(Process::new(64)));
+    let edge = (1 << 40) + (4 << 30);
+    let across = memory.translate(space, edge - 16, 48).unwrap();
+    assert_eq!(across, [Extent { phys: SEGMENT_SIZE + (4 << 30) - 16, len: 48 }]);
+}
+
 #[test]
 fn physical_space_ends() {
     let memory = Memory::shared();
