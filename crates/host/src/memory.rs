@@ -10,6 +10,10 @@ use std::rc::Rc;
 /// First address of the libraries' memory in every address space: above all user addresses of x86-64.
 pub const LIBRARY_BASE: u64 = 1 << 48;
 
+/// Bytes that the libraries may have in an address space from the beginning: with what they need later, and
+/// with the program's own segments, all processes of a host find physical space.
+pub const LIBRARY_MAX: u64 = SEGMENT_SIZE / 2;
+
 /// Physical address of the kernel's first byte: low addresses stay empty so that 0 is nobody's.
 const KERNEL_BASE: u64 = 1 << 20;
 /// Alignment of library allocations: a cache line.

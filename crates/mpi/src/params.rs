@@ -3,6 +3,7 @@
 use crate::collective::Algorithms;
 use crate::transport::EVENTS_PER_OPERATION;
 use des::Duration;
+use host::LIBRARY_MAX;
 
 /// Parameters of the MPI library. The fields are the names of the machine file's sections
 /// `[mpi.NAME]`.
@@ -53,12 +54,21 @@ impl Params {
 
     /// What cannot work in them, as a sentence.
     pub fn mistake(&self) -> Option<String> {
-        let Params { copy_buffers, events, .. } = *self;
+        let Params { copy_buffers, copy_limit, events, .. } = *self;
         let room = self.event_room();
-        (copy_buffers > room).then(|| {
-            format!(
+        if copy_buffers > room {
+            return Some(format!(
                 "mpi.copy_buffers is {copy_buffers}, each of which may leave an event, but their \
                  queue has room for {room} (mpi.events = {events})"
+            ));
+        }
+        let (blocks, size) = (self.unexpected_blocks, self.unexpected_block_size);
+        let bytes = u64::from(blocks) * size + u64::from(copy_buffers) * copy_limit;
+        (bytes > LIBRARY_MAX).then(|| {
+            let [bytes, most] = [bytes, LIBRARY_MAX].map(|bytes| bytes.div_ceil(1 << 20));
+            format!(
+                "mpi.unexpected_blocks of mpi.unexpected_block_size and mpi.copy_buffers of \
+                 mpi.copy_limit make {bytes} MiB for each rank, and {most} MiB is the most"
             )
         })
     }

@@ -84,6 +84,21 @@ fn copies_that_their_event_queue_does_not_hold() {
     run(&format!("-n 2 --set mpi.events=64 --set mpi.copy_buffers=60 {program}")).went_well();
 }
 
+#[test]
+fn buffers_that_physical_memory_does_not_hold() {
+    let barrier = |set: &[&str]| {
+        let set = set.iter().flat_map(|set| ["--set", *set]);
+        sunstar(["run", "-n", "2"].into_iter().chain(set).chain(["builtin:barrier", "1"]))
+    };
+    let large = "mpi.unexpected_block_size=1 GiB";
+    let words = ["mpi.unexpected_blocks", "mpi.unexpected_block_size", "1048577 MiB", "32768 MiB"];
+    barrier(&["mpi.unexpected_blocks=1024", large]).said(2, &words);
+    barrier(&["mpi.unexpected_blocks=32", large]).said(2, &["32769 MiB"]);
+    barrier(&["mpi.unexpected_blocks=31", large]).went_well();
+    barrier(&["mpi.copy_buffers=65000", "mpi.copy_limit=1 MiB", "mpi.events=1048576"])
+        .said(2, &["mpi.copy_buffers of mpi.copy_limit", "make 6504"]);
+}
+
 /// Runs on a copy of machine redstorm with one text replaced.
 fn with_machine(from: &str, to: &str) -> Ended {
     let text = std::fs::read_to_string(root().join("machines/redstorm.toml")).unwrap();
