@@ -27,7 +27,7 @@ mod shared;
 pub use crate::accounting::{Class, Observer, Times};
 pub use crate::costs::Costs;
 pub use crate::cpu::{Cpu, Waker};
-pub use crate::fibre::{FibreId, FibreState};
+pub use crate::fibre::{FibreId, FibreState, MAPPINGS_PER_FIBRE};
 pub use crate::host::{Event, Fault, Host, Ports};
 pub use crate::lock::Lock;
 pub use crate::memory::{AddressSpace, Memory, SharedMemory, LIBRARY_BASE, LIBRARY_MAX};

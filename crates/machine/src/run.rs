@@ -105,6 +105,7 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     if let Program::Executable { .. } = options.program {
         rank::allow_ranks(options.ranks).map_err(Mistake)?;
     }
+    rank::allow_mappings(topology.nodes(), mappings(options, &configuration)).map_err(Mistake)?;
     let image = FirmwareImage::load(&options.firmware).map_err(|e| Mistake(e.to_string()))?;
     let symbols = Arc::new(Symbols::load(&image.elf).map_err(|e| Mistake(e.to_string()))?);
     let watched = !options.watchers.is_empty();
@@ -184,6 +185,19 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
         session.end(outcome.report.exit.code);
     }
     Ok(outcome)
+}
+
+/// Mappings of memory that the software of all nodes takes: stacks, and what each process shares with us.
+fn mappings(options: &Options, configuration: &Configuration) -> u64 {
+    let ranks = configuration.placement.per_node;
+    let echo = u32::from(options.parameters.switch("host.echo"));
+    // The interrupt handler, and behind the kernel's boot what it starts.
+    let fibres = u64::from(1 + ranks + echo) * u64::from(configuration.topology.nodes());
+    let shared = match options.program {
+        Program::Executable { .. } => options.ranks,
+        Program::Builtin(_) => 0,
+    };
+    fibres * host::MAPPINGS_PER_FIBRE + u64::from(shared)
 }
 
 /// Finds out whether machine, ranks and faults fit together, without a run.

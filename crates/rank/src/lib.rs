@@ -24,7 +24,7 @@ pub use bridge::{Bridge, Party};
 pub use builtin::{Builtin, PREFIX as BUILTIN_PREFIX};
 pub use compute::Compute;
 pub use inspect::{inspect, InspectError, Kind};
-pub use limits::allow_ranks;
+pub use limits::{allow_mappings, allow_ranks};
 pub use memory::ProcessMemory;
 pub use mpi::Callback;
 pub use process::{Demand, ExitStatus, Process};

@@ -1,4 +1,5 @@
-//! What the system allows a simulator that has a descriptor for each of many ranks.
+//! What the system allows a simulator that has a descriptor for each of many ranks and stacks for each of
+//! many nodes.
 
 use std::io;
 use std::sync::OnceLock;
@@ -34,6 +35,28 @@ pub fn allow_ranks(ranks: u32) -> Result<(), String> {
     ))
 }
 
+/// Mappings beside those that are asked for: code, heap, threads.
+const OTHER_MAPPINGS: u64 = 1024;
+
+/// Finds out whether the system allows the simulator `mappings` of memory for `nodes` nodes. The error is a
+/// sentence for the user.
+pub fn allow_mappings(nodes: u32, mappings: u64) -> Result<(), String> {
+    let allowed = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok();
+    // Whatever the limit is, mapping will tell.
+    let allowed = allowed.and_then(|text| text.trim().parse().ok()).unwrap_or(u64::MAX);
+    within(nodes, mappings + OTHER_MAPPINGS, allowed)
+}
+
+fn within(nodes: u32, needed: u64, allowed: u64) -> Result<(), String> {
+    if needed <= allowed {
+        return Ok(());
+    }
+    Err(format!(
+        "{nodes} nodes need {needed} mappings of memory for their stacks, and the system allows a \
+         process {allowed}: let root call sysctl vm.max_map_count={needed}"
+    ))
+}
+
 /// The limit of open files that programs shall have, if it is not the simulator's.
 pub(crate) fn of_programs() -> Option<libc::rlimit> {
     BEFORE.get().copied()
@@ -47,5 +70,19 @@ pub(crate) fn advice(error: &io::Error) -> &'static str {
         }
         Some(libc::ENOMEM) => "; there is not enough memory for that many ranks",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_mappings_are_told_with_what_to_do() {
+        assert_eq!(within(9, 65_530, 65_530), Ok(()));
+        let error = within(16_384, 66_560, 65_530).unwrap_err();
+        for words in ["16384 nodes need 66560", "allows a process 65530", "max_map_count=66560"] {
+            assert!(error.contains(words), "no '{words}' in {error}");
+        }
     }
 }

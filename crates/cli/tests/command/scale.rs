@@ -45,6 +45,16 @@ fn run_watched(line: &str, argument: &str) -> (Ended, u64) {
     })
 }
 
+/// Each node has stacks, of which a process may not have any number. Nothing is begun that cannot be ended.
+#[test]
+fn more_nodes_than_the_system_has_stacks_for() {
+    let allowed = fs::read_to_string("/proc/sys/vm/max_map_count").unwrap_or_default();
+    if allowed.trim().parse::<u64>().is_ok_and(|allowed| allowed < 262_144) {
+        run("-n 65536 builtin:barrier 1")
+            .said(2, &["65536 nodes need", "mappings of memory", "sysctl vm.max_map_count=263168"]);
+    }
+}
+
 /// All ranks do a collective, within the pendings of host and firmware and 6 GiB for 1,024 ranks.
 fn collective(ranks: u64, what: &str) {
     let folder = tempfile::tempdir().unwrap();
