@@ -83,6 +83,17 @@ fn interrupts_that_are_lost_stop_who_waits() {
     .said(1, &[stuck]);
 }
 
+/// An interrupt whose event has been taken finds none, which is no fault.
+#[test]
+fn a_sound_line_is_not_given_up() {
+    let least = |value: u32| format!("-q -n 4 --set portals.empty_interrupts={value}");
+    for more in ["", "-m redstorm-linux", "--set host.interrupt_entry=0ns"] {
+        run(&format!("{} {more} builtin:traffic 2000 3", least(16))).went_well();
+    }
+    run(&format!("{} builtin:barrier 1", least(15)))
+        .said(2, &["portals.empty_interrupts", "allowed is 16"]);
+}
+
 #[test]
 fn pools_that_run_out_stop_the_node() {
     traffic("--fault pool.rx_pendings=2@1").said(1, &["node 1", "no receive pending is free"]);
