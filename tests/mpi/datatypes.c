@@ -92,6 +92,28 @@ int main(int argc, char **argv)
     travel("vector of subarrays", u, 1);
     MPI_Type_contiguous(0, MPI_INT, &u);
     travel("nothing", u, 3);
+    MPI_Aint thirds[3] = {0, 4, 8}, low, high;
+    MPI_Datatype hollow[3] = {MPI_INT, u, MPI_INT};
+    int in[3] = {11, 22, 33}, out[3] = {-1, -1, -1}, packed[2] = {-1, -1}, position = 0;
+    MPI_Type_create_struct(3, (int[]){1, 2, 1}, thirds, hollow, &t);
+    MPI_Type_commit(&t);
+    MPI_Sendrecv(in, 1, t, rank, 0, out, 1, t, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    say_ints("behind an empty member", out, 3);
+    MPI_Pack(in, 1, t, packed, sizeof packed, &position, MPI_COMM_WORLD);
+    say_ints("behind an empty member, packed", packed, 2);
+    MPI_Type_get_true_extent(t, &low, &high);
+    say("behind an empty member: true %ld %ld", (long)low, (long)high);
+    MPI_Type_create_resized(MPI_INT, 0, 16, &u);
+    MPI_Type_create_struct(2, (int[]){2, 0}, thirds, (MPI_Datatype[]){MPI_INT, u}, &t);
+    travel("struct with no item of a resized type", t, 3);
+    MPI_Type_create_resized(MPI_INT, 0, -4, &u);
+    travel("resized backwards", u, 3);
+    for (int i = 1; i <= 3; i++) {
+        MPI_Type_contiguous(i, u, &t);
+        travel("contiguous of resized backwards", t, 2);
+    }
+    MPI_Type_vector(3, 2, 3, u, &t);
+    travel("vector of resized backwards", t, 2);
 
     char name[MPI_MAX_OBJECT_NAME];
     int length;

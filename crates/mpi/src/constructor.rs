@@ -75,6 +75,8 @@ impl Type {
 
     /// Blocks of items of one or several types, in the order of their data.
     pub fn build(name: &'static str, blocks: &[Block<'_>]) -> Result<Type> {
+        // A block without items leaves no trace, whatever its type.
+        let there = || blocks.iter().filter(|block| block.count > 0);
         let mut new = Type {
             name,
             size: 0,
@@ -85,31 +87,35 @@ impl Type {
             elements: 0,
             atoms: Vec::new(),
             alignment: 1,
-            resized: blocks.iter().any(|block| block.of.resized),
+            resized: there().any(|block| block.of.resized),
             committed: false,
             predefined: false,
             recipe: None,
         };
-        let (mut low, mut high) = (i64::MAX, i64::MIN);
-        let mut basics = blocks.iter().map(|block| block.of.basic);
+        let mut bounds: Option<(i64, i64)> = None;
+        let mut basics = there().map(|block| block.of.basic);
         let first = basics.next().flatten();
         new.basic = first.filter(|&first| basics.all(|basic| basic == Some(first)));
-        for block in blocks.iter().filter(|block| block.count > 0) {
+        for block in there() {
             let of = block.of;
             let last = i64::try_from(block.count - 1).ok().and_then(|n| n.checked_mul(of.extent));
             let last = last.and_then(|l| l.checked_add(block.offset)).ok_or_else(too_large)?;
             // Bounds that were set by hand count alone, if there are any.
             if of.resized == new.resized {
                 for start in [block.offset, last] {
-                    low = low.min(start + of.lower_bound);
-                    high = high.max(start + of.lower_bound + of.extent);
+                    let lower = start.checked_add(of.lower_bound).ok_or_else(too_large)?;
+                    let upper = lower.checked_add(of.extent).ok_or_else(too_large)?;
+                    let (low, high) = bounds.unwrap_or((lower, upper));
+                    bounds = Some((low.min(lower), high.max(upper)));
                 }
             }
             new.alignment = new.alignment.max(of.alignment);
             new.add(block)?;
         }
-        if low <= high {
-            (new.lower_bound, new.extent) = (low, high - low);
+        // The upper bound may lie below the lower one, if an extent was set by hand.
+        if let Some((low, high)) = bounds {
+            new.lower_bound = low;
+            new.extent = high.checked_sub(low).ok_or_else(too_large)?;
         }
         Ok(new)
     }
@@ -149,7 +155,9 @@ impl Type {
     pub fn structure(blocks: &[Block<'_>]) -> Result<Type> {
         let mut new = Type::build("a structure type", blocks)?;
         if !new.resized {
-            let extent = new.extent.unsigned_abs().checked_next_multiple_of(new.alignment);
+            // Only bounds that were set by hand make a negative extent.
+            let extent = u64::try_from(new.extent).ok();
+            let extent = extent.and_then(|e| e.checked_next_multiple_of(new.alignment));
             new.extent = extent.and_then(|e| i64::try_from(e).ok()).ok_or_else(too_large)?;
         }
         Ok(new)

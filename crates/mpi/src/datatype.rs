@@ -61,7 +61,7 @@ impl Value {
     }
 }
 
-/// A run of bytes of an item.
+/// A run of bytes of an item; none is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     /// Bytes from the item's address to the run.
@@ -180,8 +180,10 @@ pub(crate) fn too_large() -> Error {
     Error::new(crate::constant::ERR_ARG, "the new type spans more than 2^63 bytes")
 }
 
+/// Adds a run unless it is empty; one that touches the last becomes a part of it.
 pub(crate) fn append(runs: &mut Vec<Run>, run: Run) {
     match runs.last_mut() {
+        _ if run.length == 0 => {}
         Some(last) if last.offset + last.length as i64 == run.offset => last.length += run.length,
         _ => runs.push(run),
     }
@@ -285,6 +287,7 @@ pub(crate) fn predefined() -> Vec<(u64, Type)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::constructor::Block;
 
     fn named(name: &str) -> Type {
         predefined().into_iter().find(|t| t.1.name == name).expect("a predefined type").1
@@ -333,5 +336,19 @@ mod tests {
         let first: Vec<_> = t.runs_of(2, 7).map(|r| (r.offset, r.length)).collect();
         assert_eq!(first, [(0, 2), (4, 5)]);
         assert!(named("MPI_INT").contiguous(0).expect("legal").is_contiguous(9));
+    }
+
+    #[test]
+    fn what_is_empty_hides_nothing_behind_it() {
+        let int = named("MPI_INT");
+        let nothing = int.contiguous(0).expect("legal");
+        let wide = int.with_bounds(0, 16);
+        let member = |offset, count, of| Block { offset, count, of };
+        let members = [member(0, 1, &int), member(16, 1, &nothing), member(8, 1, &int)];
+        let t = Type::structure(&members).expect("legal");
+        assert_eq!(t.runs_of(1, 8).map(|r| r.offset).collect::<Vec<_>>(), [0, 8]);
+        assert_eq!(t.span(1), (0, 12));
+        let members = [member(0, 2, &int), member(8, 0, &wide)];
+        assert_eq!(Type::structure(&members).expect("legal").extent, 8);
     }
 }
