@@ -92,6 +92,42 @@ static void grids(void)
     say_ints("some dims", some, 3);
 }
 
+/* Names, texts and values come back byte by byte, in no more room than the standard promises. */
+static void names_in_any_encoding(MPI_Comm comm)
+{
+    struct {
+        char text[MPI_MAX_ERROR_STRING], beyond[3 * MPI_MAX_ERROR_STRING];
+    } got;
+    char latin[MPI_MAX_ERROR_STRING];
+    int length, class, found, untouched = 0;
+    memset(latin, 0xe9, sizeof latin);
+    memset(&got, '.', sizeof got);
+    latin[MPI_MAX_OBJECT_NAME - 1] = 0;
+    MPI_Comm_set_name(comm, latin);
+    MPI_Comm_get_name(comm, got.text, &length);
+    say("name in Latin-1: %d %d", length, strcmp(got.text, latin));
+    MPI_Type_set_name(MPI_INT, latin);
+    MPI_Type_get_name(MPI_INT, got.text, &length);
+    say("name of a type: %d %d", length, strcmp(got.text, latin));
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "caf\xe9", "\xe9t\xe9");
+    MPI_Info_get_nthkey(info, 0, got.text);
+    say("key %d", strcmp(got.text, "caf\xe9"));
+    MPI_Info_get(info, "caf\xe9", 10, got.text, &found);
+    say("value %d %d", found, strcmp(got.text, "\xe9t\xe9"));
+    MPI_Info_free(&info);
+    memset(latin, 0xe9, sizeof latin);
+    latin[MPI_MAX_ERROR_STRING / 2 - 1] = 0;
+    MPI_Add_error_class(&class);
+    MPI_Add_error_string(class, latin);
+    MPI_Error_string(class, got.text, &length);
+    say("error %d %d", length, strcmp(got.text, latin));
+    for (size_t i = 0; i < sizeof got.beyond; i++)
+        untouched += got.beyond[i] == '.';
+    say("beyond: %d", untouched == sizeof got.beyond);
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
@@ -145,6 +181,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_name(copy, "my copy");
     MPI_Comm_get_name(copy, name, &length);
     say("%s %d", name, length);
+    names_in_any_encoding(copy);
     MPI_Comm_test_inter(copy, &result);
     say("inter %d", result);
     say("as integers: %d %d", MPI_Comm_f2c(MPI_Comm_c2f(copy)) == copy,

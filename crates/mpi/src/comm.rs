@@ -40,8 +40,8 @@ pub(crate) struct Comm {
     pub members: Rc<[u32]>,
     /// What happens on errors.
     pub on_error: OnError,
-    /// The program or the standard has given the name.
-    pub is_named: bool,
+    /// The name that the program or the standard has given, as it was given.
+    pub given_name: Option<Rc<[u8]>>,
     /// The ranks stand in a grid.
     pub cartesian: Option<Rc<Cartesian>>,
     /// The ranks stand in a graph.
@@ -106,7 +106,7 @@ impl Comms {
             is_ready: true,
             members,
             on_error: OnError::Fatal,
-            is_named: true,
+            given_name: Some(name.as_bytes().into()),
             cartesian: None,
             graph: None,
             attributes: Attributes::new(),
@@ -188,7 +188,7 @@ impl Comms {
         let on_error = self.get(parent).map_or(OnError::Fatal, |comm| comm.on_error);
         self.made += 1;
         let name = format!("communicator {}", self.made).into();
-        let (is_named, cartesian, attributes, collectives) = (false, None, Attributes::new(), 0);
+        let (given_name, cartesian, attributes, collectives) = (None, None, Attributes::new(), 0);
         let comm = Comm {
             name,
             number: 0,
@@ -196,7 +196,7 @@ impl Comms {
             is_ready: false,
             members,
             on_error,
-            is_named,
+            given_name,
             cartesian,
             graph: None,
             attributes,

@@ -18,7 +18,7 @@ pub(crate) struct Types {
     predefined: Vec<Option<Rc<Type>>>,
     derived: Vec<Option<Rc<Type>>>,
     /// Names that the program has given.
-    names: BTreeMap<u64, String>,
+    names: BTreeMap<u64, Vec<u8>>,
     /// Types of a precision and a range.
     lasting: BTreeMap<(i32, i32, i32), u64>,
 }
@@ -110,11 +110,11 @@ impl Types {
         Ok(self.derived.get_mut((handle - DERIVED) as usize))
     }
     /// The name that the program has given to a type.
-    pub fn given_name(&self, handle: u64) -> Option<&str> {
-        self.names.get(&handle).map(String::as_str)
+    pub fn given_name(&self, handle: u64) -> Option<&[u8]> {
+        self.names.get(&handle).map(Vec::as_slice)
     }
     /// Gives a name to a type.
-    pub fn give_name(&mut self, handle: u64, name: String) {
+    pub fn give_name(&mut self, handle: u64, name: Vec<u8>) {
         self.names.insert(handle, name);
     }
     /// Makes a type ready for communication.

@@ -127,9 +127,15 @@ impl Process {
     pub(crate) fn put_word(&self, va: u64, what: &str, value: u64) -> Result<()> {
         self.put_bytes(va, what, &value.to_le_bytes())
     }
-    /// Stores a string and its length.
-    pub(crate) fn put_string(&self, va: u64, length_va: u64, text: &str) -> Result<()> {
-        let bytes = [text.as_bytes(), &[0]].concat();
+    /// Stores a string, in whatever encoding, and its length.
+    pub(crate) fn put_string(
+        &self,
+        va: u64,
+        length_va: u64,
+        text: impl AsRef<[u8]>,
+    ) -> Result<()> {
+        let text = text.as_ref();
+        let bytes = [text, &[0]].concat();
         self.put_bytes(va, "the string", &bytes)?;
         self.put_int(length_va, "the string's length", text.len() as i32)
     }
@@ -199,8 +205,9 @@ impl Process {
             numbers.iter().flat_map(|number| number.to_le_bytes()[..W].to_vec()).collect();
         self.put_bytes(va, what, &bytes)
     }
-    /// Reads a string of at most `limit - 1` bytes; what is beyond is cut off.
-    pub(crate) fn get_string(&self, va: u64, limit: i32, what: &str) -> Result<String> {
+    /// Reads a string of at most `limit - 1` bytes; what is beyond is cut off. Its encoding is the
+    /// program's: it goes back as it came.
+    pub(crate) fn get_string(&self, va: u64, limit: i32, what: &str) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let mut byte = [0];
         while (bytes.len() as i32) < limit - 1 {
@@ -214,7 +221,7 @@ impl Process {
             }
             bytes.push(byte[0]);
         }
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        Ok(bytes)
     }
     /// Changes the bytes received that a status tells of.
     pub(crate) fn set_status_bytes(&self, va: u64, bytes: u64) -> Result<()> {

@@ -182,8 +182,8 @@ pub(super) fn set_name(mpi: &mut Process, args: &[u64]) -> Answer {
     let comm = mpi.comm_of(args[0])?;
     let name = mpi.get_string(args[1], constant::MAX_OBJECT_NAME, "the name")?;
     let comm = mpi.comms.get_mut(comm)?;
-    comm.name = name.as_str().into();
-    comm.is_named = true;
+    comm.name = String::from_utf8_lossy(&name).into();
+    comm.given_name = Some(name.into());
     Ok(())
 }
 
@@ -192,7 +192,6 @@ pub(super) fn get_name(mpi: &mut Process, args: &[u64]) -> Answer {
         return mpi.put_string(args[1], args[2], "MPI_COMM_NULL");
     }
     let comm = mpi.comm_of(args[0])?;
-    let comm = mpi.comm(comm)?;
-    let name = if comm.is_named { comm.name.clone() } else { "".into() };
-    mpi.put_string(args[1], args[2], &name)
+    let name = mpi.comm(comm)?.given_name.clone().unwrap_or_default();
+    mpi.put_string(args[1], args[2], name)
 }

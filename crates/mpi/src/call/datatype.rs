@@ -118,9 +118,9 @@ pub(super) fn get_name(mpi: &mut Process, args: &[u64]) -> Answer {
         return mpi.put_string(args[1], args[2], "MPI_DATATYPE_NULL");
     }
     let datatype = mpi.types.any(args[0])?;
-    let name = mpi.types.given_name(args[0]);
-    let name = name.unwrap_or(if datatype.predefined { datatype.name } else { "" }).to_string();
-    mpi.put_string(args[1], args[2], &name)
+    let own = if datatype.predefined { datatype.name } else { "" };
+    let name = mpi.types.given_name(args[0]).unwrap_or(own.as_bytes());
+    mpi.put_string(args[1], args[2], name)
 }
 
 /// `datatype, name`.

@@ -79,10 +79,10 @@ pub(super) fn error_class(mpi: &mut Process, args: &[u64]) -> Answer {
 pub(super) fn error_string(mpi: &mut Process, args: &[u64]) -> Answer {
     let code = int(args[0]);
     let text = match mpi.side.errhandlers.text(code) {
-        Some(text) => text.to_string(),
-        None => describe(code)?.to_string(),
+        Some(text) => text,
+        None => describe(code)?.as_bytes(),
     };
-    mpi.put_string(args[1], args[2], &text)
+    mpi.put_string(args[1], args[2], text)
 }
 
 /// Name and meaning of an error class, by class from 0.

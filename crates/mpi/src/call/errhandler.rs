@@ -21,7 +21,7 @@ pub(crate) struct Errhandlers {
 
 struct Code {
     class: i32,
-    text: String,
+    text: Vec<u8>,
 }
 
 impl Errhandlers {
@@ -31,7 +31,7 @@ impl Errhandlers {
     }
     fn add(&mut self, class: Option<i32>) -> i32 {
         let code = constant::ERR_LASTCODE + 1 + self.codes.len() as i32;
-        self.codes.push(Code { class: class.unwrap_or(code), text: String::new() });
+        self.codes.push(Code { class: class.unwrap_or(code), text: Vec::new() });
         code
     }
     /// The class of a code that the program has added.
@@ -39,8 +39,8 @@ impl Errhandlers {
         self.code(code).map(|code| code.class)
     }
     /// Its text.
-    pub fn text(&self, code: i32) -> Option<&str> {
-        self.code(code).map(|code| code.text.as_str())
+    pub fn text(&self, code: i32) -> Option<&[u8]> {
+        self.code(code).map(|code| code.text.as_slice())
     }
     /// The largest code.
     pub fn last(&self) -> i32 {

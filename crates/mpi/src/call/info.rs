@@ -10,8 +10,8 @@ use crate::process::Process;
 /// First handle of the objects that programs make.
 const FIRST: u64 = 0x6000_0000;
 
-/// Keys and values.
-type Pairs = Vec<(String, String)>;
+/// Keys and values, in the program's encoding.
+type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// The info objects of a process.
 #[derive(Default)]
@@ -52,39 +52,33 @@ impl Process {
         self.side.infos.get(handle)
     }
 
-    /// An object with these pairs; its handle.
-    pub(super) fn new_info(&mut self, pairs: &[(&str, String)]) -> u64 {
-        let pairs = pairs.iter().map(|(key, value)| ((*key).into(), value.clone()));
-        self.side.infos.add(pairs.collect())
-    }
-
-    fn key(&self, va: u64) -> Result<String> {
+    fn key(&self, va: u64) -> Result<Vec<u8>> {
         self.info_text(va, constant::MAX_INFO_KEY, constant::ERR_INFO_KEY, "the key")
     }
 
-    fn info_text(&self, va: u64, max: i32, class: i32, what: &str) -> Result<String> {
+    fn info_text(&self, va: u64, max: i32, class: i32, what: &str) -> Result<Vec<u8>> {
         let text = self.get_string(va, max + 1, what)?;
         if text.is_empty() && class == constant::ERR_INFO_KEY || text.len() >= max as usize {
-            return Err(Error::new(class, format!("{what} has {} characters", text.len())));
+            return Err(Error::new(class, format!("{what} has {} bytes", text.len())));
         }
         Ok(text)
     }
 
-    fn value(&mut self, handle: u64, key: &str) -> Result<Option<String>> {
+    fn value(&mut self, handle: u64, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let pairs = self.info(handle)?;
         Ok(pairs.iter().find(|(other, _)| other == key).map(|(_, value)| value.clone()))
     }
 
     /// Stores at most `room` bytes of a text, and a zero behind them.
-    fn put_text(&self, va: u64, text: &str, room: usize) -> Result<()> {
-        let bytes = &text.as_bytes()[..text.len().min(room)];
+    fn put_text(&self, va: u64, text: &[u8], room: usize) -> Result<()> {
+        let bytes = &text[..text.len().min(room)];
         self.put_bytes(va, "the string", &[bytes, &[0]].concat())
     }
 
     /// What MPI_INFO_ENV tells: called when the program begins MPI.
     pub(super) fn set_environment(&mut self) {
         let size = self.world().size;
-        self.side.infos.environment = vec![("maxprocs".into(), size.to_string())];
+        self.side.infos.environment = vec![("maxprocs".into(), size.to_string().into())];
     }
 }
 
@@ -135,7 +129,8 @@ pub(super) fn delete(mpi: &mut Process, args: &[u64]) -> Answer {
     let key = mpi.key(args[1])?;
     let pairs = mpi.info(args[0])?;
     let Some(index) = pairs.iter().position(|(other, _)| *other == key) else {
-        return Err(Error::new(constant::ERR_INFO_NOKEY, format!("there is no key {key}")));
+        let text = format!("there is no key {}", String::from_utf8_lossy(&key));
+        return Err(Error::new(constant::ERR_INFO_NOKEY, text));
     };
     pairs.remove(index);
     Ok(())
@@ -205,6 +200,6 @@ pub(super) fn comm_set(mpi: &mut Process, args: &[u64]) -> Answer {
 /// `comm, info`: no hint is in use.
 pub(super) fn comm_get(mpi: &mut Process, args: &[u64]) -> Answer {
     mpi.comm_of(args[0])?;
-    let handle = mpi.new_info(&[]);
+    let handle = mpi.side.infos.add(Pairs::new());
     mpi.put_word(args[1], "the info object", handle)
 }
