@@ -10,9 +10,10 @@ pub(crate) struct Cartesian {
 }
 
 impl Cartesian {
-    /// Ranks in all.
-    pub fn size(&self) -> u64 {
-        self.dimensions.iter().map(|&(length, _)| u64::from(length)).product()
+    /// Ranks in all; None if they are more than a number holds.
+    pub fn size(&self) -> Option<u64> {
+        let mut lengths = self.dimensions.iter().map(|&(length, _)| u64::from(length));
+        lengths.try_fold(1u64, |size, length| size.checked_mul(length))
     }
     /// Where a rank stands.
     pub fn coordinates(&self, rank: u32) -> Vec<i32> {
@@ -54,10 +55,15 @@ pub fn balance(nodes: u32, free: usize) -> Option<Vec<u32>> {
         (_, 0) => return None,
         _ => {}
     }
+    // No more factors are larger than 1: so many dimensions are searched, and the rest is 1.
+    let searched = free.min(nodes.ilog2() as usize + 1);
     let mut best: Option<Vec<u32>> = None;
-    let mut chosen = Vec::with_capacity(free);
-    search(nodes, free, nodes, &mut chosen, &mut best);
-    best
+    let mut chosen = Vec::with_capacity(searched);
+    search(nodes, searched, nodes, &mut chosen, &mut best);
+    best.map(|mut best| {
+        best.resize(free, 1);
+        best
+    })
 }
 
 /// Tries all factors that do not rise.
@@ -110,6 +116,9 @@ mod tests {
             assert_eq!(balance(nodes, free), Some(wanted), "{nodes} in {free}");
         }
         assert_eq!(balance(2, 0), None);
+        let many = balance(12, 20_000).expect("possible");
+        assert_eq!((&many[..4], many.len()), (&[3, 2, 2, 1][..], 20_000));
+        assert_eq!(Cartesian { dimensions: vec![(1 << 16, false); 4] }.size(), None);
     }
 
     #[test]

@@ -31,7 +31,20 @@ impl Array {
             })?;
             live.extend(request.map(|request| (index, request)));
         }
-        Ok(Array { va, handles, live })
+        let array = Array { va, handles, live };
+        array.check_distinct().map(|()| array)
+    }
+    /// A request can end only once: an error if one is in the array twice.
+    fn check_distinct(&self) -> Result<()> {
+        let mut order: Vec<(u64, usize)> =
+            self.live.iter().map(|&(index, _)| (self.handles[index], index)).collect();
+        order.sort_unstable();
+        let Some(same) = order.windows(2).find(|pair| pair[0].0 == pair[1].0) else {
+            return Ok(());
+        };
+        let (one, other) = (same[0].1, same[1].1);
+        let text = format!("entries {one} and {other} of the array are the same request");
+        Err(Error::new(constant::ERR_REQUEST, text))
     }
     fn ids(&self) -> Vec<RequestId> {
         self.live.iter().map(|&(_, id)| id).collect()

@@ -43,11 +43,11 @@ pub(super) fn cart_create(mpi: &mut Process, args: &[u64]) -> Answer {
     let comm = mpi.comm_of(args[0])?;
     let grid = shape(mpi, &args[1..])?;
     let (rank, members) = (mpi.comm(comm)?.rank, mpi.comm(comm)?.members.clone());
-    let size = grid.size();
-    if size > members.len() as u64 {
-        let text = format!("a grid of {size} ranks needs more than the {} here", members.len());
-        return Err(wrong(constant::ERR_ARG, text));
-    }
+    let here = members.len() as u64;
+    let size = grid.size().filter(|&size| size <= here).ok_or_else(|| {
+        let size = grid.size().map_or("more than 2^64".into(), |size| size.to_string());
+        wrong(constant::ERR_ARG, format!("a grid of {size} ranks needs more than the {here} here"))
+    })?;
     let inside = u64::from(rank) < size;
     let new = mpi.make_comm(comm, inside.then(|| (rank, members[..size as usize].into())))?;
     if let Some(new) = new {
@@ -141,7 +141,7 @@ pub(super) fn cart_map(mpi: &mut Process, args: &[u64]) -> Answer {
     let comm = mpi.comm_of(args[0])?;
     let size = shape(mpi, &args[1..])?.size();
     let rank = mpi.comm(comm)?.rank;
-    let inside = u64::from(rank) < size;
+    let inside = size.is_none_or(|size| u64::from(rank) < size);
     mpi.put_int(args[4], "the rank", if inside { rank as i32 } else { constant::UNDEFINED })
 }
 
@@ -169,10 +169,13 @@ pub(super) fn dims_create(mpi: &mut Process, args: &[u64]) -> Answer {
     let nodes = int(args[0]);
     let number = count(args[1], "the number of dimensions")?;
     let mut lengths = mpi.numbers::<4>(args[2], number, "the dimensions")?;
-    let fixed: i64 = lengths.iter().filter(|&&length| length != 0).product();
     let free = lengths.iter().filter(|&&length| length == 0).count();
-    let left = (nodes > 0 && lengths.iter().all(|&l| l >= 0) && i64::from(nodes) % fixed == 0)
-        .then(|| (i64::from(nodes) / fixed) as u32);
+    // What is left for the free ones; None if the others do not fit.
+    let mut fixed = lengths.iter().filter(|&&length| length != 0);
+    let left = fixed.try_fold(u32::try_from(nodes).unwrap_or(0), |left, &length| {
+        u32::try_from(length).ok().filter(|length| left % length == 0).map(|length| left / length)
+    });
+    let left = left.filter(|&left| left > 0);
     let chosen = left.and_then(|left| balance(left, free)).ok_or_else(|| {
         let text = format!("{nodes} ranks do not fit in a grid of dimensions {lengths:?}");
         wrong(constant::ERR_DIMS, text)

@@ -245,6 +245,39 @@ fn waitall_points_to_the_statuses() {
     });
 }
 
+#[test]
+fn a_request_is_waited_for_once() {
+    for function in [Function::Waitall, Function::Waitsome, Function::Testall, Function::Waitany] {
+        let given = outcome(false, move |rank| {
+            let handles: Vec<u64> = (0..3).map(|_| rank.new_request()).collect();
+            for &handle in &handles {
+                rank.ok(Function::Irecv, &[BASE, 1, c::INT, 0, 0, COMM, handle]);
+                rank.ok(Function::Send, &[BASE, 1, c::INT, 0, 0, COMM]);
+            }
+            let array = [handles[1], handles[0], handles[2], handles[0]];
+            let array = rank.buffer(&array.map(u64::to_le_bytes).concat());
+            let rest = [(); 3].map(|()| rank.alloc(128));
+            (function, [&[4, array][..], &rest].concat())
+        });
+        let name = function.name();
+        let text = format!("rank 0: {name}: entries 1 and 3 of the array are the same request");
+        assert_eq!(given, Outcome::Fatal(text));
+    }
+}
+
+#[test]
+fn grids_beyond_all_bounds() {
+    let huge = |rank: &mut Rank| rank.buffer(&[1 << 16; 4].map(i32::to_le_bytes).concat());
+    let given = outcome(true, move |rank| (Function::DimsCreate, vec![4, 4, huge(rank)]));
+    assert_eq!(given, Outcome::Ok(c::ERR_DIMS));
+    let given = outcome(false, move |rank| {
+        let (dims, rings, new) = (huge(rank), rank.alloc(16), rank.alloc(8));
+        (Function::CartCreate, vec![COMM, 4, dims, rings, 0, new])
+    });
+    let text = "rank 0: MPI_Cart_create: a grid of more than 2^64 ranks needs more than the 2 here";
+    assert_eq!(given, Outcome::Fatal(text.into()));
+}
+
 /// What rank 0 of two waits for after the given calls.
 fn waits(calls: impl Fn(&mut Rank) + 'static) -> String {
     let ends = Setting::new(2).run(move |rank| {
