@@ -20,6 +20,37 @@ static void both_ways(void)
     say_ints("replaced", out, 3);
 }
 
+static int sizes_seen[2];
+
+static void sum_of_pairs(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    int bytes = -1;
+    MPI_Type_size(*type, &bytes);
+    sizes_seen[bytes != 2 * sizeof(int)]++;
+    for (int i = 0; i < 2 * *count; i++)
+        ((int *)inout)[i] += ((int *)in)[i];
+}
+
+/* A function of the program gets the type of its operation, which is free already. */
+static void kept_for_operations(void)
+{
+    MPI_Datatype pair, other;
+    MPI_Op op;
+    MPI_Request request;
+    int in[4] = {rank, 1, 2 * rank, 2}, out[4] = {0};
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_commit(&pair);
+    MPI_Op_create(sum_of_pairs, 1, &op);
+    MPI_Iallreduce(in, out, 2, pair, op, MPI_COMM_WORLD, &request);
+    MPI_Type_free(&pair);
+    MPI_Op_free(&op);
+    MPI_Type_contiguous(100, MPI_DOUBLE, &other);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Type_free(&other);
+    say_ints("sums of pairs", out, 4);
+    say("something else: %d", sizes_seen[1]);
+}
+
 /* Types, operations and communicators may be freed while a request needs them. */
 static void kept(void)
 {
@@ -237,6 +268,7 @@ int main(int argc, char **argv)
     begin(&argc, &argv);
     both_ways();
     kept();
+    kept_for_operations();
     statuses();
     groups();
     attributes();

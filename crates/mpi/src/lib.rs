@@ -35,6 +35,7 @@ mod topology;
 mod transport;
 mod types;
 mod unexpected;
+mod uses;
 mod wait;
 mod waiting;
 

@@ -16,6 +16,7 @@ use crate::scratch::Scratch;
 use crate::transport::MESSAGES;
 use crate::types::Types;
 use crate::unexpected::{Block, Unexpected};
+use crate::uses::Uses;
 use crate::waiting::Waiting;
 use des::{Duration, Time};
 use host::{Cpu, SpaceId, LIBRARY_BASE};
@@ -73,6 +74,7 @@ pub struct Process {
     pub(crate) types: Types,
     pub(crate) ops: Ops,
     pub(crate) groups: Groups,
+    pub(crate) uses: Uses,
     /// Collective operations that can go on.
     pub(crate) ready: VecDeque<RequestId>,
     pub(crate) spare_schedules: Vec<Schedule>,
@@ -135,6 +137,7 @@ impl Process {
             types: Types::new(),
             ops: Ops::default(),
             groups: Groups::default(),
+            uses: Uses::default(),
             ready: VecDeque::new(),
             spare_schedules: Vec::new(),
             collective_tag: None,

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::items::Items;
 use crate::op::Op;
 use crate::process::Process;
+use crate::types::Types;
 use std::rc::Rc;
 
 /// First handle of the operations that programs make.
@@ -98,6 +99,10 @@ impl Reduction {
     /// Bytes of a packed item.
     pub fn size(&self) -> u64 {
         self.datatype.size
+    }
+    /// True if the program gets the handle of a datatype that it may free meanwhile.
+    pub fn needs_handle(&self) -> bool {
+        matches!(self.operator, Operator::User(_)) && Types::is_derived(self.handle)
     }
     /// The meaning of the bytes for a predefined operation; an error if it is not defined on them.
     fn basic(&self, op: Op) -> Result<Basic> {

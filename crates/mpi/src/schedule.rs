@@ -46,6 +46,8 @@ pub(crate) struct Schedule {
     /// Sends and receives begun since the last `Wait`; how many bytes a receive must get.
     children: Vec<(RequestId, Option<u64>)>,
     buffers: Vec<Buffer>,
+    /// The datatype whose handle a function of the program gets.
+    held: Option<u64>,
     /// The child whose status is that of the whole, and that status.
     speaker: Option<RequestId>,
     status: Option<Status>,
@@ -129,6 +131,10 @@ impl<'a> Plan<'a> {
     /// `inout = input op inout`.
     pub fn combine(&mut self, reduction: &Rc<Reduction>, input: u64, inout: u64, count: u64) {
         let reduction = reduction.clone();
+        if reduction.needs_handle() && self.schedule.held.is_none() {
+            self.process.hold(reduction.handle);
+            self.schedule.held = Some(reduction.handle);
+        }
         self.schedule.steps.push(Step::Combine { reduction, input, inout, count });
     }
     /// A library buffer that lives as long as the operation.
@@ -192,8 +198,9 @@ impl Process {
             self.requests.get_mut(id).schedule = Some(schedule);
             return;
         }
+        let released = schedule.held.take().map_or(Ok(()), |handle| self.let_go(handle));
         let request = self.requests.get_mut(id);
-        request.error = schedule.error.take();
+        request.error = schedule.error.take().or(released.err());
         if let Some(status) = schedule.status.take() {
             request.status = status;
         }

@@ -27,14 +27,6 @@ struct Persistent {
     copies: Vec<Buffer>,
 }
 
-/// How an object is used that persistent requests need.
-#[derive(Default)]
-struct Kept {
-    requests: u32,
-    /// The program has freed it.
-    freed: bool,
-}
-
 /// The arguments before this one say what is sent, where a function has arrays for both.
 const SEND_ARGUMENTS: usize = 4;
 
@@ -63,7 +55,6 @@ fn arrays(function: Function) -> &'static [(usize, usize)] {
 #[derive(Default)]
 pub(crate) struct Persistents {
     table: BTreeMap<u64, Persistent>,
-    kept: BTreeMap<u64, Kept>,
 }
 
 impl Persistents {
@@ -98,12 +89,11 @@ impl Process {
         }
         // An address or a number that looks like an object keeps that a little longer: no harm.
         kept.retain(|&handle| self.is_freeable(handle));
-        let persistents = &mut self.side.persistent;
         for &handle in &kept {
-            persistents.kept.entry(handle).or_default().requests += 1;
+            self.hold(handle);
         }
         let request = Persistent { begin, args, tag, kept, copies };
-        persistents.table.insert(request.args[request.args.len() - 1], request);
+        self.side.persistent.table.insert(request.args[request.args.len() - 1], request);
         Ok(())
     }
 
@@ -137,29 +127,9 @@ impl Process {
         let Some(request) = self.side.persistent.table.remove(&handle) else { return Ok(false) };
         request.copies.into_iter().for_each(|copy| self.scratch.give(copy));
         for handle in request.kept {
-            let kept =
-                self.side.persistent.kept.get_mut(&handle).expect("counted when it was made");
-            kept.requests -= 1;
-            if kept.requests == 0 {
-                let freed = kept.freed;
-                self.side.persistent.kept.remove(&handle);
-                if freed {
-                    self.free_object(handle)?;
-                }
-            }
+            self.let_go(handle)?;
         }
         Ok(true)
-    }
-
-    /// The program frees an object: now, or when no persistent request needs it any more.
-    pub(crate) fn free_when_unused(&mut self, handle: u64) -> Answer {
-        match self.side.persistent.kept.get_mut(&handle) {
-            Some(kept) => {
-                kept.freed = true;
-                Ok(())
-            }
-            None => self.free_object(handle),
-        }
     }
 }
 
