@@ -184,6 +184,12 @@ static int refuse(MPI_Comm comm, int key, void *value, void *extra)
     return refusals-- > 0 ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
+static int refuse_type(MPI_Datatype type, int key, void *value, void *extra)
+{
+    (void)type;
+    return refuse(MPI_COMM_NULL, key, value, extra);
+}
+
 static int say_deleted(MPI_Comm comm, int key, void *value, void *extra)
 {
     (void)comm, (void)key, (void)extra;
@@ -228,6 +234,15 @@ static void attributes(void)
     say("not copied %d %d", error != MPI_SUCCESS, copy == MPI_COMM_NULL);
     MPI_Comm_free_keyval(&key);
     MPI_Comm_free(&comm);
+    MPI_Datatype type;
+    MPI_Type_dup(MPI_INT, &type);
+    MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, refuse_type, &key, NULL);
+    MPI_Type_set_attr(type, key, "old");
+    refusals = 1;
+    error = MPI_Type_set_attr(type, key, "new");
+    MPI_Type_get_attr(type, key, &value, &found);
+    say("not replaced %d: %s", error != MPI_SUCCESS, found ? (char *)value : "");
+    MPI_Type_free(&type);
     /* What was attached last is deleted first, whatever the keys. */
     int keys[3];
     char *names[3] = {"first", "second", "third"}, name[MPI_MAX_OBJECT_NAME];

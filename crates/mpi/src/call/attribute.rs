@@ -118,6 +118,11 @@ impl Process {
         Ok(keyval)
     }
 
+    /// What is attached to a datatype.
+    fn type_attribute(&self, datatype: u64, key: i32) -> Option<u64> {
+        self.side.keyvals.types.get(&datatype)?.get(&key).copied()
+    }
+
     /// Tells the program that an attribute goes away.
     fn deleted(&mut self, object: u64, key: i32, value: u64) -> Result<()> {
         let keyval = self.side.keyvals.get(key)?;
@@ -259,18 +264,18 @@ pub(super) fn type_set(mpi: &mut Process, args: &[u64]) -> Answer {
     mpi.types.any(args[0])?;
     let key = int(args[1]);
     mpi.live_keyval(key)?;
-    let attributes = mpi.side.keyvals.types.entry(args[0]).or_default();
-    match attributes.insert(key, args[2]) {
-        Some(old) => mpi.deleted(args[0], key, old),
-        None => Ok(()),
+    if let Some(old) = mpi.type_attribute(args[0], key) {
+        mpi.deleted(args[0], key, old)?;
     }
+    mpi.side.keyvals.types.entry(args[0]).or_default().insert(key, args[2]);
+    Ok(())
 }
 
 pub(super) fn type_get(mpi: &mut Process, args: &[u64]) -> Answer {
     mpi.types.any(args[0])?;
     let key = int(args[1]);
     mpi.live_keyval(key)?;
-    let value = mpi.side.keyvals.types.get(&args[0]).and_then(|a| a.get(&key).copied());
+    let value = mpi.type_attribute(args[0], key);
     put(mpi, args, value)
 }
 
@@ -278,8 +283,7 @@ pub(super) fn type_delete(mpi: &mut Process, args: &[u64]) -> Answer {
     mpi.types.any(args[0])?;
     let key = int(args[1]);
     mpi.live_keyval(key)?;
-    let attached = |mpi: &Process| mpi.side.keyvals.types.get(&args[0])?.get(&key).copied();
-    if let Some(old) = attached(mpi) {
+    if let Some(old) = mpi.type_attribute(args[0], key) {
         mpi.deleted(args[0], key, old)?;
         if let Some(words) = mpi.side.keyvals.types.get_mut(&args[0]) {
             words.remove(&key);
