@@ -2,7 +2,7 @@
 //! instead of codes. Buffers are addresses in the process's memory ([`Process::allocate_buffer`]).
 
 use crate::collective::Parts;
-use crate::comm::{CommId, Comms, OnError};
+use crate::comm::{CommId, Comms, OnError, ENDING};
 use crate::constant::{self, ANY_SOURCE, PROC_NULL};
 use crate::datatype::Type;
 use crate::error::Result;
@@ -366,6 +366,7 @@ impl Process {
 
     /// Ends what is under way, and meets all others.
     pub(crate) fn shut_down(&mut self) -> Result<()> {
+        self.collective_tag = Some(ENDING);
         self.all_meet(Process::WORLD)?;
         // The NIC may still read buffers of this process.
         self.block(

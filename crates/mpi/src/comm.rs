@@ -78,6 +78,8 @@ impl Comm {
     }
 }
 
+/// Tag of the barrier in MPI_Finalize, which is none of the program's collective operations.
+pub(crate) const ENDING: i32 = 0;
 /// Collective operations of passing communicators are numbered from here on.
 const PASSING: u32 = 1 << 30;
 
@@ -155,9 +157,9 @@ impl Comms {
     /// Tag of the messages of the next collective operation on `id`: all ranks count alike.
     pub fn next_collective(&mut self, id: CommId) -> i32 {
         let comm = self.table[id.0 as usize].as_mut().expect("an operation begins on it");
-        let turn = comm.collectives & PASSING | (comm.collectives + 1) & (PASSING - 1);
-        comm.collectives = turn;
-        turn as i32
+        let number = ((comm.collectives + 1) & (PASSING - 1)).max(ENDING as u32 + 1);
+        comm.collectives = comm.collectives & PASSING | number;
+        comm.collectives as i32
     }
     /// Numbers free here, as a bit set: what the members of a new communicator agree on.
     pub fn free_numbers(&self) -> Vec<u8> {
