@@ -105,20 +105,26 @@ fn give(mpi: &mut Process, comm: CommId, color: i32, key: i32, va: u64) -> Answe
     mpi.put_word(va, "the new communicator", new.map_or(constant::COMM_NULL, comm_handle))
 }
 
-/// `comm, split_type, key, info, newcomm`. Ranks on one node share memory; nothing else is shared.
+/// `comm, split_type, key, info, newcomm`. Ranks on one node share memory; nothing else is shared, and
+/// who asks for it gets no communicator.
 pub(super) fn split_type(mpi: &mut Process, args: &[u64]) -> Answer {
     let comm = mpi.comm_of(args[0])?;
-    let color = match int(args[1]) {
-        constant::UNDEFINED => constant::UNDEFINED,
-        constant::COMM_TYPE_SHARED => {
-            let world = mpi.world();
-            world.map[world.rank as usize].nid as i32
+    let shares_memory = match int(args[1]) {
+        constant::COMM_TYPE_SHARED => true,
+        constant::COMM_TYPE_HW_GUIDED | constant::COMM_TYPE_RESOURCE_GUIDED => {
+            args[3] != constant::INFO_NULL
+                && mpi.value(args[3], b"mpi_hw_resource_type")?.as_deref()
+                    == Some(b"mpi_shared_memory")
         }
+        constant::COMM_TYPE_HW_UNGUIDED | constant::UNDEFINED => false,
         kind => {
-            let text = format!("split type {kind} is not MPI_COMM_TYPE_SHARED or MPI_UNDEFINED");
+            let text = format!("split type {kind} is no MPI_COMM_TYPE_... and not MPI_UNDEFINED");
             return Err(Error::new(constant::ERR_ARG, text));
         }
     };
+    let world = mpi.world();
+    let node = world.map[world.rank as usize].nid as i32;
+    let color = if shares_memory { node } else { constant::UNDEFINED };
     give(mpi, comm, color, int(args[2]), args[4])
 }
 

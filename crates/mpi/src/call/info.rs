@@ -64,7 +64,8 @@ impl Process {
         Ok(text)
     }
 
-    fn value(&mut self, handle: u64, key: &[u8]) -> Result<Option<Vec<u8>>> {
+    /// The value of a key.
+    pub(super) fn value(&mut self, handle: u64, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let pairs = self.info(handle)?;
         Ok(pairs.iter().find(|(other, _)| other == key).map(|(_, value)| value.clone()))
     }

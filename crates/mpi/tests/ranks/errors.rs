@@ -278,6 +278,45 @@ fn grids_beyond_all_bounds() {
     assert_eq!(given, Outcome::Fatal(text.into()));
 }
 
+#[test]
+fn resources_that_nothing_is_known_of_are_not_shared() {
+    Setting::new(2).finish(|rank| {
+        let (new, info) = (rank.alloc(8), rank.alloc(8));
+        let key = rank.buffer(b"mpi_hw_resource_type\0");
+        rank.ok(Function::InfoCreate, &[info]);
+        let info = rank.get_word(info);
+        let mut split = |rank: &mut Rank, kind: i32, info: u64| {
+            rank.ok(Function::CommSplitType, &[COMM, word(kind), 0, info, new]);
+            rank.get_word(new) != c::COMM_NULL
+        };
+        let guided = [c::COMM_TYPE_HW_GUIDED, c::COMM_TYPE_RESOURCE_GUIDED];
+        for (value, shared) in [(&b"hwloc://L3Cache\0"[..], false), (b"mpi_shared_memory\0", true)] {
+            let value = rank.buffer(value);
+            rank.ok(Function::InfoSet, &[info, key, value]);
+            for kind in guided {
+                assert_eq!(split(rank, kind, info), shared);
+                assert!(!split(rank, kind, c::INFO_NULL));
+            }
+        }
+        assert!(!split(rank, c::COMM_TYPE_HW_UNGUIDED, c::INFO_NULL));
+        assert!(split(rank, c::COMM_TYPE_SHARED, c::INFO_NULL));
+        rank.ok(Function::Finalize, &[]);
+    });
+}
+
+#[test]
+fn the_end_meets_no_barrier_of_the_program() {
+    let ends = Setting::new(2).run(|rank| {
+        if rank.rank == 0 {
+            rank.ok(Function::Barrier, &[COMM]);
+        }
+        rank.ok(Function::Finalize, &[]);
+    });
+    for (end, name) in ends.iter().zip(["MPI_Barrier", "MPI_Finalize"]) {
+        assert!(matches!(end, End::Waits(text) if text.contains(name)), "{end:?}");
+    }
+}
+
 /// What rank 0 of two waits for after the given calls.
 fn waits(calls: impl Fn(&mut Rank) + 'static) -> String {
     let ends = Setting::new(2).run(move |rank| {
