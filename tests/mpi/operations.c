@@ -153,6 +153,9 @@ int main(int argc, char **argv)
     MPI_Send(&flag, 1, MPI_INT, size + 5, 0, MPI_COMM_WORLD);
     say("handled %d", handled);
     MPI_Errhandler_free(&handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ABORT);
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &current);
+    say("abort: %d", current == MPI_ERRORS_ABORT);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     int class, code = MPI_Bcast(&flag, -1, MPI_INT, 0, MPI_COMM_WORLD);
     MPI_Error_class(code, &class);

@@ -17,11 +17,20 @@ pub struct CommId(pub(crate) u32);
 pub enum OnError {
     /// The run ends.
     Fatal,
+    /// The same, asked for as MPI_ERRORS_ABORT: the run is all there is to end.
+    Abort,
     /// The call returns the error class.
     Return,
     /// The program's error handler with this handle is called; then the call returns the error
     /// class.
     Call(u64),
+}
+
+impl OnError {
+    /// True if the run ends.
+    pub fn is_fatal(self) -> bool {
+        matches!(self, OnError::Fatal | OnError::Abort)
+    }
 }
 
 /// A communicator.

@@ -1,6 +1,5 @@
 //! Operations that Portals reports as failed.
 
-use crate::comm::OnError;
 use crate::constant;
 use crate::error::Error;
 use crate::process::Process;
@@ -48,7 +47,7 @@ impl Process {
              (linux.list_commands)",
             request.length, request.peer,
         );
-        if inner || comm.is_ok_and(|comm| comm.on_error == OnError::Fatal) {
+        if inner || comm.is_ok_and(|comm| comm.on_error.is_fatal()) {
             self.cpu.fault(format!("rank {}: {}: {text}", self.world.rank, self.function));
         }
         self.note_unsent(id);

@@ -90,7 +90,8 @@ pub(super) fn remove_error_string(mpi: &mut Process, args: &[u64]) -> Answer {
 fn on_error(mpi: &Process, handle: u64) -> Result<OnError> {
     let known = FIRST..FIRST + mpi.side.errhandlers.functions.len() as u64;
     match handle {
-        constant::ERRORS_ARE_FATAL | constant::ERRORS_ABORT => Ok(OnError::Fatal),
+        constant::ERRORS_ARE_FATAL => Ok(OnError::Fatal),
+        constant::ERRORS_ABORT => Ok(OnError::Abort),
         constant::ERRORS_RETURN => Ok(OnError::Return),
         _ if known.contains(&handle) => Ok(OnError::Call(handle)),
         _ => {
@@ -125,6 +126,7 @@ pub(super) fn get(mpi: &mut Process, args: &[u64]) -> Answer {
     let comm = mpi.comm_of(args[0])?;
     let handle = match mpi.on_error(comm)? {
         OnError::Fatal => constant::ERRORS_ARE_FATAL,
+        OnError::Abort => constant::ERRORS_ABORT,
         OnError::Return => constant::ERRORS_RETURN,
         OnError::Call(handle) => handle,
     };
@@ -141,7 +143,7 @@ pub(super) fn call(mpi: &mut Process, args: &[u64]) -> Answer {
             mpi.call_errhandler(handle, comm, code);
             Ok(())
         }
-        OnError::Fatal => {
+        OnError::Fatal | OnError::Abort => {
             Err(Error::new(code, format!("the program reports error {code}, which is fatal here")))
         }
     }

@@ -194,11 +194,11 @@ impl Process {
         let mut on_error = self.on_error(comm).unwrap_or(OnError::Fatal);
         // Errors that concern no communicator are MPI_COMM_SELF's since MPI 4, and were
         // MPI_COMM_WORLD's before: programs that handle errors handle them there.
-        if comm == Process::SELF && on_error == OnError::Fatal {
+        if comm == Process::SELF && on_error.is_fatal() {
             comm = Process::WORLD;
             on_error = self.on_error(comm).unwrap_or(OnError::Fatal);
         }
-        if on_error == OnError::Fatal {
+        if on_error.is_fatal() {
             let rank = self.world().rank;
             return Outcome::Fatal(format!("rank {rank}: {}: {}", function.name(), error.text));
         }
