@@ -1,6 +1,9 @@
 /* Point to point: modes, persistent requests, probes, cancelling, completion of many. */
 #include "say.h"
 
+#include <limits.h>
+#include <sys/mman.h>
+
 static int data[65536], back[65536];
 
 static void buffered(int right, int left)
@@ -120,6 +123,23 @@ static void many(int right, int left)
     say("all over: %d", flag);
 }
 
+/* Room for more than a message can hold. */
+static void vast(int right, int left)
+{
+    size_t bytes = (size_t)INT_MAX * sizeof(int);
+    int *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    MPI_Request request;
+    MPI_Status status;
+    int count;
+    MPI_Irecv(room, INT_MAX, MPI_INT, left, 11, MPI_COMM_WORLD, &request);
+    MPI_Send(data, 30, MPI_INT, right, 11, MPI_COMM_WORLD);
+    MPI_Wait(&request, &status);
+    MPI_Get_count(&status, MPI_INT, &count);
+    say("vast room: %d %08x", count, hash(room, 120));
+    munmap(room, bytes);
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
@@ -131,6 +151,7 @@ int main(int argc, char **argv)
     persistent(right, left);
     probes(right, left);
     many(right, left);
+    vast(right, left);
 
     MPI_Request request;
     MPI_Irecv(back, 1, MPI_INT, left, 999, MPI_COMM_WORLD, &request);

@@ -9,6 +9,9 @@ use crate::transport::{Envelope, Mode};
 use crate::unexpected::Message;
 use std::rc::Rc;
 
+/// Most bytes of a message: the wire header has 32 bits for its length.
+pub(crate) const MAX_MESSAGE: u64 = u32::MAX as u64;
+
 /// `count` items of a type from address `va` on.
 #[derive(Clone, Debug)]
 pub(crate) struct Items {
@@ -21,6 +24,10 @@ impl Items {
     /// Bytes of data.
     pub fn bytes(&self) -> u64 {
         self.count.saturating_mul(self.datatype.size)
+    }
+    /// Bytes of the longest message that finds room here.
+    fn room(&self) -> u64 {
+        self.bytes().min(MAX_MESSAGE)
     }
     /// True if the data are one run of bytes from `va` on.
     pub fn is_contiguous(&self) -> bool {
@@ -55,7 +62,7 @@ impl Process {
 
     /// Starts receiving items.
     pub(crate) fn receive_items(&mut self, from: Envelope, items: &Items) -> Result<RequestId> {
-        let bytes = items.bytes();
+        let bytes = items.room();
         if items.is_contiguous() {
             return self.start_receive(from, (items.va, bytes), None);
         }
@@ -72,7 +79,7 @@ impl Process {
         message: Message,
         items: &Items,
     ) -> Result<RequestId> {
-        let bytes = items.bytes();
+        let bytes = items.room();
         if items.is_contiguous() {
             return self.start_matched(comm, message, (items.va, bytes), None);
         }

@@ -324,12 +324,19 @@ impl Process {
     /// The same for a buffer that is about to be used: what was seen lately is believed, and is found to be
     /// gone when it is used.
     pub(crate) fn check_buffer(&self, va: u64, bytes: u64) -> Result<()> {
-        if bytes == 0 || va >= LIBRARY_BASE {
+        if bytes == 0 {
             return Ok(());
         }
         let last = va.checked_add(bytes - 1).ok_or_else(|| outside(va, bytes))?;
         let mut memory = self.cpu.memory().borrow_mut();
-        let mut probe = |address| memory.probe(self.space, address).map_err(|_| outside(va, bytes));
+        // The library's own are known at once, and a program may name an address among them by mistake.
+        let mut probe = |address| {
+            let there = match address {
+                LIBRARY_BASE.. => memory.peek(self.space, address, &mut [0]),
+                _ => memory.probe(self.space, address),
+            };
+            there.map_err(|_| outside(va, bytes))
+        };
         probe(va)?;
         probe(last)
     }
@@ -395,10 +402,10 @@ impl Process {
 
 /// The error for a buffer that is not the program's.
 fn outside(va: u64, bytes: u64) -> Error {
-    let text = if va == 0 {
-        format!("the buffer of {bytes} bytes is a null pointer")
-    } else {
-        format!("the buffer of {bytes} bytes at {va:#x} is not in the program's memory")
+    let text = match va {
+        0 => format!("the buffer of {bytes} bytes is a null pointer"),
+        constant::IN_PLACE => "MPI_IN_PLACE is not allowed for this buffer".into(),
+        _ => format!("the buffer of {bytes} bytes at {va:#x} is not in the program's memory"),
     };
     Error::new(constant::ERR_BUFFER, text)
 }

@@ -3,14 +3,11 @@
 use crate::comm::CommId;
 use crate::constant;
 use crate::error::{Error, Result};
-use crate::items::Items;
+use crate::items::{Items, MAX_MESSAGE};
 use crate::process::Process;
 use crate::request::{RequestId, Status};
 use crate::types::Types;
 use abi::mpi::status;
-
-/// Most bytes of a message: the wire header has 32 bits for its length.
-const MAX_MESSAGE: u64 = u32::MAX as u64;
 
 /// First handle of the communicators that programs make.
 const COMM_BASE: u64 = 0x2000_0000;
@@ -81,17 +78,20 @@ impl Process {
         self.free_comm(CommId(index.unwrap_or(u32::MAX)))
     }
 
-    /// `count` items of the type `datatype` at `va`.
+    /// `count` items of the type `datatype` at `va`, which one message can hold.
     pub(crate) fn items(&self, va: u64, number: u64, datatype: u64) -> Result<Items> {
-        let number = count(number, "count")?;
-        let datatype = self.datatype(datatype)?;
-        let bytes = number.checked_mul(datatype.size).filter(|&bytes| bytes <= MAX_MESSAGE);
-        bytes.ok_or_else(|| {
-            let size = datatype.size;
+        let items = self.room(va, number, datatype)?;
+        if items.bytes() > MAX_MESSAGE {
+            let (number, size) = (items.count, items.datatype.size);
             let text = format!("{number} items of {size} bytes are more than {MAX_MESSAGE} bytes");
-            Error::new(constant::ERR_COUNT, text)
-        })?;
-        Ok(Items { va, count: number, datatype })
+            return Err(Error::new(constant::ERR_COUNT, text));
+        }
+        Ok(items)
+    }
+    /// The same for items that a message is received into, which may be smaller.
+    pub(crate) fn room(&self, va: u64, number: u64, datatype: u64) -> Result<Items> {
+        let count = count(number, "count")?;
+        Ok(Items { va, count, datatype: self.datatype(datatype)? })
     }
 
     /// The request of a handle; None for MPI_REQUEST_NULL and for one that is not active.

@@ -6,6 +6,7 @@ use crate::comm::CommId;
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
+use std::rc::Rc;
 
 pub(super) fn rank(mpi: &mut Process, args: &[u64]) -> Answer {
     let comm = mpi.comm_of(args[0])?;
@@ -71,10 +72,21 @@ pub(super) fn begin_idup_with_info(mpi: &mut Process, args: &[u64]) -> Begun {
     begin_idup(mpi, &[args[0], args[2]])
 }
 
+/// The members of a group, which are all in a communicator.
+fn members_of(mpi: &Process, comm: CommId, group: u64) -> Result<Rc<[u32]>> {
+    let (members, mut all) = (mpi.groups.get(group)?, mpi.comm(comm)?.members.to_vec());
+    all.sort_unstable();
+    if members.iter().all(|member| all.binary_search(member).is_ok()) {
+        return Ok(members);
+    }
+    let text = "the group has members that the communicator has not";
+    Err(Error::new(constant::ERR_GROUP, text))
+}
+
 /// `comm, group, tag, newcomm`: only the members of the group take part.
 pub(super) fn create_group(mpi: &mut Process, args: &[u64]) -> Answer {
     let comm = mpi.comm_of(args[0])?;
-    let members = mpi.groups.get(args[1])?;
+    let members = members_of(mpi, comm, args[1])?;
     let me = mpi.world().rank;
     let Some(place) = members.iter().position(|&member| member == me) else {
         return mpi.put_word(args[3], "the new communicator", constant::COMM_NULL);
@@ -131,11 +143,7 @@ pub(super) fn split_type(mpi: &mut Process, args: &[u64]) -> Answer {
 /// `comm, group, newcomm`.
 pub(super) fn create(mpi: &mut Process, args: &[u64]) -> Answer {
     let comm = mpi.comm_of(args[0])?;
-    let members = mpi.groups.get(args[1])?;
-    if members.iter().any(|member| !mpi.comm(comm).is_ok_and(|c| c.members.contains(member))) {
-        let text = "the group has members that the communicator has not";
-        return Err(Error::new(constant::ERR_GROUP, text));
-    }
+    let members = members_of(mpi, comm, args[1])?;
     let me = mpi.world().rank;
     let place = members.iter().position(|&member| member == me);
     let new = mpi.make_comm(comm, place.map(|place| (place as u32, members)))?;

@@ -40,7 +40,7 @@ fn begin(
 pub(super) fn begin_sendrecv(mpi: &mut Process, args: &[u64]) -> Begun {
     let comm = mpi.comm_of(args[10])?;
     let out = mpi.items(args[0], args[1], args[2])?;
-    let into = mpi.items(args[5], args[6], args[7])?;
+    let into = mpi.room(args[5], args[6], args[7])?;
     let to = (out, int(args[3]), int(args[4]));
     begin(mpi, comm, None, to, (into, int(args[8]), int(args[9])))
 }

@@ -70,17 +70,20 @@ pub(super) fn improbe(mpi: &mut Process, args: &[u64]) -> Answer {
 /// `buf, count, datatype, message`; the message's handle becomes null.
 pub(super) fn begin(mpi: &mut Process, args: &[u64]) -> Begun {
     let handle = mpi.get_word(args[3], "the message")?;
-    let items = mpi.items(args[0], args[1], args[2])?;
+    let items = mpi.room(args[0], args[1], args[2])?;
     if handle == constant::MESSAGE_NO_PROC {
         mpi.put_word(args[3], "the message", constant::MESSAGE_NULL)?;
         return Ok(mpi.nothing(Direction::Receive, Process::SELF));
     }
-    let (comm, message) = mpi.side.messages.table.remove(&handle).ok_or_else(|| {
+    let (comm, message) = mpi.side.messages.table.get(&handle).cloned().ok_or_else(|| {
         let text = format!("{handle:#x} is no message, or it was received before");
         Error::new(constant::ERR_REQUEST, text)
     })?;
     mpi.side.blame = comm;
+    // A message that cannot be received now stays for another call.
+    mpi.check_items(&items)?;
     mpi.put_word(args[3], "the message", constant::MESSAGE_NULL)?;
+    mpi.side.messages.table.remove(&handle);
     mpi.receive_matched(comm, message, &items)
 }
 

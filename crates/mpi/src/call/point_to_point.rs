@@ -29,7 +29,7 @@ pub(super) fn begin_ssend(mpi: &mut Process, args: &[u64]) -> Begun {
 /// `buf, count, datatype, source, tag, comm`.
 pub(super) fn begin_receive(mpi: &mut Process, args: &[u64]) -> Begun {
     let comm = mpi.comm_of(args[5])?;
-    let items = mpi.items(args[0], args[1], args[2])?;
+    let items = mpi.room(args[0], args[1], args[2])?;
     mpi.begin_receive(&items, int(args[3]), int(args[4]), comm)
 }
 
@@ -83,7 +83,7 @@ fn begin_both(
 pub(super) fn sendrecv(mpi: &mut Process, args: &[u64]) -> Answer {
     let comm = mpi.comm_of(args[10])?;
     let out = mpi.items(args[0], args[1], args[2])?;
-    let into = mpi.items(args[5], args[6], args[7])?;
+    let into = mpi.room(args[5], args[6], args[7])?;
     let to = (&out, int(args[3]), int(args[4]));
     let from = (&into, int(args[8]), int(args[9]));
     let (outgoing, incoming) = begin_both(mpi, comm, to, from)?;

@@ -87,6 +87,19 @@ fn cases() -> Vec<Case> {
             "rank 0: MPI_Recv: the buffer of 8000 bytes at 0x3f0000 is not in the program's memory",
         ),
         (
+            Recv,
+            vec![word(-4096), 1000, c::INT, 1, 0, COMM, 0],
+            c::ERR_BUFFER,
+            "rank 0: MPI_Recv: the buffer of 4000 bytes at 0xfffffffffffff000 is not in the program's \
+             memory",
+        ),
+        (
+            Send,
+            send(c::IN_PLACE, 1, c::INT, 1, 0, COMM),
+            c::ERR_BUFFER,
+            "rank 0: MPI_Send: MPI_IN_PLACE is not allowed for this buffer",
+        ),
+        (
             Bcast,
             vec![buf, 1, c::INT, 2, COMM],
             c::ERR_ROOT,
@@ -276,6 +289,32 @@ fn grids_beyond_all_bounds() {
     });
     let text = "rank 0: MPI_Cart_create: a grid of more than 2^64 ranks needs more than the 2 here";
     assert_eq!(given, Outcome::Fatal(text.into()));
+}
+
+#[test]
+fn a_message_that_cannot_be_received_stays() {
+    Setting::new(1).finish(|rank| {
+        rank.ok(Function::CommSetErrhandler, &[COMM, c::ERRORS_RETURN]);
+        let (data, message, status) = (rank.buffer(b"seven"), rank.alloc(8), rank.alloc(32));
+        let into = rank.alloc(8);
+        rank.ok(Function::Send, &[data, 5, c::BYTE, 0, 0, COMM]);
+        rank.ok(Function::Mprobe, &[0, 0, COMM, message, status]);
+        let given = rank.call(Function::Mrecv, &[8, 5, c::BYTE, message, status]);
+        assert_eq!(given, Outcome::Ok(c::ERR_BUFFER));
+        rank.ok(Function::Mrecv, &[into, 5, c::BYTE, message, status]);
+        assert_eq!(rank.get(into, 5), b"seven");
+        rank.ok(Function::Finalize, &[]);
+    });
+}
+
+#[test]
+fn a_group_must_lie_in_its_communicator() {
+    let given = outcome(true, |rank| {
+        let (group, new) = (rank.alloc(8), rank.alloc(8));
+        rank.ok(Function::CommGroup, &[COMM, group]);
+        (Function::CommCreateGroup, vec![c::COMM_SELF, rank.get_word(group), 0, new])
+    });
+    assert_eq!(given, Outcome::Ok(c::ERR_GROUP));
 }
 
 #[test]
