@@ -2396,7 +2396,7 @@ static FACTS: [Facts; FUNCTIONS] = [
     Facts { name: "MPI_Ireduce_scatter_block_c", arguments: 7, posted: false, local: false, makes_request: true, fortran: false },
     Facts { name: "MPI_Irsend", arguments: 7, posted: true, local: false, makes_request: true, fortran: true },
     Facts { name: "MPI_Irsend_c", arguments: 7, posted: true, local: false, makes_request: true, fortran: false },
-    Facts { name: "MPI_Is_thread_main", arguments: 1, posted: false, local: false, makes_request: false, fortran: true },
+    Facts { name: "MPI_Is_thread_main", arguments: 1, posted: false, local: true, makes_request: false, fortran: true },
     Facts { name: "MPI_Iscan", arguments: 7, posted: false, local: false, makes_request: true, fortran: true },
     Facts { name: "MPI_Iscan_c", arguments: 7, posted: false, local: false, makes_request: true, fortran: false },
     Facts { name: "MPI_Iscatter", arguments: 9, posted: false, local: false, makes_request: true, fortran: true },

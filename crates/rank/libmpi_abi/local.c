@@ -1,6 +1,7 @@
 /* Functions that need no simulator, and those that change how far the rank has come. */
 #include "rank.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +9,15 @@
 
 /* --- beginning and end --- */
 
+/* The thread that has begun MPI. */
+static pthread_t main_thread;
+
 static int initialize(enum rank_function function, unsigned count, const uint64_t *arguments)
 {
     if (rank_state_has(RANK_STATE_INITIALIZED))
         rank_fail("%s was called twice", rank_facts[function].name);
     const int code = rank_call_any_time(function, count, arguments);
+    main_thread = pthread_self();
     if (code == MPI_SUCCESS)
         rank_state_add(RANK_STATE_INITIALIZED);
     return code;
@@ -28,6 +33,14 @@ RANK_WEAK(int, MPI_Init_thread, (int *argc, char ***argv, int required, int *pro
 {
     const uint64_t args[] = {POINTER(argc), POINTER(argv), INTEGER(required), POINTER(provided)};
     return initialize(FN_MPI_Init_thread, 4, args);
+}
+
+RANK_WEAK(int, MPI_Is_thread_main, (int *flag))
+{
+    if (!rank_state_has(RANK_STATE_INITIALIZED))
+        rank_fail("%s was called before MPI_Init", "MPI_Is_thread_main");
+    *flag = pthread_equal(pthread_self(), main_thread) != 0;
+    return MPI_SUCCESS;
 }
 
 RANK_WEAK(int, MPI_Finalize, (void))

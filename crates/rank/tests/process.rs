@@ -309,13 +309,16 @@ fn memory_can_be_allocated_in_the_process() {
 #[test]
 fn local_functions_need_no_answer() {
     let program = Program::new(
-        "",
+        "#include <pthread.h>
+         static void *ask(void *flag) { MPI_Is_thread_main(flag); return 0; }",
         "int flag, a, b; MPI_Initialized(&flag); if (flag) return 1;
          MPI_Get_version(&a, &b); if (a != 5 || b != 0) return 2;
          MPI_Init(&argc, &argv); MPI_Initialized(&flag); if (!flag) return 3;
          if (MPI_Comm_f2c(MPI_Comm_c2f(MPI_COMM_WORLD)) != MPI_COMM_WORLD) return 4;
          MPI_Aint x, y; MPI_Get_address(&a, &x); MPI_Address(&b, &y);
          if (MPI_Aint_diff(x, y) != (char *)&a - (char *)&b) return 5;
+         pthread_t other; MPI_Is_thread_main(&flag); if (!flag) return 7;
+         pthread_create(&other, 0, ask, &flag); pthread_join(other, 0); if (flag) return 8;
          MPI_Finalize(); MPI_Finalized(&flag); if (!flag) return 6;",
     );
     assert_eq!(run(&program), (vec!["MPI_Init", "MPI_Finalize"], CLEAN));

@@ -57,6 +57,7 @@ pub(super) fn get_library_version(mpi: &mut Process, args: &[u64]) -> Answer {
     mpi.put_string(args[0], args[1], &format!("Sunstar (MPI {version}.{subversion} ABI)"))
 }
 
+/// The program's library knows its threads, and answers itself.
 pub(super) fn is_thread_main(mpi: &mut Process, args: &[u64]) -> Answer {
     mpi.put_int(args[0], "the flag", 1)
 }

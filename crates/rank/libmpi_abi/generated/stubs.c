@@ -2794,12 +2794,6 @@ RANK_WEAK(int, MPI_Irsend_c, (const void *buf, MPI_Count count, MPI_Datatype dat
     return rank_post(FN_MPI_Irsend_c, 7, args);
 }
 
-RANK_WEAK(int, MPI_Is_thread_main, (int *flag))
-{
-    const uint64_t args[] = {POINTER(flag)};
-    return rank_call(FN_MPI_Is_thread_main, 1, args);
-}
-
 RANK_WEAK(int, MPI_Iscan, (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request))
 {
     const uint64_t handle = rank_new_request();
