@@ -28,7 +28,10 @@ impl Process {
             Owner::Copy(_) => {
                 // The program was told long ago that this send is over.
                 let rank = self.world.rank;
-                self.cpu.fault(format!("rank {rank}: a message that was sent did not leave"))
+                self.cpu.fault(format!(
+                    "rank {rank}: a message that was sent did not leave; or it was for a rank of this \
+                     node, whose buffer is gone or may not be written"
+                ))
             }
             // The message's receive will hear of it.
             Owner::Block(_) | Owner::Announcements => {}
@@ -74,6 +77,7 @@ impl Process {
 }
 
 pub(crate) fn damaged() -> Error {
-    let text = "the network lost or damaged the message (Portals reports a failed transfer)";
+    let text = "the network lost or damaged the message, or its buffer may not be written (Portals \
+                reports a failed transfer)";
     Error::new(constant::ERR_OTHER, text)
 }
