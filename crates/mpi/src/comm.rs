@@ -4,6 +4,7 @@ use crate::call::Attributes;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::matching::MAX_COMMUNICATORS;
+use crate::slots::Slots;
 use crate::topology::Cartesian;
 use crate::{constant, World};
 use std::rc::Rc;
@@ -94,7 +95,7 @@ const PASSING: u32 = 1 << 30;
 
 /// The communicators of a process.
 pub(crate) struct Comms {
-    table: Vec<Option<Comm>>,
+    table: Slots<Comm, 0>,
     /// One bit a number that is not in use here.
     free: [u64; MAX_COMMUNICATORS / 64],
     /// Windows whose numbers are offered to others at present, a bit each.
@@ -124,10 +125,9 @@ impl Comms {
             freed: false,
             collectives: 0,
         };
-        let table = vec![
-            Some(comm("MPI_COMM_WORLD", 0, world.rank, everybody)),
-            Some(comm("MPI_COMM_SELF", 1, 0, Rc::new([world.rank]))),
-        ];
+        let mut table = Slots::default();
+        table.add(comm("MPI_COMM_WORLD", 0, world.rank, everybody));
+        table.add(comm("MPI_COMM_SELF", 1, 0, Rc::new([world.rank])));
         let mut free = [u64::MAX; MAX_COMMUNICATORS / 64];
         free[0] &= !0b11;
         Comms { table, free, lent: 0, made: 0 }
@@ -154,18 +154,18 @@ impl Comms {
     }
     /// The communicator of `id`.
     pub fn get(&self, id: CommId) -> Result<&Comm> {
-        self.table.get(id.0 as usize).and_then(Option::as_ref).ok_or_else(Self::invalid)
+        self.table.get(id.0.into()).ok_or_else(Self::invalid)
     }
     /// The same, to be changed.
     pub fn get_mut(&mut self, id: CommId) -> Result<&mut Comm> {
-        self.table.get_mut(id.0 as usize).and_then(Option::as_mut).ok_or_else(Self::invalid)
+        self.table.get_mut(id.0.into()).ok_or_else(Self::invalid)
     }
     fn invalid() -> Error {
         Error::new(constant::ERR_COMM, "the communicator was freed or never existed")
     }
     /// Tag of the messages of the next collective operation on `id`: all ranks count alike.
     pub fn next_collective(&mut self, id: CommId) -> i32 {
-        let comm = self.table[id.0 as usize].as_mut().expect("an operation begins on it");
+        let comm = self.table.get_mut(id.0.into()).expect("an operation begins on it");
         let number = ((comm.collectives + 1) & (PASSING - 1)).max(ENDING as u32 + 1);
         comm.collectives = comm.collectives & PASSING | number;
         comm.collectives as i32
@@ -214,16 +214,11 @@ impl Comms {
             freed: false,
             collectives,
         };
-        let index = self.table.iter().position(Option::is_none).unwrap_or(self.table.len());
-        if index == self.table.len() {
-            self.table.push(None);
-        }
-        self.table[index] = Some(comm);
-        CommId(index as u32)
+        CommId(self.table.add(comm) as u32)
     }
     /// True if something is attached under the key to any of them.
     pub fn have_attribute(&self, key: i32) -> bool {
-        self.table.iter().flatten().any(|comm| comm.attributes.contains_key(&key))
+        self.table.iter().any(|(_, comm)| comm.attributes.contains_key(&key))
     }
     /// A communicator of some members of `parent` for one collective operation, whose messages
     /// differ from all others of `parent` by their tag.
@@ -238,28 +233,22 @@ impl Comms {
         let collectives = PASSING | tag as u32 & (PASSING - 1);
         let (cartesian, graph, attributes) = (None, None, Attributes::new());
         let comm = Comm { rank, members, cartesian, graph, attributes, collectives, ..old.clone() };
-        let index = self.table.iter().position(Option::is_none).unwrap_or(self.table.len());
-        if index == self.table.len() {
-            self.table.push(None);
-        }
-        self.table[index] = Some(comm);
-        Ok(CommId(index as u32))
+        Ok(CommId(self.table.add(comm) as u32))
     }
     /// Forgets such a communicator; its number is its parent's.
     pub fn end_passing(&mut self, id: CommId) {
-        self.table[id.0 as usize] = None;
+        self.table.remove(id.0.into());
     }
     /// Those that the program has freed and that are still there.
     pub fn freed(&self) -> Vec<CommId> {
-        let indices = 0..self.table.len() as u32;
-        let freed = |id: &CommId| self.get(*id).is_ok_and(|comm| comm.freed);
-        indices.map(CommId).filter(freed).collect()
+        let freed = self.table.iter().filter(|(_, comm)| comm.freed);
+        freed.map(|(index, _)| CommId(index as u32)).collect()
     }
     /// Removes one.
     pub fn remove(&mut self, id: CommId) -> Result<()> {
         let comm = self.get(id)?;
         let number = comm.is_ready.then_some(comm.number);
-        self.table[id.0 as usize] = None;
+        self.table.remove(id.0.into());
         if let Some(number) = number {
             self.free[usize::from(number) / 64] |= 1 << (number % 64);
         }

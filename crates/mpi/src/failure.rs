@@ -77,7 +77,8 @@ impl Process {
 }
 
 pub(crate) fn damaged() -> Error {
-    let text = "the network lost or damaged the message, or its buffer may not be written (Portals \
+    let text =
+        "the network lost or damaged the message, or its buffer may not be written (Portals \
                 reports a failed transfer)";
     Error::new(constant::ERR_OTHER, text)
 }

@@ -31,6 +31,7 @@ mod reduction;
 mod request;
 mod schedule;
 mod scratch;
+mod slots;
 mod topology;
 mod transport;
 mod types;

@@ -1,4 +1,5 @@
-//! One MPI process: what it holds, and the Rust interface that built-in workloads use.
+//! One MPI process: what it holds, how it begins, its time, its memory, its program. The Rust interface
+//! that built-in workloads use stands in `api`.
 
 use crate::call::Side;
 use crate::callback::{Callback, Program, Returned};

@@ -8,11 +8,9 @@ use crate::error::{Error, Result};
 use crate::items::Items;
 use crate::op::Op;
 use crate::process::Process;
+use crate::slots::{Slots, OPERATIONS};
 use crate::types::Types;
 use std::rc::Rc;
-
-/// First handle of the operations that programs make.
-const USER: u64 = 0x3000_0000;
 
 /// An operation of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,27 +41,20 @@ impl Operator {
 /// The operations that the program has made.
 #[derive(Default)]
 pub(crate) struct Ops {
-    table: Vec<Option<UserOp>>,
+    table: Slots<UserOp, OPERATIONS>,
 }
 
 impl Ops {
     /// Adds one; its handle.
     pub fn add(&mut self, op: UserOp) -> u64 {
-        let index = self.table.iter().position(Option::is_none).unwrap_or(self.table.len());
-        if index == self.table.len() {
-            self.table.push(None);
-        }
-        self.table[index] = Some(op);
-        USER + index as u64
+        self.table.add(op)
     }
     /// The operation of a handle.
     pub fn get(&self, handle: u64) -> Result<Operator> {
         if let Some(op) = Op::from_handle(handle) {
             return Ok(Operator::Predefined(op));
         }
-        let index = handle.checked_sub(USER).and_then(|index| usize::try_from(index).ok());
-        let found = index.and_then(|index| self.table.get(index).copied().flatten());
-        found.map(Operator::User).ok_or_else(|| {
+        self.table.get(handle).copied().map(Operator::User).ok_or_else(|| {
             let text = match handle {
                 constant::OP_NULL => "the operation is MPI_OP_NULL".to_string(),
                 _ => format!("{handle:#x} is no operation, or it was freed"),
@@ -81,7 +72,7 @@ impl Ops {
             let text = format!("the predefined operation {} cannot be freed", op.name());
             return Err(Error::new(constant::ERR_OP, text));
         }
-        self.table[(handle - USER) as usize] = None;
+        self.table.remove(handle);
         Ok(())
     }
 }

@@ -4,19 +4,18 @@ use crate::constant;
 use crate::datatype::{predefined, Type};
 use crate::error::{Error, Result};
 use crate::recipe::Ingredient;
+use crate::slots::{Slots, DATATYPES, KIND};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Handles of predefined types lie in this range.
 const FIRST: u64 = 0x200;
 const LAST: u64 = 0x2ff;
-/// First handle of the types that programs make.
-const DERIVED: u64 = 0x1000_0000;
 
 /// Table of datatypes.
 pub(crate) struct Types {
     predefined: Vec<Option<Rc<Type>>>,
-    derived: Vec<Option<Rc<Type>>>,
+    derived: Slots<Rc<Type>, DATATYPES>,
     /// Names that the program has given.
     names: BTreeMap<u64, Vec<u8>>,
     /// Types of a precision and a range.
@@ -32,18 +31,18 @@ impl Types {
         }
         Types {
             predefined: table,
-            derived: Vec::new(),
+            derived: Slots::default(),
             names: BTreeMap::new(),
             lasting: BTreeMap::new(),
         }
     }
     /// The type of `handle`, committed or not.
     pub fn any(&self, handle: u64) -> Result<Rc<Type>> {
-        let slot = match handle {
-            FIRST..=LAST => self.predefined.get((handle - FIRST) as usize),
-            _ => handle.checked_sub(DERIVED).and_then(|index| self.derived.get(index as usize)),
+        let found = match handle {
+            FIRST..=LAST => self.predefined[(handle - FIRST) as usize].as_ref(),
+            _ => self.derived.get(handle),
         };
-        slot.cloned().flatten().ok_or_else(|| {
+        found.cloned().ok_or_else(|| {
             let text = match handle {
                 constant::DATATYPE_NULL => "the datatype is MPI_DATATYPE_NULL".to_string(),
                 _ => format!("{handle:#x} is no datatype, or it was freed"),
@@ -78,36 +77,31 @@ impl Types {
     }
     /// True if `handle` is in the range of those that programs make.
     pub fn is_derived(handle: u64) -> bool {
-        (DERIVED..DERIVED << 1).contains(&handle)
+        (DATATYPES..DATATYPES + KIND).contains(&handle)
     }
     /// Another handle for a derived type.
     pub fn add_again(&mut self, datatype: &Rc<Type>) -> u64 {
         if datatype.predefined {
             // One that is there for all time: it has just one handle.
-            let same =
-                |slot: &Option<Rc<Type>>| slot.as_ref().is_some_and(|t| Rc::ptr_eq(t, datatype));
-            if let Some(index) = self.derived.iter().position(same) {
-                return DERIVED + index as u64;
+            let mut all = self.derived.iter();
+            if let Some((handle, _)) = all.find(|(_, other)| Rc::ptr_eq(other, datatype)) {
+                return handle;
             }
         }
         self.add((**datatype).clone())
     }
     /// Adds a derived type; its handle.
     pub fn add(&mut self, datatype: Type) -> u64 {
-        let index = self.derived.iter().position(Option::is_none).unwrap_or(self.derived.len());
-        if index == self.derived.len() {
-            self.derived.push(None);
-        }
-        self.derived[index] = Some(Rc::new(datatype));
-        DERIVED + index as u64
+        self.derived.add(Rc::new(datatype))
     }
-    fn own(&mut self, handle: u64, verb: &str) -> Result<Option<&mut Option<Rc<Type>>>> {
+    /// An error if the type is not the program's own.
+    fn check_own(&self, handle: u64, verb: &str) -> Result<()> {
         let datatype = self.any(handle)?;
         if datatype.predefined {
             let text = format!("the predefined type {} cannot be {verb}", datatype.name);
             return Err(Error::new(constant::ERR_TYPE, text));
         }
-        Ok(self.derived.get_mut((handle - DERIVED) as usize))
+        Ok(())
     }
     /// The name that the program has given to a type.
     pub fn given_name(&self, handle: u64) -> Option<&[u8]> {
@@ -122,16 +116,16 @@ impl Types {
         if self.any(handle)?.committed {
             return Ok(());
         }
-        if let Some(Some(datatype)) = self.own(handle, "committed")? {
+        self.check_own(handle, "committed")?;
+        if let Some(datatype) = self.derived.get_mut(handle) {
             Rc::make_mut(datatype).committed = true;
         }
         Ok(())
     }
     /// Forgets a type; operations under way keep it.
     pub fn free(&mut self, handle: u64) -> Result<()> {
-        if let Some(slot) = self.own(handle, "freed")? {
-            *slot = None;
-        }
+        self.check_own(handle, "freed")?;
+        self.derived.remove(handle);
         self.names.remove(&handle);
         Ok(())
     }

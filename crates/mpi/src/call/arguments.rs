@@ -6,11 +6,9 @@ use crate::error::{Error, Result};
 use crate::items::{Items, MAX_MESSAGE};
 use crate::process::Process;
 use crate::request::{RequestId, Status};
+use crate::slots::COMMUNICATORS;
 use crate::types::Types;
 use abi::mpi::status;
-
-/// First handle of the communicators that programs make.
-const COMM_BASE: u64 = 0x2000_0000;
 
 /// A C `int`.
 pub(crate) fn int(arg: u64) -> i32 {
@@ -28,7 +26,7 @@ pub(crate) fn comm_handle(id: CommId) -> u64 {
     match id.0 {
         0 => constant::COMM_WORLD,
         1 => constant::COMM_SELF,
-        index => COMM_BASE + u64::from(index),
+        index => COMMUNICATORS + u64::from(index),
     }
 }
 
@@ -38,7 +36,7 @@ impl Process {
         let index = match handle {
             constant::COMM_WORLD => Some(0),
             constant::COMM_SELF => Some(1),
-            _ => handle.checked_sub(COMM_BASE).and_then(|index| u32::try_from(index).ok()),
+            _ => handle.checked_sub(COMMUNICATORS).and_then(|index| u32::try_from(index).ok()),
         };
         let id = index.map(CommId).filter(|&id| self.comm(id).is_ok_and(|comm| !comm.freed));
         let id = id.ok_or_else(|| {
@@ -60,7 +58,7 @@ impl Process {
     /// True if the program has made what this handle names, and may free it: a datatype, an
     /// operation, a communicator.
     pub(crate) fn is_freeable(&self, handle: u64) -> bool {
-        let comm = handle.checked_sub(COMM_BASE).and_then(|index| u32::try_from(index).ok());
+        let comm = handle.checked_sub(COMMUNICATORS).and_then(|index| u32::try_from(index).ok());
         Types::is_derived(handle) && self.types.any(handle).is_ok()
             || self.ops.is_user(handle)
             || comm.is_some_and(|index| self.comm(CommId(index)).is_ok())
@@ -74,7 +72,7 @@ impl Process {
         if self.ops.is_user(handle) {
             return self.ops.remove(handle);
         }
-        let index = handle.checked_sub(COMM_BASE).and_then(|index| u32::try_from(index).ok());
+        let index = handle.checked_sub(COMMUNICATORS).and_then(|index| u32::try_from(index).ok());
         self.free_comm(CommId(index.unwrap_or(u32::MAX)))
     }
 
@@ -128,12 +126,7 @@ impl Process {
         self.put_bytes(va, what, &value.to_le_bytes())
     }
     /// Stores a string, in whatever encoding, and its length.
-    pub(crate) fn put_string(
-        &self,
-        va: u64,
-        length_va: u64,
-        text: impl AsRef<[u8]>,
-    ) -> Result<()> {
+    pub(crate) fn put_string(&self, va: u64, length_va: u64, text: impl AsRef<[u8]>) -> Result<()> {
         let text = text.as_ref();
         let bytes = [text, &[0]].concat();
         self.put_bytes(va, "the string", &bytes)?;

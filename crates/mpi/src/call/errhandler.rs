@@ -7,9 +7,7 @@ use crate::comm::{CommId, OnError};
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
-
-/// First handle of the error handlers that programs make.
-const FIRST: u64 = 0x5000_0000;
+use crate::slots::ERRHANDLERS;
 
 /// What a program has added to errors. Handlers stay where they are: a communicator may use one
 /// that was freed.
@@ -51,7 +49,7 @@ impl Errhandlers {
 impl Process {
     /// Runs an error handler of the program. If the program ends in it, the call notices.
     pub(crate) fn call_errhandler(&mut self, handle: u64, comm: CommId, code: i32) {
-        let function = self.side.errhandlers.functions[(handle - FIRST) as usize];
+        let function = self.side.errhandlers.functions[(handle - ERRHANDLERS) as usize];
         let callback = Callback::new(function, &[comm_handle(comm), code as u64]);
         let _ = self.run_callback(&Callback { indirect: 0b11, ..callback });
     }
@@ -88,7 +86,7 @@ pub(super) fn remove_error_string(mpi: &mut Process, args: &[u64]) -> Answer {
 }
 
 fn on_error(mpi: &Process, handle: u64) -> Result<OnError> {
-    let known = FIRST..FIRST + mpi.side.errhandlers.functions.len() as u64;
+    let known = ERRHANDLERS..ERRHANDLERS + mpi.side.errhandlers.functions.len() as u64;
     match handle {
         constant::ERRORS_ARE_FATAL => Ok(OnError::Fatal),
         constant::ERRORS_ABORT => Ok(OnError::Abort),
@@ -105,7 +103,7 @@ fn on_error(mpi: &Process, handle: u64) -> Result<OnError> {
 pub(super) fn create(mpi: &mut Process, args: &[u64]) -> Answer {
     let functions = &mut mpi.side.errhandlers.functions;
     functions.push(args[0]);
-    let handle = FIRST + functions.len() as u64 - 1;
+    let handle = ERRHANDLERS + functions.len() as u64 - 1;
     mpi.put_word(args[1], "the error handler", handle)
 }
 

@@ -6,9 +6,7 @@ use super::Answer;
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
-
-/// First handle of the objects that programs make.
-const FIRST: u64 = 0x6000_0000;
+use crate::slots::{Slots, INFOS};
 
 /// Keys and values, in the program's encoding.
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
@@ -16,7 +14,7 @@ type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 /// The info objects of a process.
 #[derive(Default)]
 pub(crate) struct Infos {
-    table: Vec<Option<Pairs>>,
+    table: Slots<Pairs, INFOS>,
     /// What MPI_INFO_ENV holds.
     environment: Pairs,
 }
@@ -24,20 +22,14 @@ pub(crate) struct Infos {
 impl Infos {
     /// Adds one; its handle.
     fn add(&mut self, pairs: Pairs) -> u64 {
-        let index = self.table.iter().position(Option::is_none).unwrap_or(self.table.len());
-        if index == self.table.len() {
-            self.table.push(None);
-        }
-        self.table[index] = Some(pairs);
-        FIRST + index as u64
+        self.table.add(pairs)
     }
 
     fn get(&mut self, handle: u64) -> Result<&mut Pairs> {
         if handle == constant::INFO_ENV {
             return Ok(&mut self.environment);
         }
-        let index = handle.checked_sub(FIRST).and_then(|index| usize::try_from(index).ok());
-        index.and_then(|index| self.table.get_mut(index)?.as_mut()).ok_or_else(|| {
+        self.table.get_mut(handle).ok_or_else(|| {
             let text = match handle {
                 constant::INFO_NULL => "the info object is MPI_INFO_NULL".to_string(),
                 _ => format!("{handle:#x} is no info object, or it was freed"),
@@ -108,7 +100,7 @@ pub(super) fn free(mpi: &mut Process, args: &[u64]) -> Answer {
     if handle == constant::INFO_ENV {
         return Err(Error::new(constant::ERR_INFO, "MPI_INFO_ENV cannot be freed"));
     }
-    mpi.side.infos.table[(handle - FIRST) as usize] = None;
+    mpi.side.infos.table.remove(handle);
     mpi.put_word(args[0], "the info object", constant::INFO_NULL)
 }
 

@@ -7,12 +7,10 @@ use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::request::{Direction, Status};
+use crate::slots::MESSAGES;
 use crate::transport::Envelope;
 use crate::unexpected::Message;
 use std::collections::BTreeMap;
-
-/// First handle of messages.
-const FIRST: u64 = 0x6000_0000;
 
 /// Messages that were probed and not received.
 #[derive(Default)]
@@ -28,7 +26,7 @@ impl Process {
         let index = self.unexpected.find(pattern, 0).expect("a message that was found stays");
         let message = self.unexpected.hold(index);
         let messages = &mut self.side.messages;
-        let handle = FIRST + messages.next;
+        let handle = MESSAGES + messages.next;
         messages.next += 1;
         messages.table.insert(handle, (from.comm, message));
         Ok(handle)

@@ -324,12 +324,13 @@ fn resources_that_nothing_is_known_of_are_not_shared() {
         let key = rank.buffer(b"mpi_hw_resource_type\0");
         rank.ok(Function::InfoCreate, &[info]);
         let info = rank.get_word(info);
-        let mut split = |rank: &mut Rank, kind: i32, info: u64| {
+        let split = |rank: &mut Rank, kind: i32, info: u64| {
             rank.ok(Function::CommSplitType, &[COMM, word(kind), 0, info, new]);
             rank.get_word(new) != c::COMM_NULL
         };
         let guided = [c::COMM_TYPE_HW_GUIDED, c::COMM_TYPE_RESOURCE_GUIDED];
-        for (value, shared) in [(&b"hwloc://L3Cache\0"[..], false), (b"mpi_shared_memory\0", true)] {
+        for (value, shared) in [(&b"hwloc://L3Cache\0"[..], false), (b"mpi_shared_memory\0", true)]
+        {
             let value = rank.buffer(value);
             rank.ok(Function::InfoSet, &[info, key, value]);
             for kind in guided {
