@@ -38,7 +38,12 @@ read any more, or are in more pieces than the kernel has DMA commands for, fails
 only: no message is on its way, so that its receiver waits until the run ends in a deadlock, \
 which names the receive and the send that failed. A program that goes on after such an error \
 sends again, or tells the receiver in another message. A message that was lost or damaged on the \
-way fails at the receiver only.
+way fails at the receiver only. Whether a receive may write its buffer is seen only when the \
+message comes: one that travels in its header or is copied fails at its receive, and where the NIC \
+writes into memory that is read-only, the run ends.
+
+`MPI_Comm_split_type` knows one resource, the memory of a node (`MPI_COMM_TYPE_SHARED`, and \
+`mpi_shared_memory` as `mpi_hw_resource_type`); for any other it gives `MPI_COMM_NULL`.
 ";
 
 fn page() -> String {

@@ -44,7 +44,7 @@ pub(super) fn finalize(mpi: &mut Process, _: &[u64]) -> Answer {
 pub(super) fn get_processor_name(mpi: &mut Process, args: &[u64]) -> Answer {
     let world = mpi.world();
     let name = format!("nid{:05}", world.map[world.rank as usize].nid);
-    mpi.put_string(args[0], args[1], &name)
+    mpi.put_string(args[0], args[1], name)
 }
 
 pub(super) fn get_version(mpi: &mut Process, args: &[u64]) -> Answer {
@@ -54,7 +54,7 @@ pub(super) fn get_version(mpi: &mut Process, args: &[u64]) -> Answer {
 
 pub(super) fn get_library_version(mpi: &mut Process, args: &[u64]) -> Answer {
     let (version, subversion) = (constant::VERSION, constant::SUBVERSION);
-    mpi.put_string(args[0], args[1], &format!("Sunstar (MPI {version}.{subversion} ABI)"))
+    mpi.put_string(args[0], args[1], format!("Sunstar (MPI {version}.{subversion} ABI)"))
 }
 
 /// The program's library knows its threads, and answers itself.
