@@ -139,18 +139,6 @@ static void gone_receive(void)
             MPI_Recv(page_that_goes(), 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* A message of a rank to itself. */
-static void read_only_receive(void)
-{
-    char *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    MPI_Request request;
-    if (rank == 0)
-        return;
-    MPI_Irecv(page, 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
-    MPI_Send(buffer, 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-}
-
 static void gone_send(void)
 {
     static char long_buffer[8192];
@@ -218,7 +206,6 @@ static const struct {
     {"null-buffer", null_buffer},
     {"wild-buffer", wild_buffer},
     {"gone-receive", gone_receive},
-    {"read-only-receive", read_only_receive},
     {"gone-send", gone_send},
     {"truncated", truncated},
     {"missing-function", missing_function},

@@ -1,7 +1,7 @@
 //! What a program hears when it does something wrong, and what a rank says that waits for ever.
 
 use crate::world;
-use crate::world::{End, Rank, Setting, BASE, MEMORY};
+use crate::world::{End, Rank, Setting, BASE, MEMORY, READ_ONLY};
 use abi::mpi::{self as c, Function};
 use mpi::Outcome;
 use std::cell::RefCell;
@@ -90,8 +90,8 @@ fn cases() -> Vec<Case> {
             Recv,
             vec![word(-4096), 1000, c::INT, 1, 0, COMM, 0],
             c::ERR_BUFFER,
-            "rank 0: MPI_Recv: the buffer of 4000 bytes at 0xfffffffffffff000 is not in the program's \
-             memory",
+            "rank 0: MPI_Recv: the buffer of 4000 bytes at 0xfffffffffffff000 is not in the \
+             program's memory",
         ),
         (
             Send,
@@ -232,6 +232,26 @@ fn damaged_messages_are_errors_of_their_receives() {
             });
         }
     }
+}
+
+#[test]
+fn read_only_memory_receives_nothing() {
+    Setting::new(2).finish(|rank| {
+        let (va, request) = (BASE + MEMORY - READ_ONLY, rank.new_request());
+        if rank.rank == 1 {
+            rank.ok(Function::Irecv, &[va, 8, c::BYTE, 0, 5, COMM, request]);
+        }
+        rank.ok(Function::Barrier, &[COMM]);
+        if rank.rank == 0 {
+            rank.ok(Function::Send, &[BASE, 8, c::BYTE, 1, 5, COMM]);
+        } else {
+            let request = rank.word(request);
+            let given = rank.call(Function::Wait, &[request, c::STATUS_IGNORE]);
+            let Outcome::Fatal(text) = given else { panic!("{given:?}") };
+            assert!(text.contains("its buffer may not be written"), "{text}");
+        }
+        rank.ok(Function::Finalize, &[]);
+    });
 }
 
 #[test]

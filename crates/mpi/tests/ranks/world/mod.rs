@@ -20,6 +20,8 @@ const START: Time = Time(5_000_000_000);
 /// Where the programs' memory lies, and how much of it there is.
 pub const BASE: u64 = 0x40_0000;
 pub const MEMORY: u64 = 4 << 20;
+/// Bytes at its end that cannot be written.
+pub const READ_ONLY: u64 = 4096;
 
 struct Plain(RefCell<Vec<u8>>);
 
@@ -30,7 +32,8 @@ impl Plain {
         }
         let error = bus::BusError { addr, len, write, why: "not mapped" };
         let start = addr.checked_sub(BASE).ok_or(error)? as usize;
-        let end = start.checked_add(len).filter(|&end| end as u64 <= MEMORY);
+        let room = if write { MEMORY - READ_ONLY } else { MEMORY };
+        let end = start.checked_add(len).filter(|&end| end as u64 <= room);
         end.map(|end| start..end).ok_or(error)
     }
 }
@@ -63,7 +66,7 @@ impl Rank {
     pub fn alloc(&mut self, bytes: usize) -> u64 {
         let va = self.next;
         self.next += (bytes as u64).next_multiple_of(64) + 64;
-        assert!(self.next <= BASE + MEMORY);
+        assert!(self.next <= BASE + MEMORY - READ_ONLY);
         va
     }
     pub fn put(&mut self, va: u64, bytes: &[u8]) {
