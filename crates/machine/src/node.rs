@@ -465,6 +465,7 @@ impl LogicalProcess for Node {
         Remains {
             judged: self.seam.judge.as_ref().map(|judge| judge.tally()),
             failure: self.seam.failure.take(),
+            missed: self.ranks.missed(),
             journal: self.seam.journal.take(),
             hash: self.seam.hash.value(),
             waiting: self.waiting(),

@@ -72,6 +72,7 @@ struct Seat {
     ending: RefCell<Option<(Time, rank::Ending)>>,
     waiting: RefCell<Option<mpi::Waiting>>,
     unsent: RefCell<mpi::Unsent>,
+    memory: Late,
 }
 
 impl Ranks {
@@ -185,6 +186,15 @@ impl Ranks {
         failures.min_by_key(|(at, _)| *at).map(|(_, failure)| failure)
     }
 
+    /// The same of the first rank whose process had ended when its memory was wanted.
+    pub fn missed(&self) -> Option<(i32, String)> {
+        let missed = |seat: &Rc<Seat>| {
+            let (rank, ending) = seat.memory.0.get()?.ending()?;
+            ending.failure(rank)
+        };
+        self.seats.iter().find_map(missed)
+    }
+
     /// How the ranks ended: rank, when, exit status.
     pub fn endings(&self) -> Vec<(u32, Time, i32)> {
         let seats = self.seats.iter();
@@ -262,8 +272,8 @@ impl Life<'_> {
     /// Its libraries start, `until_launch` passes, its program runs.
     fn run(&self, until_launch: impl FnOnce()) -> rank::Ending {
         let (cpu, software, rank) = (self.cpu, self.software, self.seat.rank);
-        let memory = Late::default();
-        let space = cpu.memory().borrow_mut().add_space(Box::new(memory.clone()));
+        let memory = self.seat.memory.clone();
+        let space = cpu.memory().borrow_mut().add_space(Box::new(memory));
         let pid = Placement::library_pid(self.seat.core);
         let ni = match Ni::init(cpu, self.kernel, pid, space) {
             Ok(ni) => ni,
@@ -284,7 +294,7 @@ impl Life<'_> {
                     Ok(rank::Ending::Exited(rank::ExitStatus::FINISHED))
                 })
             }
-            Program::Executable { path, args } => self.process(&mut mpi, path, args, &memory),
+            Program::Executable { path, args } => self.process(&mut mpi, path, args),
         };
         ended.unwrap_or_else(|why| rank::Ending::Fatal(format!("rank {rank}: {why}")))
     }
@@ -295,7 +305,6 @@ impl Life<'_> {
         mpi: &mut mpi::Mpi,
         program: &Path,
         args: &[OsString],
-        memory: &Late,
     ) -> Result<rank::Ending, String> {
         let (software, rank) = (self.software, self.seat.rank);
         let process = rank::Process::spawn(&rank::SpawnOptions {
@@ -310,7 +319,7 @@ impl Life<'_> {
             ..rank::SpawnOptions::default()
         });
         let process = process.map_err(|error| error.to_string())?;
-        memory.0.set(process.memory()).expect("a rank has one process");
+        self.seat.memory.0.set(process.memory()).expect("a rank has one process");
         let party = rank::Party { rank, map: software.programs.clone() };
         let (waiting, space) = (mpi.waiting(), mpi.process().space());
         let bridge =

@@ -460,12 +460,16 @@ fn setting(parameter: &Parameter) -> (&'static str, Setting) {
     (key, Setting { value: text.clone(), source: source.clone() })
 }
 
-/// Exit status and sentences. A failure of the machine or of a rank comes first; then a deadlock; then the
-/// first rank that returned something else than 0.
+/// Exit status and sentences. A process that was missed comes first, as what has failed then, on any node,
+/// comes of that; a failure of the machine or of a rank next; then a deadlock; then the first rank that
+/// returned something else than 0.
 fn exit_of(remains: &[Remains], ending: Ending, interrupted: bool) -> Exit {
     // Ranks die with an interrupted run; that is not their failure.
     if interrupted {
         return Exit { code: 130, sentences: vec!["interrupted".into()] };
+    }
+    if let Some((code, sentence)) = remains.iter().find_map(|node| node.missed.clone()) {
+        return Exit { code, sentences: vec![sentence] };
     }
     let failures = remains.iter().filter_map(|node| node.failure.as_ref());
     let first = failures.min_by_key(|failure| failure.at).cloned();

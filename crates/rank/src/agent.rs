@@ -36,6 +36,11 @@ pub enum Ending {
 }
 
 impl Ending {
+    /// Of a process that its library may have ended for a fault.
+    pub(crate) fn of(status: ExitStatus, fault: Option<String>) -> Ending {
+        fault.map_or(Ending::Exited(status), Ending::Fatal)
+    }
+
     /// The rank's exit status, as a shell counts: 128 + signal for one that was killed.
     pub fn code(&self) -> i32 {
         match self {
@@ -185,7 +190,7 @@ impl Runner {
             }
             Demand::Exited(status) => {
                 let fault = self.process.borrow().fault();
-                return Step::Ended(fault.map_or(Ending::Exited(status), Ending::Fatal));
+                return Step::Ended(Ending::of(status, fault));
             }
         }
         Step::Done
@@ -201,7 +206,10 @@ impl Runner {
                 }
                 return Step::Done;
             }
-            Outcome::Fatal(sentence) => Ending::Fatal(sentence),
+            Outcome::Fatal(sentence) => match process.end_if_missed() {
+                Some(status) => Ending::of(status, process.fault()),
+                None => Ending::Fatal(sentence),
+            },
             Outcome::Abort(code) => Ending::Aborted(code),
             Outcome::Unimplemented => Ending::Unimplemented(function),
             Outcome::Ended => {

@@ -11,6 +11,7 @@ mod builtin;
 mod channel;
 mod compute;
 mod inspect;
+mod life;
 mod limits;
 mod memory;
 mod passed;

@@ -1,17 +1,16 @@
 //! A rank's process: what it demands, and the answers.
 
 use crate::channel::{Channel, RECORD_ARGUMENTS};
+use crate::life::Life;
 use crate::memory::ProcessMemory;
 use crate::processor::Follower;
 use crate::spawn::{self, SpawnError, SpawnOptions};
 use crate::watcher::{self, Watcher};
 use abi::mpi::{Function, ARGUMENTS_MAX};
-use abi::rank::{record_kind, state, turn};
+use abi::rank::{record_kind, turn};
 use des::{Duration, Time};
 use mpi::{Callback, CALLBACK_ARGUMENTS};
 use std::fmt;
-use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 /// Real time that a process gets to write out what it has printed, before it is killed.
@@ -20,14 +19,11 @@ const LAST_WORDS: std::time::Duration = std::time::Duration::from_secs(2);
 /// A process that runs a rank. Dropping it kills it.
 #[derive(Debug)]
 pub struct Process {
-    rank: u32,
-    pid: libc::pid_t,
-    pidfd: Arc<OwnedFd>,
+    life: Arc<Life>,
     channel: Arc<Channel>,
     follower: Follower,
     /// What the watcher knows it by.
     watch: Option<u64>,
-    gone: Arc<AtomicBool>,
     /// How it ended, once it was waited for.
     ended: Option<ExitStatus>,
 }
@@ -118,18 +114,10 @@ impl Process {
         let channel = Arc::new(channel);
         let watcher = Watcher::get().map_err(SpawnError::channel)?;
         let child = spawn::start(options, &memory)?;
-        let pidfd = Arc::new(child.pidfd);
-        let watched = watcher.watch(pidfd.clone(), channel.clone());
-        let mut process = Process {
-            rank: options.rank,
-            pid: child.pid,
-            pidfd,
-            channel,
-            follower: Follower::new(child.pid, child.processor),
-            watch: None,
-            gone: Arc::default(),
-            ended: None,
-        };
+        let life = Arc::new(Life::new(options.rank, child.pid, child.pidfd, channel.clone()));
+        let watched = watcher.watch(life.clone());
+        let follower = Follower::new(child.pid, child.processor);
+        let mut process = Process { life, channel, follower, watch: None, ended: None };
         // On failure the process is dropped here, which kills it.
         process.watch = Some(watched.map_err(SpawnError::channel)?);
         Ok(process)
@@ -137,19 +125,24 @@ impl Process {
 
     /// Its number in the operating system.
     pub fn pid(&self) -> i32 {
-        self.pid
+        self.life.pid
     }
 
     /// What the program did wrong, if its library has ended it for that: "rank 3: MPI_Send was
     /// called before MPI_Init".
     pub fn fault(&self) -> Option<String> {
-        self.channel.fault().map(|fault| format!("rank {}: {fault}", self.rank))
+        self.life.fault()
+    }
+
+    /// How it ended, if it did so while it waited for an answer and its memory was missed: what the call came
+    /// to is a consequence.
+    pub fn end_if_missed(&self) -> Option<ExitStatus> {
+        self.life.end_if_missed()
     }
 
     /// Its memory.
     pub fn memory(&self) -> ProcessMemory {
-        let (gone, channel) = (self.gone.clone(), self.channel.clone());
-        ProcessMemory { pid: self.pid, gone, channel }
+        ProcessMemory { life: self.life.clone() }
     }
 
     /// Blocks until the process demands something or ends.
@@ -291,32 +284,15 @@ impl Process {
 
     /// Kills the process at once; nothing happens if it has ended. [`Process::next`] then says how.
     pub fn kill(&self) {
-        watcher::kill(&self.pidfd);
+        watcher::kill(&self.life.pidfd);
     }
 
     fn wait(&mut self) -> ExitStatus {
         if let Some(status) = self.ended {
             return status;
         }
-        let mut status = 0;
-        // SAFETY: waits for our own child, once; the status outlives the call.
-        while unsafe { libc::waitpid(self.pid, &raw mut status, 0) } < 0 {
-            if std::io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
-                break;
-            }
-        }
-        self.gone.store(true, Ordering::Relaxed);
+        let ended = self.life.wait();
         self.follower.stop();
-        let exited = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
-        let signal = libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status));
-        let state = self.channel.state();
-        let ended = ExitStatus {
-            code: exited,
-            signal,
-            initialized: state & state::INITIALIZED != 0,
-            finalized: state & state::FINALIZED != 0,
-            portals: state & state::PORTALS != 0,
-        };
         self.ended = Some(ended);
         ended
     }
@@ -337,6 +313,7 @@ impl Drop for Process {
 fn signal_name(signal: i32) -> String {
     let (name, meaning) = match signal {
         libc::SIGABRT => ("SIGABRT", "it called abort"),
+        libc::SIGALRM => ("SIGALRM", "a timer that it does not handle"),
         libc::SIGBUS => ("SIGBUS", "a bad memory access"),
         libc::SIGFPE => ("SIGFPE", "an arithmetic error"),
         libc::SIGHUP => ("SIGHUP", "hang-up"),

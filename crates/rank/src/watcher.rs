@@ -1,6 +1,6 @@
 //! Notices the death of ranks at once: one thread sleeps on the process descriptors of all of them.
 
-use crate::channel::Channel;
+use crate::life::Life;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -17,19 +17,14 @@ pub(crate) struct Watcher {
 #[derive(Default)]
 struct Registry {
     next_id: u64,
-    processes: BTreeMap<u64, Watched>,
-}
-
-struct Watched {
-    pidfd: Arc<OwnedFd>,
-    channel: Arc<Channel>,
+    processes: BTreeMap<u64, Arc<Life>>,
 }
 
 /// Kills all ranks that live. May be called by any thread at any time, not by a signal handler itself.
 pub fn kill_all() {
     let Some(watcher) = WATCHER.get() else { return };
-    for watched in watcher.lock().processes.values() {
-        kill(&watched.pidfd);
+    for process in watcher.lock().processes.values() {
+        kill(&process.pidfd);
     }
 }
 
@@ -74,19 +69,19 @@ impl Watcher {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on the death of the process makes the channel dead. Returns what to [`Watcher::forget`].
-    pub fn watch(&self, pidfd: Arc<OwnedFd>, channel: Arc<Channel>) -> io::Result<u64> {
+    /// From now on the death of the process makes its channel dead. Returns what to [`Watcher::forget`].
+    pub fn watch(&self, process: Arc<Life>) -> io::Result<u64> {
         let mut registry = self.lock();
         let id = registry.next_id;
         registry.next_id += 1;
         let events = (libc::EPOLLIN | libc::EPOLLONESHOT) as u32;
         let mut event = libc::epoll_event { events, u64: id };
-        let (epoll, fd) = (self.epoll.as_raw_fd(), pidfd.as_raw_fd());
+        let (epoll, fd) = (self.epoll.as_raw_fd(), process.pidfd.as_raw_fd());
         // SAFETY: both descriptors are open, the event outlives the call.
         if unsafe { libc::epoll_ctl(epoll, libc::EPOLL_CTL_ADD, fd, &raw mut event) } != 0 {
             return Err(io::Error::last_os_error());
         }
-        registry.processes.insert(id, Watched { pidfd, channel });
+        registry.processes.insert(id, process);
         Ok(id)
     }
 
@@ -104,8 +99,8 @@ impl Watcher {
             let count = usize::try_from(count).unwrap_or(0); // interrupted: none
             for event in &events[..count] {
                 let id = event.u64;
-                if let Some(watched) = self.lock().processes.get(&id) {
-                    watched.channel.declare_dead();
+                if let Some(process) = self.lock().processes.get(&id) {
+                    process.channel.declare_dead();
                 }
             }
         }

@@ -8,7 +8,7 @@ use des::Time;
 use harness::{play, Program};
 use host::AddressSpace;
 use mpi::Callback;
-use rank::{Demand, ProcessMemory};
+use rank::{Demand, Ending, ProcessMemory};
 
 /// From now on the calling thread can neither read nor write other processes' memory: the kernel refuses.
 fn refuse_process_vm() {
@@ -291,4 +291,35 @@ fn what_is_left_for_a_process_that_is_killed_is_nobodys() {
     assert_eq!(status.signal, Some(libc::SIGKILL));
     assert!(word(&memory, va).is_err());
     assert!(memory.write(va, &[3, 0, 0, 0]).is_err());
+}
+
+/// Nobody has asked it to end, and it ends while it waits: who misses its memory learns why.
+#[test]
+fn a_process_that_is_missed_tells_how_it_ended() {
+    let program = Program::new(
+        "static char page[8192];",
+        "MPI_Init(0, 0);
+         MPI_Ssend(page, 8192, MPI_BYTE, 0, 0, MPI_COMM_WORLD);",
+    );
+    let mut process = program.spawn();
+    let memory = process.memory();
+    let va = loop {
+        match process.next() {
+            Demand::Call { function: Function::Ssend, args, .. } => break args[0],
+            _ => process.reply(0, Time(0)),
+        }
+    };
+    let mut page = [0; 8192];
+    memory.read(va, &mut page).unwrap();
+    assert!(memory.read(64, &mut page).is_err());
+    assert!(memory.ending().is_none() && process.end_if_missed().is_none(), "it lives");
+    // SAFETY: touches no memory of ours; the process has not been waited for.
+    assert_eq!(unsafe { libc::kill(process.pid(), libc::SIGABRT) }, 0);
+    while memory.read(va, &mut page).is_ok() {}
+    let status = process.end_if_missed().unwrap();
+    assert_eq!((status.signal, status.initialized), (Some(libc::SIGABRT), true));
+    assert_eq!(memory.ending(), Some((3, Ending::Exited(status))));
+    process.reply(0, Time(0));
+    assert_eq!(process.next(), Demand::Exited(status));
+    assert!(memory.ending().is_none(), "everybody knows");
 }

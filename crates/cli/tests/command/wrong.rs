@@ -25,6 +25,19 @@ fn crashes() {
     wrong("crash-while-awaited").said(139, &["rank 1", "SIGSEGV"]);
 }
 
+/// Whoever wants the memory of a dead process next, the library, the kernel or the NIC, is not to blame.
+#[test]
+fn deaths_in_calls() {
+    for way in ["receive 8", "receive 100000", "strided 3000", "send 1000000", "reduce 4000"] {
+        run(&format!("-n 2 tests/cli/dying.c 9 {way}"))
+            .said(137, &["rank 1 was killed by SIGKILL"]);
+    }
+    let abort = run("-n 2 tests/cli/dying.c 6 receive 1000000");
+    abort.said(134, &["rank 1 was killed by SIGABRT"]);
+    let handler = run("-n 2 tests/cli/dying.c 14 receive 100000");
+    handler.said(1, &["rank 1: MPI_Comm_rank was called by a signal handler"]);
+}
+
 #[test]
 fn exit_statuses_of_programs() {
     let ended = wrong("exit-three");

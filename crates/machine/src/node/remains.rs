@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 /// What is left of a node.
 pub(crate) struct Remains {
     pub failure: Option<Failure>,
+    /// Exit status and sentence of a rank's process that had ended when its memory was wanted.
+    pub missed: Option<(i32, String)>,
     pub journal: Taken,
     pub hash: u64,
     pub report: NodeReport,
