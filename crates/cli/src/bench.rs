@@ -22,8 +22,10 @@ pub use validate::validate;
 
 use crate::args::BenchCommand;
 use crate::mistake::Mistake;
+use crate::outputs::{self, Named};
 use crate::root::Root;
 use crate::terminal;
+use machine::parameters::Parameters;
 use serde::Serialize;
 use std::path::Path;
 
@@ -33,6 +35,12 @@ pub fn bench(root: &Root, command: &BenchCommand) -> Result<u8, Mistake> {
         BenchCommand::Ladder(options) => ladder::ladder(root, options),
         BenchCommand::Latency(options) => latency::latency(root, options),
     }
+}
+
+/// Finds out now whether what is measured can be written later.
+fn check_json(file: Option<&Path>, machine: &Parameters) -> Result<(), Mistake> {
+    let inputs: Vec<Named> = outputs::files_of(machine).collect();
+    file.map_or(Ok(()), |file| outputs::check(&[("--json", file)], &inputs))
 }
 
 /// Writes what was measured for other programs ("-": standard output).

@@ -7,7 +7,7 @@ mod table;
 use crate::args::DiffOptions;
 use crate::mistake::Mistake;
 use crate::terminal::{self, Terminal};
-use crate::{bench, run};
+use crate::{bench, outputs};
 use compare::Diff;
 
 /// Exit status if the runs differ, as diff(1) has it.
@@ -16,7 +16,8 @@ const EXIT_DIFFERENT: u8 = 1;
 /// Compares two runs; the exit status is 0 if they are equal.
 pub fn diff(options: &DiffOptions) -> Result<u8, Mistake> {
     if let Some(file) = &options.json {
-        run::check_writable(file)?;
+        let compared = [&options.a, &options.b].map(|run| ("what is compared", run.as_path()));
+        outputs::check(&[("--json", file)], &compared)?;
     }
     let (a, b) = (read::read(&options.a)?, read::read(&options.b)?);
     let diff = Diff::of(&a, &b);

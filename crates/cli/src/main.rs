@@ -13,6 +13,7 @@ mod interrupt;
 mod machines;
 mod manual;
 mod mistake;
+mod outputs;
 mod profile;
 mod program;
 mod report;

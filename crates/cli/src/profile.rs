@@ -7,7 +7,7 @@ use crate::args::ProfileOptions;
 use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::Terminal;
-use crate::{run, terminal};
+use crate::{machines, run, terminal};
 use machine::profile::{Cause, Cost, Profile, Summary};
 use machine::report::Report;
 use machine::symbols::Symbols;
@@ -16,7 +16,8 @@ use serde_json::{json, Map, Value};
 /// Runs the program and prints the profile after the program's own output.
 pub fn profile(root: &Root, options: &ProfileOptions) -> Result<u8, Mistake> {
     let flame = options.flame.as_deref().map(|file| ("--flame", file));
-    run::check_outputs(&run::outputs(&options.run).into_iter().chain(flame).collect::<Vec<_>>())?;
+    let parameters = machines::chosen(root, &options.run.machine())?;
+    run::check_files(&options.run, &parameters, flame)?;
     if let Some(node) = options.node.number() {
         run::check_node(root, &options.run, node)?;
     }

@@ -26,6 +26,12 @@ pub fn program(
     }
 }
 
+/// The file that the user named; `None` for a workload without one.
+pub fn file(named: &Path) -> Result<Option<PathBuf>, Mistake> {
+    let builtin = named.as_os_str().as_encoded_bytes().starts_with(rank::BUILTIN_PREFIX.as_bytes());
+    (!builtin).then(|| located(named)).transpose()
+}
+
 /// The executable for what the user named.
 fn executable(root: &Root, named: &Path, folder: &Path) -> Result<PathBuf, Mistake> {
     let path = located(named)?;

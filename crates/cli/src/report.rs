@@ -45,11 +45,9 @@ pub fn report(root: &Root, options: &ReportOptions) -> Result<u8, Mistake> {
         the_ping_pong(root, &mut options)?;
     }
     // What is wrong with the machine, its firmware or what is published is told before anything runs.
-    machines::chosen(root, &options.run.machine())?;
+    let parameters = machines::chosen(root, &options.run.machine())?;
     let plan = Plan::new(root, &options, about_machine)?;
-    let mut outputs = run::outputs(&options.run);
-    outputs.push(("the page", &options.file));
-    run::check_outputs(&outputs)?;
+    run::check_files(&options.run, &parameters, Some(("the page", &options.file)))?;
     let depths = Depths::default();
     let execute = || run::execute_watched(root, &options.run, Arc::new(depths.clone()));
     let run = if about_machine { aside("ping-pong", execute) } else { execute() }?;

@@ -3,6 +3,7 @@
 use crate::args::RunOptions;
 use crate::interrupt::{self, Reins};
 use crate::mistake::Mistake;
+use crate::outputs::{self, Named};
 use crate::root::Root;
 use crate::scratch::Scratch;
 use crate::terminal::Terminal;
@@ -77,7 +78,7 @@ fn execute_with(
             return Err(Mistake(format!("{name} writes a file, not standard output")));
         }
     }
-    check_outputs(&outputs(options))?;
+    check_files(options, &parameters, None)?;
     if let Some(file) = &options.trace {
         watchers.push(trace(options, &parameters, file)?);
     }
@@ -227,39 +228,22 @@ pub fn check_node(root: &Root, options: &RunOptions, node: u32) -> Result<(), Mi
 }
 
 /// The files that a run writes, by what asks for each.
-pub fn outputs(options: &RunOptions) -> Vec<(&'static str, &Path)> {
+fn outputs(options: &RunOptions) -> impl Iterator<Item = Named<'_>> {
     let files = [("--json", &options.json), ("--pcap", &options.pcap), ("--trace", &options.trace)];
-    files.into_iter().filter_map(|(name, file)| Some((name, file.as_deref()?))).collect()
+    files.into_iter().filter_map(|(name, file)| Some((name, file.as_deref()?)))
 }
 
-/// Finds out now whether files can be written later, each of them by itself.
-pub fn check_outputs(outputs: &[(&'static str, &Path)]) -> Result<(), Mistake> {
-    for (at, (name, file)) in outputs.iter().enumerate() {
-        // A device such as /dev/null takes all.
-        let device = file.metadata().is_ok_and(|found| !found.is_file());
-        let same = outputs[..at].iter().find(|(_, other)| other == file && !device);
-        if let Some((other, _)) = same {
-            let file = file.display();
-            return Err(Mistake(format!("{other} and {name} both write {file}; name two files")));
-        }
-        check_writable(file)?;
-    }
-    Ok(())
-}
-
-/// Finds out now whether a file can be written later, and leaves nothing behind.
-pub fn check_writable(file: &Path) -> Result<(), Mistake> {
-    if file.as_os_str() == "-" {
-        return Ok(());
-    }
-    let mut options = std::fs::OpenOptions::new();
-    options.append(true);
-    if options.clone().create_new(true).open(file).is_ok() {
-        std::fs::remove_file(file).ok();
-        return Ok(());
-    }
-    let opened = options.create(true).open(file);
-    opened.map(drop).map_err(|why| Mistake::with_file("write", file, why))
+/// Finds out now whether the files of a run, and `another`, can be written later.
+pub fn check_files(
+    options: &RunOptions,
+    parameters: &Parameters,
+    another: Option<Named>,
+) -> Result<(), Mistake> {
+    let program = program::file(options.program())?;
+    let program = program.as_deref().map(|file| ("the program", file));
+    let written: Vec<Named> = outputs(options).chain(another).collect();
+    let read: Vec<Named> = outputs::files_of(parameters).chain(program).collect();
+    outputs::check(&written, &read)
 }
 
 /// What JSON begins with: what it takes to run this again (docs/reference/run-json.md).

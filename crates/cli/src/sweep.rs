@@ -17,8 +17,9 @@ mod table;
 use crate::args::SweepOptions;
 use crate::interrupt::{self, Reins};
 use crate::mistake::Mistake;
+use crate::outputs::{self, Named};
 use crate::root::Root;
-use crate::{bench, run, terminal};
+use crate::{bench, terminal};
 use des::Stop;
 use estimate::{span, Estimate};
 use execute::Children;
@@ -91,13 +92,15 @@ struct Sweep<'a> {
 pub fn sweep(root: &Root, options: &SweepOptions) -> Result<u8, Mistake> {
     let plan = Plan::of(options)?;
     let columns = Columns::of(&plan)?;
-    check_writable(&options.out)?;
-    let records = Records::beside(&options.out)?;
+    let plan_file = options.plan.as_deref().map(|file| ("the plan", file));
+    check_table(&options.out, plan_file.as_slice())?;
     let reins = Reins::default();
     interrupt::watch_signals(reins.clone())?;
     let mut prepared = Prepared::new(root)?;
     reins.folder.get_or_init(|| prepared.folder().to_owned());
     let (jobs, ranks) = jobs(root, options, &plan, &mut prepared)?;
+    check_table(&options.out, &prepared.inputs())?;
+    let records = Records::beside(&options.out)?;
     let cores = || {
         let runs = bench::side_by_side(RUN_KIB + RANK_KIB * u64::from(ranks));
         (runs / usize::from(options.threads)).max(1)
@@ -135,12 +138,12 @@ pub fn sweep(root: &Root, options: &SweepOptions) -> Result<u8, Mistake> {
     sweep.end(found)
 }
 
-/// Finds out now whether the table can be written later.
-fn check_writable(table: &Path) -> Result<(), Mistake> {
+/// Finds out now whether the table can be written later, and over none of the inputs.
+fn check_table(table: &Path, inputs: &[Named]) -> Result<(), Mistake> {
     if table.as_os_str() == "-" {
         return Err(Mistake("--out names a file, not standard output".into()));
     }
-    run::check_writable(table)
+    outputs::check(&[("--out", table)], inputs)
 }
 
 /// The runs that the points ask for, each once, and the largest number of ranks.

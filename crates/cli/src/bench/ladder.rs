@@ -4,7 +4,7 @@
 use super::measure::{self, Broken, Job, Measured, Point, Program};
 use super::published::{compare, Comparison, Published};
 use super::rungs::{Rung, ASIDE, CLIMB, FULL};
-use super::{table, write_json};
+use super::{check_json, table, write_json};
 use crate::args::LadderOptions;
 use crate::mistake::Mistake;
 use crate::root::Root;
@@ -126,6 +126,7 @@ impl Plan {
     /// Looks at the machine and builds its firmware, once for each rung.
     pub fn new(root: &Root, options: &LadderOptions) -> Result<Plan, Mistake> {
         let machine = machines::chosen(root, &options.machine)?;
+        check_json(options.json.as_deref(), &machine)?;
         if let Some(set) = machine.overrides().iter().find(|set| set.starts_with("firmware.")) {
             return Err(Mistake(format!("--set {set}: the ladder chooses the firmware itself")));
         }

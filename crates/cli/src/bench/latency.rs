@@ -1,7 +1,7 @@
 //! `sunstar bench latency`: the ping-pong on several machines, side by side.
 
 use super::measure::{self, Broken, Job, Point, Program};
-use super::{table, write_json};
+use super::{check_json, table, write_json};
 use crate::args::{LatencyOptions, MachineOptions};
 use crate::mistake::Mistake;
 use crate::root::Root;
@@ -23,7 +23,9 @@ pub fn latency(root: &Root, options: &LatencyOptions) -> Result<u8, Mistake> {
     for name in &options.machines {
         let chosen = MachineOptions { machine: name.clone(), overrides: options.overrides.clone() };
         // What is wrong with a machine is told before anything runs.
-        firmware::folder(root, &machines::chosen(root, &chosen)?)?;
+        let parameters = machines::chosen(root, &chosen)?;
+        check_json(options.json.as_deref(), &parameters)?;
+        firmware::folder(root, &parameters)?;
         jobs.push(Job {
             title: name.clone(),
             machine: name.clone(),

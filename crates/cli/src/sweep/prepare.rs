@@ -4,6 +4,7 @@
 use super::plan::Point;
 use crate::args::MachineOptions;
 use crate::mistake::Mistake;
+use crate::outputs::{self, Named};
 use crate::root::Root;
 use crate::scratch::Scratch;
 use crate::{firmware, machines, program, run};
@@ -17,6 +18,8 @@ use std::time::SystemTime;
 
 /// A program that is ready to run.
 struct Program {
+    /// The file that the user named.
+    named: PathBuf,
     /// What `sunstar run` is told to run.
     word: String,
     /// Digest of its file, or its name if it is built in.
@@ -60,6 +63,14 @@ impl Prepared {
             programs: BTreeMap::new(),
             sunstar: json!(sunstar),
         })
+    }
+
+    /// The user's files that the points are made of.
+    pub fn inputs(&self) -> Vec<Named<'_>> {
+        let machines = self.machines.values().flat_map(|(_, read)| outputs::files_of(read));
+        let programs =
+            self.programs.values().map(|program| ("the program", program.named.as_path()));
+        machines.chain(programs).collect()
     }
 
     /// The folder that stands for the installation.
@@ -115,11 +126,12 @@ impl Prepared {
         };
         let changed = path.metadata().and_then(|found| found.modified()).ok();
         let own = (!path.starts_with(&folder)).then(|| (path.clone(), changed));
+        let named = program::file(Path::new(word))?.unwrap_or_default();
         let word = path
             .to_str()
             .ok_or_else(|| Mistake(format!("the path of {word} is not text")))?
             .to_string();
-        Ok(Program { word, digest: run::digest_of(&path)?, own })
+        Ok(Program { named, word, digest: run::digest_of(&path)?, own })
     }
 
     /// The machine of a point that was added, as its run is told.

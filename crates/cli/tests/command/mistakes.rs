@@ -194,8 +194,58 @@ fn two_outputs_in_one_file() {
         command.current_dir(folder.path()).args(line.split(' ')).arg("builtin:barrier");
         crate::runner::ended(&mut command).said(2, &[words]);
     }
+    // However a file is spelled, and whether it is there or not.
+    let folder = tempfile::tempdir().unwrap();
+    let said = |line: &str, words: &str| {
+        let mut command = crate::runner::command();
+        command.current_dir(folder.path()).args(line.split(' '));
+        crate::runner::ended(&mut command).said(2, &[words]);
+    };
+    said("run --json x --pcap ./x builtin:barrier", "--json and --pcap both write ./x");
+    std::fs::write(folder.path().join("there"), "").unwrap();
+    std::os::unix::fs::symlink("there", folder.path().join("link")).unwrap();
+    said("run --json there --trace link builtin:barrier", "--json and --trace both write link");
     // A device is no file.
     run("--json /dev/null --trace /dev/null builtin:barrier 1").went_well();
+}
+
+/// What a command reads is still there after it.
+#[test]
+fn outputs_in_the_place_of_inputs() {
+    let folder = tempfile::tempdir().unwrap();
+    let inputs = [
+        ("x.c", "int main(void) { return 0; }\n"),
+        ("base.toml", &std::fs::read_to_string(root().join("machines/redstorm.toml")).unwrap()),
+        ("m.toml", "base = \"base\"\nname = \"m\"\ndoc = \"mine\"\n"),
+        ("plan.toml", "[[vary]]\nseed = [1, 2]\n"),
+        ("a.json", "{}"),
+    ];
+    for (name, text) in inputs {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    for (line, words) in [
+        ("run --json x.c x.c", "--json would overwrite the program, x.c"),
+        ("run --pcap ./x.c x.c", "--pcap would overwrite the program, ./x.c"),
+        ("profile --flame x.c x.c", "--flame would overwrite the program"),
+        ("run -m m.toml --trace m.toml x.c", "--trace would overwrite the machine's file"),
+        ("run -m m.toml --trace base.toml x.c", "would overwrite what the machine builds on"),
+        ("report p.html -m m.toml --json m.toml x.c", "--json would overwrite the machine's file"),
+        ("bench latency -m m.toml --json m.toml", "--json would overwrite the machine's file"),
+        ("validate -m m.toml --json ./m.toml", "--json would overwrite the machine's file"),
+        ("diff --json a.json a.json x.c", "--json would overwrite what is compared, a.json"),
+        ("sweep --out plan.toml --plan plan.toml x.c", "--out would overwrite the plan"),
+        ("sweep --out x.c --vary seed=1,2 x.c", "--out would overwrite the program"),
+        ("sweep --out m.toml -m m.toml --vary seed=1,2 x.c", "would overwrite the machine's file"),
+    ] {
+        let mut command = crate::runner::command();
+        command.current_dir(folder.path()).args(line.split(' '));
+        crate::runner::ended(&mut command).said(2, &[words]);
+    }
+    for (name, text) in inputs {
+        assert_eq!(std::fs::read_to_string(folder.path().join(name)).unwrap(), text, "{name}");
+    }
+    let left = std::fs::read_dir(folder.path()).unwrap();
+    assert_eq!(left.count(), inputs.len(), "nothing is left behind");
 }
 
 #[test]

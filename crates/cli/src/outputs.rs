@@ -1,0 +1,74 @@
+//! The files that a command writes: each by itself, and none in the place of what the command reads.
+
+use crate::mistake::Mistake;
+use machine::parameters::Parameters;
+use std::fs::OpenOptions;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// A file, and what names it: an option, or what stands in it.
+pub type Named<'a> = (&'static str, &'a Path);
+
+/// What makes a file the same as another, however each is spelled.
+#[derive(PartialEq)]
+enum Identity {
+    /// One that is there: its device and its number on that.
+    Present(u64, u64),
+    /// One that is to be made: its folder without detours, and its name.
+    New(PathBuf),
+}
+
+/// `None` for what takes all: standard output, or a device such as /dev/null.
+fn identity(file: &Path) -> Option<Identity> {
+    match file.metadata() {
+        _ if file.as_os_str() == "-" => None,
+        Ok(found) if !found.is_file() => None,
+        Ok(found) => Some(Identity::Present(found.dev(), found.ino())),
+        Err(_) => {
+            // A name alone stands in the present folder.
+            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+            Some(Identity::New(folder.join(file.file_name()?)))
+        }
+    }
+}
+
+/// Finds out now whether files can be written later, each of them by itself and none over an input.
+pub fn check(outputs: &[Named], inputs: &[Named]) -> Result<(), Mistake> {
+    for (at, (name, file)) in outputs.iter().enumerate() {
+        let this = identity(file);
+        let same = |(_, other): &&Named| this.is_some() && identity(other) == this;
+        let shown = file.display();
+        if let Some((input, _)) = inputs.iter().find(same) {
+            return Err(Mistake(format!(
+                "{name} would overwrite {input}, {shown}; name another file"
+            )));
+        }
+        if let Some((other, _)) = outputs[..at].iter().find(same) {
+            return Err(Mistake(format!("{other} and {name} both write {shown}; name two files")));
+        }
+        check_writable(file)?;
+    }
+    Ok(())
+}
+
+/// The files of a machine, as inputs.
+pub fn files_of(machine: &Parameters) -> impl Iterator<Item = Named<'_>> {
+    let base = machine.base().map(|file| ("what the machine builds on", file));
+    std::iter::once(("the machine's file", machine.file())).chain(base)
+}
+
+/// Finds out now whether a file can be written later, and leaves nothing behind.
+fn check_writable(file: &Path) -> Result<(), Mistake> {
+    if file.as_os_str() == "-" {
+        return Ok(());
+    }
+    let mut options = OpenOptions::new();
+    options.append(true);
+    if options.clone().create_new(true).open(file).is_ok() {
+        std::fs::remove_file(file).ok();
+        return Ok(());
+    }
+    let opened = options.create(true).open(file);
+    opened.map(drop).map_err(|why| Mistake::with_file("write", file, why))
+}
