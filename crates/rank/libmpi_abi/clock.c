@@ -3,6 +3,7 @@
  * that the rank started) these functions are the kernel's. Part of both thin libraries: a program may
  * load either alone. */
 #define _GNU_SOURCE
+#include "clock.h"
 #include "seam.h"
 
 #include <errno.h>
@@ -13,26 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PS_PER_NS 1000ull
-#define PS_PER_US 1000000ull
-#define PS_PER_S 1000000000000ull
 /* Seconds: a million of them fit in 64 bits of picoseconds. */
 #define COMPUTE_MAX 1e6
-#define NS_PER_S 1000000000ull
 #define EXPORT __attribute__((visibility("default")))
-
-static struct timespec split(uint64_t picoseconds)
-{
-    return (struct timespec){
-        .tv_sec = (time_t)(picoseconds / PS_PER_S),
-        .tv_nsec = (long)(picoseconds % PS_PER_S / PS_PER_NS),
-    };
-}
-
-static uint64_t join(const struct timespec *span)
-{
-    return ((uint64_t)span->tv_sec * NS_PER_S + (uint64_t)span->tv_nsec) * PS_PER_NS;
-}
 
 EXPORT int clock_gettime(clockid_t clock, struct timespec *now)
 {
@@ -105,7 +89,7 @@ EXPORT int nanosleep(const struct timespec *span, struct timespec *left)
     struct rank_channel *channel = rank_attach();
     if (!channel)
         return (int)syscall(SYS_nanosleep, span, left);
-    if (span->tv_sec < 0 || span->tv_nsec < 0 || span->tv_nsec >= (long)NS_PER_S) {
+    if (!is_span(span)) {
         errno = EINVAL;
         return -1;
     }
@@ -119,7 +103,7 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *sp
     struct rank_channel *channel = rank_attach();
     if (!channel)
         return syscall(SYS_clock_nanosleep, clock, flags, span, left) == 0 ? 0 : errno;
-    if (span->tv_sec < 0 || span->tv_nsec < 0 || span->tv_nsec >= (long)NS_PER_S)
+    if (!is_span(span))
         return EINVAL;
     const uint64_t now = flags & TIMER_ABSTIME ? rank_clock(channel) : 0;
     const uint64_t until = join(span);

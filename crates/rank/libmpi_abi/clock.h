@@ -1,0 +1,34 @@
+/* Spans of time as C has them and as the simulator counts them. */
+#ifndef SUNSTAR_CLOCK_H
+#define SUNSTAR_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#define PS_PER_NS 1000ull
+#define PS_PER_US 1000000ull
+#define PS_PER_MS 1000000000ull
+#define PS_PER_S 1000000000000ull
+#define NS_PER_S 1000000000ull
+
+static inline struct timespec split(uint64_t picoseconds)
+{
+    return (struct timespec){
+        .tv_sec = (time_t)(picoseconds / PS_PER_S),
+        .tv_nsec = (long)(picoseconds % PS_PER_S / PS_PER_NS),
+    };
+}
+
+static inline bool is_span(const struct timespec *span)
+{
+    return span->tv_sec >= 0 && span->tv_nsec >= 0 && span->tv_nsec < (long)NS_PER_S;
+}
+
+/* Of a span that is one. */
+static inline uint64_t join(const struct timespec *span)
+{
+    return ((uint64_t)span->tv_sec * NS_PER_S + (uint64_t)span->tv_nsec) * PS_PER_NS;
+}
+
+#endif

@@ -1,0 +1,163 @@
+/* Waits with a limit. That is one of simulated time, which the kernel does not know: it gets one that is as
+ * far away on its own clock. If the wait ends by that, simulated time comes to the limit, too. Elsewhere (a
+ * child that the rank started) these functions are the C library's. */
+#define _GNU_SOURCE
+#include "clock.h"
+#include "seam.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+/* The C library's function of this name. */
+#define ORIGINAL(name) ((__typeof__(&name))(uintptr_t)dlsym(RTLD_NEXT, #name))
+
+/* --- until a time --- */
+
+/* The kernel's monotonic time when as much of it will have passed as is left until a simulated time. What the
+ * program was told last is now: it has made the limit of that. */
+static struct timespec on_kernel_clock(struct rank_channel *channel, const struct timespec *limit)
+{
+    if (!is_span(limit))
+        return *limit; /* the C library says what is wrong with it */
+    struct timespec now;
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+    const uint64_t until = join(limit);
+    const struct timespec left = split(until > channel->time ? until - channel->time : 0);
+    const long nanoseconds = now.tv_nsec + left.tv_nsec;
+    return (struct timespec){
+        .tv_sec = now.tv_sec + left.tv_sec + nanoseconds / (long)NS_PER_S,
+        .tv_nsec = nanoseconds % (long)NS_PER_S,
+    };
+}
+
+/* The limit is reached: simulated time comes there. */
+static void come_to(struct rank_channel *channel, const struct timespec *limit)
+{
+    const uint64_t now = rank_clock(channel), until = join(limit);
+    if (until > now)
+        rank_sleep(channel, until - now);
+}
+
+EXPORT int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                                  clockid_t clock, const struct timespec *limit)
+{
+    struct rank_channel *channel = rank_attach();
+    if (!channel)
+        return ORIGINAL(pthread_cond_clockwait)(condition, mutex, clock, limit);
+    const struct timespec until = on_kernel_clock(channel, limit);
+    const int code = ORIGINAL(pthread_cond_clockwait)(condition, mutex, CLOCK_MONOTONIC, &until);
+    if (code == ETIMEDOUT)
+        come_to(channel, limit);
+    return code;
+}
+
+EXPORT int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                                  const struct timespec *limit)
+{
+    if (!rank_attach())
+        return ORIGINAL(pthread_cond_timedwait)(condition, mutex, limit);
+    /* All clocks are one. */
+    return pthread_cond_clockwait(condition, mutex, CLOCK_MONOTONIC, limit);
+}
+
+/* Functions that wait for one thing, by their names with and without a clock. */
+#define WAITS(name, with_clock, thing, timed_out)                                                  \
+    EXPORT int with_clock(thing *it, clockid_t clock, const struct timespec *limit)                \
+    {                                                                                              \
+        struct rank_channel *channel = rank_attach();                                              \
+        if (!channel)                                                                              \
+            return ORIGINAL(with_clock)(it, clock, limit);                                         \
+        const struct timespec until = on_kernel_clock(channel, limit);                             \
+        const int code = ORIGINAL(with_clock)(it, CLOCK_MONOTONIC, &until);                        \
+        if (timed_out) {                                                                           \
+            come_to(channel, limit);                                                               \
+            errno = ETIMEDOUT;                                                                     \
+        }                                                                                          \
+        return code;                                                                               \
+    }                                                                                              \
+    EXPORT int name(thing *it, const struct timespec *limit)                                       \
+    {                                                                                              \
+        if (!rank_attach())                                                                        \
+            return ORIGINAL(name)(it, limit);                                                      \
+        return with_clock(it, CLOCK_MONOTONIC, limit);                                             \
+    }
+
+WAITS(pthread_mutex_timedlock, pthread_mutex_clocklock, pthread_mutex_t, code == ETIMEDOUT)
+WAITS(pthread_rwlock_timedrdlock, pthread_rwlock_clockrdlock, pthread_rwlock_t, code == ETIMEDOUT)
+WAITS(pthread_rwlock_timedwrlock, pthread_rwlock_clockwrlock, pthread_rwlock_t, code == ETIMEDOUT)
+WAITS(sem_timedwait, sem_clockwait, sem_t, code != 0 && errno == ETIMEDOUT)
+
+/* --- for a span of time --- */
+
+/* Nothing has happened while so much of the kernel's time has passed, or nothing can: so much of simulated
+ * time passes. */
+static int passed(struct rank_channel *channel, int ready, uint64_t picoseconds)
+{
+    if (channel && ready == 0 && picoseconds > 0)
+        rank_sleep(channel, picoseconds);
+    return ready;
+}
+
+EXPORT int poll(struct pollfd *files, nfds_t count, int milliseconds)
+{
+    struct rank_channel *channel = rank_attach();
+    const uint64_t span = milliseconds > 0 ? (uint64_t)milliseconds * PS_PER_MS : 0;
+    const bool sleeps = channel && count == 0 && milliseconds >= 0;
+    return passed(channel, sleeps ? 0 : ORIGINAL(poll)(files, count, milliseconds), span);
+}
+
+EXPORT int ppoll(struct pollfd *files, nfds_t count, const struct timespec *limit,
+                 const sigset_t *mask)
+{
+    struct rank_channel *channel = rank_attach();
+    const uint64_t span = limit && is_span(limit) ? join(limit) : 0;
+    const bool sleeps = channel && count == 0 && span > 0 && !mask;
+    return passed(channel, sleeps ? 0 : ORIGINAL(ppoll)(files, count, limit, mask), span);
+}
+
+EXPORT int select(int count, fd_set *restrict readable, fd_set *restrict writable,
+                  fd_set *restrict failed, struct timeval *restrict limit)
+{
+    struct rank_channel *channel = rank_attach();
+    const bool valid = limit && limit->tv_sec >= 0 && limit->tv_usec >= 0;
+    const uint64_t span =
+        valid ? (uint64_t)limit->tv_sec * PS_PER_S + (uint64_t)limit->tv_usec * PS_PER_US : 0;
+    if (!channel || count != 0 || span == 0)
+        return passed(channel, ORIGINAL(select)(count, readable, writable, failed, limit), span);
+    *limit = (struct timeval){0}; /* Linux stores what is left */
+    return passed(channel, 0, span);
+}
+
+EXPORT int pselect(int count, fd_set *restrict readable, fd_set *restrict writable,
+                   fd_set *restrict failed, const struct timespec *restrict limit,
+                   const sigset_t *restrict mask)
+{
+    struct rank_channel *channel = rank_attach();
+    const uint64_t span = limit && is_span(limit) ? join(limit) : 0;
+    const bool sleeps = channel && count == 0 && span > 0 && !mask;
+    const int ready =
+        sleeps ? 0 : ORIGINAL(pselect)(count, readable, writable, failed, limit, mask);
+    return passed(channel, ready, span);
+}
+
+/* Without descriptors nobody calls these. */
+EXPORT int epoll_pwait(int set, struct epoll_event *events, int most, int milliseconds,
+                       const sigset_t *mask)
+{
+    const uint64_t span = milliseconds > 0 ? (uint64_t)milliseconds * PS_PER_MS : 0;
+    const int ready = ORIGINAL(epoll_pwait)(set, events, most, milliseconds, mask);
+    return passed(rank_attach(), ready, span);
+}
+
+EXPORT int epoll_wait(int set, struct epoll_event *events, int most, int milliseconds)
+{
+    return epoll_pwait(set, events, most, milliseconds, NULL);
+}
