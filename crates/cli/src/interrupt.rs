@@ -66,11 +66,23 @@ pub fn watch_signals(run: Reins) -> Result<(), Mistake> {
         let handler = on_signal as extern "C" fn(libc::c_int);
         // SAFETY: the handler stores a number and writes to a pipe; executed programs get the default action
         // back.
-        if unsafe { libc::signal(signal, handler as libc::sighandler_t) } == libc::SIG_ERR {
+        let handled = is_ignored(signal)
+            || unsafe { libc::signal(signal, handler as libc::sighandler_t) } != libc::SIG_ERR;
+        if !handled {
             return Err(failed("handle"));
         }
     }
     Ok(())
+}
+
+/// Whoever started us wants us to outlive this signal (nohup; a job of a shell in the background).
+fn is_ignored(signal: libc::c_int) -> bool {
+    // SAFETY: a structure of plain data, which the call fills in and which outlives it.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut action);
+        action.sa_sigaction == libc::SIG_IGN
+    }
 }
 
 /// The run has ended, and this process goes on: from now on a signal ends it on the spot.

@@ -2,7 +2,8 @@
 
 use crate::runner::{command, run, Ended};
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
 
 /// Two ranks of one case of wrong.c.
 fn wrong(case: &str) -> Ended {
@@ -100,7 +101,11 @@ fn calls_that_cannot_be_obeyed() {
 
 /// Starts an endless program; gives the process ids of its ranks.
 fn endless() -> (Child, Vec<i32>) {
-    let mut child = command()
+    endless_under(&mut command())
+}
+
+fn endless_under(command: &mut Command) -> (Child, Vec<i32>) {
+    let mut child = command
         .args(["run", "-n", "2", "tests/cli/wrong.c", "endless"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -128,6 +133,31 @@ fn interrupts_end_everything() {
         assert_eq!(ended.code, code, "{ended:#?}");
         assert!(!pids.iter().any(|pid| lives(*pid)), "{pids:?} live on");
     }
+}
+
+/// As under nohup.
+#[test]
+fn ignored_signals_stay_ignored() {
+    let mut command = command();
+    // SAFETY: signal may be called between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGHUP, libc::SIG_IGN);
+            libc::signal(libc::SIGINT, libc::SIG_IGN);
+            Ok(())
+        })
+    };
+    let (child, _) = endless_under(&mut command);
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:\t")).unwrap();
+    let ignored = u64::from_str_radix(ignored, 16).unwrap();
+    for (signal, stays) in [(libc::SIGHUP, true), (libc::SIGINT, true), (libc::SIGTERM, false)] {
+        assert_eq!(ignored >> (signal - 1) & 1 == 1, stays, "signal {signal}");
+        // SAFETY: kill touches no memory; the child has not been waited for.
+        unsafe { libc::kill(child.id() as libc::pid_t, signal) };
+    }
+    let ended = Ended::from(child.wait_with_output().unwrap());
+    assert_eq!(ended.code, 143, "{ended:#?}");
 }
 
 /// Even a simulator that is killed without a chance to do anything leaves no rank behind.
