@@ -1,7 +1,9 @@
 //! What can be said on the command line.
 
+mod spelling;
 mod sweep;
 
+pub use spelling::plain;
 pub use sweep::{DiffOptions, SweepOptions};
 
 use clap::{Args, Parser, Subcommand};
@@ -365,28 +367,6 @@ pub struct FirmwareOptions {
     pub machine: MachineOptions,
 }
 
-/// `mpirun` and its like spell `-n` also `-np`, which clap would read as `-n p`.
-pub fn mpirun_spelling(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let mut words: Vec<OsString> = words.collect();
-    // Only right after `sunstar run` or among its options: the program's own -np is the program's. The page
-    // of `sunstar report` is no program.
-    let page = words.get(1).is_some_and(|verb| verb == "report");
-    for word in
-        words.iter_mut().skip(if page { 3 } else { 1 }).take_while(|word| !looks_like_program(word))
-    {
-        if word == "-np" {
-            *word = "-n".into();
-        }
-    }
-    words
-}
-
-/// True for a path or a file with an extension. Option values such as numbers and machine names are not.
-fn looks_like_program(word: &OsString) -> bool {
-    let text = word.to_string_lossy();
-    !text.starts_with('-') && !text.contains('=') && (text.contains('/') || text.contains('.'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -400,7 +380,7 @@ mod tests {
     #[test]
     fn what_follows_the_program_is_the_programs() {
         let words = ["sunstar", "run", "-np", "4", "./a.out", "-n", "--seed", "-np", "7"];
-        let words = mpirun_spelling(words.iter().map(OsString::from));
+        let words = plain(words.iter().map(OsString::from)).unwrap();
         let Command::Run(options) = Arguments::parse_from(words).command else {
             panic!("not a run");
         };
@@ -412,7 +392,7 @@ mod tests {
     fn a_report_may_be_about_a_program() {
         let parse = |words: &[&str]| {
             let words = ["sunstar", "report", "page.html"].iter().chain(words);
-            match Arguments::parse_from(mpirun_spelling(words.map(OsString::from))).command {
+            match Arguments::parse_from(plain(words.map(OsString::from)).unwrap()).command {
                 Command::Report(options) => options,
                 other => panic!("{other:?}"),
             }

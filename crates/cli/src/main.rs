@@ -34,8 +34,8 @@ use std::process::ExitCode;
 const EXIT_MISTAKE: u8 = 2;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse_from(args::mpirun_spelling(std::env::args_os()));
-    match obey(arguments.command) {
+    let words = args::plain(std::env::args_os());
+    match words.and_then(|words| obey(Arguments::parse_from(words).command)) {
         Ok(code) => ExitCode::from(code),
         Err(mistake) => {
             eprintln!("sunstar: {mistake}");

@@ -46,11 +46,6 @@ fn executable(root: &Root, named: &Path, folder: &Path) -> Result<PathBuf, Mista
 
 /// The file itself: a name without a slash is looked for here, then on PATH, as `mpirun` does.
 fn located(named: &Path) -> Result<PathBuf, Mistake> {
-    // What an option looks like to us, a program may be to the parser: all that it does not know is one.
-    if named.as_os_str().as_encoded_bytes().starts_with(b"-") {
-        let name = named.display();
-        return Err(Mistake(format!("there is no option {name}; `sunstar run --help` lists them")));
-    }
     let mut candidates = vec![named.to_owned()];
     if named.components().count() == 1 {
         let folders = std::env::var_os("PATH").unwrap_or_default();

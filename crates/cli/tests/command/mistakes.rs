@@ -31,6 +31,7 @@ fn command_lines_that_make_no_sense() {
         assert!(ended.code == 2 && ended.stderr.starts_with("error: "), "{line}: {ended:?}");
     }
     run("--nosuch x").said(2, &["there is no option --nosuch"]);
+    run("-n 2 -- -nosuch").said(2, &["there is no program -nosuch"]);
     let ended = sunstar(["nosuch"]);
     assert!(ended.code == 2 && ended.stderr.contains("nosuch"), "{ended:?}");
 }

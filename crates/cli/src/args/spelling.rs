@@ -1,0 +1,117 @@
+//! Spellings of options that clap does not know by itself, since what follows the program may look like
+//! anything.
+
+use super::Arguments;
+use crate::mistake::Mistake;
+use clap::{Arg, Command, CommandFactory};
+use std::ffi::OsString;
+
+/// The words of a command line as clap takes them: `mpirun` and its like spell `-n` also `-np`, and a value
+/// may stand right behind its letter (`-n2`). What follows the program is the program's, and stays as it is.
+/// A word before it that is no option is a mistake: clap would take it for the program.
+pub fn plain(words: impl Iterator<Item = OsString>) -> Result<Vec<OsString>, Mistake> {
+    let mut words = words.peekable();
+    let mut plain: Vec<OsString> = words.by_ref().take(2).collect();
+    let mut all = Arguments::command();
+    all.build();
+    let verb = plain.get(1).and_then(|verb| all.find_subcommand(verb));
+    if let Some(verb) =
+        verb.filter(|verb| verb.get_positionals().any(|arg| arg.get_id() == "command"))
+    {
+        let mut before = verb.get_positionals().count() - 1;
+        while let Some(word) = words.next_if(|word| before > 0 || is_option(word)) {
+            before -= usize::from(!is_option(&word));
+            let ends = word == "--";
+            if put(verb, word, &mut plain)? {
+                plain.extend(words.next());
+            }
+            if ends {
+                break;
+            }
+        }
+    }
+    plain.extend(words);
+    Ok(plain)
+}
+
+fn is_option(word: &OsString) -> bool {
+    word.len() > 1 && word.as_encoded_bytes().starts_with(b"-")
+}
+
+/// Puts a word before the program as clap takes it. True if its value follows.
+fn put(verb: &Command, word: OsString, plain: &mut Vec<OsString>) -> Result<bool, Mistake> {
+    let takes_value = |arg: &Arg| arg.get_action().takes_values();
+    let unknown = |name: &str| {
+        let verb = verb.get_name();
+        Mistake(format!("there is no option {name}; `sunstar {verb} --help` lists them"))
+    };
+    let text = word.to_string_lossy().into_owned();
+    if text == "-np" {
+        plain.push("-n".into());
+        return Ok(true);
+    }
+    if let Some(long) = text.strip_prefix("--").filter(|long| !long.is_empty()) {
+        let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v)));
+        let is_named = |arg: &&Arg| {
+            let aliases = arg.get_all_aliases().unwrap_or_default();
+            arg.get_long() == Some(name) || aliases.contains(&name)
+        };
+        let arg = verb.get_arguments().find(is_named).ok_or_else(|| unknown(&text))?;
+        plain.push(word);
+        return Ok(value.is_none() && takes_value(arg));
+    }
+    for (at, letter) in text.char_indices().skip(1).filter(|_| is_option(&word) && text != "--") {
+        let mut args = verb.get_arguments();
+        let arg = args.find(|arg| arg.get_short() == Some(letter)).ok_or_else(|| unknown(&text))?;
+        if takes_value(arg) {
+            let (letters, value) = text.split_at(at + letter.len_utf8());
+            plain.push(letters.into());
+            plain.extend((!value.is_empty()).then(|| value.trim_start_matches('=').into()));
+            return Ok(value.is_empty());
+        }
+    }
+    plain.push(word);
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn becomes(words: &str, expected: &str) {
+        let words = format!("sunstar {words}");
+        let plain = plain(words.split(' ').map(OsString::from)).unwrap();
+        let plain: Vec<_> = plain[1..].iter().map(|word| word.to_str().unwrap()).collect();
+        assert_eq!(plain.join(" "), expected, "{words}");
+    }
+
+    #[test]
+    fn options_before_the_program() {
+        becomes("run -np 2 prog -np 7 -n3", "run -n 2 prog -np 7 -n3");
+        becomes("run prog -np 7 -n 3", "run prog -np 7 -n 3");
+        becomes("run --json out.json -np 2 ./prog", "run --json out.json -n 2 ./prog");
+        becomes("run --json=a/b -np 2 ./prog", "run --json=a/b -n 2 ./prog");
+        becomes("run --ppn 2 --set a.b=1 -q -np 4 x", "run --ppn 2 --set a.b=1 -q -n 4 x");
+        becomes("run -n2 -t2 -mredstorm -qn2 x", "run -n 2 -t 2 -m redstorm -qn 2 x");
+        becomes("run -n=2 x", "run -n 2 x");
+        becomes("run -np 2 -- -np 3", "run -n 2 -- -np 3");
+        becomes("report p.html -np 8 a.c -np 3", "report p.html -n 8 a.c -np 3");
+        becomes("report -np 8 p.html a.c -np 3", "report -n 8 p.html a.c -np 3");
+        becomes("sweep --out t.csv -np 8 a.c -np 3", "sweep --out t.csv -n 8 a.c -np 3");
+        becomes("cc -np x.c", "cc -np x.c");
+        becomes("machines -h", "machines -h");
+        becomes("run -h", "run -h");
+        becomes("run --help", "run --help");
+    }
+
+    #[test]
+    fn words_that_are_no_options() {
+        for word in ["--nosuch", "--nosuch=3", "-z", "-qz"] {
+            let words = ["sunstar", "trace", "-n", "2", word, "x"].map(OsString::from);
+            let mistake = plain(words.into_iter()).unwrap_err().to_string();
+            let said = format!("there is no option {word}; `sunstar trace --help` lists them");
+            assert_eq!(mistake, said);
+        }
+    }
+}
