@@ -7,7 +7,6 @@
 #include <time.h>
 
 #define PS_PER_NS 1000ull
-#define PS_PER_US 1000000ull
 #define PS_PER_MS 1000000000ull
 #define PS_PER_S 1000000000000ull
 #define NS_PER_S 1000000000ull
@@ -25,9 +24,11 @@ static inline bool is_span(const struct timespec *span)
     return span->tv_sec >= 0 && span->tv_nsec >= 0 && span->tv_nsec < (long)NS_PER_S;
 }
 
-/* Of a span that is one. */
+/* Of a span that is one; the longest that can be counted if it is longer. */
 static inline uint64_t join(const struct timespec *span)
 {
+    if ((uint64_t)span->tv_sec >= UINT64_MAX / PS_PER_S)
+        return UINT64_MAX;
     return ((uint64_t)span->tv_sec * NS_PER_S + (uint64_t)span->tv_nsec) * PS_PER_NS;
 }
 

@@ -15,7 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define EXPORT __attribute__((visibility("default")))
+/* Who waits has time: small code, not fast. */
+#define EXPORT __attribute__((visibility("default"), cold))
 /* The C library's function of this name. */
 #define ORIGINAL(name) ((__typeof__(&name))(uintptr_t)dlsym(RTLD_NEXT, #name))
 
@@ -39,7 +40,8 @@ static struct timespec on_kernel_clock(struct rank_channel *channel, const struc
 }
 
 /* The limit is reached: simulated time comes there. */
-static void come_to(struct rank_channel *channel, const struct timespec *limit)
+__attribute__((noinline)) static void come_to(struct rank_channel *channel,
+                                              const struct timespec *limit)
 {
     const uint64_t now = rank_clock(channel), until = join(limit);
     if (until > now)
@@ -99,7 +101,8 @@ WAITS(sem_timedwait, sem_clockwait, sem_t, code != 0 && errno == ETIMEDOUT)
 
 /* Nothing has happened while so much of the kernel's time has passed, or nothing can: so much of simulated
  * time passes. */
-static int passed(struct rank_channel *channel, int ready, uint64_t picoseconds)
+__attribute__((noinline)) static int passed(struct rank_channel *channel, int ready,
+                                            uint64_t picoseconds)
 {
     if (channel && ready == 0 && picoseconds > 0)
         rank_sleep(channel, picoseconds);
@@ -127,9 +130,12 @@ EXPORT int select(int count, fd_set *restrict readable, fd_set *restrict writabl
                   fd_set *restrict failed, struct timeval *restrict limit)
 {
     struct rank_channel *channel = rank_attach();
-    const bool valid = limit && limit->tv_sec >= 0 && limit->tv_usec >= 0;
-    const uint64_t span =
-        valid ? (uint64_t)limit->tv_sec * PS_PER_S + (uint64_t)limit->tv_usec * PS_PER_US : 0;
+    struct timespec time = {0};
+    if (limit) {
+        time.tv_sec = limit->tv_sec + limit->tv_usec / 1000000;
+        time.tv_nsec = limit->tv_usec % 1000000 * 1000;
+    }
+    const uint64_t span = is_span(&time) ? join(&time) : 0;
     if (!channel || count != 0 || span == 0)
         return passed(channel, ORIGINAL(select)(count, readable, writable, failed, limit), span);
     *limit = (struct timeval){0}; /* Linux stores what is left */

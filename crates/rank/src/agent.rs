@@ -12,6 +12,10 @@ use std::rc::Rc;
 /// A program that computes for this long without a call is named: real time, no part of the simulation.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
+/// Where simulated time ends: 64 bits of picoseconds are little more.
+const DAYS_MAX: u64 = 213;
+const TIME_MAX: Time = Time(DAYS_MAX * 86_400 * 1_000_000_000_000);
+
 /// Answer to every Portals call where there is no Portals.
 const NO_PORTALS: i32 = abi::portals::code::FAIL;
 
@@ -181,10 +185,18 @@ impl Runner {
                 self.process.borrow_mut().reply_with_time(self.cpu.now());
             }
             Demand::Sleep(time) => {
-                self.cpu.spend(self.costs.clock_read + time);
+                if let Err(ending) = self.pass(self.costs.clock_read + time) {
+                    self.process.borrow_mut().flush_in_call_and_kill();
+                    return Step::Ended(ending);
+                }
                 self.process.borrow_mut().reply_with_time(self.cpu.now());
             }
-            Demand::Computed(time) => self.cpu.spend(time),
+            Demand::Computed(time) => {
+                if let Err(ending) = self.pass(time) {
+                    self.process.borrow_mut().flush_and_kill();
+                    return Step::Ended(ending);
+                }
+            }
             Demand::CallbackReturned { result, arguments } => {
                 return Step::Returned(Returned { result, arguments });
             }
@@ -194,6 +206,19 @@ impl Runner {
             }
         }
         Step::Done
+    }
+
+    /// The program sleeps or computes. The error says that there is not so much time.
+    fn pass(&self, time: Duration) -> Result<(), Ending> {
+        if time > TIME_MAX.since(self.cpu.now()) {
+            let rank = self.process.borrow().rank();
+            return Err(Ending::Fatal(format!(
+                "rank {rank}: simulated time ends after {DAYS_MAX} days, and the program sleeps or \
+                 computes for longer"
+            )));
+        }
+        self.cpu.spend(time);
+        Ok(())
     }
 
     /// Tells the program what became of its call, or ends it.

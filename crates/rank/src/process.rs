@@ -128,6 +128,11 @@ impl Process {
         self.life.pid
     }
 
+    /// Its rank.
+    pub fn rank(&self) -> u32 {
+        self.life.rank
+    }
+
     /// What the program did wrong, if its library has ended it for that: "rank 3: MPI_Send was
     /// called before MPI_Init".
     pub fn fault(&self) -> Option<String> {
@@ -249,7 +254,9 @@ impl Process {
     /// Ends the process; what it has printed is not lost. It must be in a call or about to make
     /// one.
     pub fn flush_and_kill(&mut self) {
-        while let Some(demand) = self.next_within(Some(LAST_WORDS)) {
+        let started = std::time::Instant::now();
+        while started.elapsed() < LAST_WORDS {
+            let Some(demand) = self.next_within(Some(LAST_WORDS)) else { break };
             match demand {
                 Demand::Call { posted: true, .. } | Demand::Computed(_) => {}
                 Demand::Exited(_) => return,

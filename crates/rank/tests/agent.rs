@@ -78,6 +78,27 @@ fn the_clock_alone_lets_time_pass() {
     assert!(end >= Time(1_000_000_000_000));
 }
 
+/// Neither does time begin again, nor does it stand still.
+#[test]
+fn simulated_time_ends_after_213_days() {
+    let says =
+        "rank 3: simulated time ends after 213 days, and the program sleeps or computes for longer";
+    for body in [
+        "nanosleep(&(struct timespec){1000000000, 0}, 0);",
+        "nanosleep(&(struct timespec){18446745, 0}, 0);",
+        "sleep(213 * 86400 - 1); sleep(2);",
+        "for (int i = 0; i < 20; i++) sunstar_compute_seconds(1e6); time(0);",
+        "for (;;) sunstar_compute_seconds(1e6);",
+        "for (;;) poll(0, 0, 2147483647);",
+    ] {
+        let extern_c = "#include <poll.h>\nextern void sunstar_compute_seconds(double);";
+        let (ending, _) = run(&Program::new(extern_c, body), |_| Outcome::Ok(0));
+        assert_eq!(ending, Ending::Fatal(says.into()), "{body}");
+    }
+    let (ending, end) = run(&Program::new("", "sleep(213 * 86400 - 1);"), |_| Outcome::Ok(0));
+    assert_eq!((ending.code(), end.as_seconds().round()), (0, 213.0 * 86400.0 - 1.0));
+}
+
 /// What a run that ends early has printed to its standard output.
 fn printed(calls: &str, outcome: Outcome) -> (Ending, String) {
     let folder = tempfile::tempdir().unwrap();
