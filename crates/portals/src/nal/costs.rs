@@ -92,7 +92,7 @@ impl Pools {
     pub const FULL: Pools = Pools {
         transmits: u16::MAX,
         receives: u16::MAX,
-        event_slots: super::region::EVENT_SLOTS,
+        event_slots: super::region::EVENT_SLOTS_MAX,
         list_commands: abi::seastar::DMA_LIST_COUNT,
     };
 }

@@ -9,8 +9,8 @@ use host::{Cpu, SharedMemory};
 
 /// Host window that maps the region; the one that Kitten's driver uses.
 const WINDOW: u32 = 8;
-/// Slots of the event ring. The generic process needs at least 1024.
-pub(crate) const EVENT_SLOTS: u32 = 4096;
+/// Most slots of the event ring. The generic process needs at least 1024.
+pub(crate) const EVENT_SLOTS_MAX: u32 = 4096;
 const SLOT_SIZE: u32 = 4;
 const PAGE: u64 = 4096;
 
@@ -19,12 +19,14 @@ pub(crate) struct Region {
     /// Physical address of the upper pending table.
     pub(crate) pendings: u64,
     events: u64,
+    /// Of the event ring.
+    slots: u32,
     lists: u64,
     memory: SharedMemory,
 }
 
 impl Region {
-    /// Allocates the region, with room for `commands` of DMA lists.
+    /// Allocates the region, with `slots` in its event ring and room for `commands` of DMA lists.
     pub(crate) fn new(memory: &SharedMemory, commands: u32, slots: u32) -> Region {
         let table = u64::from(GENERIC_PENDINGS) * UpperPending::SIZE as u64;
         let table = table.next_multiple_of(PAGE);
@@ -35,7 +37,7 @@ impl Region {
         let last = base + table + ring + lists - 1;
         assert_eq!(base / window, last / window, "kernel memory at boot lies in one window");
         let (events, lists) = (base + table, base + table + ring);
-        Region { pendings: base, events, lists, memory: memory.clone() }
+        Region { pendings: base, events, slots, lists, memory: memory.clone() }
     }
 
     /// Points the window at the region.
@@ -56,7 +58,7 @@ impl Region {
 
     /// The event ring.
     pub(crate) fn events(&self) -> std::ops::Range<u64> {
-        self.events..self.events + u64::from(EVENT_SLOTS * SLOT_SIZE)
+        self.events..self.events + u64::from(self.slots * SLOT_SIZE)
     }
 
     /// Where DMA lists stand, as the embedded processor sees it.
@@ -126,4 +128,19 @@ const OWN: &str = "the kernel's own region is always there";
 
 fn local(phys: u64) -> u32 {
     WINDOW * WINDOW_SIZE + (phys % u64::from(WINDOW_SIZE)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who watches the ring counts modulo its slots.
+    #[test]
+    fn the_ring_is_as_long_as_it_was_made() {
+        let memory = host::Memory::shared();
+        for slots in [1024, EVENT_SLOTS_MAX] {
+            let events = Region::new(&memory, 0, slots).events();
+            assert_eq!(events.end - events.start, u64::from(slots * SLOT_SIZE));
+        }
+    }
 }
