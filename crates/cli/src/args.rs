@@ -26,7 +26,8 @@ pub enum Command {
     /// Run an MPI program on a simulated machine; print where the time went
     ///
     /// Exit status: the program's own (of the first rank that failed; 128 + number for a signal), 1 for a
-    /// fault of the simulated machine or a deadlock, 2 for a mistake on the command line or in a file.
+    /// fault of the simulated machine, a deadlock or results that could not be written, 2 for a mistake on
+    /// the command line or in a file.
     Run(RunOptions),
     /// Compile C for the simulated machines (as gcc, with Sunstar's mpi.h and MPI library)
     #[command(disable_help_flag = true)]

@@ -29,21 +29,19 @@ pub fn profile(root: &Root, options: &ProfileOptions) -> Result<u8, Mistake> {
         Symbols::load(&run.firmware.join("seastar.elf")).map_err(|why| Mistake(why.to_string()))?;
     let summary = Summary::of(&chosen, &symbols);
     let nodes: Vec<u32> = chosen.iter().map(|profile| profile.nid).collect();
-    if !options.run.quiet {
+    let table = || {
         let sources = root.path().join("firmware/seastar");
-        let terminal = Terminal::of_stdout();
-        let text = table::table(&summary, &nodes, options.lines, &sources, &terminal);
-        terminal::print(&text);
-    }
-    if let Some(file) = &options.flame {
-        let image = flame::svg(&summary, &title(options, &nodes))?;
-        run::write(file, &image)?;
-    }
+        table::table(&summary, &nodes, options.lines, &sources, &Terminal::of_stdout())
+    };
     let report = &run.outcome.report;
-    if let Some(file) = &options.run.json {
-        run::write(file, &json_of(options, report, &nodes, &summary))?;
-    }
-    Ok(run::exit_status(report))
+    let flame = |file| run::write(file, &flame::svg(&summary, &title(options, &nodes))?);
+    let json = |file| run::write(file, &json_of(options, report, &nodes, &summary));
+    let written = [
+        if options.run.quiet { Ok(()) } else { terminal::write(&table()) },
+        options.flame.as_deref().map_or(Ok(()), flame),
+        options.run.json.as_deref().map_or(Ok(()), json),
+    ];
+    Ok(run::end(report, written))
 }
 
 fn title(options: &ProfileOptions, nodes: &[u32]) -> String {

@@ -51,7 +51,7 @@ pub fn report(root: &Root, options: &ReportOptions) -> Result<u8, Mistake> {
     let depths = Depths::default();
     let execute = || run::execute_watched(root, &options.run, Arc::new(depths.clone()));
     let run = if about_machine { aside("ping-pong", execute) } else { execute() }?;
-    let status = run::finish(&options.run, &run)?;
+    let status = run::finish(&options.run, &run, Ok(()));
     interrupt::run_is_over();
     if interrupt::exit_status().is_some() {
         return Ok(status);
@@ -64,8 +64,7 @@ pub fn report(root: &Root, options: &ReportOptions) -> Result<u8, Mistake> {
         }
     };
     let page = draw(&options, about_machine, &run, &curves, &depths.take());
-    run::write(&options.file, &page)?;
-    Ok(status)
+    Ok(run::unless_written(status, run::write(&options.file, &page)))
 }
 
 /// A page takes the place of a page only: who forgets to name one has named the program in its place.

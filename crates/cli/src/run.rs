@@ -23,6 +23,9 @@ use std::sync::Arc;
 /// Version of the JSON: raised when a key that its readers need is new or has another meaning.
 pub const FORMAT: u64 = 1;
 
+/// Exit status of a run that went well, but whose results are not where they were to be written.
+const EXIT_UNWRITTEN: u8 = 1;
+
 /// A run that is over.
 pub struct Run {
     /// What it left behind.
@@ -38,11 +41,9 @@ pub struct Run {
 /// Runs the program, prints the summary after the program's own output, and gives the exit status.
 pub fn run(root: &Root, options: &RunOptions) -> Result<u8, Mistake> {
     let run = execute(root, options)?;
-    if !options.quiet {
-        let text = summary::summary(&run.outcome.report, options.threads, &Terminal::of_stdout());
-        terminal::print(&text);
-    }
-    finish(options, &run)
+    let summary = || summary::summary(&run.outcome.report, options.threads, &Terminal::of_stdout());
+    let printed = if options.quiet { Ok(()) } else { terminal::write(&summary()) };
+    Ok(finish(options, &run, printed))
 }
 
 /// Compiles the program if it is source, assembles the machine, and runs it.
@@ -165,13 +166,11 @@ fn invitation(door: &Door, root: &Root, firmware: &Path) -> String {
     )
 }
 
-/// Writes the JSON that was asked for, says what went wrong, and gives the exit status.
-pub fn finish(options: &RunOptions, run: &Run) -> Result<u8, Mistake> {
+/// Writes the JSON that was asked for, after something else was printed, and ends as [`end`].
+pub fn finish(options: &RunOptions, run: &Run, printed: Result<(), Mistake>) -> u8 {
     let json = |file| write(file, &format!("{:#}\n", json_of(options, run)?));
     let written = options.json.as_deref().map_or(Ok(()), json);
-    // How the run ended is told whatever becomes of its JSON.
-    let status = exit_status(&run.outcome.report);
-    written.map(|()| status)
+    end(&run.outcome.report, [printed, written])
 }
 
 /// What `--json` writes.
@@ -211,13 +210,24 @@ pub fn digest_of(file: &Path) -> Result<String, Mistake> {
     Ok(machine::digest(&bytes))
 }
 
-/// Says what went wrong, and gives the exit status.
-pub fn exit_status(report: &Report) -> u8 {
+/// Says what went wrong in a run, and then what could not be written of it; gives the exit status.
+pub fn end(report: &Report, written: impl IntoIterator<Item = Result<(), Mistake>>) -> u8 {
     for sentence in &report.exit.sentences {
         eprintln!("sunstar: {sentence}");
     }
     let code = interrupt::exit_status().unwrap_or(report.exit.code);
-    u8::try_from(code).unwrap_or(1)
+    written.into_iter().fold(u8::try_from(code).unwrap_or(1), unless_written)
+}
+
+/// `status`, of which success is none if something could not be written.
+pub fn unless_written(status: u8, written: Result<(), Mistake>) -> u8 {
+    match written {
+        Ok(()) => status,
+        Err(why) => {
+            eprintln!("sunstar: {why}");
+            status.max(EXIT_UNWRITTEN)
+        }
+    }
 }
 
 /// Finds out before the run whether there is a node `--node`.

@@ -19,7 +19,7 @@ use crate::interrupt::{self, Reins};
 use crate::mistake::Mistake;
 use crate::outputs::{self, Named};
 use crate::root::Root;
-use crate::{bench, terminal};
+use crate::{bench, run, terminal};
 use des::Stop;
 use estimate::{span, Estimate};
 use execute::Children;
@@ -131,8 +131,8 @@ pub fn sweep(root: &Root, options: &SweepOptions) -> Result<u8, Mistake> {
     let found = sweep.take_over();
     if options.dry_run {
         let (points, open) = (plan.len(), sweep.jobs.len());
-        terminal::print(&format!("{points} points, {found} done already, {open} runs to do\n"));
-        return Ok(0);
+        let counts = format!("{points} points, {found} done already, {open} runs to do\n");
+        return terminal::write(&counts).map(|()| 0);
     }
     sweep.run_all();
     sweep.end(found)
@@ -357,13 +357,11 @@ impl Sweep<'_> {
             eprintln!("sunstar: {done} of {points} points are done; the same command goes on");
             return Ok(u8::try_from(status).unwrap_or(EXIT_FAILED));
         }
-        if !self.options.quiet {
-            let ran = done - found;
-            terminal::print(&format!(
-                "{table}: {points} points, {ran} run now, {found} before, {failed} failed\n"
-            ));
-        }
-        Ok(if failed > 0 { EXIT_FAILED } else { 0 })
+        let ran = done - found;
+        let counts =
+            format!("{table}: {points} points, {ran} run now, {found} before, {failed} failed\n");
+        let printed = if self.options.quiet { Ok(()) } else { terminal::write(&counts) };
+        Ok(run::unless_written(if failed > 0 { EXIT_FAILED } else { 0 }, printed))
     }
 }
 

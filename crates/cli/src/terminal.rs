@@ -77,13 +77,6 @@ fn columns() -> usize {
     }
 }
 
-/// Prints what stands beside something else: that it cannot be written is said, and nothing more.
-pub fn print(text: &str) {
-    if let Err(mistake) = write(text) {
-        eprintln!("sunstar: {mistake}");
-    }
-}
-
 /// Prints what was asked for. A reader that has gone away (`| head`) is no failure of ours.
 pub fn write(text: &str) -> Result<(), Mistake> {
     let mut out = io::stdout().lock();

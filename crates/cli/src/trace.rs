@@ -19,6 +19,6 @@ pub fn trace(root: &Root, options: &TraceOptions) -> Result<u8, Mistake> {
         Symbols::load(&run.firmware.join("seastar.elf")).map_err(|why| Mistake(why.to_string()))?;
     let clock = run.parameters.clock("ppc440.clock");
     let points = tracedump::of(sram, &clock);
-    terminal::print(&tracedump::dump(&points, &symbols));
-    run::finish(&run_options, &run)
+    let printed = terminal::write(&tracedump::dump(&points, &symbols));
+    Ok(run::finish(&run_options, &run, printed))
 }

@@ -170,16 +170,23 @@ fn output_that_cannot_be_written_is_told() {
         assert_eq!(ended.stderr.lines().count(), 1, "{ended:#?}");
     }
     said("run -q -n 2 builtin:barrier 1").said(1, &words);
-    said("run --json - -q examples/hello.c").said(2, &words);
+    said("run --json - -q tests/cli/wrong.c no-mpi-call").said(1, &words);
+    said("run tests/cli/wrong.c no-mpi-call").said(1, &words);
+    said("profile tests/cli/wrong.c no-mpi-call").said(1, &words);
+    said("trace tests/cli/wrong.c no-mpi-call").said(1, &words);
     // Who reads no further has what they want.
     let mut command = crate::runner::command();
     command.args(["run", "-n", "2", "builtin:barrier", "1"]).stderr(std::process::Stdio::piped());
     let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
     child.stdout = None;
     crate::runner::waited_for(child).went_well();
-    // How a run ended is told whatever becomes of its JSON.
-    run("--json /dev/full -n 2 tests/cli/wrong.c deadlock")
-        .said(2, &["deadlock: nothing", "cannot write /dev/full"]);
+    // How a run ended is told whatever becomes of its results, and counts before that.
+    let full = "cannot write /dev/full";
+    for option in ["--json", "--pcap", "--trace"] {
+        run(&format!("{option} /dev/full -n 2 tests/cli/traffic.c 1")).said(1, &[full]);
+    }
+    run("--json /dev/full -n 2 tests/cli/wrong.c deadlock").said(1, &["deadlock: nothing", full]);
+    run("--json /dev/full -n 2 tests/cli/wrong.c exit-three").said(3, &[full]);
 }
 
 #[test]
