@@ -231,8 +231,11 @@ static ptl_handle_me_t expose(ptl_match_bits_t bits, ptl_md_t md)
 static void moves_of_the_asking(void)
 {
     const ptl_process_id_t to = ids[1];
+    const ptl_process_id_t beyond = {60000, to.pid};
     ptl_handle_md_t md = bind(mine, sizeof mine);
     strcpy(mine, "put by rank zero");
+    EXPECT(PtlPut(md, PTL_ACK_REQ, beyond, PORTAL, 0, 1, 0, 11), PTL_PROCESS_INVALID);
+    EXPECT(PtlGet(md, beyond, PORTAL, 0, 1, 0), PTL_PROCESS_INVALID);
     OK(PtlPut(md, PTL_ACK_REQ, to, PORTAL, 0, 1, 0, 11));
     wait_for(PTL_EVENT_SEND_END);
     THAT(wait_for(PTL_EVENT_ACK).mlength == 64);

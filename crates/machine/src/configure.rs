@@ -31,6 +31,7 @@ impl Configuration {
         let (topology, net) = (topology(p, placement)?, net(p)?);
         let mut nic = nic(p);
         nic.in_flight = in_flight(&nic, &net, &topology);
+        let portals = portals(p, topology.nodes());
         Ok(Configuration {
             placement,
             topology,
@@ -43,7 +44,7 @@ impl Configuration {
                 coherence_faults: p.switch("ppc440.coherence_faults"),
                 code: ppc440::Code::new(&timing(p)),
             },
-            portals: portals(p),
+            portals,
             mpi: mpi(p)?,
             agent: rank::Costs { clock_read: p.duration("rank.clock_read") },
             ras_poll: p.duration("machine.ras_poll"),
@@ -212,8 +213,9 @@ fn timing(p: &Parameters) -> ppc440::Timing {
 }
 
 /// For Catamount; `Os::portals` has the rest.
-fn portals(p: &Parameters) -> portals::Config {
+fn portals(p: &Parameters, nodes: u32) -> portals::Config {
     portals::Config {
+        nodes,
         system: portals::System::CATAMOUNT,
         costs: portals::Costs {
             api_call: p.duration("portals.api_call"),

@@ -267,8 +267,9 @@ impl Judge {
     ) -> Result<(), Wrong> {
         const CLAUSE: &str = "Portals 3.3 s3.13 (PtlPut, PtlGet, PtlGetPut)";
         let (nid, local) = (self.nid, issue.request.to.nid == self.nid);
+        let nodes = self.ledger.nodes();
         let process = self.process(seat)?;
-        let reasons = process.refusals(issue);
+        let reasons = process.refusals(issue, nodes);
         let what = || format!("result of a {}", issue.request.kind.name());
         let grant = match result {
             Err(code) if reasons.contains(&code) => return Ok(()),

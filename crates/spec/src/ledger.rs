@@ -145,6 +145,11 @@ impl Ledger {
         Ledger { shelves: (0..nodes).map(|_| Mutex::default()).collect(), lossy, stalls: false }
     }
 
+    /// Nodes of the machine.
+    pub fn nodes(&self) -> u32 {
+        self.shelves.len() as u32
+    }
+
     /// Messages may stay on their way for ever, if `stalls`.
     pub fn with_stalls(self, stalls: bool) -> Ledger {
         Ledger { stalls, ..self }

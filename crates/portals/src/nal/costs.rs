@@ -106,6 +106,8 @@ impl Default for Pools {
 /// How the kernel's Portals is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
+    /// Nodes of the machine.
+    pub nodes: u32,
     /// What it costs.
     pub costs: Costs,
     /// What the operating system makes different.

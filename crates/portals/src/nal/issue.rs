@@ -33,8 +33,12 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    pub(crate) fn destination(&self) -> Result<Destination, Error> {
+    /// Where it goes in a machine of so many nodes.
+    pub(crate) fn destination(&self, nodes: u32) -> Result<Destination, Error> {
         let id = |id: u32| u16::try_from(id).map_err(|_| Error::ProcessInvalid);
+        if self.target.nid >= nodes {
+            return Err(Error::ProcessInvalid);
+        }
         Ok(Destination {
             nid: id(self.target.nid)?,
             pid: id(self.target.pid)?,

@@ -284,7 +284,7 @@ impl Kernel {
         call: &Call,
         purpose: Purpose,
     ) -> Result<Destination, Error> {
-        call.destination().inspect_err(|error| {
+        call.destination(self.config.nodes).inspect_err(|error| {
             let refused = Err(*error);
             self.tell(cpu, || Told::asked(seat, call, purpose, MessageId::default(), &refused));
         })

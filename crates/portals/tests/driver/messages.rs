@@ -282,6 +282,10 @@ fn mistakes_are_error_codes() {
         let md = bind(DATA, 10).unwrap();
         let far = Target { id: ProcessId::ANY, ..target(1, 5) };
         assert_eq!(p.ni.put(md, AckRequest::NoAck, far, 0), Err(Error::ProcessInvalid));
+        // There are two nodes.
+        let beyond = Target { id: id(2, 5), ..target(1, 5) };
+        assert_eq!(p.ni.put(md, AckRequest::NoAck, beyond, 0), Err(Error::ProcessInvalid));
+        assert_eq!(p.ni.get(md, beyond), Err(Error::ProcessInvalid));
         let high = Target { pt_index: 256, ..target(1, 5) };
         assert_eq!(p.ni.get(md, high), Err(Error::PtIndexInvalid));
         let region = Region { offset: 8, length: 3 };

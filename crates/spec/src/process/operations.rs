@@ -54,12 +54,12 @@ const NONE: Md = Md {
 };
 
 impl Process {
-    /// All codes of what is wrong with an operation (s3.13).
-    pub fn refusals(&self, issue: &Issue) -> Vec<Code> {
+    /// All codes of what is wrong with an operation (s3.13) in a machine of so many nodes.
+    pub fn refusals(&self, issue: &Issue, nodes: u32) -> Vec<Code> {
         let mut codes = Vec::new();
         let Request { to, portal, access, kind, .. } = issue.request;
-        // The wire has 16 bits for node and process, 8 for portal and access control index.
-        if to.nid > u16::MAX.into() || to.pid > u16::MAX.into() {
+        // The wire has 16 bits for a process, 8 for portal and access control index.
+        if to.nid >= nodes || to.pid > u16::MAX.into() {
             codes.push("PTL_PROCESS_INVALID");
         }
         if portal > u8::MAX.into() {

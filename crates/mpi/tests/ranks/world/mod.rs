@@ -195,6 +195,7 @@ fn config() -> Config {
         command_build: ns(30),
     };
     Config {
+        nodes: 1 << 16,
         costs,
         system: portals::System::CATAMOUNT,
         shadow_fifos: true,

@@ -289,6 +289,7 @@ pub const HOST_COSTS: host::Costs = host::Costs {
 pub fn config() -> Config {
     let ns = Duration::from_ns;
     Config {
+        nodes: 2,
         costs: Costs {
             api_call: ns(20),
             api_check: ns(30),

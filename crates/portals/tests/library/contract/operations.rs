@@ -100,7 +100,7 @@ impl Runner {
     /// An operation was begun or refused; the specification agrees.
     fn started(&mut self, asked: &Asked, result: Result<Grant, Error>) -> Result<Grant, Error> {
         let issue = words::issue(asked);
-        let reasons = self.spec.refusals(&issue);
+        let reasons = self.spec.refusals(&issue, 1 << 16);
         match &result {
             Ok(grant) => {
                 assert!(reasons.is_empty(), "{reasons:?}");
