@@ -1,6 +1,7 @@
 /* Functions that need no simulator, and those that change how far the rank has come. */
 #include "rank.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,10 +136,13 @@ RANK_WEAK(MPI_Aint, MPI_Aint_diff, (MPI_Aint addr1, MPI_Aint addr2))
 
 RANK_WEAK(int, MPI_Alloc_mem, (MPI_Aint size, MPI_Info info, void *baseptr))
 {
-    (void)info;
     void *memory = size < 0 ? NULL : malloc(size == 0 ? 1 : (size_t)size);
+    if (!memory) {
+        const uint64_t args[] = {INTEGER(size), POINTER(info), POINTER(baseptr)};
+        return rank_call(FN_MPI_Alloc_mem, 3, args); /* the error handler decides */
+    }
     *(void **)baseptr = memory;
-    return memory ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    return MPI_SUCCESS;
 }
 
 RANK_WEAK(int, MPI_Free_mem, (void *base))
@@ -166,10 +170,22 @@ CONVERSIONS(MPI_Group, MPI_Group, group)
 CONVERSIONS(MPI_Info, MPI_Info, info)
 CONVERSIONS(MPI_Message, MPI_Message, message)
 CONVERSIONS(MPI_Op, MPI_Op, op)
-CONVERSIONS(MPI_Request, MPI_Request, request)
 CONVERSIONS(MPI_Session, MPI_Session, session)
 CONVERSIONS(MPI_Datatype, MPI_Type, datatype)
 CONVERSIONS(MPI_Win, MPI_Win, win)
+
+/* Requests are numbered anew each, and C has more numbers than Fortran. */
+RANK_WEAK(int, MPI_Request_toint, (MPI_Request request))
+{
+    if (POINTER(request) > INT_MAX)
+        rank_fail("Fortran has no number for a request after 2^31 others; C has");
+    return (int)(intptr_t)request;
+}
+
+RANK_WEAK(MPI_Request, MPI_Request_fromint, (int request))
+{
+    return (MPI_Request)(intptr_t)request;
+}
 
 /* --- public fields of a status --- */
 

@@ -26,6 +26,8 @@ pub struct Process {
     watch: Option<u64>,
     /// How it ended, once it was waited for.
     ended: Option<ExitStatus>,
+    /// It has demanded what no library demands.
+    corrupt: bool,
 }
 
 /// What a process demands. All but `Exited`, `Computed` and posted calls must be answered before
@@ -117,7 +119,8 @@ impl Process {
         let life = Arc::new(Life::new(options.rank, child.pid, child.pidfd, channel.clone()));
         let watched = watcher.watch(life.clone());
         let follower = Follower::new(child.pid, child.processor);
-        let mut process = Process { life, channel, follower, watch: None, ended: None };
+        let mut process =
+            Process { life, channel, follower, watch: None, ended: None, corrupt: false };
         // On failure the process is dropped here, which kills it.
         process.watch = Some(watched.map_err(SpawnError::channel)?);
         Ok(process)
@@ -136,7 +139,11 @@ impl Process {
     /// What the program did wrong, if its library has ended it for that: "rank 3: MPI_Send was
     /// called before MPI_Init".
     pub fn fault(&self) -> Option<String> {
-        self.life.fault()
+        let corrupt = || {
+            let rank = self.life.rank;
+            format!("rank {rank}: the program has overwritten its MPI library's memory")
+        };
+        self.life.fault().or_else(|| self.corrupt.then(corrupt))
     }
 
     /// How it ended, if it did so while it waited for an answer and its memory was missed: what the call came
@@ -204,8 +211,9 @@ impl Process {
         }
     }
 
-    /// Only a program that overwrites its library's memory gets here: to us it has crashed.
+    /// Only a program that overwrites its library's memory gets here.
     fn end_corrupt(&mut self) -> Demand {
+        self.corrupt = true;
         Demand::Exited(self.end())
     }
 
@@ -230,25 +238,6 @@ impl Process {
         self.channel.set_time(now.0);
         self.follower.follow();
         self.channel.answer_callback(*function, arguments, *indirect);
-    }
-
-    /// Runs a function that makes no MPI calls: its result and arguments. `Err` holds what came
-    /// instead.
-    pub fn callback(
-        &mut self,
-        callback: &Callback,
-        now: Time,
-    ) -> Result<(u64, [u64; CALLBACK_ARGUMENTS]), Demand> {
-        self.start_callback(callback, now);
-        loop {
-            match self.next() {
-                Demand::CallbackReturned { result, arguments } => return Ok((result, arguments)),
-                // A function may look at the clock: no time passes in it.
-                Demand::Clock | Demand::Sleep(_) => self.reply_with_time(now),
-                Demand::Computed(_) => {}
-                other => return Err(other),
-            }
-        }
     }
 
     /// Ends the process; what it has printed is not lost. It must be in a call or about to make

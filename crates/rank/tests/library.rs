@@ -1,10 +1,10 @@
-//! What the thin library exports, and what kinds of files are told apart.
+//! What the thin library exports and refuses, and what kinds of files are told apart.
 #![allow(clippy::unwrap_used)] // Helpers of tests, too.
 
 mod harness;
 
-use abi::mpi::{Function, FUNCTIONS};
-use harness::Program;
+use abi::mpi::{self, Function, FUNCTIONS};
+use harness::{play, Program};
 use rank::{inspect, Kind};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -165,4 +165,45 @@ fn programs_without_our_abi_are_named_so() {
     assert_eq!(inspect(&build(&[], loader, "loader")).unwrap(), Kind::Indirect);
     refused(&build(&["-c"], "int x;", "s.o"), "it is an object file");
     refused(&build(&["-static"], "int main(void) { return 0; }", "static"), "linked statically");
+}
+
+#[test]
+fn a_program_that_overwrites_the_channel_is_told() {
+    let program = Program::new(
+        "",
+        "MPI_Init(0, 0);
+         char line[256]; char *channel = 0;
+         for (FILE *maps = fopen(\"/proc/self/maps\", \"r\"); fgets(line, sizeof line, maps);)
+             if (strstr(line, \"sunstar-rank\")) channel = (char *)strtoul(line, 0, 16);
+         memset(channel + 0x1000, 0xff, 0x8000);
+         ++*(unsigned *)(channel + 68); /* a record that no call has written */
+         MPI_Barrier(MPI_COMM_WORLD);",
+    );
+    let mut process = program.spawn();
+    play(&mut process, |_, _, _, _| 0);
+    let says = "rank 3: the program has overwritten its MPI library's memory";
+    assert_eq!(process.fault().as_deref(), Some(says));
+}
+
+#[test]
+fn what_the_library_cannot_do_is_the_error_handlers() {
+    let program = Program::new(
+        "",
+        "void *memory = 0; MPI_Request request;
+         MPI_Init(0, 0);
+         if (MPI_Alloc_mem(-1, MPI_INFO_NULL, &memory) != MPI_ERR_NO_MEM) return 1;
+         if (MPI_Alloc_mem(16, MPI_INFO_NULL, &memory) != MPI_SUCCESS) return 2;
+         if (MPI_Request_toint((MPI_Request)0x7fffffffL) != 0x7fffffff) return 3;
+         MPI_Request_toint((MPI_Request)0x80000000L);",
+    );
+    let mut process = program.spawn();
+    play(&mut process, |_, function, args, _| {
+        let fails = function == Function::AllocMem && args[0] as i64 == -1;
+        if fails {
+            mpi::ERR_NO_MEM
+        } else {
+            0
+        }
+    });
+    assert!(process.fault().unwrap().starts_with("rank 3: Fortran has no number for a request"));
 }

@@ -5,7 +5,7 @@ mod harness;
 
 use abi::mpi::Function;
 use des::Time;
-use harness::{play, Program};
+use harness::{call_back, play, Program};
 use host::AddressSpace;
 use mpi::Callback;
 use rank::{Demand, Ending, ProcessMemory};
@@ -227,7 +227,7 @@ fn callbacks_see_what_was_stored_and_what_they_store_is_seen() {
         if function == Function::Allreduce {
             let callback = Callback { function: args[1], arguments: [args[0]; 6], indirect: 0 };
             let mut count = || {
-                let (result, _) = process.callback(&callback, Time(0)).unwrap();
+                let (result, _) = call_back(process, &callback);
                 results.push((result as u32, word(&memory, args[0]).unwrap()));
             };
             count();

@@ -5,7 +5,7 @@ mod harness;
 
 use abi::mpi::{self, Function};
 use des::Time;
-use harness::{play, run, Program};
+use harness::{call_back, play, run, Program};
 use host::AddressSpace;
 use rank::{Callback, Demand, ExitStatus, Process, SpawnError};
 use std::time::{Duration, Instant};
@@ -240,7 +240,7 @@ fn user_operations_run_in_the_process() {
             Function::OpCreate => add = args[0],
             Function::ReduceLocal => {
                 let callback = Callback::operation(add, args[0], args[1], args[2], args[3]);
-                process.callback(&callback, Time(0)).unwrap();
+                call_back(process, &callback);
             }
             _ => {}
         }
@@ -294,13 +294,13 @@ fn memory_can_be_allocated_in_the_process() {
     let mut process = program.spawn();
     let memory = process.memory();
     let status = play(&mut process, |process, _, _, _| {
-        let (va, _) = process.callback(&Callback::allocate(1 << 20), Time(0)).unwrap();
+        let (va, _) = call_back(process, &Callback::allocate(1 << 20));
         let data = vec![0xA5; 1 << 20];
         let mut back = vec![0; 1 << 20];
         memory.write(va, &data).unwrap();
         memory.read(va, &mut back).unwrap();
         assert!(data == back);
-        process.callback(&Callback::release(va), Time(0)).unwrap();
+        call_back(process, &Callback::release(va));
         0
     });
     assert_eq!(status, CLEAN);

@@ -62,6 +62,12 @@ pub(super) fn is_thread_main(mpi: &mut Process, args: &[u64]) -> Answer {
     mpi.put_int(args[0], "the flag", 1)
 }
 
+/// The program's library does this itself, and asks only when it has failed.
+pub(super) fn alloc_mem(_: &mut Process, args: &[u64]) -> Answer {
+    let text = format!("there is no memory for {} bytes", args[0] as i64);
+    Err(Error::new(constant::ERR_NO_MEM, text))
+}
+
 /// No level means anything here.
 pub(super) fn pcontrol(_: &mut Process, _: &[u64]) -> Answer {
     Ok(())

@@ -57,6 +57,7 @@ fn environment_and_completion(function: Function) -> Option<Direct> {
         Finalize => environment::finalize,
         GetProcessorName => environment::get_processor_name,
         GetVersion => environment::get_version,
+        AllocMem => environment::alloc_mem,
         GetLibraryVersion => environment::get_library_version,
         Pcontrol => environment::pcontrol,
         ErrorClass => environment::error_class,
