@@ -268,7 +268,11 @@ impl Core {
                 s.dec_zero = cycle + u64::from(value);
                 s.dec_armed = value != 0;
             }
-            spr::DECAR => s.decar = value,
+            spr::DECAR => {
+                // What has reloaded so far did so with the value before.
+                s.update_timers(cycle);
+                s.decar = value;
+            }
             spr::SRR0 => s.srr0 = value & !3,
             spr::SRR1 => s.srr1 = value,
             spr::PID => {

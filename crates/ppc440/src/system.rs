@@ -31,7 +31,7 @@ pub(crate) fn from_special(core: &mut Core, op: &Op) -> Flow {
             return flow;
         }
     }
-    if op.imm == spr::TSR {
+    if op.imm == spr::TSR || op.imm == spr::DEC {
         core.special.update_timers(core.issue);
     }
     match core.read_special(op.imm, core.issue) {

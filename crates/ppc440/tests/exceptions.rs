@@ -303,6 +303,26 @@ fn the_decrementer_ends_the_wait_state_and_reloads() {
     assert_eq!(core.counters().exceptions, 50);
 }
 
+/// Nobody takes its interrupts.
+#[test]
+fn the_decrementer_reloads_itself_unseen() {
+    let (mut core, mut flat) = machine(&[
+        mtspr(spr::DECAR, 3),
+        mtspr(spr::TCR, 4),
+        mtspr(spr::DEC, 3),
+        mtspr(spr::CTR, 5),
+        16 << 26 | 16 << 21, // bdnz here
+        mfspr(6, spr::DEC),
+        END,
+    ]);
+    core.set_gpr(3, 1000);
+    core.set_gpr(4, 0x0040_0000); // ARE
+    core.set_gpr(5, 1700);
+    run_to_fault(&mut core, &mut flat, 100);
+    assert_eq!(core.pc(), CODE + 24);
+    assert!((1..=1000).contains(&core.gpr(6)), "{}", core.gpr(6));
+}
+
 #[test]
 fn the_fixed_interval_timer_interrupts() {
     let (mut core, mut flat) = machine(&[mtspr(spr::TCR, 4), x(31, 0, 0, 16, 163), b(0)]);

@@ -101,6 +101,13 @@ fn a_jump_into_nowhere_tells_where_it_was_called() {
     );
 }
 
+#[test]
+fn a_stack_that_overflows_is_told() {
+    // stwu r1, -4096(r1); b there
+    run_with("event_post", &[0x9421_f000, 0x4bff_fffc])
+        .said(1, &["node", "access to", "event_post+0x0", "stack overflows"]);
+}
+
 /// Runs with the firmware's page at `page`, the entry of that number in its table of pages, made
 /// cacheable, as if whoever wrote the table had forgotten the I attribute.
 fn run_cached(entry: u32, page: u32, options: &[&str]) -> Ended {

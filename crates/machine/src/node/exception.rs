@@ -32,12 +32,16 @@ impl Node {
             let caller = self.symbols.describe(link);
             write!(sentence, ", called before {caller}").expect("a string takes everything");
         }
-        if stack < STACK_BASE {
-            sentence.push_str(", where its stack had overflowed");
+        let overflows = |address: u32| BELOW_STACK.contains(&address);
+        if overflows(stack) || exception_has_address(vector) && overflows(data) {
+            sentence.push_str("; its stack overflows");
         }
         self.seam.fail(now, 1, sentence);
     }
 }
+
+/// Nothing stands so close below the stack.
+const BELOW_STACK: std::ops::Range<u32> = STACK_BASE - 0x8000..STACK_BASE;
 
 /// Where the firmware has the vector of system calls.
 const SYSTEM_CALL: u32 = 0x180;
