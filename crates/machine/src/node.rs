@@ -468,7 +468,7 @@ impl LogicalProcess for Node {
             missed: self.ranks.missed(),
             journal: self.seam.journal.take(),
             hash: self.seam.hash.value(),
-            waiting: self.waiting(),
+            waiting: self.waiting(until),
             ledger: self.ledger(),
             endings: self.ranks.endings(),
             end: now,

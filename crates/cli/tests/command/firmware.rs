@@ -88,6 +88,13 @@ fn a_firmware_that_hangs_ends_the_run() {
 }
 
 #[test]
+fn a_firmware_that_sleeps_is_why_nothing_moves() {
+    // lis r9, 4; mtmsr r9: MSR[WE] alone
+    run_with("event_post", &[0x3d20_0004, 0x7d20_0124])
+        .said(1, &["deadlock", "the firmware sleeps until an interrupt, at event_post+0x8"]);
+}
+
+#[test]
 fn a_system_call_is_told_where_it_stands() {
     run_with("event_post", &[0x4400_0002]).said(1, &["node", "system call in event_post+0x0"]);
 }

@@ -2,7 +2,7 @@
 
 use crate::firmware::{address, plant, VARIANT};
 use crate::mistakes::installation;
-use crate::runner::{command, ended, root, run, sunstar, waited_for, Ended};
+use crate::runner::{command, ended, hearing, root, run, sunstar, waited_for, Ended};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::net::TcpStream;
@@ -46,6 +46,7 @@ impl Waiting {
     /// gdb as it was asked for, with these commands.
     fn gdb(&self, script: &[&str]) -> Command {
         let mut gdb = Command::new("gdb-multiarch");
+        hearing(&mut gdb);
         gdb.current_dir(root()).env("HOME", "/nonexistent").stdin(Stdio::null());
         gdb.args(["-nx", "-batch", "-ex", "set pagination off", "-ex", "set confirm off"]);
         // However busy the machine.

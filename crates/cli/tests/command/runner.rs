@@ -1,6 +1,7 @@
 //! Starting the command as a user would.
 
 use std::ffi::OsStr;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -28,7 +29,22 @@ pub fn command() -> Command {
     command.current_dir(root()).env("SUNSTAR_ROOT", root()).stdin(Stdio::null());
     // What is kept for later runs is kept among what the tests build.
     command.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
+    hearing(&mut command);
     command
+}
+
+/// Whoever runs the tests in the background, or under nohup, has signals ignored; who sits at a terminal has
+/// not.
+pub fn hearing(command: &mut Command) {
+    let hear = || {
+        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
+            // SAFETY: a signal gets what the kernel does with it by itself; nothing of ours is called.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        Ok(())
+    };
+    // SAFETY: the closure calls what may be called between fork and exec only.
+    unsafe { command.pre_exec(hear) };
 }
 
 /// Runs the command to its end. Every program that is run so is judged, whatever else a test looks at.

@@ -86,6 +86,21 @@ impl Node {
         (self.last + REST).max(self.last.max(self.seam.acted) + idles + window)
     }
 
+    /// Why nothing comes of this node's firmware any more, where nothing moved at `end`.
+    pub(super) fn firmware_stands(&self, end: Time) -> Option<String> {
+        let (nid, place) = (self.seam.nid, self.symbols.describe(self.core.pc()));
+        if self.core.now() == Time::NEVER && self.core.fault().is_none() {
+            return Some(format!("node {nid}: the firmware sleeps until an interrupt, at {place}"));
+        }
+        let beat = self.seam.beat;
+        (beat + self.idle.time * u64::from(IDLE_TURNS) + REST <= end).then(|| {
+            format!(
+                "node {nid}: the firmware has not come round its main loop since {beat}; \
+                 it stands at {place}"
+            )
+        })
+    }
+
     /// The firmware has not come round its main loop for too long.
     pub(super) fn hangs(&mut self, now: Time) {
         let (nid, beat) = (self.seam.nid, self.seam.beat);

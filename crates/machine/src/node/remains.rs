@@ -48,7 +48,7 @@ const MISDEEDS: [Misdeed; 4] = [
 
 impl Node {
     /// What stands still here, a sentence each.
-    pub(super) fn waiting(&self) -> Vec<String> {
+    pub(super) fn waiting(&self, end: Time) -> Vec<String> {
         let nid = self.seam.nid;
         let dead = self.seam.router.waiting_for_dead().map(|(neighbour, packets)| {
             let what = if packets == 1 { "a packet waits" } else { "packets wait" };
@@ -60,7 +60,8 @@ impl Node {
             format!("node {nid}: {what} lost, and the firmware's events wait for the next")
         });
         let waiting = self.ranks.waiting().into_iter().chain(self.ranks.unsent());
-        waiting.chain(dead).chain(events).chain(self.misdeeds()).collect()
+        let firmware = self.firmware_stands(end);
+        waiting.chain(firmware).chain(dead).chain(events).chain(self.misdeeds()).collect()
     }
 
     /// What its links did to packets, a sentence for each kind of it.
