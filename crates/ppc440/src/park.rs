@@ -135,6 +135,11 @@ impl Core {
     pub fn set_parking(&mut self, enabled: bool) {
         self.park = Park::new(enabled);
     }
+    /// Forgets what parking knows of loops, as a core does that comes out of a file.
+    pub fn forget_loops(&mut self) {
+        let Park { enabled, skipped, skipped_instructions, .. } = self.park;
+        self.park = Park { skipped, skipped_instructions, ..Park::new(enabled) };
+    }
     /// Turns of polling loops that were not executed, because what they do was known.
     pub fn parked_turns(&self) -> u64 {
         self.park.skipped
