@@ -140,6 +140,11 @@ impl Host {
         self.cores[FIRST].set_stuck(from);
     }
 
+    /// From when on that is so.
+    pub fn stuck_since(&self) -> Option<Time> {
+        self.cores[FIRST].stuck_since()
+    }
+
     /// Lets the fibres run that are ready: at the start, and after [`Host::spawn`] or [`crate::Waker::wake`]
     /// from outside.
     pub fn attend(&mut self, now: Time, ports: &mut impl Ports) {

@@ -92,6 +92,10 @@ impl Processor {
         self.stuck = Some(from);
     }
 
+    pub(crate) fn stuck_since(&self) -> Option<Time> {
+        self.stuck
+    }
+
     /// Adds a user-level fibre. It starts when the core is free, at the earliest at the next
     /// [`Processor::attend`].
     pub(crate) fn spawn(&mut self, name: &str, f: Box<dyn FnOnce(Cpu)>) -> FibreId {

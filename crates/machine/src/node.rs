@@ -16,7 +16,7 @@ use crate::symbols::Symbols;
 use abi::seastar::{READY_FLAG, READY_VALUE};
 use bus::Direction;
 use des::{Duration, Envelope, LogicalProcess, Offers, Outbox, Standing, Time, LAGS};
-use idle::{IdleTurn, IDLE_OBSERVED};
+use heartbeat::{IdleTurn, IDLE_OBSERVED};
 use kinds::{is_for_host, kind};
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ mod coherence;
 mod debug;
 mod exception;
 mod failures;
-mod idle;
+mod heartbeat;
 mod kinds;
 mod reach;
 mod remains;
@@ -57,8 +57,6 @@ pub(crate) struct Node {
     schedule: Schedule,
     /// Once it has been launched.
     at_launch: Option<Snapshot>,
-    /// When the interrupt line gets stuck.
-    stuck: Time,
     idle: IdleTurn,
     meter: Meter,
 }
@@ -118,7 +116,6 @@ impl Node {
             horizon: Time::ZERO,
             last: Time::ZERO,
             at_launch: None,
-            stuck: Time::NEVER,
             idle: IdleTurn::unknown(),
             recorder: None,
             debugger: None,
@@ -155,7 +152,6 @@ impl Node {
         }
         if let Some(from) = faults.stuck_since(nid) {
             self.host.set_stuck_line(from);
-            self.stuck = from;
             self.seam.queue.schedule(from, Event::Interrupt);
         }
     }
@@ -346,7 +342,7 @@ impl Node {
     fn awaits(&self) -> bool {
         let matters = |(at, _, event): (Time, u32, &Event)| match event {
             Event::Host(event) => !self.host.is_stale(*event),
-            Event::Interrupt => at != self.stuck,
+            Event::Interrupt => self.host.stuck_since() != Some(at),
             _ => true,
         };
         !self.seam.queue.is_empty()
@@ -386,8 +382,8 @@ impl LogicalProcess for Node {
 
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing>) {
         std::mem::swap(outbox, &mut self.seam.outbox);
-        self.seam.horizon = horizon;
-        self.seam.debugged = self.debugger.is_some();
+        // Who debugs the firmware sees every event.
+        self.seam.horizon = if self.debugger.is_none() { horizon } else { Time::ZERO };
         while self.seam.failure.is_none() {
             if self.idle.wanted < horizon {
                 self.measure_idle_turn(horizon);

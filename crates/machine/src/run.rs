@@ -335,7 +335,6 @@ impl Parts<'_> {
             firmware_waits: false,
             arrivals: Default::default(),
             horizon: Time::ZERO,
-            debugged: false,
             tap: None,
             judge: judge.clone(),
             interrupts: None,

@@ -141,8 +141,6 @@ pub(crate) struct Seam {
     pub queue: EventQueue<Event>,
     /// While the node advances: where the window ends.
     pub horizon: Time,
-    /// Who debugs the firmware sees every event.
-    pub debugged: bool,
     pub hash: TraceHash,
     /// Turns of the firmware's main loop since anything reached it or it did anything that others can see.
     pub idle_turns: u32,
@@ -390,7 +388,7 @@ impl host::Ports for Seam {
     fn alone_until(&self) -> Time {
         // Somebody is told of each event: none is left out.
         let told = self.tape.is_some() || self.judge.is_some() || self.journal.is_watched();
-        if told || self.debugged || !self.firmware_idles() || self.failure.is_some() {
+        if told || !self.firmware_idles() || self.failure.is_some() {
             return Time::ZERO;
         }
         self.horizon.min(self.queue.next_time())

@@ -24,10 +24,18 @@ fn read_json(file: &Path) -> Result<Value, serde_json::Error> {
     Ok(value)
 }
 
+/// Fails unless a command writes the same JSON with and without an option, but for the wall time.
+fn changes_nothing(command: &str, option: &str, lines: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    for line in lines {
+        let [without, with] = ["", option].map(|option| json(folder.path(), command, option, line));
+        assert_eq!(without, with, "{command} {option} {line}");
+    }
+}
+
 #[test]
 fn a_shared_boot_changes_nothing_but_the_wall_time() {
-    let folder = tempfile::tempdir().unwrap();
-    for line in [
+    let lines = [
         "-n 5 -t 2 examples/allreduce.c",
         "-n 8 examples/ring.c",
         // Nodes without a rank, and one more than a power of two.
@@ -36,28 +44,22 @@ fn a_shared_boot_changes_nothing_but_the_wall_time() {
         "-n 4 --set firmware.shadow_fifos=off --set firmware.cache=none examples/ring.c",
         "-n 4 --set firmware.trace=on --fault link.drop=0.01 examples/ring.c",
         "-n 4 tests/cli/wrong.c deadlock",
-    ] {
-        let [warm, cold] =
-            ["", "--cold-boot"].map(|option| json(folder.path(), "run", option, line));
-        assert_eq!(warm, cold, "{line}");
-    }
+    ];
+    changes_nothing("run", "--cold-boot", &lines);
 }
 
 /// What is known of polling loops decides when a firmware is found idle, on a slow processor long after the
 /// last event.
 #[test]
 fn parking_changes_nothing_but_the_wall_time() {
-    let folder = tempfile::tempdir().unwrap();
-    for line in [
+    let lines = [
         "-n 2 --set ppc440.clock=40MHz builtin:pingpong 20000 2",
         "-n 8 --set net.link_latency=1us builtin:halo 64 2",
         "-n 2 --set firmware.cache=none examples/pingpong.c 16",
-    ] {
-        let [parked, plain] =
-            ["", "--no-park"].map(|option| json(folder.path(), "run", option, line));
-        assert_eq!(parked, plain, "{line}");
-    }
-    // A firmware that stops its node, with more due there.
+    ];
+    changes_nothing("run", "--no-park", &lines);
+    // A firmware that stops its node, with more due there: the others' last instructions may differ.
+    let folder = tempfile::tempdir().unwrap();
     let line = "-n 3 --fault pool.event_slots=64 builtin:barrier";
     let [parked, plain] = ["", "--no-park"].map(|option| json(folder.path(), "run", option, line));
     assert_eq!(parked["trace_hash"], plain["trace_hash"]);
@@ -66,31 +68,20 @@ fn parking_changes_nothing_but_the_wall_time() {
 /// Real programs; the machine's own tests compare built-in workloads on many machines.
 #[test]
 fn merging_changes_nothing_but_the_wall_time() {
-    let folder = tempfile::tempdir().unwrap();
-    for line in [
+    let lines = [
         "-n 2 examples/pingpong.c 1048576",
         "-n 4 -t 2 --set net.topology=row tests/network/share.c",
         "-n 2 --set host.os=linux examples/pingpong.c 262144",
         "-n 4 --fault link.delay=0.0001:1us tests/network/exchange.c",
         "-n 2 --no-park --set nic.rx_buffers=3 examples/pingpong.c 65536",
-    ] {
-        let [merged, plain] =
-            ["", "--no-merge"].map(|option| json(folder.path(), "run", option, line));
-        assert_eq!(merged, plain, "{line}");
-    }
-    let line = "-n 2 examples/pingpong.c 524288";
-    let [merged, plain] =
-        ["", "--no-merge"].map(|option| json(folder.path(), "profile", option, line));
-    assert_eq!(merged, plain);
+    ];
+    changes_nothing("run", "--no-merge", &lines);
+    changes_nothing("profile", "--no-merge", &["-n 2 examples/pingpong.c 524288"]);
 }
 
 #[test]
 fn a_profile_does_not_tell_how_the_nodes_booted() {
-    let folder = tempfile::tempdir().unwrap();
-    let line = "-n 6 examples/allreduce.c";
-    let [warm, cold] =
-        ["", "--cold-boot"].map(|option| json(folder.path(), "profile", option, line));
-    assert_eq!(warm, cold);
+    changes_nothing("profile", "--cold-boot", &["-n 6 examples/allreduce.c"]);
 }
 
 /// `sunstar run` with a folder for what is kept, writing JSON to `file`.

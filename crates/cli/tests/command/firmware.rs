@@ -72,7 +72,7 @@ fn a_wild_store_ends_in_the_firmwares_own_exception_handler() {
     );
 }
 
-/// Neither of them is polled in vain by hosts and network for ever.
+/// Hosts would poll for ever for what it does not do.
 #[test]
 fn a_firmware_that_hangs_ends_the_run() {
     // b .

@@ -1,4 +1,5 @@
-//! The firmware's idle loop: what a turn of it takes, and how long it is watched when all is over.
+//! The firmware's main loop, as its heartbeat tells: what an idle turn takes, until when it is watched
+//! when all is over, and that it hangs.
 
 use super::*;
 use crate::seam::IDLE_TURNS;
@@ -14,10 +15,11 @@ const ROUND: u64 = 12;
 const REST: Duration = Duration::from_us(2);
 
 /// The cost of one turn.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct IdleTurn {
     pub instructions: f64,
     pub cycles: f64,
+    /// Zero if it is not known.
     time: Duration,
     /// From when on a heartbeat is wanted to measure it; `Time::NEVER` if that is done, or not begun.
     pub wanted: Time,
@@ -33,10 +35,12 @@ impl IdleTurn {
 }
 
 /// What had been executed when the main loop's heartbeat came.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Beat {
     at: Time,
-    snapshot: Snapshot,
+    turns: u64,
+    instructions: u64,
+    cycles: u64,
 }
 
 impl Node {
@@ -48,30 +52,35 @@ impl Node {
         while self.idle.wanted < limit {
             self.run_processor(self.idle.wanted, false);
             let Some(beat) = self.next_beat(limit) else { return };
-            let Some(first) = &self.idle.first else {
-                self.idle.wanted = beat.at + OBSERVED;
+            let Some(first) = self.idle.first else {
                 self.idle.first = Some(beat);
+                self.idle.wanted = beat.at;
                 continue;
             };
-            let turns = beat.snapshot.turns - first.snapshot.turns;
+            let turns = beat.turns - first.turns;
             let each = |end: u64, start: u64| (end - start) as f64 / turns as f64;
-            self.idle.instructions = each(beat.snapshot.instructions, first.snapshot.instructions);
-            self.idle.cycles = each(beat.snapshot.cycles, first.snapshot.cycles);
+            self.idle.instructions = each(beat.instructions, first.instructions);
+            self.idle.cycles = each(beat.cycles, first.cycles);
             self.idle.time = Duration(beat.at.since(first.at).0 / turns);
-            if turns % ROUND == 0 {
-                self.idle.wanted = Time::NEVER;
-            }
+            // Of a slow loop the first turns must do.
+            self.idle.wanted = match turns {
+                _ if beat.at < first.at + OBSERVED => first.at + OBSERVED,
+                _ if turns % ROUND > 0 => beat.at,
+                _ => Time::NEVER,
+            };
         }
     }
 
     /// Lets the processor go on until it has written its next heartbeat, before `limit`.
     fn next_beat(&mut self, limit: Time) -> Option<Beat> {
-        let turns = self.seam.turns;
+        let before = self.seam.turns;
         while self.acts < limit && self.seam.failure.is_none() {
             // No further than it does anything.
             self.run_processor(self.acts + Duration(1), false);
-            if self.seam.turns != turns {
-                return Some(Beat { at: self.acts, snapshot: self.snapshot(self.acts) });
+            let (at, turns) = (self.acts, self.seam.turns);
+            if turns != before {
+                let instructions = self.core.counters().instructions;
+                return Some(Beat { at, turns, instructions, cycles: self.core.cycles_at(at) });
             }
         }
         None
@@ -88,27 +97,27 @@ impl Node {
 
     /// Why nothing comes of this node's firmware any more, where nothing moved at `end`.
     pub(super) fn firmware_stands(&self, end: Time) -> Option<String> {
-        let (nid, place) = (self.seam.nid, self.symbols.describe(self.core.pc()));
         if self.core.now() == Time::NEVER && self.core.fault().is_none() {
+            let (nid, place) = (self.seam.nid, self.symbols.describe(self.core.pc()));
             return Some(format!("node {nid}: the firmware sleeps until an interrupt, at {place}"));
         }
-        let beat = self.seam.beat;
-        (beat + self.idle.time * u64::from(IDLE_TURNS) + REST <= end).then(|| {
-            format!(
-                "node {nid}: the firmware has not come round its main loop since {beat}; \
-                 it stands at {place}"
-            )
-        })
+        let turn = Some(self.idle.time).filter(|time| *time > Duration::ZERO)?;
+        let late = self.seam.beat + turn * u64::from(IDLE_TURNS) + REST;
+        (late <= end).then(|| self.missed_beat())
     }
 
     /// The firmware has not come round its main loop for too long.
     pub(super) fn hangs(&mut self, now: Time) {
-        let (nid, beat) = (self.seam.nid, self.seam.beat);
-        let place = self.symbols.describe(self.core.pc());
-        let sentence = format!(
-            "node {nid}: the firmware has not come round its main loop since {beat}; \
-             it stands at {place} (machine.ras_patience)"
-        );
+        let sentence = self.missed_beat() + " (machine.ras_patience)";
         self.seam.fail(now, 1, sentence);
+    }
+
+    fn missed_beat(&self) -> String {
+        let (nid, beat, place) =
+            (self.seam.nid, self.seam.beat, self.symbols.describe(self.core.pc()));
+        format!(
+            "node {nid}: the firmware has not come round its main loop since {beat}; \
+             it stands at {place}"
+        )
     }
 }
