@@ -5,7 +5,7 @@ use crate::machines;
 use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::{self, Terminal};
-use machine::firmware_image::{variant, FirmwareImage};
+use machine::firmware::image::{variant, FirmwareImage};
 use machine::parameters::Parameters;
 use std::fs::File;
 use std::io;

@@ -8,9 +8,9 @@ use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::Terminal;
 use crate::{machines, run, terminal};
-use machine::profile::{Cause, Cost, Profile, Summary};
+use machine::firmware::symbols::Symbols;
+use machine::instruments::profile::{Cause, Cost, Profile, Summary};
 use machine::report::Report;
-use machine::symbols::Symbols;
 use serde_json::{json, Map, Value};
 
 /// Runs the program and prints the profile after the program's own output.

@@ -1,7 +1,7 @@
 //! The summary of a run, for people. Everything in it is also in the JSON (docs/reference/run-json.md).
 
 use crate::terminal::Terminal;
-use machine::journey::Breakdown;
+use machine::instruments::journey::Breakdown;
 use machine::report::{Judged, NodeReport, Report};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -283,7 +283,7 @@ pub fn grouped(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use machine::journey::{Mean, Place, Segment};
+    use machine::instruments::journey::{Mean, Place, Segment};
     use machine::report::{Exit, Firmware, Machine};
     use std::collections::BTreeMap;
 

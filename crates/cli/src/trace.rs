@@ -5,8 +5,8 @@ use crate::args::TraceOptions;
 use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::{run, terminal};
-use machine::symbols::Symbols;
-use machine::tracedump;
+use machine::firmware::symbols::Symbols;
+use machine::firmware::tracedump;
 
 /// Runs the program with a firmware that has trace points and prints one node's ring.
 pub fn trace(root: &Root, options: &TraceOptions) -> Result<u8, Mistake> {

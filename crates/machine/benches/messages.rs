@@ -19,7 +19,7 @@
 //! ranks' processes included, suffers less from it than wall time.
 #![allow(clippy::unwrap_used)]
 
-use machine::meter::{ticks, TICKS_ARE_CYCLES};
+use machine::instruments::meter::{ticks, TICKS_ARE_CYCLES};
 use machine::parameters::Parameters;
 use machine::{Options, Outcome, Program};
 use std::path::{Path, PathBuf};

@@ -1,12 +1,14 @@
 //! From a machine's parameters to what its parts are built from.
 
 use crate::parameters::Parameters;
-use crate::placement::Placement;
+use crate::programs::placement::Placement;
 use abi::packet::PAYLOAD_BYTES;
 use abi::seastar::FLIT_BYTES;
 use bus::HyperTransport;
 use des::Duration;
 use net::Topology;
+
+pub(crate) mod system;
 
 /// Everything that the parts of a machine are built from.
 pub(crate) struct Configuration {

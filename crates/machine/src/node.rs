@@ -1,33 +1,36 @@
 //! A node: host, NIC with its processor, router, and the event queue that orders them.
 
-use crate::capture::{Side, Tap};
 use crate::debugger::Debugger;
 use crate::faults::Faults;
-use crate::journey::Taken;
-use crate::local_bus::LocalBus;
-use crate::meter::{Effort, Meter};
-use crate::profile::Profile;
+use crate::firmware::symbols::Symbols;
+use crate::instruments::capture::{Side, Tap};
+use crate::instruments::journey::Taken;
+use crate::instruments::meter::{Effort, Meter};
+use crate::instruments::profile::Profile;
+use crate::instruments::recorder::Recorder;
+use crate::instruments::spool::Stream;
 use crate::programs::Ranks;
-use crate::recorder::Recorder;
 use crate::report::NodeReport;
-use crate::seam::{Coming, Crossing, Event, Failure, Seam, Touched};
-use crate::spool::Stream;
-use crate::symbols::Symbols;
 use abi::seastar::{READY_FLAG, READY_VALUE};
 use bus::Direction;
 use des::{Duration, Envelope, LogicalProcess, Offers, Outbox, Standing, Time, LAGS};
 use heartbeat::{IdleTurn, IDLE_OBSERVED};
 use kinds::{is_for_host, kind};
+use local_bus::LocalBus;
+use seam::{Coming, Crossing, Event, Failure, Seam, Touched};
 use std::sync::Arc;
 
 mod coherence;
+mod counters;
 mod debug;
 mod exception;
 mod failures;
 mod heartbeat;
 mod kinds;
+mod local_bus;
 mod reach;
 mod remains;
+pub(crate) mod seam;
 mod stretch;
 mod warm;
 mod watching;
@@ -360,7 +363,7 @@ impl Node {
 
     /// A field of the NIC control block, read as the RAS system does.
     fn niccb(&mut self, name: &str) -> u64 {
-        let fields = crate::counters::niccb(&mut |addr, buf| {
+        let fields = counters::niccb(&mut |addr, buf| {
             let read = self.nic.ras_read(addr, buf, &mut self.seam);
             read.expect("the control block stands in SRAM");
         });

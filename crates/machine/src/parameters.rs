@@ -5,12 +5,13 @@
 //! [`ROWS`]; every one of them must be there, and no other. With `base = "NAME"` those that are not there are
 //! the ones of `NAME.toml` in the same folder or among Sunstar's own, which has no base itself.
 
+pub mod quantity;
 mod schema;
 
 pub use schema::{row, Row, ROWS};
 
-use crate::quantity::Value;
 use des::{Clock, Duration};
+use quantity::Value;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};

@@ -1,7 +1,7 @@
 //! What is left of a run, for people and for other programs (`--json`; the keys are documented in
 //! docs/reference/run-json.md).
 
-use crate::journey::Breakdown;
+use crate::instruments::journey::Breakdown;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use des::Random;
-use machine::meter::Events;
+use machine::instruments::meter::Events;
 use machine::parameters::Parameters;
 use machine::{Options, Program};
 use std::path::Path;

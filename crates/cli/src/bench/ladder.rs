@@ -12,7 +12,7 @@ use crate::terminal::{self, Terminal};
 use crate::{firmware, machines};
 use abi::seastar::TRACE_COUNT;
 use indicatif::ProgressBar;
-use machine::firmware_image::FirmwareImage;
+use machine::firmware::image::FirmwareImage;
 use machine::parameters::Parameters;
 use machine::probe;
 use serde::Serialize;

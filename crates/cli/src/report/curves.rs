@@ -6,7 +6,7 @@ use super::units::{plain, share, short, size, time};
 use crate::bench::measure::Point;
 use crate::bench::published::{Comparison, Number, MISS};
 use abi::seastar::INLINE_MAX;
-use machine::journey::Breakdown;
+use machine::instruments::journey::Breakdown;
 use maud::{html, Markup};
 
 /// Messages up to here are small: what the firmware does counts, not the rates of links.

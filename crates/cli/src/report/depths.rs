@@ -1,8 +1,8 @@
 //! How deep queues were and how busy links were over time, from what the machine tells while it runs
-//! (`machine::timeline`). What is kept of a node does not grow with the length of the run.
+//! (`machine::instruments::timeline`). What is kept of a node does not grow with the length of the run.
 
 use des::{Duration, Time};
-use machine::timeline::{About, Gauge, Sink, Watcher, What};
+use machine::instruments::timeline::{About, Gauge, Sink, Watcher, What};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -5,9 +5,9 @@ use super::svg::{self, path, Chart, Scale};
 use super::units::{plain, share, short};
 use crate::summary::grouped;
 use abi::seastar::{CAM_ENTRIES, DMA_FIFO_DEPTH, DONE_FIFO_DEPTH};
+use machine::instruments::timeline::Gauge;
 use machine::parameters::Parameters;
 use machine::report::{NodeReport, Report};
-use machine::timeline::Gauge;
 use maud::{html, Markup};
 
 /// A queue that is watched: its id on the page, what it is, and what fits into it.

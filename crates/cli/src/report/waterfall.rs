@@ -2,7 +2,7 @@
 
 use super::svg::{self, n, Scale};
 use super::units::{count, plain, share, size, time};
-use machine::journey::{Breakdown, Place, Segment};
+use machine::instruments::journey::{Breakdown, Place, Segment};
 use maud::{html, Markup};
 
 /// Places in the order of the legend, with what they are called.

@@ -6,8 +6,8 @@
 //! ```
 
 use crate::mistake::Mistake;
+use machine::parameters::quantity::Kind;
 use machine::parameters::{row, unknown, Row};
-use machine::quantity::Kind;
 
 /// Points that a sweep may have.
 pub const POINTS_MAX: usize = 100_000;

@@ -8,7 +8,7 @@ use crate::outputs::{self, Named};
 use crate::root::Root;
 use crate::scratch::Scratch;
 use crate::{firmware, machines, program, run};
-use machine::firmware_image::variant;
+use machine::firmware::image::variant;
 use machine::parameters::Parameters;
 use serde_json::{json, Value};
 use std::collections::BTreeMap;

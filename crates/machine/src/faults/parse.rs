@@ -2,8 +2,8 @@
 
 use super::kinds::{kind, Form, Kind, Scope};
 use super::{Faults, Pool, Rule, What};
+use crate::parameters::quantity::{self, Value};
 use crate::parameters::Parameters;
-use crate::quantity::{self, Value};
 use des::{Duration, Time};
 use net::{DeadLink, Link, Place, Topology, Which, LINKS};
 

@@ -1,8 +1,8 @@
 //! What the processor's data cache does not see: it is told here, after the event in which others
 //! used local memory.
 
+use super::seam::Touched;
 use super::Node;
-use crate::seam::Touched;
 
 impl Node {
     /// Tells the processor what others did to local memory. It can be a fault of the firmware.

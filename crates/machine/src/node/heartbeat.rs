@@ -1,8 +1,8 @@
 //! The firmware's main loop, as its heartbeat tells: what an idle turn takes, until when it is watched
 //! when all is over, and that it hangs.
 
+use super::seam::IDLE_TURNS;
 use super::*;
-use crate::seam::IDLE_TURNS;
 
 /// How long before the launch the idle loop is observed, long after the boot, and for how long at least.
 pub(super) const IDLE_OBSERVED: Duration = Duration::from_us(100);

@@ -106,8 +106,8 @@ impl Node {
     }
 
     pub(super) fn report(&mut self, launch: &Snapshot, end: &Snapshot) -> NodeReport {
-        let mut counters = crate::counters::of(&self.core, &self.nic, &self.seam.router);
-        let niccb = crate::counters::niccb(&mut |addr, buf| {
+        let mut counters = super::counters::of(&self.core, &self.nic, &self.seam.router);
+        let niccb = super::counters::niccb(&mut |addr, buf| {
             let read = self.nic.ras_read(addr, buf, &mut self.seam);
             read.expect("the control block stands in SRAM");
         });
@@ -134,7 +134,7 @@ impl Node {
     /// Host processor time of all cores, and of each if there are several.
     fn host_time(&self, launch: &Snapshot, end: &Snapshot) -> (BTreeMap<String, f64>, Vec<Core>) {
         let (end, start) = (&end.host, &launch.host);
-        let span = |end, start| crate::counters::host(end, start, self.host.cores());
+        let span = |end, start| super::counters::host(end, start, self.host.cores());
         let all = |times: &[host::Times]| times.iter().copied().sum();
         let each = end.iter().zip(start).map(|(end, start)| Core { host_ns: span(end, start) });
         let each = each.filter(|_| end.len() > 1).collect();

@@ -1,9 +1,9 @@
 //! A node's part in skipping stretches of time that repeat themselves (`des::LogicalProcess`): while
 //! nothing but streams of packets moves on it.
 
+use super::seam::Crossing;
 use super::*;
-use crate::meter::Events;
-use crate::seam::Crossing;
+use crate::instruments::meter::Events;
 use std::collections::VecDeque;
 
 /// What a node remembers of the last samples.

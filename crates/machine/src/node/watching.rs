@@ -1,8 +1,8 @@
-//! A node tells its watch (`crate::timeline`) what is seen between its parts.
+//! A node tells its watch (`crate::instruments::timeline`) what is seen between its parts.
 
 use super::*;
-use crate::journal::Journal;
-use crate::timeline::{About, Depths, Picture, Sink, Watch};
+use crate::instruments::journal::Journal;
+use crate::instruments::timeline::{About, Depths, Picture, Sink, Watch};
 use abi::seastar::{
     mailbox, COMMAND_COUNT, MAILBOX_BASE, MAILBOX_COUNT, MAILBOX_SIZE, REG_INTERRUPT, RX_DONE_HEAD,
     TX_TAIL,
@@ -72,7 +72,7 @@ impl Node {
 }
 
 /// How much stands in every queue; those of the event ring the watch knows itself.
-fn depths(nic: &nic::SeaStar, seam: &crate::seam::Seam) -> Depths {
+fn depths(nic: &nic::SeaStar, seam: &super::seam::Seam) -> Depths {
     let word = |addr: u32| nic.sram().read_u32(addr.into()).expect("the mailboxes stand in SRAM");
     let commands = (0..MAILBOX_COUNT).map(|number| {
         let base = MAILBOX_BASE + number * MAILBOX_SIZE;

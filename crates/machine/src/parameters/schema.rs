@@ -1,6 +1,6 @@
 //! Which parameters a machine has: one row a key.
 
-use crate::quantity::{Kind, Value};
+use super::quantity::{Kind, Value};
 use std::fmt;
 
 /// One parameter that every machine file has.

@@ -10,8 +10,8 @@ fn complete() -> String {
     let mut text = "name = \"m\"\ndoc = \"d\"\n".to_string();
     for row in ROWS {
         let value = match row.kind {
-            crate::quantity::Kind::Choice(words) => words[0],
-            crate::quantity::Kind::Switch => "on",
+            super::quantity::Kind::Choice(words) => words[0],
+            super::quantity::Kind::Switch => "on",
             _ => row.range.0,
         };
         write!(text, "[{}]\nvalue = \"{value}\"\ndoc = \"d\"\nsource = \"s\"\n", row.key).unwrap();
@@ -95,7 +95,7 @@ fn algorithms_are_those_that_the_library_has() {
     for collective in mpi::Algorithms::COLLECTIVES {
         let row = row(&format!("mpi.{collective}")).unwrap();
         let names: Vec<_> = mpi::Algorithms::of(collective).iter().map(|(name, _)| *name).collect();
-        assert_eq!(row.kind, crate::quantity::Kind::Choice(names.leak()));
+        assert_eq!(row.kind, super::quantity::Kind::Choice(names.leak()));
     }
 }
 

@@ -1,12 +1,12 @@
 //! The boot that all nodes of a run share, and later runs of the same machine too.
 
-use super::Parts;
+use super::assembly::Parts;
+use super::shelf::Shelf;
 use crate::digest::digest;
-use crate::firmware_image::FirmwareImage;
+use crate::firmware::image::FirmwareImage;
 use crate::node::{Boot, TAPED};
 use crate::parameters::Parameter;
-use crate::placement::Placement;
-use crate::shelf::Shelf;
+use crate::programs::placement::Placement;
 use std::sync::Arc;
 
 /// Nodes from which on a boot that is shared costs less than boots of their own.

@@ -1,7 +1,9 @@
 //! A node after a shared boot is what it would be after its own.
 
+use super::assembly::Maps;
 use super::*;
-use crate::node::TAPED;
+use crate::node::{Boot, TAPED};
+use crate::programs::placement::Placement;
 use std::path::Path;
 
 fn root() -> &'static Path {
@@ -153,7 +155,7 @@ fn a_boot_is_kept_for_the_next_run_of_the_same_machine() {
     assert_eq!(modified(), written);
     // Bytes that are no boot, under the right name and checksum.
     let parts = bench.parts();
-    let shelf = crate::shelf::Shelf::new(&boots, &parts.boot_key()).unwrap();
+    let shelf = super::shelf::Shelf::new(&boots, &parts.boot_key()).unwrap();
     shelf.put(shelf.begin().unwrap(), &[1, 2, 3]);
     assert!(parts.boot().unwrap().is_as(&first));
     assert!(std::fs::read(file).unwrap() == whole, "the file is replaced");
@@ -185,7 +187,7 @@ fn a_boot_that_cannot_be_shared_is_not_tried_again() {
         assert!(late.parts().boot().is_none());
         assert_eq!(files(folder.path()).len(), 1);
     }
-    let shelf = crate::shelf::Shelf::new(folder.path(), &late.parts().boot_key()).unwrap();
+    let shelf = super::shelf::Shelf::new(folder.path(), &late.parts().boot_key()).unwrap();
     assert_eq!(shelf.take(), Some(Vec::new()));
 }
 

@@ -1,7 +1,7 @@
 //! The firmware's slices, from what the recorder is told of the processor: which function had each cycle.
 
 use super::Track;
-use crate::journal::Journal;
+use crate::instruments::journal::Journal;
 use des::Clock;
 use std::rc::Rc;
 

@@ -1,8 +1,8 @@
 //! What observers of a node share: the seam, which is asked by the hardware, and the libraries' observers in
 //! their fibres all tell it here.
 
-use crate::journey::{Log, Mark, Taken, Tie, Waypoint};
-use crate::timeline::Watch;
+use super::journey::{Log, Mark, Taken, Tie, Waypoint};
+use super::timeline::Watch;
 use abi::MessageId;
 use des::Time;
 use std::cell::{Cell, RefCell};

@@ -1,7 +1,7 @@
 //! The embedded processor's way to the rest of the node.
 
-use crate::node::{is_visible, Visible};
-use crate::seam::Seam;
+use super::seam::Seam;
+use super::{is_visible, Visible};
 use abi::seastar::{niccb, NICCB_BASE, REG_INTERRUPT, SRAM_BASE};
 use bus::BusError;
 use des::Time;

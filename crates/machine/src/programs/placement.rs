@@ -71,7 +71,7 @@ mod tests {
                     let rank = index as u32 % ranks;
                     assert!(placement.on(id.nid).contains(&rank));
                     assert!(ids[..index].iter().all(|other| other != id));
-                    assert_ne!(id.pid, crate::echo::PID);
+                    assert_ne!(id.pid, crate::programs::echo::PID);
                 }
             }
         }

@@ -16,9 +16,9 @@
 //! function without a call (a jump to a function that returns for this one) replaces it on the
 //! path. A return to an address that is not on the stack ends at a new outermost function.
 
-use crate::profile::{Cost, Path, Profile};
-use crate::symbols::Symbols;
-use crate::timeline::Picture;
+use super::profile::{Cost, Path, Profile};
+use super::timeline::Picture;
+use crate::firmware::symbols::Symbols;
 use ppc440::{Jump, Observation, Probe};
 use std::collections::HashSet;
 use std::sync::Arc;

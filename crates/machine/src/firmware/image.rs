@@ -1,7 +1,7 @@
 //! The firmware's images as the loader sees them, and what they occupy of the SRAM.
 
+use super::symbols::{Section, Symbols};
 use crate::parameters::Parameters;
-use crate::symbols::{Section, Symbols};
 use abi::seastar::{DmaCommand, LowerPending, TraceRecord};
 use abi::seastar::{
     CACHED_DATA_BASE, CACHED_DATA_SIZE, CAM_ENTRIES, DMA_LIST_BASE, DMA_LIST_COUNT,

@@ -1,14 +1,14 @@
 //! `--trace`: what happens on all nodes as a trace that Perfetto opens (docs/reference/trace.md).
 //!
 //! Each node is a process with its tracks, and writes a sequence of packets of its own to a stream
-//! ([`crate::spool`]): descriptions of tracks and names when they are first used, slices, steps and depths as
-//! they are told ([`crate::timeline`]). When the run is over, the streams follow one another in the file, in
+//! ([`super::spool`]): descriptions of tracks and names when they are first used, slices, steps and depths as
+//! they are told ([`super::timeline`]). When the run is over, the streams follow one another in the file, in
 //! the order of the nodes; so it is the same for any number of threads. Readers sort by time.
 
 mod proto;
 
-use crate::spool::{Spool, Stream, Writer};
-use crate::timeline::{About, Flow, Gauge, Load, Sink, Track, Watcher, What};
+use super::spool::{Spool, Stream, Writer};
+use super::timeline::{About, Flow, Gauge, Load, Sink, Track, Watcher, What};
 use abi::MessageId;
 use des::Time;
 use proto::{field, fixed64, message, number, text};

@@ -1,11 +1,11 @@
 //! Where the parts of a node meet: what each of them asks of its `Ports`, answered with the others.
 
-use crate::capture::{Side, Tap};
+use super::{Step, Tape};
 use crate::faults::{Fate, Interrupts};
-use crate::journal::Journal;
-use crate::journey::{Tie, Waypoint};
+use crate::instruments::capture::{Side, Tap};
+use crate::instruments::journal::Journal;
+use crate::instruments::journey::{Tie, Waypoint};
 use crate::judge::Bailiff;
-use crate::node::{Step, Tape};
 use abi::packet::Packet;
 use abi::seastar::{panic_reason, portals_op, PortalsHeader};
 use abi::MessageId;

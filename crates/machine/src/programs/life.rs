@@ -1,0 +1,116 @@
+//! The life of a rank, from its libraries' start to its end.
+
+use super::observers::{Calls, Observer};
+use super::placement::Placement;
+use super::{Program, Seat, Software};
+use bus::BusError;
+use host::Cpu;
+use portals::{Kernel, Ni};
+use std::cell::OnceCell;
+use std::ffi::OsString;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+use std::rc::Rc;
+
+/// The memory of a process that starts later: until then only library buffers are in its space.
+#[derive(Clone, Default)]
+pub(super) struct Late(pub Rc<OnceCell<rank::ProcessMemory>>);
+
+impl Late {
+    fn get(&self, addr: u64, len: usize, write: bool) -> Result<&rank::ProcessMemory, BusError> {
+        let why = "the program has not started";
+        self.0.get().ok_or(BusError { addr, len, write, why })
+    }
+}
+
+impl host::AddressSpace for Late {
+    fn read(&self, va: u64, buf: &mut [u8]) -> Result<(), BusError> {
+        self.get(va, buf.len(), false)?.read(va, buf)
+    }
+    fn write(&self, va: u64, data: &[u8]) -> Result<(), BusError> {
+        self.get(va, data.len(), true)?.write(va, data)
+    }
+}
+
+/// A rank's life, in its fibre.
+pub(super) struct Life<'a> {
+    pub cpu: &'a Cpu,
+    pub kernel: &'a Rc<Kernel>,
+    pub software: &'a Software,
+    pub observer: &'a Observer,
+    pub seat: &'a Seat,
+}
+
+/// Prints what a workload tells. A reader that has gone away (`| head`) is no failure of ours.
+fn print(text: &str) -> Result<(), String> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(why) if why.kind() != ErrorKind::BrokenPipe => {
+            Err(format!("cannot write to standard output: {why}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Life<'_> {
+    /// Its libraries start, `until_launch` passes, its program runs.
+    pub fn run(&self, until_launch: impl FnOnce()) -> rank::Ending {
+        let (cpu, software, rank) = (self.cpu, self.software, self.seat.rank);
+        let memory = self.seat.memory.clone();
+        let space = cpu.memory().borrow_mut().add_space(Box::new(memory));
+        let pid = Placement::library_pid(self.seat.core);
+        let ni = match Ni::init(cpu, self.kernel, pid, space) {
+            Ok(ni) => ni,
+            Err(error) => cpu.fault(format!("PtlNIInit: {error}")),
+        };
+        let world = mpi::World { rank, size: software.placement.ranks, map: software.map.clone() };
+        let mut mpi = mpi::Mpi::new(ni, cpu.clone(), world, software.mpi.clone());
+        *self.seat.waiting.borrow_mut() = Some(mpi.waiting());
+        *self.seat.unsent.borrow_mut() = mpi.process().unsent();
+        until_launch();
+        let ended = match &software.program {
+            Program::Builtin(builtin) => {
+                let result = builtin
+                    .run(mpi.process(), &Calls(self.observer))
+                    .map_err(|error| error.to_string());
+                result.and_then(|text| {
+                    print(&text)?;
+                    Ok(rank::Ending::Exited(rank::ExitStatus::FINISHED))
+                })
+            }
+            Program::Executable { path, args } => self.process(&mut mpi, path, args),
+        };
+        ended.unwrap_or_else(|why| rank::Ending::Fatal(format!("rank {rank}: {why}")))
+    }
+
+    /// The program as a process. The error says why there is none.
+    fn process(
+        &self,
+        mpi: &mut mpi::Mpi,
+        program: &Path,
+        args: &[OsString],
+    ) -> Result<rank::Ending, String> {
+        let (software, rank) = (self.software, self.seat.rank);
+        let process = rank::Process::spawn(&rank::SpawnOptions {
+            program: program.to_owned(),
+            args: args.to_owned(),
+            rank,
+            size: software.placement.ranks,
+            library_dir: software.library.clone(),
+            stdin: if rank == 0 { rank::Stdin::Inherit } else { rank::Stdin::Null },
+            compute: software.compute,
+            follow: true,
+            ..rank::SpawnOptions::default()
+        });
+        let process = process.map_err(|error| error.to_string())?;
+        self.seat.memory.0.set(process.memory()).expect("a rank has one process");
+        let party = rank::Party { rank, map: software.programs.clone() };
+        let (waiting, space) = (mpi.waiting(), mpi.process().space());
+        let bridge =
+            rank::Bridge::new(self.cpu.clone(), self.kernel.clone(), space, party, waiting);
+        let (core, costs) = (self.cpu.clone(), software.agent);
+        let runner = rank::Runner::with_portals(process, core, costs, Some(bridge));
+        mpi.process().set_program(runner.clone());
+        let call = |function, args: &[u64]| mpi.call(function, args);
+        Ok(rank::agent(call, &runner, self.observer))
+    }
+}
