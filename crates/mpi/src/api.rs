@@ -2,20 +2,20 @@
 //! instead of codes. Buffers are addresses in the process's memory ([`Process::allocate_buffer`]).
 
 use crate::collective::Parts;
+use crate::comm::numbering::none_left;
 use crate::comm::{CommId, Comms, OnError, ENDING};
 use crate::constant::{self, ANY_SOURCE, PROC_NULL};
+use crate::datatype::items::Items;
 use crate::datatype::Type;
 use crate::error::Result;
-use crate::items::Items;
-use crate::matching::Protocol;
-use crate::numbering::none_left;
-use crate::op::Op;
 use crate::process::Process;
+use crate::reduction::op::Op;
 use crate::reduction::{Operator, Reduction};
+use crate::request::wait::Whose;
+use crate::request::waiting::What;
 use crate::request::{Direction, Request, RequestId, State, Status};
+use crate::transport::matching::Protocol;
 use crate::transport::{Envelope, Mode};
-use crate::wait::Whose;
-use crate::waiting::What;
 use std::rc::Rc;
 
 impl Process {

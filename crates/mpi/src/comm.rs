@@ -2,12 +2,17 @@
 
 use crate::call::Attributes;
 use crate::error::{Error, Result};
-use crate::graph::Graph;
-use crate::matching::MAX_COMMUNICATORS;
 use crate::slots::Slots;
-use crate::topology::Cartesian;
+use crate::transport::matching::MAX_COMMUNICATORS;
 use crate::{constant, World};
+use graph::Graph;
 use std::rc::Rc;
+use topology::Cartesian;
+
+pub(crate) mod graph;
+pub(crate) mod group;
+pub(crate) mod numbering;
+pub(crate) mod topology;
 
 /// Names a communicator of one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

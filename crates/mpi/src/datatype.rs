@@ -4,8 +4,13 @@
 //! merged. Reductions see items *packed*, that is without holes.
 
 use crate::error::Error;
-use crate::recipe::Recipe;
+use recipe::Recipe;
 use std::rc::Rc;
+
+pub(crate) mod constructor;
+pub(crate) mod items;
+pub(crate) mod recipe;
+pub(crate) mod types;
 
 /// What the bytes of a predefined type mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -287,7 +292,7 @@ pub(crate) fn predefined() -> Vec<(u64, Type)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::constructor::Block;
+    use constructor::Block;
 
     fn named(name: &str) -> Type {
         predefined().into_iter().find(|t| t.1.name == name).expect("a predefined type").1

@@ -5,54 +5,47 @@
 //! progress thread, as on the machine that is modelled; what Portals does by itself (matching,
 //! moving bytes) goes on without the library.
 //!
-//! How messages travel: `transport`. Matching: `matching`, `unexpected`. Collectives: `collective`.
+//! | module | what |
+//! |---|---|
+//! | `call` | MPI's functions as programs call them: arguments, and what is answered |
+//! | `api` | the same for built-in workloads |
+//! | `process` | what a process holds: its handles (`slots`, `uses`), memory (`scratch`), program (`callback`) |
+//! | `comm` | communicators, groups, and ranks in grids and graphs |
+//! | `datatype` | where an item's bytes lie, how types are made and named |
+//! | `request` | operations under way, waiting for them, and what is told of that in a deadlock |
+//! | `transport` | how messages travel over Portals; matching, unexpected messages, what fails |
+//! | `collective` | algorithms, and the schedules that they plan |
+//! | `reduction` | what operations make of items |
 
 mod api;
 mod call;
 mod callback;
 mod collective;
 mod comm;
-mod constructor;
 mod datatype;
 mod error;
-mod failure;
-mod graph;
-mod group;
-mod items;
-mod long_double;
-mod matching;
-mod numbering;
-mod op;
 mod params;
 mod process;
-mod queues;
-mod recipe;
 mod reduction;
 mod request;
-mod schedule;
 mod scratch;
 mod slots;
-mod topology;
 mod transport;
-mod types;
-mod unexpected;
 mod uses;
-mod wait;
-mod waiting;
 
 use abi::mpi as constant;
 
 pub use call::{Mpi, Outcome};
 pub use callback::{Callback, Program, Returned, CALLBACK_ARGUMENTS};
 pub use collective::{Algorithm, Algorithms};
+pub use comm::topology::balance;
 pub use comm::{CommId, OnError};
 pub use error::{Error, Result};
-pub use failure::Unsent;
-pub use matching::{Rendezvous, MAX_RANKS};
-pub use op::Op;
 pub use params::Params;
 pub use process::{Process, World};
+pub use reduction::op::Op;
+pub use request::waiting::{Wait, Waiting};
 pub use request::{RequestId, Status};
-pub use topology::balance;
+pub use transport::failure::Unsent;
+pub use transport::matching::{Rendezvous, MAX_RANKS};
 pub use transport::Mode;
-pub use waiting::{Wait, Waiting};

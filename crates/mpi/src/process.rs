@@ -3,22 +3,22 @@
 
 use crate::call::Side;
 use crate::callback::{Callback, Program, Returned};
+use crate::collective::schedule::Schedule;
+use crate::comm::group::Groups;
 use crate::comm::{Comm, CommId, Comms};
 use crate::constant;
+use crate::datatype::types::Types;
 use crate::error::{Error, Result};
-use crate::failure::Unsent;
-use crate::group::Groups;
-use crate::matching::{self, MAX_RANKS, TAG_UPPER_BOUND};
 use crate::params::Params;
 use crate::reduction::Ops;
+use crate::request::waiting::Waiting;
 use crate::request::{Owner, RequestId, Requests};
-use crate::schedule::Schedule;
 use crate::scratch::Scratch;
+use crate::transport::failure::Unsent;
+use crate::transport::matching::{self, MAX_RANKS, TAG_UPPER_BOUND};
+use crate::transport::unexpected::{Block, Unexpected};
 use crate::transport::MESSAGES;
-use crate::types::Types;
-use crate::unexpected::{Block, Unexpected};
 use crate::uses::Uses;
-use crate::waiting::Waiting;
 use des::{Duration, Time};
 use host::{Cpu, SpaceId, LIBRARY_BASE};
 use portals::{

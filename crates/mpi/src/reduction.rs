@@ -3,14 +3,17 @@
 
 use crate::callback::Callback;
 use crate::constant;
+use crate::datatype::items::Items;
+use crate::datatype::types::Types;
 use crate::datatype::{Basic, Type};
 use crate::error::{Error, Result};
-use crate::items::Items;
-use crate::op::Op;
 use crate::process::Process;
 use crate::slots::{Slots, OPERATIONS};
-use crate::types::Types;
+use op::Op;
 use std::rc::Rc;
+
+pub(crate) mod long_double;
+pub(crate) mod op;
 
 /// An operation of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

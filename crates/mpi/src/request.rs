@@ -1,13 +1,16 @@
 //! Requests: operations under way, in a slab, so that handles are small integers and nothing is
 //! hashed.
 
+use crate::collective::schedule::Schedule;
 use crate::comm::CommId;
 use crate::datatype::Type;
 use crate::error::Error;
-use crate::schedule::Schedule;
 use crate::scratch::Buffer;
 use portals::MeHandle;
 use std::rc::Rc;
+
+pub(crate) mod wait;
+pub(crate) mod waiting;
 
 /// Names a request of one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,16 +14,21 @@
 use crate::comm::CommId;
 use crate::constant;
 use crate::error::{Error, Result};
-use crate::failure::damaged;
-use crate::matching::{self, Announcement, Pattern, Protocol};
 use crate::process::Process;
 use crate::request::{Direction, Owner, Request, RequestId, Scattered, State, Status};
-use crate::unexpected::Message;
 use des::Duration;
+use failure::damaged;
+use matching::{Announcement, Pattern, Protocol};
 use portals::{
     option, AckRequest, Criteria, Error as PortalsError, Event, EventKind, Md, MdHandle, NiFail,
     Position, ProcessId, Region, StatusRegister, Target, Unlink,
 };
+use unexpected::Message;
+
+pub(crate) mod failure;
+pub(crate) mod matching;
+pub(crate) mod queues;
+pub(crate) mod unexpected;
 
 /// Portal of all messages.
 pub(crate) const MESSAGES: u32 = 4;

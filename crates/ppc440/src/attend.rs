@@ -3,7 +3,7 @@
 
 use crate::core::{Core, Flow, Stop};
 use crate::exception::Exception;
-use crate::probe::{Cause, Probe};
+use crate::outside::probe::{Cause, Probe};
 use crate::registers::MSR_WE;
 use crate::timing::Place;
 use bus::Bus;

@@ -1,18 +1,18 @@
 //! The core: its state.
 
-use crate::arrays::{DataCache, InstructionCache};
 use crate::clock::{inverse, whole_period};
 use crate::code::Code;
 use crate::decode::Op;
 use crate::exception::Exception;
+use crate::outside::probe::Account;
 use crate::park::Park;
-use crate::predictor::Predictor;
-use crate::probe::Account;
 use crate::registers::{Registers, MSR_DS, MSR_MASK, MSR_PR, MSR_WE};
 use crate::special::Special;
+use crate::storage::arrays::{DataCache, InstructionCache};
+use crate::storage::tlb::Tlb;
+use crate::storage::unit::Unit;
+use crate::timing::predictor::Predictor;
 use crate::timing::{Pipeline, Place};
-use crate::tlb::Tlb;
-use crate::unit::Unit;
 use crate::{Fault, FaultKind, Timing};
 use des::{Clock, Time};
 

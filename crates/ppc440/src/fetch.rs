@@ -14,14 +14,14 @@
 //! page, up to the first that is in the cache already; lines arrive whole; the bus has carried what
 //! is abandoned.
 
-use crate::arrays;
 use crate::code::{self, Text};
 use crate::core::{Core, Flow};
 use crate::exception::Exception;
 use crate::fault::FaultKind;
 use crate::registers::MSR_IS;
 use crate::special::{CCR0_ICSLC, CCR0_ICSLT};
-use crate::tlb::{page, Real};
+use crate::storage::arrays;
+use crate::storage::tlb::{page, Real};
 use bus::Bus;
 use std::sync::Arc;
 

@@ -10,11 +10,13 @@
 
 use crate::core::{Core, Flow};
 use crate::decode::{Format, Op, Row};
-use crate::memory::{INDEXED as X, REVERSE as R, SIGNED as A, UPDATE as W};
-use crate::multiply::{CROSS, HIGH, LOW, NEGATE as N, SATURATE as S, UNSIGNED as U};
 use crate::registers::Registers;
+use crate::semantics::memory::{INDEXED as X, REVERSE as R, SIGNED as A, UPDATE as W};
+use crate::semantics::multiply::{CROSS, HIGH, LOW, NEGATE as N, SATURATE as S, UNSIGNED as U};
+use crate::semantics::{
+    caches as cache, flow, integer as int, memory as mem, multiply as mul, system as sys,
+};
 use crate::timing::{Class, Pipe};
-use crate::{caches as cache, flow, integer as int, memory as mem, multiply as mul, system as sys};
 use bus::Bus;
 
 /// Primary opcode only.

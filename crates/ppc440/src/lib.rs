@@ -10,22 +10,22 @@
 //! | `instructions` | the table: one row an instruction with encoding, operands, timing, semantics |
 //! | `decode` | from a word to an `Op`, its fields taken apart, by the table |
 //! | `code` | decoded lines, shared by all cores that execute them |
-//! | `integer`, `multiply`, `flow`, `memory`, `caches`, `system` | the semantic functions |
+//! | `fetch` | instruction fetch |
+//! | `semantics` | the functions that the table names: integers, branches, loads and stores, caches, system |
 //! | `registers`, `special` | user registers; system registers, time base and timers |
 //! | `exception`, `fault` | vectors, what they save, pending interrupts; what stops the core for good |
-//! | `tlb` | 64 entries, the shadow entry of reset, the map of recent translations |
-//! | `arrays` | the two cache arrays, with data and, for instructions, their decoded form |
-//! | `fetch` | instruction fetch |
-//! | `unit` | the load and store unit: slow path, fills, write-backs, uncached accesses |
-//! | `coherence` | what others do to memory behind the data cache |
-//! | `gather`, `slots` | stores that become one write; transactions under way |
-//! | `timing`, `predictor` | when instructions issue; branch prediction |
-//! | `probe` | what an observer is told: where every cycle went; nothing if there is none |
-//! | `park`, `turn`, `analysis` | polling loops that are skipped instead of executed, exactly |
+//! | `storage::tlb` | 64 entries, the shadow entry of reset, the map of recent translations |
+//! | `storage::arrays` | the two cache arrays, with data and, for instructions, their decoded form |
+//! | `storage::unit` | the load and store unit: slow path, fills, write-backs, uncached accesses |
+//! | `storage::coherence` | what others do to memory behind the data cache |
+//! | `storage::gather`, `slots` | stores that become one write; transactions under way |
+//! | `timing`, `timing::predictor` | when instructions issue; branch prediction |
+//! | `park` | polling loops that are skipped instead of executed, exactly: their `turn` and its `analysis` |
 //! | `core`, `run`, `attend`, `clock` | state; main loop; what is up between instructions; cycles and time |
-//! | `debug` | what a debugger stops before, and how it sees memory |
-//! | `inspect`, `twin` | what the bench, debuggers and tests see; cores that have booted alike |
-//! | `checkpoint` | a core's state in a file |
+//! | `outside::probe` | what an observer is told: where every cycle went; nothing if there is none |
+//! | `outside::debug` | what a debugger stops before, and how it sees memory |
+//! | `outside::inspect`, `twin` | what the bench, debuggers and tests see; cores that have booted alike |
+//! | `outside::checkpoint` | a core's state in a file |
 //!
 //! An instruction is defined in one place, its row, and both decoder and executor are generated
 //! from the rows. Execution is one jump table over the decoded kind, inlined into the loop.
@@ -82,49 +82,34 @@
 //! lines; `tests/parking.rs` compares parked loops with executed ones. `cargo bench` prints the
 //! speed.
 
-mod analysis;
-mod arrays;
 mod attend;
-mod caches;
-mod checkpoint;
 mod clock;
 mod code;
-mod coherence;
 mod core;
-mod debug;
 mod decode;
 mod exception;
 mod fault;
 mod fetch;
-mod flow;
-mod gather;
-mod inspect;
 mod instructions;
-mod integer;
-mod memory;
-mod multiply;
+mod outside;
 mod park;
-mod predictor;
-mod probe;
 mod registers;
 mod run;
-mod slots;
+mod semantics;
 mod special;
-mod system;
+mod storage;
 mod timing;
-mod tlb;
-mod turn;
-mod twin;
-mod unit;
 
 pub use crate::code::Code;
 pub use crate::core::{Config, Core, Counters, Stop};
-pub use debug::{DataAccess, Located, Trouble, Upcoming};
 pub use decode::mnemonic;
 pub use fault::{Fault, FaultKind};
-pub use probe::{Cause, Jump, Observation, Off, Probe};
+pub use outside::debug::{DataAccess, Located, Trouble, Upcoming};
+pub use outside::probe::{Cause, Jump, Observation, Off, Probe};
+pub use outside::twin::Copies;
 pub use registers::{MSR_CE, MSR_DE, MSR_DS, MSR_EE, MSR_IS, MSR_ME, MSR_PR, MSR_WE};
 pub use special::spr;
+pub use storage::tlb::{
+    TlbEntry, TLB_E, TLB_G, TLB_I, TLB_SUPERVISOR, TLB_TS, TLB_USER, TLB_VALID, TLB_W,
+};
 pub use timing::Timing;
-pub use tlb::{TlbEntry, TLB_E, TLB_G, TLB_I, TLB_SUPERVISOR, TLB_TS, TLB_USER, TLB_VALID, TLB_W};
-pub use twin::Copies;

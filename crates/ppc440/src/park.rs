@@ -15,15 +15,18 @@
 //! The head is any address at which the core has been seen often enough; nothing is said about
 //! firmware here.
 
-use crate::analysis::{is_branch, memory_access, Place, Step};
 use crate::code::Text;
 use crate::core::Core;
 use crate::decode::Op;
-use crate::flow;
-use crate::probe::{Observation, Probe};
-use crate::turn::Turn;
+use crate::outside::probe::{Observation, Probe};
+use crate::semantics::flow;
+use analysis::{is_branch, memory_access, Place, Step};
 use bus::Bus;
 use std::cell::Cell;
+use turn::Turn;
+
+mod analysis;
+pub(crate) mod turn;
 
 /// Lines executed without an arrival at the head before another head is tried: as long as no turn
 /// is known, and after one was.
@@ -124,7 +127,7 @@ thread_local! {
 pub(crate) struct Start {
     pub registers: crate::registers::Snapshot,
     pub pipeline: crate::timing::Phase,
-    pub unit: crate::unit::Under,
+    pub unit: crate::storage::unit::Under,
     pub counters: crate::Counters,
     pub free: [des::Time; 2],
 }

@@ -4,7 +4,7 @@ use crate::code::{Line, Text, WORDS};
 use crate::core::{Core, Flow, State, Stop};
 use crate::decode::Op;
 use crate::instructions::execute;
-use crate::probe::{Off, Probe};
+use crate::outside::probe::{Off, Probe};
 use crate::timing::Place;
 use bus::Bus;
 use des::Time;

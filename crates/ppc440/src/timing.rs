@@ -12,6 +12,8 @@
 use crate::decode::Op;
 use des::{Checkpoint, Checkpointed};
 
+pub(crate) mod predictor;
+
 /// Parameters of the timing model, in core cycles unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {

@@ -2,12 +2,12 @@
 
 use crate::comm::CommId;
 use crate::constant;
+use crate::datatype::items::{Items, MAX_MESSAGE};
+use crate::datatype::types::Types;
 use crate::error::{Error, Result};
-use crate::items::{Items, MAX_MESSAGE};
 use crate::process::Process;
 use crate::request::{RequestId, Status};
 use crate::slots::COMMUNICATORS;
-use crate::types::Types;
 use abi::mpi::status;
 
 /// A C `int`.

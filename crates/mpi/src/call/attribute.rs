@@ -6,8 +6,8 @@ use crate::callback::Callback;
 use crate::comm::CommId;
 use crate::constant;
 use crate::error::{Error, Result};
-use crate::matching::TAG_UPPER_BOUND;
 use crate::process::Process;
+use crate::transport::matching::TAG_UPPER_BOUND;
 use std::collections::BTreeMap;
 
 /// First key that programs make.

@@ -6,9 +6,9 @@ use super::{Answer, Begun};
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
+use crate::request::wait::Whose;
 use crate::request::{Direction, RequestId, Scattered};
 use crate::transport::{Envelope, Mode};
-use crate::wait::Whose;
 
 /// The attached buffer.
 #[derive(Default)]

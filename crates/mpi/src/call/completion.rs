@@ -5,8 +5,8 @@ use super::Answer;
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
+use crate::request::wait::Whose;
 use crate::request::{RequestId, Status};
-use crate::wait::Whose;
 
 /// Handles of an array of requests, and the requests that are not null, by index.
 struct Array {

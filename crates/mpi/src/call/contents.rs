@@ -3,10 +3,10 @@
 use super::arguments::{count, int};
 use super::Answer;
 use crate::constant;
+use crate::datatype::recipe::{Ingredient, Recipe};
 use crate::datatype::Type;
 use crate::error::{Error, Result};
 use crate::process::Process;
-use crate::recipe::{Ingredient, Recipe};
 use std::rc::Rc;
 
 /// Numbers of integers, addresses, large counts and types; and the combiner.

@@ -3,10 +3,10 @@
 use super::arguments::{count, int};
 use super::Answer;
 use crate::constant;
+use crate::datatype::recipe::Recipe;
 use crate::datatype::Type;
 use crate::error::{Error, Result};
 use crate::process::Process;
-use crate::recipe::Recipe;
 use std::rc::Rc;
 
 pub(super) fn size(mpi: &mut Process, args: &[u64]) -> Answer {

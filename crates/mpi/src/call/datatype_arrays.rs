@@ -5,11 +5,11 @@ use super::arguments::{count, int};
 use super::datatype::add;
 use super::Answer;
 use crate::constant;
-use crate::constructor::{check_shape, Block};
+use crate::datatype::constructor::{check_shape, Block};
+use crate::datatype::recipe::Recipe;
 use crate::datatype::{too_large, Type};
 use crate::error::{Error, Result};
 use crate::process::Process;
-use crate::recipe::Recipe;
 
 /// Offsets in items become offsets in bytes.
 fn scaled(places: Vec<i64>, of: &Type) -> Result<Vec<i64>> {

@@ -2,10 +2,10 @@
 
 use super::arguments::int;
 use super::Begun;
+use crate::collective::schedule::Plan;
 use crate::comm::CommId;
-use crate::items::Items;
+use crate::datatype::items::Items;
 use crate::process::Process;
-use crate::schedule::Plan;
 
 /// Items to a rank with a tag, and items from a rank with a tag.
 fn begin(

@@ -3,12 +3,12 @@
 use super::arguments::{comm_handle, count, int};
 use super::Answer;
 use crate::collective::Parts;
+use crate::comm::graph::{Edges, Graph};
 use crate::comm::{Comm, CommId};
 use crate::constant;
 use crate::error::{Error, Result};
-use crate::graph::{Edges, Graph};
 use crate::process::Process;
-use crate::wait::Whose;
+use crate::request::wait::Whose;
 use std::rc::Rc;
 
 impl Comm {

@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::request::{Direction, Status};
 use crate::slots::MESSAGES;
+use crate::transport::unexpected::Message;
 use crate::transport::Envelope;
-use crate::unexpected::Message;
 use std::collections::BTreeMap;
 
 /// Messages that were probed and not received.

@@ -2,12 +2,12 @@
 //! is the width of the numbers in the arrays: 4 bytes (`int`), 8 in the functions for large counts.
 
 use super::Begun;
+use crate::collective::schedule::Plan;
 use crate::comm::CommId;
 use crate::constant::{self, PROC_NULL};
+use crate::datatype::items::Items;
 use crate::error::Result;
-use crate::items::Items;
 use crate::process::Process;
-use crate::schedule::Plan;
 
 /// Who sends to this rank, and to whom it sends; MPI_PROC_NULL at the edges of a grid.
 pub(super) struct Neighbours {

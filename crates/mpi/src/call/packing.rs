@@ -4,8 +4,8 @@
 use super::arguments::count;
 use super::Answer;
 use crate::constant;
+use crate::datatype::items::Items;
 use crate::error::{Error, Result};
-use crate::items::Items;
 use crate::process::Process;
 
 /// Where packed data of `bytes` bytes begin in a buffer.

@@ -4,12 +4,12 @@ use super::arguments::{count, int};
 use super::{Answer, Begun};
 use crate::comm::CommId;
 use crate::constant;
+use crate::datatype::items::Items;
 use crate::error::Result;
-use crate::items::Items;
 use crate::process::Process;
+use crate::request::wait::Whose;
 use crate::request::{RequestId, Status};
 use crate::transport::Mode;
-use crate::wait::Whose;
 
 /// `buf, count, datatype, dest, tag, comm`.
 fn begin(mpi: &mut Process, args: &[u64], mode: Mode) -> Begun {

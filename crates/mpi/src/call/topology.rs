@@ -2,12 +2,12 @@
 
 use super::arguments::{comm_handle, count, int};
 use super::Answer;
+use crate::comm::graph::Graph;
+use crate::comm::topology::{balance, Cartesian};
 use crate::comm::CommId;
 use crate::constant;
 use crate::error::{Error, Result};
-use crate::graph::Graph;
 use crate::process::Process;
-use crate::topology::{balance, Cartesian};
 use std::rc::Rc;
 
 fn wrong(class: i32, text: impl Into<String>) -> Error {

@@ -1,12 +1,12 @@
 //! A part of each rank to all.
 
+use super::schedule::Plan;
 use super::{Algorithm, Allgather, Parts};
 use crate::comm::CommId;
+use crate::datatype::items::Items;
 use crate::error::Result;
-use crate::items::Items;
 use crate::process::Process;
 use crate::request::RequestId;
-use crate::schedule::Plan;
 
 pub(super) static ALGORITHMS: [Algorithm<Allgather>; 4] = [
     Algorithm {

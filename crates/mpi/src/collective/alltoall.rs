@@ -1,11 +1,11 @@
 //! A part of each pair of ranks.
 
+use super::schedule::Plan;
 use super::{Algorithm, Alltoall, Parts};
 use crate::comm::CommId;
 use crate::error::Result;
 use crate::process::Process;
 use crate::request::RequestId;
-use crate::schedule::Plan;
 
 pub(super) static ALGORITHMS: [Algorithm<Alltoall>; 4] = [
     Algorithm {

@@ -1,12 +1,12 @@
 //! Barriers.
 
+use super::schedule::Plan;
 use super::{Algorithm, Barrier};
 use crate::comm::CommId;
 use crate::error::Result;
 use crate::process::Process;
+use crate::request::wait::Whose;
 use crate::request::RequestId;
-use crate::schedule::Plan;
-use crate::wait::Whose;
 
 pub(super) static ALGORITHMS: [Algorithm<Barrier>; 2] = [
     Algorithm {

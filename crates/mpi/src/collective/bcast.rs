@@ -1,12 +1,12 @@
 //! Broadcasts.
 
+use super::schedule::Plan;
 use super::{Algorithm, Bcast};
 use crate::comm::CommId;
+use crate::datatype::items::Items;
 use crate::error::Result;
-use crate::items::Items;
 use crate::process::Process;
 use crate::request::RequestId;
-use crate::schedule::Plan;
 
 pub(super) static ALGORITHMS: [Algorithm<Bcast>; 2] = [
     Algorithm {

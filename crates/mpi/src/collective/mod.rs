@@ -17,12 +17,13 @@ mod reduce;
 mod reduce_scatter;
 mod scan;
 mod scatter;
+pub(crate) mod schedule;
 
 pub(crate) use parts::Parts;
 
-use crate::items::Items;
+use crate::datatype::items::Items;
 use crate::reduction::Reduction;
-use crate::schedule::Plan;
+use schedule::Plan;
 use std::rc::Rc;
 
 /// A named way to do a collective operation.

@@ -1,6 +1,6 @@
 //! Buffers that hold a part for each rank.
 
-use crate::items::Items;
+use crate::datatype::items::Items;
 
 /// A part for each rank.
 #[derive(Clone, Debug)]

@@ -1,13 +1,13 @@
 //! Reductions to one rank.
 
+use super::schedule::Plan;
 use super::{Accumulator, Algorithm, Reduce};
 use crate::comm::CommId;
+use crate::datatype::items::Items;
 use crate::error::Result;
-use crate::items::Items;
 use crate::process::Process;
 use crate::reduction::Reduction;
 use crate::request::RequestId;
-use crate::schedule::Plan;
 use std::rc::Rc;
 
 pub(super) static ALGORITHMS: [Algorithm<Reduce>; 2] = [

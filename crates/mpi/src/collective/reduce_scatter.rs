@@ -1,13 +1,13 @@
 //! Reductions of which each rank gets a share.
 
+use super::schedule::Plan;
 use super::{Accumulator, Algorithm, ReduceScatter};
 use crate::comm::CommId;
+use crate::datatype::items::Items;
 use crate::error::Result;
-use crate::items::Items;
 use crate::process::Process;
 use crate::reduction::Reduction;
 use crate::request::RequestId;
-use crate::schedule::Plan;
 use std::rc::Rc;
 
 pub(super) static ALGORITHMS: [Algorithm<ReduceScatter>; 2] = [

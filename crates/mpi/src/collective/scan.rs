@@ -1,13 +1,13 @@
 //! Reductions of all ranks up to each.
 
+use super::schedule::Plan;
 use super::{Accumulator, Algorithm, Scan};
 use crate::comm::CommId;
+use crate::datatype::items::Items;
 use crate::error::Result;
-use crate::items::Items;
 use crate::process::Process;
 use crate::reduction::Reduction;
 use crate::request::RequestId;
-use crate::schedule::Plan;
 use std::rc::Rc;
 
 pub(super) static ALGORITHMS: [Algorithm<Scan>; 2] = [

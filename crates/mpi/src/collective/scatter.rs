@@ -1,12 +1,12 @@
 //! A part for each rank from one.
 
+use super::schedule::Plan;
 use super::{Algorithm, Parts, Rooted};
 use crate::comm::CommId;
+use crate::datatype::items::Items;
 use crate::error::Result;
-use crate::items::Items;
 use crate::process::Process;
 use crate::request::RequestId;
-use crate::schedule::Plan;
 
 pub(super) static ALGORITHMS: [Algorithm<Rooted>; 2] = [
     Algorithm {

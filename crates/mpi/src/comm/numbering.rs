@@ -6,15 +6,15 @@
 //! the same on all members; while a window is offered for one, nothing in it is offered for another. Where
 //! the members find none in common, which is rare, they go on to the next window.
 
+use super::{CommId, Comms};
+use crate::collective::schedule::{Plan, Schedule};
 use crate::collective::Accumulator;
-use crate::comm::{CommId, Comms};
 use crate::constant;
 use crate::error::{Error, Result};
-use crate::op::Op;
 use crate::process::Process;
+use crate::reduction::op::Op;
 use crate::reduction::{Operator, Reduction};
 use crate::request::RequestId;
-use crate::schedule::{Plan, Schedule};
 use std::rc::Rc;
 
 /// An agreement under way.

@@ -9,8 +9,8 @@
 //! With [`Off`] nothing of this exists in the compiled loop. A probe changes nothing: turns of a
 //! polling loop that are not executed are told as often as they would have been.
 
+use super::debug::Upcoming;
 use crate::core::{Core, Counters};
-use crate::debug::Upcoming;
 use crate::decode::{Op, LK};
 use crate::instructions::Kind;
 use crate::timing::{reg, Place};

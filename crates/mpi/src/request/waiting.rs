@@ -1,8 +1,8 @@
 //! What a process waits for. It is noted at every wait and told to hardly anybody, so words are made of it
 //! only for those who ask.
 
+use super::Direction;
 use crate::constant::{ANY_SOURCE, ANY_TAG, PROC_NULL};
-use crate::request::Direction;
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;

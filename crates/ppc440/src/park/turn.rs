@@ -15,18 +15,18 @@
 
 mod course;
 
-use crate::analysis::{self, memory_access, Analysis, Item, Place, Step, Value};
-use crate::arrays::LINE;
+use super::analysis::{self, memory_access, Analysis, Item, Place, Step, Value};
+use super::Record;
 use crate::code::Text;
 use crate::core::{Core, Counters};
-use crate::memory::doublewords;
-use crate::park::Record;
-use crate::predictor::State;
-use crate::probe::Observation;
+use crate::outside::probe::Observation;
 use crate::registers::Snapshot;
+use crate::semantics::memory::doublewords;
+use crate::storage::arrays::LINE;
+use crate::storage::tlb::Mapped;
+use crate::storage::unit::Under;
+use crate::timing::predictor::State;
 use crate::timing::Phase;
-use crate::tlb::Mapped;
-use crate::unit::Under;
 use bus::{Access, Bus};
 use course::Course;
 use des::Time;

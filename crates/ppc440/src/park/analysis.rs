@@ -1,13 +1,13 @@
 //! What becomes of the values in a recorded turn of a polling loop (`turn` says what for).
 
-use crate::arrays::LINE;
+use super::Record;
 use crate::core::Core;
 use crate::decode::{Op, OE, RC};
 use crate::instructions::Kind;
-use crate::park::Record;
-use crate::predictor::State;
+use crate::storage::arrays::LINE;
+use crate::storage::tlb::page;
+use crate::timing::predictor::State;
 use crate::timing::{reg, Pipe};
-use crate::tlb::page;
 use bus::Access;
 
 /// How an instruction accesses memory.

@@ -8,12 +8,12 @@
 //! those, since registers hold something else until the loop has set them.
 
 use super::Turn;
-use crate::analysis::{is_branch, memory_access, Place, Step, Word};
 use crate::code::Text;
 use crate::core::Core;
-use crate::flow;
 use crate::instructions::{execute_plain, Kind};
+use crate::park::analysis::{is_branch, memory_access, Place, Step, Word};
 use crate::registers::{Registers, Snapshot};
+use crate::semantics::flow;
 use bus::Bus;
 
 /// Words in the cache that a turn with other values can have.

@@ -1,13 +1,13 @@
 //! Completion: waiting for requests, testing them, looking for messages.
 
+use super::waiting::{Message, Wait, What};
+use super::{Direction, Request, RequestId, State, Status};
 use crate::comm::CommId;
 use crate::constant::PROC_NULL;
 use crate::error::{Error, Result};
-use crate::matching;
 use crate::process::Process;
-use crate::request::{Direction, Request, RequestId, State, Status};
+use crate::transport::matching;
 use crate::transport::Envelope;
-use crate::waiting::{Message, Wait, What};
 
 /// Whose operation a call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

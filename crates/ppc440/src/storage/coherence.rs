@@ -9,9 +9,9 @@
 //!
 //! [`Config::coherence_faults`]: crate::Config
 
-use crate::arrays::LINE;
+use super::arrays::LINE;
+use super::tlb::Real;
 use crate::core::{Core, Flow, State};
-use crate::tlb::Real;
 use crate::FaultKind;
 
 /// The parts of `len` bytes at a real address, a line each: line number, first byte in the line,

@@ -6,16 +6,16 @@
 //! [`Core::run_observed`] returns [`Stop::Halted`](crate::Stop), and the next call goes on as if nothing
 //! had been.
 
-use crate::arrays::LINE;
+use super::probe::Probe;
 use crate::code::Text;
-use crate::coherence::lines;
 use crate::core::Core;
 use crate::decode::Op;
-use crate::flow::traps;
 use crate::instructions::Kind;
-use crate::probe::Probe;
 use crate::registers::{MSR_DS, MSR_IS};
-use crate::tlb::{page, Real};
+use crate::semantics::flow::traps;
+use crate::storage::arrays::LINE;
+use crate::storage::coherence::lines;
+use crate::storage::tlb::{page, Real};
 
 /// The instruction that the core is about to execute.
 pub struct Upcoming<'a> {

@@ -1,13 +1,13 @@
 //! Semantics of loads and stores, and their fast path: a hit in the data cache within a quadword.
 //! Everything else goes to the load and store unit (`unit`).
 
-use crate::arrays::LINE;
 use crate::core::{Core, Flow};
 use crate::decode::Op;
 use crate::exception::Exception;
 use crate::registers::EQ;
 use crate::special::CCR0_FLSTA;
-use crate::tlb::page;
+use crate::storage::arrays::LINE;
+use crate::storage::tlb::page;
 use bus::Bus;
 
 /// Forms of loads and stores, as bits of a constant parameter.

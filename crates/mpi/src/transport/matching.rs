@@ -9,8 +9,8 @@
 //! MPI's matching layer for the Cray XT). Wildcards are ignore bits. A posted receive ignores the
 //! protocol, so that it matches a message of either protocol in the order of arrival.
 
+use super::{EXPOSED, MESSAGES};
 use crate::constant::{ANY_SOURCE, ANY_TAG};
-use crate::transport::{EXPOSED, MESSAGES};
 use abi::seastar::{portals_op, PortalsHeader};
 
 /// How the bytes of a message travel.

@@ -5,7 +5,7 @@ use crate::decode::{Op, RC};
 use crate::fault::FaultKind;
 use crate::registers::{EQ, MSR_EE};
 use crate::special::{spr, MMUCR_STS};
-use crate::tlb::TlbEntry;
+use crate::storage::tlb::TlbEntry;
 
 /// dcba, tlbsync.
 pub(crate) fn nothing(_core: &mut Core, _op: &Op) -> Flow {

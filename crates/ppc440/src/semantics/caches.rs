@@ -1,10 +1,10 @@
 //! Semantics of cache control, and msync.
 
-use crate::arrays::{self, LINE};
 use crate::core::{Core, Flow};
 use crate::decode::Op;
 use crate::exception::Exception;
-use crate::tlb::page;
+use crate::storage::arrays::{self, LINE};
+use crate::storage::tlb::page;
 use bus::Bus;
 
 fn address(core: &Core, op: &Op) -> u32 {

@@ -1,6 +1,6 @@
 //! How derived datatypes were made: what MPI_Type_get_contents tells.
 
-use crate::datatype::Type;
+use super::Type;
 use std::rc::Rc;
 
 /// A type that another was made of.

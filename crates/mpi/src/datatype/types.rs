@@ -1,9 +1,9 @@
 //! The datatypes that a process knows, by handle.
 
+use super::recipe::Ingredient;
+use super::{predefined, Type};
 use crate::constant;
-use crate::datatype::{predefined, Type};
 use crate::error::{Error, Result};
-use crate::recipe::Ingredient;
 use crate::slots::{Slots, DATATYPES, KIND};
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -7,7 +7,7 @@
 //! the order of matching; a message may be claimed by a receive before its bytes are complete.
 //! While the process is in the library, it adds blocks rather than let the last one fill up.
 
-use crate::matching::Pattern;
+use super::matching::Pattern;
 use crate::request::RequestId;
 use portals::{Event, ProcessId};
 use std::collections::VecDeque;

@@ -9,10 +9,10 @@
 //!
 //! [`Timing::gather`]: crate::Timing
 
+use super::tlb::{page, Real};
 use crate::core::{Core, Flow};
 use crate::fault::FaultKind;
 use crate::special::CCR0_DSTG;
-use crate::tlb::{page, Real};
 use bus::Bus;
 
 const QUADWORD: usize = 16;

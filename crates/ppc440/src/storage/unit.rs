@@ -12,15 +12,15 @@
 //! when the transaction that could not be done was to be done. A victim is written back before the
 //! line that replaces it is read, so that each transaction leaves a consistent cache.
 
-use crate::arrays::LINE;
+use super::arrays::LINE;
+use super::gather::Gather;
+use super::slots::Slots;
+use super::tlb::{page, Real};
 use crate::core::{Core, Flow};
 use crate::exception::Exception;
 use crate::fault::FaultKind;
-use crate::gather::Gather;
-use crate::memory::doublewords;
-use crate::slots::Slots;
+use crate::semantics::memory::doublewords;
 use crate::special::{CCR0_FLSTA, CCR1_FFF, MMUCR_SWOA};
-use crate::tlb::{page, Real};
 use bus::{Bus, BusError};
 use des::Time;
 

@@ -1,8 +1,8 @@
 //! Semantics of multiplication, division and the 440's 16-bit multiply-accumulate instructions.
 
+use super::integer::to_rt;
 use crate::core::{Core, Flow};
 use crate::decode::{Op, OE};
-use crate::integer::to_rt;
 use crate::registers::Registers;
 
 /// Low half of RA times high half of RB.

@@ -1,12 +1,12 @@
 //! Items of a datatype in the program's memory, as operations send and receive them.
 
+use super::Type;
 use crate::comm::CommId;
-use crate::datatype::Type;
 use crate::error::Result;
 use crate::process::Process;
 use crate::request::{RequestId, Scattered};
+use crate::transport::unexpected::Message;
 use crate::transport::{Envelope, Mode};
-use crate::unexpected::Message;
 use std::rc::Rc;
 
 /// Most bytes of a message: the wire header has 32 bits for its length.

@@ -1,8 +1,8 @@
 //! Event queues: each operation reserves room for the events that it may leave.
 
+use super::EVENTS_PER_OPERATION;
 use crate::process::Process;
 use crate::request::{Request, RequestId};
-use crate::transport::EVENTS_PER_OPERATION;
 
 impl Process {
     /// Adds a request that will get events, in a queue that has room for them.

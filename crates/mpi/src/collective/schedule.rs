@@ -2,11 +2,11 @@
 //! the ranks' numbers alone, and that goes on whenever its process is in the library. A blocking
 //! collective is a schedule that is waited for, a persistent one is planned anew at each start.
 
+use crate::comm::numbering::Numbering;
 use crate::comm::CommId;
 use crate::constant::{self, PROC_NULL};
+use crate::datatype::items::Items;
 use crate::error::{Error, Result};
-use crate::items::Items;
-use crate::numbering::Numbering;
 use crate::process::Process;
 use crate::reduction::Reduction;
 use crate::request::{Direction, Request, RequestId, Status};

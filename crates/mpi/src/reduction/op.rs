@@ -1,7 +1,7 @@
 //! Reduction operations on packed items.
 
+use super::long_double::LongDouble;
 use crate::datatype::{Basic, Value};
-use crate::long_double::LongDouble;
 use std::cmp::Ordering;
 
 /// A predefined operation.

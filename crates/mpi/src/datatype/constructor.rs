@@ -1,7 +1,7 @@
 //! Constructors of derived datatypes.
 
+use super::{append, too_large, Run, Type};
 use crate::constant;
-use crate::datatype::{append, too_large, Run, Type};
 use crate::error::{Error, Result};
 
 /// `count` items of a type, from byte `offset` on.
