@@ -47,7 +47,7 @@ impl Waiting {
     fn gdb(&self, script: &[&str]) -> Command {
         let mut gdb = Command::new("gdb-multiarch");
         hearing(&mut gdb);
-        gdb.current_dir(root()).env("HOME", "/nonexistent").stdin(Stdio::null());
+        gdb.current_dir(root()).env("HOME", "/proc/none").stdin(Stdio::null());
         gdb.args(["-nx", "-batch", "-ex", "set pagination off", "-ex", "set confirm off"]);
         // However busy the machine.
         gdb.args(["-ex", "set remotetimeout 300"]);

@@ -125,7 +125,7 @@ fn packets_that_a_link_lost_are_sent_and_not_received() {
 
 #[test]
 fn a_file_that_cannot_be_written_is_a_mistake() {
-    for (file, words) in [("/nonexistent/x", "cannot write /nonexistent/x"), ("-", "--pcap")] {
+    for (file, words) in [("/proc/none/x", "cannot write /proc/none/x"), ("-", "--pcap")] {
         sunstar(["run", "-n", "2", "--pcap", file, "examples/pingpong.c"]).said(2, &[words]);
     }
     // A full disk is found out at the end, and nothing else is lost.

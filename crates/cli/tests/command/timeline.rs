@@ -432,7 +432,7 @@ fn a_run_that_fails_leaves_its_trace() {
 
 #[test]
 fn a_file_that_cannot_be_written_is_told_and_nothing_else_is_lost() {
-    for (file, words) in [("/nonexistent/x", "cannot write /nonexistent/x"), ("-", "--trace")] {
+    for (file, words) in [("/proc/none/x", "cannot write /proc/none/x"), ("-", "--trace")] {
         sunstar(["run", "-n", "2", "--trace", file, "builtin:pingpong"]).said(2, &[words]);
     }
     // A full disk is found out at the end.

@@ -31,7 +31,7 @@ impl Bench {
         let symbols = Arc::new(Symbols::load(&image.elf).unwrap());
         let options = Options {
             parameters,
-            program: Program::Executable { path: "/nonexistent".into(), args: Vec::new() },
+            program: Program::Executable { path: "/proc/none".into(), args: Vec::new() },
             ranks: 2,
             threads: 1,
             compute: rank::Compute::None,
@@ -48,7 +48,7 @@ impl Bench {
             debugger: None,
             meter: false,
             firmware,
-            library: "/nonexistent".into(),
+            library: "/proc/none".into(),
             stop: Arc::default(),
             writing: Arc::default(),
         };
