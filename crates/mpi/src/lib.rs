@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `call` | MPI's functions as programs call them: arguments, and what is answered |
 //! | `api` | the same for built-in workloads |
-//! | `process` | what a process holds: its handles (`slots`, `uses`), memory (`scratch`), program (`callback`) |
+//! | `process` | what a process holds: handles (`slots`, `uses`), memory (`scratch`), program (`callback`) |
 //! | `comm` | communicators, groups, and ranks in grids and graphs |
 //! | `datatype` | where an item's bytes lie, how types are made and named |
 //! | `request` | operations under way, waiting for them, and what is told of that in a deadlock |
