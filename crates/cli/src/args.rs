@@ -302,14 +302,22 @@ pub enum BenchCommand {
     Latency(LatencyOptions),
 }
 
+/// Largest message that the ping-pong sends, in bytes (`sizes` in examples/studies/latency.c).
+pub const LARGEST_MAX: u64 = 1 << 20;
+
+fn largest(text: &str) -> Result<u64, String> {
+    let bytes = text.parse().ok().filter(|&bytes| bytes <= LARGEST_MAX);
+    bytes.ok_or_else(|| format!("allowed is 0 to {LARGEST_MAX}, the ping-pong's largest message"))
+}
+
 /// How to run the ladder, for itself or to validate.
 #[derive(Args, Clone, Debug)]
 pub struct LadderOptions {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub machine: MachineOptions,
-    /// Largest message; less than 1 MiB leaves the bandwidth out
-    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20)]
+    /// Largest message; less than 1 MiB, which is the most, leaves the bandwidth out
+    #[arg(long, value_name = "BYTES", default_value_t = LARGEST_MAX, value_parser = largest)]
     pub largest: u64,
     /// Runs at a time; as many as processors and memory allow if not given
     #[arg(short, long, value_name = "N")]
@@ -329,8 +337,8 @@ pub struct LatencyOptions {
     /// Override a parameter of all machines; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,
-    /// Largest message
-    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20)]
+    /// Largest message, 1 MiB at most
+    #[arg(long, value_name = "BYTES", default_value_t = LARGEST_MAX, value_parser = largest)]
     pub largest: u64,
     /// Runs at a time; as many as processors and memory allow if not given
     #[arg(short, long, value_name = "N")]
@@ -348,8 +356,9 @@ pub struct ReportOptions {
     /// The page; the program follows it, if there is to be one
     #[arg(value_name = "FILE.html")]
     pub file: PathBuf,
-    /// Largest message of the curves; less than 1 MiB leaves the published bandwidth out
-    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20)]
+    /// Largest message of the curves; less than 1 MiB, which is the most, leaves the published
+    /// bandwidth out
+    #[arg(long, value_name = "BYTES", default_value_t = LARGEST_MAX, value_parser = largest)]
     pub largest: u64,
     /// Runs for the curves at a time; as many as processors and memory allow if not given
     #[arg(short, long, value_name = "N")]

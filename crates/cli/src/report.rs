@@ -21,7 +21,7 @@ mod waterfall;
 
 pub use units::quoted;
 
-use crate::args::ReportOptions;
+use crate::args::{ReportOptions, LARGEST_MAX};
 use crate::bench::measure::{Broken, Program};
 use crate::mistake::Mistake;
 use crate::root::Root;
@@ -213,7 +213,7 @@ fn command(options: &ReportOptions, about_machine: bool) -> String {
     if run.compute != rank::Compute::default() {
         words.extend(["--compute".into(), run.compute.to_string()]);
     }
-    if options.largest != 1 << 20 {
+    if options.largest != LARGEST_MAX {
         words.extend(["--largest".into(), options.largest.to_string()]);
     }
     if !about_machine {

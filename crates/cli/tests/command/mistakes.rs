@@ -36,6 +36,24 @@ fn command_lines_that_make_no_sense() {
     assert!(ended.code == 2 && ended.stderr.contains("nosuch"), "{ended:?}");
 }
 
+/// The ping-pong has no longer ones, and takes a number that it cannot read for another.
+#[test]
+fn messages_that_the_ping_pong_does_not_send() {
+    for command in ["validate", "bench ladder", "bench latency", "report page.html"] {
+        for largest in ["1048577", "18446744073709551615", "99999999999999999999", "-1", "1 MiB"] {
+            let mut words: Vec<&str> = command.split(' ').collect();
+            let option = format!("--largest={largest}");
+            words.push(&option);
+            let ended = sunstar(&words);
+            let said = format!("error: invalid value '{largest}' for '--largest <BYTES>': ");
+            assert!(ended.code == 2 && ended.stderr.starts_with(&said), "{command}: {ended:?}");
+            assert!(ended.stderr.contains("allowed is 0 to 1048576, the ping-pong's"), "{ended:?}");
+        }
+    }
+    let sizes = std::fs::read_to_string(root().join("examples/studies/latency.c")).unwrap();
+    assert!(sizes.contains("262144, 1048576};"), "the largest message is another");
+}
+
 #[test]
 fn overrides_that_are_wrong() {
     let set =
