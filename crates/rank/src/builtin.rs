@@ -81,8 +81,11 @@ impl Builtin {
         let times = numbers.first().map_or(Ok(TIMES), |&times| u32::try_from(times));
         let times = times.ok().filter(|&times| times > 0);
         let times = times.ok_or_else(|| format!("{PREFIX}{name}: once is the least"))?;
-        // A vector of doubles, at least one.
-        let bytes = if name == "allreduce" { bytes.next_multiple_of(8).max(8) } else { bytes };
+        if name == "allreduce" && (bytes == 0 || bytes % 8 != 0) {
+            return Err(format!(
+                "{PREFIX}{name} adds doubles: its bytes are 8 or a multiple of 8, not {bytes}"
+            ));
+        }
         let parts = if name == "alltoall" { u64::from(ranks) } else { 1 };
         if bytes.saturating_mul(parts) > BYTES_MAX {
             return Err(format!("{PREFIX}{name}: a rank's buffer has at most {BYTES_MAX} bytes"));
@@ -432,7 +435,7 @@ mod tests {
             ("barrier", "3", 0, 3),
             ("halo", "", 4096, 10),
             ("alltoall", "100", 100, 10),
-            ("allreduce", "100 7", 104, 7),
+            ("allreduce", "104 7", 104, 7),
             ("pingpong", "0 1", 0, 1),
         ] {
             let builtin = parse(name, arguments, 64).unwrap();
@@ -449,6 +452,8 @@ mod tests {
             ("halo", "x", 2, "'x' is no number"),
             ("halo", "8 0", 2, "once is the least"),
             ("alltoall", "1048576", 4096, "at most"),
+            ("allreduce", "100", 2, "8 or a multiple of 8, not 100"),
+            ("allreduce", "0", 2, "8 or a multiple of 8, not 0"),
         ] {
             let sentence = parse(name, arguments, ranks).unwrap_err();
             assert!(sentence.contains(word), "{sentence}");

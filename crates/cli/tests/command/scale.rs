@@ -129,6 +129,8 @@ fn a_workload_that_is_not_there_is_a_mistake() {
     run("-n 2 builtin:sort").said(2, &["no built-in workload 'sort'", "pingpong, barrier"]);
     run("builtin:pingpong").said(2, &["needs 2 ranks"]);
     run("-n 2 builtin:halo much").said(2, &["[BYTES] [TIMES]", "'much' is no number"]);
+    // It reduced more bytes than it was told to.
+    run("-n 2 builtin:allreduce 9").said(2, &["allreduce adds doubles", "multiple of 8, not 9"]);
 }
 
 #[test]
