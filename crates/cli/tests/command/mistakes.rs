@@ -284,6 +284,23 @@ fn a_node_that_is_not_there() {
     }
 }
 
+/// It was switched on all the same, and the summary told of another firmware than was asked for.
+#[test]
+fn a_trace_without_trace_points() {
+    let trace = |set: &[&str]| {
+        let set = set.iter().flat_map(|set| ["--set", *set]);
+        sunstar(["trace", "-q", "-n", "2"].into_iter().chain(set).chain(["builtin:barrier", "1"]))
+    };
+    for set in [&["firmware.trace=off"][..], &[" firmware.trace = off", "firmware.inline=off"]] {
+        let ended = trace(set);
+        ended.said(2, &["--set firmware.trace=off", "sunstar trace"]);
+        assert_eq!(ended.stdout, "");
+    }
+    for set in [&["firmware.trace=on"][..], &["firmware.trace=off", "firmware.trace=on"]] {
+        assert!(trace(set).went_well().stdout.contains("mainloop"), "{set:?}");
+    }
+}
+
 #[test]
 fn an_installation_without_its_files() {
     let folder = tempfile::tempdir().unwrap();
