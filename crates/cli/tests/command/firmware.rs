@@ -39,14 +39,32 @@ fn run_planted(address: u32, words: &[u32], options: &[&str]) -> Ended {
     ended(&mut command)
 }
 
-/// The image holds every word with its bytes swapped for the loader: big endian.
+/// Plants words at an address of an image, and in the ELF beside it. The image holds every word with
+/// its bytes swapped for the loader: big endian.
 pub fn plant(image: &Path, address: u32, words: &[u32]) {
-    let mut bytes = std::fs::read(image).unwrap();
+    let elf = image.with_extension("elf");
+    let mut files = [image, &elf].map(|file| std::fs::read(file).unwrap());
     let start = (address - abi::seastar::TEXT_BASE) as usize;
+    let in_elf = offset(&files[1], address);
     for (i, word) in words.iter().enumerate() {
-        bytes[start + 4 * i..][..4].copy_from_slice(&word.to_be_bytes());
+        files[0][start + 4 * i..][..4].copy_from_slice(&word.to_be_bytes());
+        files[1][in_elf + 4 * i..][..4].copy_from_slice(&word.to_le_bytes());
     }
-    std::fs::write(image, bytes).unwrap();
+    for (file, bytes) in [image, &elf].iter().zip(files) {
+        std::fs::write(file, bytes).unwrap();
+    }
+}
+
+/// Where an ELF has what is loaded at an address.
+pub fn offset(elf: &[u8], address: u32) -> usize {
+    let word = |at: usize| u32::from_le_bytes(*elf[at..].first_chunk().unwrap());
+    let half = |at: usize| usize::from(u16::from_le_bytes(*elf[at..].first_chunk().unwrap()));
+    // e_phoff, e_phentsize and e_phnum; then p_offset, p_paddr and p_filesz of each.
+    let headers = (0..half(44)).map(|i| word(28) as usize + i * half(42));
+    let mut segments = headers.map(|at| (word(at + 4), word(at + 12), word(at + 16)));
+    let holder = segments.find(|(_, base, size)| address.wrapping_sub(*base) < *size);
+    let (offset, base, _) = holder.expect("the address is loaded");
+    (offset + (address - base)) as usize
 }
 
 #[test]

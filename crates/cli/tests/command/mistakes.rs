@@ -360,3 +360,22 @@ fn an_image_that_does_not_fit() {
             .said(2, &["firmware", "image of 524288 bytes does not fit"]);
     }
 }
+
+/// Whoever copies one of the two by hand is told of functions that are not where the firmware is.
+#[test]
+fn an_image_beside_the_elf_of_another_build() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(installation(folder.path()));
+    let elf = folder.path().join(crate::firmware::VARIANT).join("seastar.elf");
+    // One instruction is another.
+    let mut bytes = std::fs::read(&elf).unwrap();
+    let text = crate::firmware::offset(&bytes, abi::seastar::TEXT_BASE);
+    bytes[text] ^= 1;
+    std::fs::write(&elf, bytes).unwrap();
+    for words in [["fw", "--machine", "redstorm"], ["run", "--quiet", "examples/hello.c"]] {
+        let mut command = crate::runner::command();
+        command.env("SUNSTAR_ROOT", folder.path()).args(words);
+        crate::runner::ended(&mut command)
+            .said(2, &["the firmware in", "seastar.img is not made from seastar.elf"]);
+    }
+}

@@ -59,6 +59,11 @@ impl FirmwareImage {
         let shim = swapped(&folder.join("shim.img"))?;
         let bad = |why: String| BadImage(format!("the firmware in {}: {why}", folder.display()));
         check(&image, &shim, symbols.sections()).map_err(bad)?;
+        if image != symbols.loaded(TEXT_BASE, TEXT_SIZE) {
+            // Faults and profiles would name functions of another firmware.
+            let why = "seastar.img is not made from seastar.elf; take both from one build";
+            return Err(bad(why.into()));
+        }
         let options = symbols.string("seastar_options").unwrap_or_default();
         let budget = Budget::new(image.len() as u32, &symbols);
         Ok(FirmwareImage { elf, image, shim, options, budget })

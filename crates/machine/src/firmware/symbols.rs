@@ -1,7 +1,7 @@
 //! The firmware's ELF: which function and line an address belongs to, where objects stand, how large sections
 //! are.
 
-use object::read::elf::ElfFile32;
+use object::read::elf::{ElfFile32, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind};
 use std::borrow::Cow;
 use std::fmt;
@@ -175,6 +175,24 @@ impl Symbols {
         &self.sections
     }
 
+    /// What is loaded from `base` on, if it begins within `size` bytes: the contents of a flat image.
+    pub fn loaded(&self, base: u32, size: u32) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let Ok(file) = ElfFile32::<Endianness>::parse(self.elf.as_slice()) else { return bytes };
+        let endian = file.endian();
+        let all = file.elf_program_headers().iter();
+        for segment in all.filter(|segment| segment.p_type(endian) == object::elf::PT_LOAD) {
+            let start = segment.p_paddr(endian).wrapping_sub(base);
+            let Ok(data) = segment.data(endian, self.elf.as_slice()) else { continue };
+            if start < size && !data.is_empty() {
+                let place = start as usize..start as usize + data.len();
+                bytes.resize(bytes.len().max(place.end), 0);
+                bytes[place].copy_from_slice(data);
+            }
+        }
+        bytes
+    }
+
     /// The string constant (or array of characters) `name`.
     pub fn string(&self, name: &str) -> Option<String> {
         let file = ElfFile32::<Endianness>::parse(self.elf.as_slice()).ok()?;
@@ -316,6 +334,10 @@ mod tests {
         assert!(text.code && text.loaded && text.address == 0xFFFE_0000 && text.size > 16);
         let bss = symbols.sections().iter().find(|section| section.name == ".bss").unwrap();
         assert!(!bss.loaded && !bss.code && bss.size == 12);
+        // The linker puts the constant behind the text.
+        let image = symbols.loaded(text.address, 0x1000);
+        assert!(image.len() > text.size as usize && image.ends_with(b"CACHE=id INLINE=on\0"));
+        assert!(symbols.loaded(text.address - 0x1000, 0x1000).is_empty());
     }
 
     #[test]
