@@ -6,6 +6,7 @@ mod sweep;
 pub use spelling::plain;
 pub use sweep::{DiffOptions, SweepOptions};
 
+use crate::mistake::Mistake;
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,13 @@ pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// Takes the words of a command line apart. Help, and most of what can be wrong, clap tells by
+/// itself, and ends the command.
+pub fn parse(words: Vec<OsString>) -> Result<Arguments, Mistake> {
+    Arguments::try_parse_from(&words)
+        .map_err(|error| sweep::run_taken_by_json(&error, &words).unwrap_or_else(|| error.exit()))
 }
 
 /// What to do.

@@ -25,8 +25,7 @@ mod sweep;
 mod terminal;
 mod trace;
 
-use args::{Arguments, Command};
-use clap::Parser;
+use args::Command;
 use mistake::Mistake;
 use std::process::ExitCode;
 
@@ -35,7 +34,7 @@ const EXIT_MISTAKE: u8 = 2;
 
 fn main() -> ExitCode {
     let words = args::plain(std::env::args_os());
-    match words.and_then(|words| obey(Arguments::parse_from(words).command)) {
+    match words.and_then(args::parse).and_then(|arguments| obey(arguments.command)) {
         Ok(code) => ExitCode::from(code),
         Err(mistake) => {
             eprintln!("sunstar: {mistake}");

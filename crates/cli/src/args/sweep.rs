@@ -1,7 +1,9 @@
 //! What can be said to `sunstar sweep` and `sunstar diff`.
 
-use super::MachineOptions;
-use clap::Args;
+use super::{Arguments, MachineOptions};
+use crate::mistake::Mistake;
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Error};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -86,4 +88,18 @@ pub struct DiffOptions {
     /// Write the differences to FILE as JSON ("-" or no FILE: standard output, instead of the tables)
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
+}
+
+/// What clap does not tell whoever writes `diff --json A.json B.json`: the word behind `--json` is
+/// its file.
+pub fn run_taken_by_json(error: &Error, words: &[OsString]) -> Option<Mistake> {
+    if error.kind() != ErrorKind::MissingRequiredArgument {
+        return None;
+    }
+    let found = Arguments::command().ignore_errors(true).try_get_matches_from(words).ok()?;
+    let diff = found.subcommand_matches("diff")?;
+    let file = diff.get_one::<PathBuf>("json").filter(|file| file.as_os_str() != "-")?.display();
+    Some(Mistake(format!(
+        "diff needs two runs, A.json and B.json; --json took {file} for the file that it writes"
+    )))
 }

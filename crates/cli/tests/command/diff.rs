@@ -134,6 +134,20 @@ fn runs_of_a_sweep_can_be_compared() {
     assert_eq!(first_step(&value).0, "wire");
 }
 
+/// The word behind `--json` is its file.
+#[test]
+fn a_run_that_json_took_for_its_file() {
+    for words in ["--json a.json b.json", "b.json --json a.json", "--json a.json"] {
+        let ended = ended(command().arg("diff").args(words.split(' ')));
+        ended.said(2, &["diff needs two runs, A.json and B.json; --json took a.json for the file"]);
+        assert_eq!(ended.stderr.lines().count(), 1, "{ended:?}");
+    }
+    for words in ["", "a.json", "a.json --json", "--json=- a.json"] {
+        let ended = ended(command().arg("diff").args(words.split_whitespace()));
+        assert!(ended.code == 2 && ended.stderr.contains("required arguments"), "{ended:?}");
+    }
+}
+
 #[test]
 fn other_files_are_refused_in_a_sentence() {
     let folder = tempfile::tempdir().unwrap();
