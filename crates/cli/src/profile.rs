@@ -6,8 +6,9 @@ mod table;
 use crate::args::ProfileOptions;
 use crate::mistake::Mistake;
 use crate::root::Root;
+use crate::run::{self, Observers};
 use crate::terminal::Terminal;
-use crate::{machines, run, terminal};
+use crate::{machines, terminal};
 use machine::firmware::symbols::Symbols;
 use machine::instruments::profile::{Cause, Cost, Profile, Summary};
 use machine::report::Report;
@@ -21,7 +22,8 @@ pub fn profile(root: &Root, options: &ProfileOptions) -> Result<u8, Mistake> {
     if let Some(node) = options.node.number() {
         run::check_node(root, &options.run, node)?;
     }
-    let run = run::execute_observed(root, &options.run, true)?;
+    let observers = Observers { profile: true, ..Observers::default() };
+    let run = run::execute(root, &options.run, observers)?;
     let profiles = run.outcome.profiles.iter();
     let asked = |nid: u32| options.node.number().is_none_or(|node| node == nid);
     let chosen: Vec<&Profile> = profiles.filter(|profile| asked(profile.nid)).collect();

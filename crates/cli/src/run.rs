@@ -1,6 +1,6 @@
 //! `sunstar run`.
 
-use crate::args::RunOptions;
+use crate::args::{Gdb, RunOptions};
 use crate::interrupt::{self, Reins};
 use crate::mistake::Mistake;
 use crate::outputs::{self, Named};
@@ -26,6 +26,15 @@ pub const FORMAT: u64 = 1;
 /// Exit status of a run that went well, but whose results are not where they were to be written.
 const EXIT_UNWRITTEN: u8 = 1;
 
+/// Who looks on while a program runs; what is simulated stays the same.
+#[derive(Default)]
+pub struct Observers {
+    /// Take down what each function of the firmware costs.
+    pub profile: bool,
+    /// Are told what happens on all nodes over time.
+    pub watchers: Vec<Arc<dyn Watcher>>,
+}
+
 /// A run that is over.
 pub struct Run {
     /// What it left behind.
@@ -40,46 +49,19 @@ pub struct Run {
 
 /// Runs the program, prints the summary after the program's own output, and gives the exit status.
 pub fn run(root: &Root, options: &RunOptions) -> Result<u8, Mistake> {
-    let run = execute(root, options)?;
+    let run = execute(root, options, Observers::default())?;
     let summary = || summary::summary(&run.outcome.report, options.threads, &Terminal::of_stdout());
     let printed = if options.quiet { Ok(()) } else { terminal::write(&summary()) };
     Ok(finish(options, &run, printed))
 }
 
-/// Compiles the program if it is source, assembles the machine, and runs it.
-pub fn execute(root: &Root, options: &RunOptions) -> Result<Run, Mistake> {
-    execute_observed(root, options, options.functions)
-}
-
-/// The same, and somebody watches.
-pub fn execute_watched(
-    root: &Root,
-    options: &RunOptions,
-    watcher: Arc<dyn Watcher>,
-) -> Result<Run, Mistake> {
-    execute_with(root, options, options.functions, vec![watcher])
-}
-
-/// The same, and asks for a profile if there is to be one.
-pub fn execute_observed(root: &Root, options: &RunOptions, profile: bool) -> Result<Run, Mistake> {
-    execute_with(root, options, profile, Vec::new())
-}
-
-fn execute_with(
-    root: &Root,
-    options: &RunOptions,
-    profile: bool,
-    mut watchers: Vec<Arc<dyn Watcher>>,
-) -> Result<Run, Mistake> {
+/// Compiles the program if it is source, assembles the machine, and runs it while `observers` look on.
+pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Result<Run, Mistake> {
     // A run may take long: what is wrong with the command is found out before it.
     let mut parameters = machines::chosen(root, &options.machine())?;
     machine::faults::set(&mut parameters, &options.faults).map_err(Mistake)?;
-    for (name, file) in [("--pcap", &options.pcap), ("--trace", &options.trace)] {
-        if file.as_ref().is_some_and(|file| file.as_os_str() == "-") {
-            return Err(Mistake(format!("{name} writes a file, not standard output")));
-        }
-    }
     check_files(options, &parameters, None)?;
+    let Observers { profile, mut watchers } = observers;
     if let Some(file) = &options.trace {
         watchers.push(trace(options, &parameters, file)?);
     }
@@ -94,15 +76,8 @@ fn execute_with(
         _ => None,
     };
     let firmware = firmware::folder(root, &parameters)?;
-    let debugger = match options.gdb {
-        None => None,
-        Some(gdb) => {
-            let door = Door::open(&parameters, options.ranks, gdb.node, gdb.port);
-            let door = door.map_err(|why| Mistake(why.to_string()))?;
-            eprintln!("sunstar: {}", invitation(&door, root, &firmware));
-            Some(Arc::new(door))
-        }
-    };
+    let door = |gdb| open_door(root, options.ranks, gdb, &parameters, &firmware);
+    let debugger = options.gdb.map(door).transpose()?;
     let outcome = machine::run(&Options {
         parameters: parameters.clone(),
         program,
@@ -115,7 +90,7 @@ fn execute_with(
         merge: !options.no_merge,
         cold_boot: options.cold_boot,
         boots: cache::folder().map(|folder| folder.join("boots")),
-        profile,
+        profile: profile || options.functions,
         pcap: options.pcap.clone(),
         watchers,
         debugger,
@@ -151,6 +126,20 @@ fn trace(
         text += &format!("; {option} {value}");
     }
     Ok(Arc::new(Trace::to(file, text).map_err(Mistake)?))
+}
+
+/// Opens the door for gdb, and tells the user where it is.
+fn open_door(
+    root: &Root,
+    ranks: u32,
+    gdb: Gdb,
+    parameters: &Parameters,
+    firmware: &Path,
+) -> Result<Arc<Door>, Mistake> {
+    let door = Door::open(parameters, ranks, gdb.node, gdb.port);
+    let door = door.map_err(|why| Mistake(why.to_string()))?;
+    eprintln!("sunstar: {}", invitation(&door, root, firmware));
+    Ok(Arc::new(door))
 }
 
 /// How to connect gdb.
@@ -249,6 +238,11 @@ pub fn check_files(
     parameters: &Parameters,
     another: Option<Named>,
 ) -> Result<(), Mistake> {
+    for (name, file) in [("--pcap", &options.pcap), ("--trace", &options.trace)] {
+        if file.as_ref().is_some_and(|file| file.as_os_str() == "-") {
+            return Err(Mistake(format!("{name} writes a file, not standard output")));
+        }
+    }
     let program = program::file(options.program())?;
     let program = program.as_deref().map(|file| ("the program", file));
     let written: Vec<Named> = outputs(options).chain(another).collect();

@@ -4,7 +4,8 @@
 use crate::args::{RunOptions, TraceOptions};
 use crate::mistake::Mistake;
 use crate::root::Root;
-use crate::{machines, run, terminal};
+use crate::run::{self, Observers};
+use crate::{machines, terminal};
 use machine::firmware::symbols::Symbols;
 use machine::firmware::tracedump;
 
@@ -14,7 +15,7 @@ pub fn trace(root: &Root, options: &TraceOptions) -> Result<u8, Mistake> {
     check_not_off(root, &run_options)?;
     run_options.machine.overrides.push("firmware.trace=on".into());
     run::check_node(root, &run_options, options.node)?;
-    let run = run::execute(root, &run_options)?;
+    let run = run::execute(root, &run_options, Observers::default())?;
     let sram = &run.outcome.sram[options.node as usize];
     let symbols =
         Symbols::load(&run.firmware.join("seastar.elf")).map_err(|why| Mistake(why.to_string()))?;
