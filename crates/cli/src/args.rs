@@ -190,7 +190,8 @@ pub struct RunOptions {
     /// disagreement ends the run with status 1 (the result is the same, later)
     #[arg(long)]
     pub judge: bool,
-    /// Write the summary to FILE as JSON, for other programs ("-": standard output)
+    /// Write the summary to FILE as JSON, for other programs ("-": standard output, and all else that is
+    /// printed, also by the program, goes to standard error)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Tell in the JSON what each function of the firmware cost (the result is the same, later)

@@ -24,7 +24,7 @@ use crate::args::BenchCommand;
 use crate::mistake::Mistake;
 use crate::outputs::{self, Named};
 use crate::root::Root;
-use crate::terminal;
+use crate::run;
 use machine::parameters::Parameters;
 use serde::Serialize;
 use std::path::Path;
@@ -46,8 +46,5 @@ fn check_json(file: Option<&Path>, machine: &Parameters) -> Result<(), Mistake> 
 /// Writes what was measured for other programs ("-": standard output).
 pub fn write_json(file: &Path, value: &impl Serialize) -> Result<(), Mistake> {
     let text = serde_json::to_string_pretty(value).expect("only strings are keys") + "\n";
-    if file.as_os_str() == "-" {
-        return terminal::write(&text);
-    }
-    std::fs::write(file, text).map_err(|why| Mistake::with_file("write", file, why))
+    run::write(file, &text)
 }

@@ -20,6 +20,7 @@ mod report;
 mod root;
 mod run;
 mod scratch;
+mod streams;
 mod summary;
 mod sweep;
 mod terminal;

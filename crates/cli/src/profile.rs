@@ -7,6 +7,7 @@ use crate::args::ProfileOptions;
 use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::run::{self, Observers};
+use crate::streams::Json;
 use crate::terminal::Terminal;
 use crate::{machines, terminal};
 use machine::firmware::symbols::Symbols;
@@ -22,6 +23,7 @@ pub fn profile(root: &Root, options: &ProfileOptions) -> Result<u8, Mistake> {
     if let Some(node) = options.node.number() {
         run::check_node(root, &options.run, node)?;
     }
+    let json = Json::of(options.run.json.as_deref())?;
     let observers = Observers { profile: true, ..Observers::default() };
     let run = run::execute(root, &options.run, observers)?;
     let profiles = run.outcome.profiles.iter();
@@ -37,11 +39,10 @@ pub fn profile(root: &Root, options: &ProfileOptions) -> Result<u8, Mistake> {
     };
     let report = &run.outcome.report;
     let flame = |file| run::write(file, &flame::svg(&summary, &title(options, &nodes))?);
-    let json = |file| run::write(file, &json_of(options, report, &nodes, &summary));
     let written = [
         if options.run.quiet { Ok(()) } else { terminal::write(&table()) },
         options.flame.as_deref().map_or(Ok(()), flame),
-        options.run.json.as_deref().map_or(Ok(()), json),
+        json.write(|| Ok(json_of(options, report, &nodes, &summary))),
     ];
     Ok(run::end(report, written))
 }

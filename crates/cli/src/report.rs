@@ -26,6 +26,7 @@ use crate::bench::measure::{Broken, Program};
 use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::run::{self, Observers, Run};
+use crate::streams::{Json, Silence};
 use crate::{interrupt, machines};
 use depths::{Depths, Node};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -49,12 +50,13 @@ pub fn report(root: &Root, options: &ReportOptions) -> Result<u8, Mistake> {
     let parameters = machines::chosen(root, &options.run.machine())?;
     let plan = Plan::new(root, &options, about_machine)?;
     run::check_files(&options.run, &parameters, Some(("the page", &options.file)))?;
+    let json = Json::of(options.run.json.as_deref())?;
     let depths = Depths::default();
     let watchers: Vec<Arc<dyn Watcher>> = vec![Arc::new(depths.clone())];
     let observers = Observers { watchers, ..Observers::default() };
     let execute = || run::execute(root, &options.run, observers);
     let run = if about_machine { aside("ping-pong", execute) } else { execute() }?;
-    let status = run::finish(&options.run, &run, Ok(()));
+    let status = run::finish(&options.run, &run, &json, Ok(()));
     interrupt::run_is_over();
     if interrupt::exit_status().is_some() {
         return Ok(status);
@@ -118,32 +120,6 @@ fn aside<T>(what: &str, run: impl FnOnce() -> T) -> T {
     drop(silence);
     spinner.finish_and_clear();
     result
-}
-
-/// While it lives, standard output goes nowhere, also that of the ranks.
-struct Silence(Option<std::os::fd::OwnedFd>);
-
-impl Silence {
-    fn begin() -> Silence {
-        use std::os::fd::{AsFd, AsRawFd};
-        let saved = std::io::stdout().as_fd().try_clone_to_owned().ok();
-        let nowhere = std::fs::OpenOptions::new().write(true).open("/dev/null").ok();
-        if let (Some(_), Some(nowhere)) = (&saved, nowhere) {
-            // SAFETY: both descriptors are open, and Rust's standard output keeps its number.
-            unsafe { libc::dup2(nowhere.as_raw_fd(), libc::STDOUT_FILENO) };
-        }
-        Silence(saved)
-    }
-}
-
-impl Drop for Silence {
-    fn drop(&mut self) {
-        use std::os::fd::AsRawFd;
-        if let Some(saved) = &self.0 {
-            // SAFETY: both descriptors are open.
-            unsafe { libc::dup2(saved.as_raw_fd(), libc::STDOUT_FILENO) };
-        }
-    }
 }
 
 /// The page's text.

@@ -6,6 +6,7 @@ use crate::mistake::Mistake;
 use crate::outputs::{self, Named};
 use crate::root::Root;
 use crate::scratch::Scratch;
+use crate::streams::Json;
 use crate::terminal::Terminal;
 use crate::{cache, firmware, machines, program, summary, terminal};
 use machine::debugger::Door;
@@ -49,10 +50,11 @@ pub struct Run {
 
 /// Runs the program, prints the summary after the program's own output, and gives the exit status.
 pub fn run(root: &Root, options: &RunOptions) -> Result<u8, Mistake> {
+    let json = Json::of(options.json.as_deref())?;
     let run = execute(root, options, Observers::default())?;
     let summary = || summary::summary(&run.outcome.report, options.threads, &Terminal::of_stdout());
     let printed = if options.quiet { Ok(()) } else { terminal::write(&summary()) };
-    Ok(finish(options, &run, printed))
+    Ok(finish(options, &run, &json, printed))
 }
 
 /// Compiles the program if it is source, assembles the machine, and runs it while `observers` look on.
@@ -156,9 +158,8 @@ fn invitation(door: &Door, root: &Root, firmware: &Path) -> String {
 }
 
 /// Writes the JSON that was asked for, after something else was printed, and ends as [`end`].
-pub fn finish(options: &RunOptions, run: &Run, printed: Result<(), Mistake>) -> u8 {
-    let json = |file| write(file, &format!("{:#}\n", json_of(options, run)?));
-    let written = options.json.as_deref().map_or(Ok(()), json);
+pub fn finish(options: &RunOptions, run: &Run, json: &Json, printed: Result<(), Mistake>) -> u8 {
+    let written = json.write(|| Ok(format!("{:#}\n", json_of(options, run)?)));
     end(&run.outcome.report, [printed, written])
 }
 

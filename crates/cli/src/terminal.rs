@@ -79,7 +79,11 @@ fn columns() -> usize {
 
 /// Prints what was asked for. A reader that has gone away (`| head`) is no failure of ours.
 pub fn write(text: &str) -> Result<(), Mistake> {
-    let mut out = io::stdout().lock();
+    write_to(io::stdout().lock(), text)
+}
+
+/// The same, to what is or was standard output.
+pub fn write_to(mut out: impl Write, text: &str) -> Result<(), Mistake> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(why) if why.kind() != ErrorKind::BrokenPipe => {
             Err(Mistake(format!("cannot write to standard output: {why}")))

@@ -5,6 +5,7 @@ use crate::args::{RunOptions, TraceOptions};
 use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::run::{self, Observers};
+use crate::streams::Json;
 use crate::{machines, terminal};
 use machine::firmware::symbols::Symbols;
 use machine::firmware::tracedump;
@@ -15,6 +16,7 @@ pub fn trace(root: &Root, options: &TraceOptions) -> Result<u8, Mistake> {
     check_not_off(root, &run_options)?;
     run_options.machine.overrides.push("firmware.trace=on".into());
     run::check_node(root, &run_options, options.node)?;
+    let json = Json::of(run_options.json.as_deref())?;
     let run = run::execute(root, &run_options, Observers::default())?;
     let sram = &run.outcome.sram[options.node as usize];
     let symbols =
@@ -22,7 +24,7 @@ pub fn trace(root: &Root, options: &TraceOptions) -> Result<u8, Mistake> {
     let clock = run.parameters.clock("ppc440.clock");
     let points = tracedump::of(sram, &clock);
     let printed = terminal::write(&tracedump::dump(&points, &symbols));
-    Ok(run::finish(&run_options, &run, printed))
+    Ok(run::finish(&run_options, &run, &json, printed))
 }
 
 /// Machines come without trace points and get them here; who sets them off would see another

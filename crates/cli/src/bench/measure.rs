@@ -5,6 +5,7 @@ use crate::args::MachineOptions;
 use crate::child;
 use crate::report::quoted;
 use crate::root::Root;
+use crate::scratch::Scratch;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::Value;
@@ -168,7 +169,7 @@ fn words(root: &Root, job: &Job) -> Vec<String> {
     for setting in &job.settings {
         words.extend(["--set".into(), setting.clone()]);
     }
-    words.extend(["--quiet", "--json", "-"].map(String::from));
+    words.push("--quiet".into());
     let (program, argument) = job.program.words();
     words.push(root.path().join("examples").join(program).to_string_lossy().into_owned());
     words.extend(argument);
@@ -181,8 +182,11 @@ fn run(root: &Root, job: &Job) -> Result<Measured, Broken> {
         text: format!("{said}sunstar: this failed: sunstar {}\n", words.join(" ")),
         code,
     };
+    let folder = Scratch::new("").map_err(|why| broken(&format!("sunstar: {why}\n"), 1))?;
+    let json = folder.path().join("run.json");
     let mut command = child::command();
-    command.args(&words).env("SUNSTAR_ROOT", root.path()).stdin(Stdio::null());
+    command.args(&words[..1]).arg("--json").arg(&json).args(&words[1..]);
+    command.env("SUNSTAR_ROOT", root.path()).stdin(Stdio::null());
     let output = command.output().map_err(|why| broken(&format!("sunstar: {why}\n"), 1))?;
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
@@ -190,18 +194,18 @@ fn run(root: &Root, job: &Job) -> Result<Measured, Broken> {
         return Err(broken(&said, code));
     }
     eprint!("{said}");
-    read(&String::from_utf8_lossy(&output.stdout))
+    let json = std::fs::read(&json).unwrap_or_default();
+    read(&String::from_utf8_lossy(&output.stdout), &json)
         .ok_or_else(|| broken("sunstar: a run printed something else than expected\n", 1))
 }
 
-/// Takes apart what a run printed: the program's table or line, trace records, the JSON.
-fn read(text: &str) -> Option<Measured> {
-    let json = text.find("\n{\n")? + 1;
-    let report = serde_json::from_str(&text[json..]).ok()?;
-    let lines = || text[..json].lines();
-    let curve: Vec<Point> = lines().filter_map(point).collect();
-    let add_us = lines().find_map(add);
-    let trace = lines().filter_map(record).collect();
+/// Takes apart what a run left: the program's table or line and trace records that it printed, and
+/// its JSON.
+fn read(text: &str, json: &[u8]) -> Option<Measured> {
+    let report = serde_json::from_slice(json).ok()?;
+    let curve: Vec<Point> = text.lines().filter_map(point).collect();
+    let add_us = text.lines().find_map(add);
+    let trace = text.lines().filter_map(record).collect();
     let measured = Measured { curve, add_us, trace, report };
     (measured.add_us.is_some() || !measured.curve.is_empty()).then_some(measured)
 }
@@ -237,14 +241,14 @@ mod tests {
              \u{20}        0          4.266            -\n\
              \u{20}       12          4.418         2.72\n\
              e4681e8b: 24: 18ff0c4c mainloop+0014 (178 ns)\n\
-             e4681ee4: 99: 63ff313c rx_complete+001c (last)\n\
-             {\n  \"firmware\": { \"cycles_per_message\": 532.5 }\n}\n";
-        let measured = read(text).unwrap();
+             e4681ee4: 99: 63ff313c rx_complete+001c (last)\n";
+        let measured = read(text, br#"{ "firmware": { "cycles_per_message": 532.5 } }"#).unwrap();
         let point = |bytes, latency_us, rate| Point { bytes, latency_us, rate };
         assert_eq!(measured.curve, [point(0, 4.266, None), point(12, 4.418, Some(2.72))]);
         assert_eq!(measured.trace, [Some(178.0), None]);
         assert_eq!(measured.firmware_cycles(), Some(532.5));
-        assert_eq!(read("100 adds, 8.740 us each\n{\n}\n").unwrap().add_us, Some(8.74));
-        assert!(read("nothing\n{\n}\n").is_none());
+        assert_eq!(read("100 adds, 8.740 us each\n", b"{}").unwrap().add_us, Some(8.74));
+        assert!(read("nothing\n", b"{}").is_none());
+        assert!(read("100 adds, 8.740 us each\n", b"").is_none());
     }
 }

@@ -17,8 +17,7 @@ fn time(ended: &Ended) -> f64 {
 /// A counter of all nodes together, from the JSON.
 fn counter(line: &str, name: &str) -> u64 {
     let ended = run(&format!("-q --json - {line}"));
-    let start = ended.stdout.find('{').unwrap();
-    let json: serde_json::Value = serde_json::from_str(&ended.stdout[start..]).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
     let nodes = json["nodes"].as_array().unwrap();
     nodes.iter().map(|node| node["counters"][name].as_u64().unwrap()).sum()
 }

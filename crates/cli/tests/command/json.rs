@@ -1,6 +1,6 @@
 //! `--json`: the keys that a run writes are those that docs/reference/run-json.md documents.
 
-use crate::runner::{root, run, sunstar};
+use crate::runner::{command, ended, root, run, sunstar};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -70,11 +70,44 @@ fn every_key_is_documented_and_every_documented_key_is_there() {
     assert_documented("run-json.md", &found);
 }
 
+/// Whoever reads the JSON behind a pipe has nothing to take out of it.
+#[test]
+fn json_has_standard_output_for_itself() {
+    let line = |verb: &str| format!("{verb} -n 2 --json - examples/hello.c");
+    for (verb, told) in [
+        ("run", "Trace hash"),
+        ("run -q", "hello from rank 1"),
+        ("trace", "mainloop+"),
+        ("profile", "Work by function"),
+    ] {
+        let ended = ended(command().args(line(verb).split(' ')));
+        let value: Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!((ended.code, &value["exit"]["code"]), (0, &0.into()), "{verb}: {ended:#?}");
+        // Nothing else is lost.
+        for text in ["hello from rank 0", told] {
+            assert!(ended.stderr.contains(text), "{verb}: no '{text}' in {ended:#?}");
+        }
+    }
+    // What is silenced behind a page stays so.
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let ended = sunstar(["report", page.to_str().unwrap(), "--largest", "0", "--json", "-"]);
+    let value: Value = serde_json::from_str(&ended.went_well().stdout).unwrap();
+    assert_eq!(value["ranks"], 2);
+    // Neither has a workload that is no process, nor a run that ends badly, anything to say there.
+    for (line, code) in [("-n 2 builtin:pingpong", 0), ("-n 2 tests/cli/wrong.c exit-three", 3)] {
+        let ended = run(&format!("--json - {line}"));
+        assert_eq!(ended.code, code, "{ended:#?}");
+        let value: Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!(value["exit"]["code"], code);
+    }
+}
+
 #[test]
 fn numbers_of_a_run_fit_together() {
     let output = sunstar(["run", "-n", "2", "--quiet", "--json", "-", "examples/pingpong.c", "0"]);
-    let at = output.went_well().stdout.find("\n{").expect("a JSON object after the table");
-    let value: Value = serde_json::from_str(&output.stdout[at..]).unwrap();
+    assert!(output.code == 0 && !output.stderr.contains("sunstar: "), "{}", output.stderr);
+    let value: Value = serde_json::from_str(&output.stdout).unwrap();
 
     let breakdown = &value["breakdown"];
     let segments = breakdown["segments"].as_array().unwrap();
@@ -86,7 +119,7 @@ fn numbers_of_a_run_fit_together() {
 
     // The program's own clock and our breakdown tell of the same message.
     let latency: f64 = {
-        let row = output.stdout.lines().find(|line| line.trim_start().starts_with("0 ")).unwrap();
+        let row = output.stderr.lines().find(|line| line.trim_start().starts_with("0 ")).unwrap();
         row.split_whitespace().nth(1).unwrap().parse().unwrap()
     };
     assert!((latency * 1e3 - total).abs() < 0.2 * total, "{latency} us and {total} ns");
@@ -107,16 +140,16 @@ fn every_size_is_broken_down_and_agrees_with_the_programs_own_clock() {
     let words =
         ["run", "-n", "2", "--quiet", "--json", "-", "examples/studies/latency.c", "262144"];
     let output = sunstar(words);
-    let at = output.went_well().stdout.find("\n{").expect("a JSON object after the table");
-    let value: Value = serde_json::from_str(&output.stdout[at..]).unwrap();
+    assert!(output.code == 0 && !output.stderr.contains("sunstar: "), "{}", output.stderr);
+    let value: Value = serde_json::from_str(&output.stdout).unwrap();
     let breakdowns = value["breakdowns"].as_array().unwrap();
     assert_eq!(breakdowns[0]["segments"], value["breakdown"]["segments"]);
     let number = |value: &Value| value.as_f64().unwrap();
-    let table = output.stdout[..at].lines().skip(1);
+    let table = output.stderr.lines().skip(1);
     let table: Vec<Vec<f64>> = table
         .map(|line| line.split_whitespace().filter_map(|word| word.parse().ok()).collect())
         .collect();
-    assert_eq!(breakdowns.len(), table.len(), "{}", output.stdout);
+    assert_eq!(breakdowns.len(), table.len(), "{}", output.stderr);
     for (breakdown, row) in breakdowns.iter().zip(&table) {
         let total = number(&breakdown["total_ns"]);
         assert_eq!(number(&breakdown["bytes"]), row[0]);

@@ -1,0 +1,74 @@
+//! Standard output: left to a run's JSON, or silenced.
+
+use crate::mistake::Mistake;
+use crate::{run, terminal};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+/// Where the JSON of a run goes.
+pub enum Json {
+    /// It was not asked for.
+    Nowhere,
+    #[allow(missing_docs)]
+    File(PathBuf),
+    /// Standard output as it was: nothing else goes there any more.
+    Stdout(File),
+}
+
+impl Json {
+    /// What `--json` names. If that is standard output, all that is printed from now on, also by the
+    /// ranks, goes to standard error: whoever reads the JSON has nothing to take out of it.
+    pub fn of(named: Option<&Path>) -> Result<Json, Mistake> {
+        match named {
+            None => Ok(Json::Nowhere),
+            Some(file) if file.as_os_str() == "-" => {
+                let kept = redirect_stdout(io::stderr().as_fd());
+                let kept = kept.map_err(|why| Mistake(format!("cannot use --json -: {why}")))?;
+                Ok(Json::Stdout(kept.into()))
+            }
+            Some(file) => Ok(Json::File(file.to_owned())),
+        }
+    }
+
+    /// Writes it, if it was asked for.
+    pub fn write(&self, text: impl FnOnce() -> Result<String, Mistake>) -> Result<(), Mistake> {
+        match self {
+            Json::Nowhere => Ok(()),
+            Json::File(file) => run::write(file, &text()?),
+            Json::Stdout(stdout) => terminal::write_to(stdout, &text()?),
+        }
+    }
+}
+
+/// While it lives, standard output goes nowhere, also that of the ranks.
+pub struct Silence(Option<OwnedFd>);
+
+impl Silence {
+    /// Begins now, if there is a nowhere.
+    pub fn begin() -> Silence {
+        let nowhere = OpenOptions::new().write(true).open("/dev/null");
+        Silence(nowhere.and_then(|nowhere| redirect_stdout(nowhere.as_fd())).ok())
+    }
+}
+
+impl Drop for Silence {
+    fn drop(&mut self) {
+        if let Some(saved) = &self.0 {
+            // It was one a moment ago, so it can be one again.
+            redirect_stdout(saved.as_fd()).ok();
+        }
+    }
+}
+
+/// Lets standard output go elsewhere, also that of processes started later; gives what it was.
+fn redirect_stdout(to: BorrowedFd) -> io::Result<OwnedFd> {
+    let stdout = io::stdout();
+    let was = stdout.as_fd().try_clone_to_owned()?;
+    // SAFETY: both descriptors are open, and Rust's standard output keeps its number.
+    match unsafe { libc::dup2(to.as_raw_fd(), stdout.as_raw_fd()) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(was),
+    }
+}
