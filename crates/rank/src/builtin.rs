@@ -80,7 +80,7 @@ impl Builtin {
         };
         let times = numbers.first().map_or(Ok(TIMES), |&times| u32::try_from(times));
         let times = times.ok().filter(|&times| times > 0);
-        let times = times.ok_or_else(|| format!("{PREFIX}{name}: once is the least"))?;
+        let times = times.ok_or_else(|| format!("{PREFIX}{name}: TIMES is 1 to {}", u32::MAX))?;
         if name == "allreduce" && (bytes == 0 || bytes % 8 != 0) {
             return Err(format!(
                 "{PREFIX}{name} adds doubles: its bytes are 8 or a multiple of 8, not {bytes}"
@@ -450,7 +450,8 @@ mod tests {
             ("pingpong", "", 1, "needs 2 ranks"),
             ("barrier", "1 2", 2, "[TIMES] and no more"),
             ("halo", "x", 2, "'x' is no number"),
-            ("halo", "8 0", 2, "once is the least"),
+            ("halo", "8 0", 2, "TIMES is 1 to 4294967295"),
+            ("halo", "8 4294967296", 2, "TIMES is 1 to 4294967295"),
             ("alltoall", "1048576", 4096, "at most"),
             ("allreduce", "100", 2, "8 or a multiple of 8, not 100"),
             ("allreduce", "0", 2, "8 or a multiple of 8, not 0"),
