@@ -67,6 +67,8 @@ pub struct Memory {
     paging: Paging,
     table: PageTable,
     gather: Gather,
+    /// The first of these that had nowhere to go, until somebody is told.
+    lost: Option<BusError>,
     page: Page,
 }
 
@@ -85,6 +87,7 @@ impl Default for Memory {
             paging: Paging::default(),
             table: PageTable::default(),
             gather: Gather { space: SpaceId(0), va: 0, bytes: Vec::new() },
+            lost: None,
             page: Page { at: None, bytes: Box::new([0; PAGE_SIZE]) },
         }
     }
@@ -182,8 +185,7 @@ impl Memory {
     }
 
     /// Stores `data` at physical address `phys`: what a device writes. Contiguous writes to a process reach
-    /// it together, at the latest at the next [`Memory::settle`]; an error may so belong to an earlier
-    /// write.
+    /// it together, at the latest at the next [`Memory::settle`], which tells what it does not have.
     pub fn write_phys(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError> {
         let mut done = 0;
         while done < data.len() {
@@ -197,7 +199,7 @@ impl Memory {
 
     /// Fills `buf` from virtual address `va` of `space`.
     pub fn read(&mut self, space: SpaceId, va: u64, buf: &mut [u8]) -> Result<(), BusError> {
-        self.flush()?;
+        self.flush();
         let owner = &mut self.spaces[usize::from(space.0)];
         if va >= LIBRARY_BASE {
             owner.library.read(va, buf)
@@ -253,7 +255,8 @@ impl Memory {
 
     /// Stores `data` at virtual address `va` of `space`.
     pub fn write(&mut self, space: SpaceId, va: u64, data: &[u8]) -> Result<(), BusError> {
-        self.settle()?;
+        self.page.at = None;
+        self.flush();
         let owner = &mut self.spaces[usize::from(space.0)];
         if va >= LIBRARY_BASE {
             owner.library.write(va, data)
@@ -264,9 +267,11 @@ impl Memory {
 
     /// Gathered device writes reach their process, and nothing read before is believed any more. To be called
     /// before a process may run (the host does it before it resumes a fibre).
+    /// An error is of the first of them that had nowhere to go.
     pub fn settle(&mut self) -> Result<(), BusError> {
         self.page.at = None;
-        self.flush()
+        self.flush();
+        self.lost.take().map_or(Ok(()), Err)
     }
 
     /// Nothing read before is believed any more: a fibre may have let a process run.
@@ -274,14 +279,15 @@ impl Memory {
         self.page.at = None;
     }
 
-    fn flush(&mut self) -> Result<(), BusError> {
+    /// Who causes it is not to blame for what it finds: that waits for [`Memory::settle`].
+    fn flush(&mut self) {
         if self.gather.bytes.is_empty() {
-            return Ok(());
+            return;
         }
         let Gather { space, va, ref mut bytes } = self.gather;
         let result = self.spaces[usize::from(space.0)].process.write(va, bytes);
         bytes.clear();
-        result
+        self.lost = self.lost.take().or(result.err());
     }
 
     fn read_frame(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
@@ -292,7 +298,7 @@ impl Memory {
         if va >= LIBRARY_BASE {
             return self.spaces[usize::from(space.0)].library.read(va, buf);
         }
-        self.flush()?;
+        self.flush();
         let process = &self.spaces[usize::from(space.0)].process;
         let offset = va as usize % PAGE_SIZE;
         if offset + buf.len() > PAGE_SIZE {
@@ -324,7 +330,7 @@ impl Memory {
         let end = self.gather.va + self.gather.bytes.len() as u64;
         let fits = self.gather.bytes.len() + data.len() <= GATHER_MAX;
         if self.gather.bytes.is_empty() || space != self.gather.space || va != end || !fits {
-            self.flush()?;
+            self.flush();
             self.gather.space = space;
             self.gather.va = va;
         }

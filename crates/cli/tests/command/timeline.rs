@@ -442,6 +442,18 @@ fn a_file_that_cannot_be_written_is_told_and_nothing_else_is_lost() {
     assert!(full.stdout.contains("Trace hash"), "{full:#?}");
 }
 
+/// A run that ends before its launch has a trace with nothing on it.
+#[test]
+fn a_run_that_is_not_launched_has_a_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.pftrace");
+    let line = "run -n 2 --fault pool.event_slots=3 builtin:pingpong";
+    let mut command = command();
+    command.args(line.split(' ').take(1)).arg("--trace").arg(&file).args(line.split(' ').skip(1));
+    ended(&mut command).said(1, &["the firmware stopped the node"]);
+    assert!(file.metadata().unwrap().len() > 0);
+}
+
 /// Processor time that a process has used so far, in ticks of the system's clock (10 ms).
 fn ticks(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();

@@ -198,6 +198,22 @@ fn writes_to_unmapped_memory_come_out_when_they_settle() {
     assert!(memory.settle().is_ok(), "reported once");
 }
 
+/// The NIC asks whether memory answers, a library reads: neither swallows what was written in vain.
+#[test]
+fn only_settling_tells_of_writes_in_vain() {
+    let memory = Memory::shared();
+    let mut memory = memory.borrow_mut();
+    let space = memory.add_space(Box::new(Process::new(16)));
+    let [there, beyond] =
+        [BASE, BASE + 8].map(|va| memory.translate(space, va, 16).unwrap()[0].phys);
+    memory.write_phys(beyond, &[1; 16]).unwrap();
+    memory.read_phys(there, &mut [0; 8]).unwrap();
+    memory.read(space, BASE, &mut [0; 8]).unwrap();
+    memory.write(space, BASE, &[2; 8]).unwrap();
+    memory.write_phys(there, &[3; 8]).unwrap();
+    assert_eq!(memory.settle().unwrap_err().addr, BASE + 8);
+}
+
 #[test]
 fn kernel_and_library_memory_keep_to_their_allocations() {
     let memory = Memory::shared();

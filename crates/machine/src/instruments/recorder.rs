@@ -196,7 +196,8 @@ impl Recorder {
     pub fn finish(mut self, nid: u32, cycle: u64) -> Profile {
         // Of the turn that the end of the run cuts nobody knows what it would have become.
         self.spend(if self.was_idle { IDLE } else { WORK });
-        if let Some(picture) = &self.picture {
+        // Nothing is drawn of a run that ends before the launch.
+        if let Some(picture) = self.picture.as_ref().filter(|_| self.phase == Phase::Count) {
             picture.check(cycle);
         }
         let mut paths = Vec::new();
