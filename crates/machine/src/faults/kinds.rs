@@ -213,9 +213,9 @@ pub const KINDS: &[Kind] = &[
         scope: Scope::Nodes,
         what: "The interrupt line is stuck: low, none comes any more; high, the handler is called \
                again as soon as it has ended, and nothing else runs on that core.",
-        expected: "Low: as if all were lost. High: after portals.empty_interrupts runs of the \
-                   handler that find no event the kernel gives the line up, and the run ends with \
-                   a sentence that names the node.",
+        expected: "Low: as if all were lost. High, which has a beginning and no end: after \
+                   portals.empty_interrupts runs of the handler that find no event the kernel \
+                   gives the line up, and the run ends with a sentence that names the node.",
         counter: "nic.interrupts_lost",
         endings: &[
             "deadlock: nothing in the machine moves any more",

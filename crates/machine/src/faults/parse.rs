@@ -308,7 +308,10 @@ fn lasting(text: &str) -> Result<Duration, String> {
 fn node(text: &str, topology: &Topology) -> Result<u32, String> {
     let nodes = topology.nodes();
     let node = text.parse().ok().filter(|node| *node < nodes);
-    node.ok_or_else(|| format!("there is no node {text}; the machine has {nodes}"))
+    node.ok_or_else(|| match text {
+        "" => "a node's number is missing".to_string(),
+        _ => format!("there is no node {text}; the machine has {nodes}"),
+    })
 }
 
 fn neighbours(text: &str, topology: &Topology) -> Result<(u32, u32), String> {

@@ -139,6 +139,7 @@ fn mistakes_are_sentences() {
         ("link.drop=often", "from 0 to 1"),
         ("link.drop=#0", "#1 is the first"),
         ("link.drop=0.1@9", "no node 9"),
+        ("link.drop=0.1@-1", "number is missing"),
         ("link.drop=0.1@0-5", "no neighbours"),
         ("link.drop=0.1@4us..3us", "ends before it begins"),
         ("link.drop=0.1@0@1", "'@1' is one too many"),
