@@ -22,11 +22,13 @@ static bool attached; /* attach was tried */
 static bool forked;   /* this is a child of the rank's process */
 static uint64_t next_request = FIRST_REQUEST;
 
-/* One thread at a time is in the library; callbacks and signal handlers of that thread may enter again. */
-static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+/* One thread at a time is in the library. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Where this thread is. It says so before it waits for the lock and after it has given it back: for a signal
+   handler in between the lock is neither free nor this thread's. A callback may enter again. */
+static __thread volatile enum { OUTSIDE, INSIDE, CALLED_BACK } place;
+static __thread unsigned callbacks; /* those that have not returned */
 static bool errors_return; /* the program has set an error handler: it may look at a result */
-/* A record is being written or an answer awaited: only a signal handler can see it set. */
-static bool busy;
 static uint64_t computing_since; /* processor time at which the program went on; 0: it has made no call yet */
 
 /* Fortran's output has buffers of its own; there is no such procedure in programs without Fortran. */
@@ -196,9 +198,11 @@ static void run_callback(struct rank_channel *c)
         passed[i] = indirect >> i & 1 ? POINTER(&words[i]) : words[i];
     if (c->compute)
         computing_since = processor_time();
-    busy = false;
+    callbacks++;
+    place = CALLED_BACK;
     report[0] = run(function, passed);
-    busy = true;
+    place = INSIDE;
+    callbacks--;
     account(c);
     memcpy(&report[1], words, sizeof words);
     put(c, RANK_RECORD_KIND_RETURNED, 0, 7, report);
@@ -231,10 +235,12 @@ static struct rank_channel *require(const char *name)
 /* The library begins to work; false if a signal handler has interrupted it. */
 static bool take(struct rank_channel *c)
 {
-    pthread_mutex_lock(&lock);
-    if (busy)
+    const bool ours = place == CALLED_BACK;
+    if (place == INSIDE)
         return false;
-    busy = true;
+    place = INSIDE;
+    if (!ours)
+        pthread_mutex_lock(&lock);
     account(c);
     return true;
 }
@@ -244,8 +250,12 @@ static void leave(struct rank_channel *c)
 {
     if (c->compute)
         computing_since = processor_time();
-    busy = false;
+    if (callbacks > 0) {
+        place = CALLED_BACK;
+        return;
+    }
     pthread_mutex_unlock(&lock);
+    place = OUTSIDE;
 }
 
 static void begin(struct rank_channel *c, const char *name)
@@ -322,10 +332,15 @@ bool rank_post_carrying(enum rank_function function, unsigned count, const uint6
 
 bool rank_may_call(void)
 {
-    if (!rank_attach() || pthread_mutex_trylock(&lock) != 0)
+    if (!rank_attach())
         return false;
-    const bool may = !busy;
-    pthread_mutex_unlock(&lock);
+    if (place != OUTSIDE)
+        return place == CALLED_BACK;
+    place = INSIDE;
+    const bool may = pthread_mutex_trylock(&lock) == 0;
+    if (may)
+        pthread_mutex_unlock(&lock);
+    place = OUTSIDE;
     return may;
 }
 
@@ -342,11 +357,9 @@ int rank_call_portals(unsigned function, const char *name, unsigned count,
 
 uint64_t rank_clock(struct rank_channel *c)
 {
-    if (!take(c)) {
-        /* A signal handler interrupted a call: the last known time is the time. */
-        pthread_mutex_unlock(&lock);
+    /* A signal handler interrupted a call: the last known time is the time. */
+    if (!take(c))
         return c->time;
-    }
     put(c, RANK_RECORD_KIND_CLOCK, 0, 0, NULL);
     await_answer(c);
     const uint64_t time = c->time;
@@ -356,10 +369,8 @@ uint64_t rank_clock(struct rank_channel *c)
 
 void rank_sleep(struct rank_channel *c, uint64_t picoseconds)
 {
-    if (!take(c)) {
-        pthread_mutex_unlock(&lock);
+    if (!take(c))
         return;
-    }
     put(c, RANK_RECORD_KIND_SLEEP, 0, 1, &picoseconds);
     await_answer(c);
     leave(c);
@@ -367,10 +378,8 @@ void rank_sleep(struct rank_channel *c, uint64_t picoseconds)
 
 void rank_compute(struct rank_channel *c, uint64_t picoseconds)
 {
-    if (!take(c)) {
-        pthread_mutex_unlock(&lock);
+    if (!take(c))
         return;
-    }
     if (picoseconds > 0)
         put(c, RANK_RECORD_KIND_COMPUTED, 0, 1, &picoseconds);
     leave(c);

@@ -45,8 +45,9 @@ writes into memory that is read-only, the run ends.
 `MPI_Comm_split_type` knows one resource, the memory of a node (`MPI_COMM_TYPE_SHARED`, and \
 `mpi_shared_memory` as `mpi_hw_resource_type`); for any other it gives `MPI_COMM_NULL`.
 
-`MPI_Init_thread` provides `MPI_THREAD_SERIALIZED` at most: a call holds the library until it returns, so a rank's \
-threads must take turns. One that waits in a call for what another thread is to send waits for ever.
+`MPI_Init_thread` provides `MPI_THREAD_SERIALIZED` at most: a call holds the library until it \
+returns, so a rank's threads must take turns. One that waits in a call for what another thread is \
+to send waits for ever.
 ";
 
 fn page() -> String {
