@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub enum Json {
     /// It was not asked for.
     Nowhere,
-    #[allow(missing_docs)]
+    /// To a file.
     File(PathBuf),
     /// Standard output as it was: nothing else goes there any more.
     Stdout(File),

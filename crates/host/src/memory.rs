@@ -255,7 +255,7 @@ impl Memory {
 
     /// Stores `data` at virtual address `va` of `space`.
     pub fn write(&mut self, space: SpaceId, va: u64, data: &[u8]) -> Result<(), BusError> {
-        self.page.at = None;
+        self.forget();
         self.flush();
         let owner = &mut self.spaces[usize::from(space.0)];
         if va >= LIBRARY_BASE {
@@ -266,15 +266,15 @@ impl Memory {
     }
 
     /// Gathered device writes reach their process, and nothing read before is believed any more. To be called
-    /// before a process may run (the host does it before it resumes a fibre).
-    /// An error is of the first of them that had nowhere to go.
+    /// before a process may run (the host does it before it resumes a fibre). An error is that of the first write
+    /// that had nowhere to go.
     pub fn settle(&mut self) -> Result<(), BusError> {
-        self.page.at = None;
+        self.forget();
         self.flush();
         self.lost.take().map_or(Ok(()), Err)
     }
 
-    /// Nothing read before is believed any more: a fibre may have let a process run.
+    /// Nothing read before is believed any more: something else may stand there now.
     pub(crate) fn forget(&mut self) {
         self.page.at = None;
     }
@@ -326,7 +326,7 @@ impl Memory {
         if va >= LIBRARY_BASE {
             return self.spaces[usize::from(space.0)].library.write(va, data);
         }
-        self.page.at = None;
+        self.forget();
         let end = self.gather.va + self.gather.bytes.len() as u64;
         let fits = self.gather.bytes.len() + data.len() <= GATHER_MAX;
         if self.gather.bytes.is_empty() || space != self.gather.space || va != end || !fits {

@@ -41,6 +41,17 @@ fn pages_and_ioctl_cost_their_time_and_nothing_else_differs() {
     assert!(last(&free) > last(&runs) && last(&runs) >= last(&catamount));
 }
 
+/// `validate` runs every firmware on the machine that is asked for.
+#[test]
+fn machines_wait_for_their_slowest_firmware() {
+    let slow = "--set firmware.cache=none --set firmware.inline=off --set firmware.trace=on";
+    for machine in ["redstorm", "redstorm-linux"] {
+        for ranks in ["", "--ranks-per-node 2"] {
+            run(&format!("-q -n 4 -m {machine} {ranks} {slow} builtin:barrier 1")).went_well();
+        }
+    }
+}
+
 /// 2 MB each way at once are more commands than SRAM has room for; 6 MB than it would ever have.
 #[test]
 fn lists_that_do_not_fit_in_sram_stand_in_the_kernel_s_memory() {
