@@ -266,8 +266,8 @@ impl Memory {
     }
 
     /// Gathered device writes reach their process, and nothing read before is believed any more. To be called
-    /// before a process may run (the host does it before it resumes a fibre). An error is that of the first write
-    /// that had nowhere to go.
+    /// before a process may run (the host does it before it resumes a fibre). An error is that of the first
+    /// write that had nowhere to go.
     pub fn settle(&mut self) -> Result<(), BusError> {
         self.forget();
         self.flush();
