@@ -149,6 +149,35 @@ static void gone_send(void)
             MPI_Send(page_that_goes(), 8192, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
 }
 
+/* From byte 4096 on the buffer may only be read when the message comes. */
+static void read_only(int bytes)
+{
+    MPI_Request request;
+    char *page =
+        mmap(NULL, 1 << 18, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    page += bytes > 4096 ? 0 : 4096;
+    if (rank == 1) {
+        MPI_Irecv(page, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &request);
+        mprotect(page + (bytes > 4096 ? 4096 : 0), 4096, PROT_READ);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        MPI_Send(page, bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+    else
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void read_only_short(void)
+{
+    read_only(8);
+}
+
+static void read_only_long(void)
+{
+    read_only(200000);
+}
+
 /* The message is longer than the buffer that is posted for it. */
 static void truncated(void)
 {
@@ -207,6 +236,8 @@ static const struct {
     {"wild-buffer", wild_buffer},
     {"gone-receive", gone_receive},
     {"gone-send", gone_send},
+    {"read-only-short", read_only_short},
+    {"read-only-long", read_only_long},
     {"truncated", truncated},
     {"missing-function", missing_function},
     {"after-finalize", after_finalize},

@@ -69,6 +69,8 @@ pub struct Memory {
     gather: Gather,
     /// The first of these that had nowhere to go, until somebody is told.
     lost: Option<BusError>,
+    /// The last write of a library that a process did not take.
+    refused: Option<(SpaceId, u64)>,
     page: Page,
 }
 
@@ -88,6 +90,7 @@ impl Default for Memory {
             table: PageTable::default(),
             gather: Gather { space: SpaceId(0), va: 0, bytes: Vec::new() },
             lost: None,
+            refused: None,
             page: Page { at: None, bytes: Box::new([0; PAGE_SIZE]) },
         }
     }
@@ -261,8 +264,15 @@ impl Memory {
         if va >= LIBRARY_BASE {
             owner.library.write(va, data)
         } else {
-            owner.process.write(va, data)
+            owner.process.write(va, data).inspect_err(|_| self.refused = Some((space, va)))
         }
+    }
+
+    /// True if the last write that a process did not take from a library began within these `len` bytes of
+    /// `space`. Each is told once.
+    pub fn take_refused(&mut self, space: SpaceId, va: u64, len: u64) -> bool {
+        let here = |&mut (of, at): &mut (SpaceId, u64)| of == space && (va..va + len).contains(&at);
+        self.refused.take_if(here).is_some()
     }
 
     /// Gathered device writes reach their process, and nothing read before is believed any more. To be called

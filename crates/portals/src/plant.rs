@@ -28,6 +28,8 @@ pub enum Plant {
     ReplyAtStart,
     /// An atomic add forgets the carry out of the lowest byte.
     LosesCarry,
+    /// What the kernel has stored for a process counts as not stored.
+    StoresInVain,
 }
 
 #[cfg(debug_assertions)]

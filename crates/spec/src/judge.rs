@@ -24,6 +24,8 @@ pub trait Memory {
     /// Fills `buf` from address `va` of address space `space` on, as if nobody had looked. False if the
     /// process does not have that memory.
     fn read(&self, space: u32, va: u64, buf: &mut [u8]) -> bool;
+    /// True, once, if the process did not take what was written to it within `length` bytes at `va`.
+    fn refused(&self, space: u32, va: u64, length: u64) -> bool;
 }
 
 /// What the kernel made of a message.
@@ -97,7 +99,7 @@ pub struct Judge {
     /// The DMA engines tell what they do.
     pub(crate) watched: bool,
     /// Operations may fail because memory is in too many pieces.
-    scattered: bool,
+    pub(crate) scattered: bool,
     /// Damage that the network did has reached what nothing protects; nothing is said any more.
     blind: bool,
     verdict: Option<Disagreement>,
@@ -443,26 +445,6 @@ impl Judge {
             let intact = if judge.ledger.is_lossy() { "damaged" } else { "intact" };
             same("Portals 3.3 s2.2: what is sent arrives", what, &intact, &"damaged")
         })
-    }
-
-    /// Whether an operation may fail: something must have happened to its message.
-    pub(crate) fn check_failure(
-        &self,
-        seat: usize,
-        message: &Message,
-        pieces: &[(u64, u64)],
-    ) -> Result<(), Wrong> {
-        let excused = self.ledger.is_lossy()
-            || self.scattered
-            || message.state().poisoned
-            || read(&*self.memory, self.space(seat), pieces).is_none();
-        let what = || format!("ni_fail_type of {}", message.describe());
-        same(
-            "Portals 3.3 s3.11 (ni_fail_type)",
-            what,
-            &"PTL_NI_OK",
-            &if excused { "PTL_NI_OK" } else { "PTL_NI_FAIL" },
-        )
     }
 }
 

@@ -10,12 +10,14 @@
 //!           which events are posted
 //! judge     a node's processes, told the causes and the effects
 //! answers   acknowledgements and replies, when they are due
+//! failure   which operations may end in an error
 //! header    what a message's header must say
 //! payload   where the bytes of messages are read and written
 //! ledger    the messages of the whole machine: each is delivered once, or dropped
 //! ```
 
 mod answers;
+mod failure;
 mod header;
 mod judge;
 mod ledger;

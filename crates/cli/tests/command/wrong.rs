@@ -86,6 +86,14 @@ fn bad_arguments_of_mpi_calls() {
     }
 }
 
+/// A buffer that may not be written is the program's mistake, and the judge leaves the library out of it.
+#[test]
+fn buffers_that_may_only_be_read() {
+    let ended = wrong("read-only-short");
+    ended.said(1, &["rank 1", "MPI_Wait", "may not be written"]);
+    assert!(!ended.stderr.contains("the judge"), "{ended:#?}");
+}
+
 #[test]
 fn calls_that_cannot_be_obeyed() {
     for (case, word) in [

@@ -29,10 +29,21 @@ struct View {
     spaces: Spaces,
 }
 
+impl View {
+    fn space(&self, space: u32) -> Option<SpaceId> {
+        self.spaces.borrow().get(space as usize).copied()
+    }
+}
+
 impl spec::Memory for View {
     fn read(&self, space: u32, va: u64, buf: &mut [u8]) -> bool {
-        let space = self.spaces.borrow().get(space as usize).copied();
+        let space = self.space(space);
         space.is_some_and(|space| self.memory.borrow_mut().peek(space, va, buf).is_ok())
+    }
+
+    fn refused(&self, space: u32, va: u64, length: u64) -> bool {
+        let space = self.space(space);
+        space.is_some_and(|space| self.memory.borrow_mut().take_refused(space, va, length))
     }
 }
 

@@ -8,6 +8,7 @@ use super::tap::{Fate, Told};
 use super::transmit::{Ending, Source, Transmit};
 use super::wire;
 use crate::library::{Atomic, Error, Grant, MdHandle, NiFail, Place, ProcessId, RequestKind};
+use crate::plant::{is_planted, Plant};
 use abi::seastar::{PortalsHeader, UpperPending};
 use abi::MessageId;
 use host::Cpu;
@@ -169,7 +170,8 @@ impl Kernel {
         let mut rest = data;
         for piece in place.pieces() {
             let (part, after) = rest.split_at(piece.length as usize);
-            if memory.write(space, piece.start, part).is_err() {
+            let stored = memory.write(space, piece.start, part);
+            if stored.is_err() || is_planted(Plant::StoresInVain) {
                 return NiFail::Fail;
             }
             rest = after;

@@ -1,8 +1,8 @@
 //! The kernel's driver between two simulated hosts, without the real network interface.
 
 use crate::bench::{
-    anybody, config, expose, id, pattern, pause, target, wait, Behaviour, Bench, Fate, DATA, HOLE,
-    PID,
+    anybody, config, expose, id, pattern, pause, target, wait, Behaviour, Bench, Fate, CONSTANT,
+    DATA, HOLE, PID,
 };
 use des::Duration;
 use portals::{
@@ -269,6 +269,41 @@ fn processes_of_one_node_reach_one_another_and_themselves() {
     });
     bench.finish();
     assert_eq!(bench.counters(0).local, 2);
+}
+
+/// A process may hang up what it may not write to. Whoever stores something there for it fails, and the judge
+/// says nothing about that.
+#[test]
+fn what_a_process_may_not_write_to_takes_nothing() {
+    for to in [0_u32, 1] {
+        let mut bench = Bench::new(config(), Behaviour::default());
+        bench.process(to as usize, PID, |p| {
+            let (eq, _) = expose(&p, 6, DATA, 8, option::OP_GET);
+            let (put, _) = expose(&p, 5, CONSTANT.start, 100, option::OP_PUT);
+            wait(&p, put, EventKind::PutStart);
+            assert_eq!(wait(&p, put, EventKind::PutEnd).fail, NiFail::Fail);
+            wait(&p, eq, EventKind::GetStart);
+            let fails = if p.ni.id().nid == 0 { NiFail::Fail } else { NiFail::Ok };
+            assert_eq!(wait(&p, eq, EventKind::GetEnd).fail, fails);
+        });
+        bench.process(0, PID + 1, move |p| {
+            let eq = p.ni.eq_alloc(16).unwrap();
+            let bind = |at| {
+                let md = Md { eq: Some(eq), ..Md::new(at, 8, 0) };
+                p.ni.md_bind(md, Unlink::Retain).unwrap()
+            };
+            pause(&p, 20);
+            p.ni.put(bind(DATA), AckRequest::Ack, target(to, 5), 0).unwrap();
+            wait(&p, eq, EventKind::SendStart);
+            let fails = if to == 0 { NiFail::Fail } else { NiFail::Ok };
+            assert_eq!(wait(&p, eq, EventKind::SendEnd).fail, fails);
+            pause(&p, 20);
+            p.ni.get(bind(CONSTANT.start), target(to, 6)).unwrap();
+            wait(&p, eq, EventKind::ReplyStart);
+            assert_eq!(wait(&p, eq, EventKind::ReplyEnd).fail, NiFail::Fail);
+        });
+        bench.finish();
+    }
 }
 
 #[test]

@@ -126,6 +126,7 @@ fn every_planted_bug_is_found() {
         (Plant::AcknowledgesLittle, "answer", "s3.13"),
         (Plant::ReplyAtStart, "offset", "s3.10"),
         (Plant::LosesCarry, "memory after the message", "s3.13"),
+        (Plant::StoresInVain, "ni_fail_type", "s3.11"),
     ];
     for (bug, what, clause) in bugs {
         // What a node does for its own processes does not pass the driver, which has this bug.

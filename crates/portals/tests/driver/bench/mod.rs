@@ -12,7 +12,7 @@ mod space;
 pub use firmware::{Behaviour, Fate};
 pub use program::*;
 use space::Space;
-pub use space::HOLE;
+pub use space::{CONSTANT, HOLE};
 
 use des::{Duration, EventQueue, Time};
 use firmware::{Firmware, Message};

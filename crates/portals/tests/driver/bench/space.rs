@@ -1,4 +1,5 @@
-//! A process's memory: everything below 2^47 is there and zero at first, but for a hole.
+//! A process's memory: everything below 2^47 is there and zero at first, but for a hole and for what may
+//! only be read.
 
 use bus::BusError;
 use host::AddressSpace;
@@ -9,6 +10,8 @@ use std::ops::Range;
 const PAGE: u64 = 4096;
 /// Addresses that the process does not have.
 pub const HOLE: Range<u64> = 0x7000_0000..0x7001_0000;
+/// Addresses that the process may not write to.
+pub const CONSTANT: Range<u64> = 0x7002_0000..0x7003_0000;
 
 #[derive(Default)]
 pub struct Space(RefCell<BTreeMap<u64, Box<[u8; PAGE as usize]>>>);
@@ -16,7 +19,8 @@ pub struct Space(RefCell<BTreeMap<u64, Box<[u8; PAGE as usize]>>>);
 impl Space {
     fn check(va: u64, len: usize, write: bool) -> Result<(), BusError> {
         let end = va + len as u64;
-        if end <= 1 << 47 && (end <= HOLE.start || va >= HOLE.end) {
+        let apart = |from: &Range<u64>| end <= from.start || va >= from.end;
+        if end <= 1 << 47 && apart(&HOLE) && (!write || apart(&CONSTANT)) {
             return Ok(());
         }
         Err(BusError { addr: va, len, write, why: "no such memory" })
