@@ -160,6 +160,8 @@ static void read_only(int bytes)
     if (rank == 1) {
         MPI_Irecv(page, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &request);
         mprotect(page + (bytes > 4096 ? 4096 : 0), 4096, PROT_READ);
+        printf("read-only: %p\n", page + (bytes > 4096 ? 4096 : 0));
+        fflush(stdout);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)

@@ -32,7 +32,7 @@ pub type SharedMemory = Rc<RefCell<Memory>>;
 pub trait AddressSpace {
     /// Fills `buf` from `va` on.
     fn read(&self, va: u64, buf: &mut [u8]) -> Result<(), BusError>;
-    /// Stores `data` at `va`.
+    /// Stores `data` at `va`; an error names the first byte that cannot be stored, and how many are left.
     fn write(&self, va: u64, data: &[u8]) -> Result<(), BusError>;
 }
 
@@ -276,8 +276,8 @@ impl Memory {
     }
 
     /// Gathered device writes reach their process, and nothing read before is believed any more. To be called
-    /// before a process may run (the host does it before it resumes a fibre). An error is that of the first
-    /// write that had nowhere to go.
+    /// before a process may run (the host does it before it resumes a fibre). An error names the first byte
+    /// that had nowhere to go; how many came with it depends on how the writes were gathered.
     pub fn settle(&mut self) -> Result<(), BusError> {
         self.forget();
         self.flush();

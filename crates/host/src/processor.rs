@@ -459,7 +459,7 @@ impl Processor {
 
     /// Gathered device writes had nowhere to go.
     fn device_fault(&mut self, fibre: usize, error: BusError) {
-        let what = format!("the NIC wrote to memory that the program does not have: {error}");
+        let what = format!("the NIC wrote to address {:#x}: {}", error.addr, error.why);
         self.core.record_fault(FibreId(fibre), what);
     }
 

@@ -57,8 +57,8 @@ impl ProcessMemory {
             };
             match usize::try_from(moved) {
                 Ok(0) | Err(_) => {
-                    let why = self.why(NOT_WRITABLE);
-                    return Err(BusError { addr: va, len: data.len(), write: true, why });
+                    let (addr, why) = (va + done as u64, self.why(NOT_WRITABLE));
+                    return Err(BusError { addr, len: rest, write: true, why });
                 }
                 Ok(moved) => done += moved,
             }

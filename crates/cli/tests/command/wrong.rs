@@ -92,6 +92,14 @@ fn buffers_that_may_only_be_read() {
     let ended = wrong("read-only-short");
     ended.said(1, &["rank 1", "MPI_Wait", "may not be written"]);
     assert!(!ended.stderr.contains("the judge"), "{ended:#?}");
+    // The first byte is named, however many reach the process together.
+    let said = ["", "--no-merge "].map(|merge| {
+        let ended = run(&format!("{merge}-n 2 --quiet tests/cli/wrong.c read-only-long"));
+        let address = ended.stdout.trim().trim_start_matches("read-only: ").to_owned();
+        ended.said(1, &["node 1", &format!("NIC wrote to address {address}: "), "may not write"]);
+        ended.stderr
+    });
+    assert_eq!(said[0], said[1]);
 }
 
 #[test]
