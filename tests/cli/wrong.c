@@ -216,6 +216,17 @@ static void endless(void)
     }
 }
 
+/* Ends if what it polls for comes. */
+static void polls(void)
+{
+    if (rank == 0)
+        MPI_Send(buffer, 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+    for (int there = rank == 0; !there;)
+        MPI_Iprobe(0, 0, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+    if (rank == 1)
+        MPI_Recv(buffer, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -244,6 +255,7 @@ static const struct {
     {"missing-function", missing_function},
     {"after-finalize", after_finalize},
     {"endless", endless},
+    {"polls", polls},
 };
 
 int main(int argc, char **argv)

@@ -8,6 +8,8 @@ pub use sweep::{DiffOptions, SweepOptions};
 
 use crate::mistake::Mistake;
 use clap::{Args, Parser, Subcommand};
+use des::Duration;
+use machine::parameters::quantity::{Kind, Value};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -35,7 +37,7 @@ pub enum Command {
     ///
     /// Exit status: the program's own (of the first rank that failed; 128 + number for a signal), 1 for a
     /// fault of the simulated machine, a deadlock or results that could not be written, 2 for a mistake on
-    /// the command line or in a file.
+    /// the command line or in a file, 124 if --until ended the run.
     Run(RunOptions),
     /// Compile C for the simulated machines (as gcc, with Sunstar's mpi.h and MPI library)
     #[command(disable_help_flag = true)]
@@ -159,6 +161,10 @@ pub struct RunOptions {
     /// host.slow=2@3 or interrupt.lost=#10; `sunstar faults` lists all; may be repeated
     #[arg(long = "fault", value_name = "FAULT")]
     pub faults: Vec<String>,
+    /// End the run at this simulated time after the program's launch, e.g. 5ms, as a program needs that
+    /// polls for ever: what is known then is told and written, and the exit status is 124
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub until: Option<Duration>,
     /// Execute every turn of the firmware's polling loop; the result is the same, later
     #[arg(long)]
     pub no_park: bool,
@@ -209,6 +215,14 @@ pub struct RunOptions {
     #[arg(value_name = "PROGRAM", required = true, num_args = 1..)]
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<OsString>,
+}
+
+/// A simulated time.
+fn time(text: &str) -> Result<Duration, String> {
+    match Kind::Duration.parse(text)? {
+        Value::Duration(time) if time > Duration::ZERO => Ok(time),
+        _ => Err("it must be more than nothing".into()),
+    }
 }
 
 impl RunOptions {

@@ -100,6 +100,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         meter: false,
         firmware: firmware.clone(),
         library: root.library(),
+        until: options.until,
         stop: reins.stop,
         writing: reins.writing,
     })
@@ -260,10 +261,9 @@ pub fn stamp(options: &RunOptions) -> Map<String, Value> {
         "arguments": arguments,
         "threads": options.threads,
     });
-    match stamp {
-        Value::Object(stamp) => stamp,
-        _ => unreachable!("it is an object"),
-    }
+    let Value::Object(mut stamp) = stamp else { unreachable!("it is an object") };
+    stamp.extend(options.until.map(|until| ("until_ns".into(), json!(until.as_ns()))));
+    stamp
 }
 
 /// Writes a file, or to standard output if it is named `-`.

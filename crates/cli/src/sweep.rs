@@ -160,7 +160,7 @@ fn jobs(
         let point = plan.point(options, index);
         ranks = ranks.max(point.ranks);
         let parameters = prepared.add(root, &point)?;
-        let identity = prepared.identity(&point, &parameters, options.judge);
+        let identity = prepared.identity(&point, &parameters, options);
         let id = machine::digest(identity.to_string().as_bytes());
         let next = jobs.len();
         let job = *by_id.entry(id.clone()).or_insert(next);

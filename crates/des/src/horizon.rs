@@ -106,14 +106,16 @@ pub(crate) struct Horizons<'a> {
     contacts: Vec<Contact>,
     of: Vec<Time>,
     last: Time,
+    /// Nobody goes beyond this.
+    until: Time,
 }
 
 impl<'a> Horizons<'a> {
-    pub(crate) fn new(links: &'a Links) -> Horizons<'a> {
+    pub(crate) fn new(links: &'a Links, until: Time) -> Horizons<'a> {
         let processes = links.processes as usize;
         let nobody = Contact { sends: Time::NEVER, takes: Time::ZERO };
         let (contacts, of) = (vec![nobody; processes + 1], vec![Time::ZERO; processes]);
-        Horizons { links, contacts, of, last: Time::ZERO }
+        Horizons { links, contacts, of, last: Time::ZERO, until }
     }
     pub(crate) fn of(&self, process: u32) -> Time {
         self.of[process as usize]
@@ -124,6 +126,7 @@ impl<'a> Horizons<'a> {
     }
     /// The same one for all, as far as they are not beyond it.
     pub(crate) fn together(&mut self, horizon: Time) {
+        let horizon = horizon.min(self.until);
         self.of.iter_mut().for_each(|of| *of = horizon.max(*of));
         self.last = self.last.max(horizon);
     }
@@ -141,10 +144,10 @@ impl<'a> Horizons<'a> {
                 first = (reach, process);
             }
         }
-        let sides = links.side.as_deref().filter(|_| first.0 < Time::NEVER && end == Time::NEVER);
+        let sides = links.side.as_deref().filter(|_| first.0 < self.until && end == Time::NEVER);
         let goes = sides.map(|side| (side, side[first.1]));
         self.spread(first.0);
-        let lookahead = links.lookahead;
+        let (lookahead, end) = (links.lookahead, end.min(self.until));
         for (process, (of, contact)) in self.of.iter_mut().zip(&self.contacts).enumerate() {
             if goes.is_some_and(|(side, goes)| side[process] != goes) {
                 continue;
@@ -250,14 +253,14 @@ mod tests {
                 })
                 .collect();
             let (least, end) = (Time(1_050), Time(1_300));
-            let mut horizons = Horizons::new(&links);
+            let mut horizons = Horizons::new(&links, Time::NEVER);
             horizons.apart(reach.iter().copied(), least, end);
             for (process, horizon) in (0..count).zip(by_ways(&links, &reach)) {
                 let horizon = if horizon == Time::NEVER { least } else { horizon };
                 assert_eq!(horizons.of(process), horizon.min(end));
             }
             // Without an end only one of two sides goes, that of the first.
-            let mut sided = Horizons::new(&links);
+            let mut sided = Horizons::new(&links, Time::NEVER);
             sided.apart(reach.iter().copied(), least, Time::NEVER);
             let first = (0..count).min_by_key(|process| reach[*process as usize]).unwrap();
             let alone = reach[first as usize] < Time::NEVER;

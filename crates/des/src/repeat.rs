@@ -80,13 +80,15 @@ impl Repeats {
         (self.at[0], self.reach[0]) = (now, reach.since(now));
         (self.number, std::array::from_fn(|lag| self.at[lag + 1]))
     }
-    /// What comes of everybody's offers: the shortest stretch of all that can be repeated.
-    pub(crate) fn chosen(&mut self, offers: Option<Offers>) -> Option<Repeat> {
+    /// What comes of everybody's offers, `limits` of which count: the shortest stretch of all that can be
+    /// repeated.
+    pub(crate) fn chosen(&mut self, offers: Option<Offers>, limits: Offers) -> Option<Repeat> {
         let offers = offers?;
         let known = (self.number - self.first).saturating_sub(1).min(LAGS as u64) as usize;
         // A stretch in which nobody has come any farther repeats for ever and is none.
         let fits = |lag: &usize| {
-            (1..u64::MAX).contains(&offers[*lag]) && self.reach[0] == self.reach[lag + 1]
+            let offered = (1..u64::MAX).contains(&offers[*lag]) && limits[*lag] > 0;
+            offered && self.reach[0] == self.reach[lag + 1]
         };
         let Some(lag) = (0..known).find(fits) else {
             self.vain += 1;
@@ -98,6 +100,10 @@ impl Repeats {
         self.vain = 0;
         let since = self.number - 1 - lag as u64;
         self.first = self.number;
-        Some(Repeat { since, span: self.at[0].since(self.at[lag + 1]), times: offers[lag] })
+        Some(Repeat {
+            since,
+            span: self.at[0].since(self.at[lag + 1]),
+            times: offers[lag].min(limits[lag]),
+        })
     }
 }

@@ -10,7 +10,7 @@
 
 use crate::barrier::{lock, Barrier, PoisonOnPanic};
 use crate::horizon::{Horizons, Links};
-use crate::repeat::{least, Lead, Offers, Repeats, LAGS};
+use crate::repeat::{fitting, least, Lead, Offers, Repeats, LAGS};
 use crate::share::Share;
 use crate::{Duration, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -139,6 +139,8 @@ pub enum Ending {
     Failed,
     /// Somebody outside asked for the end.
     Stopped,
+    /// It has come to the time until which it was to go on; nothing is done then or later.
+    TimeUp,
 }
 
 /// A way to end a run from outside (another thread, a signal).
@@ -174,12 +176,13 @@ pub(crate) struct Summary {
 }
 
 /// Runs the logical processes that `builders` make (number i becomes process i) until all are done,
-/// nothing moves, one fails, or `stop` is requested. The calling thread is the first of `threads`. Returns
-/// the reports in order, how it ended, and when.
+/// nothing moves, one fails, nothing is left before `until`, or `stop` is requested. The calling
+/// thread is the first of `threads`. Returns the reports in order, how it ended, and when.
 pub fn run<L, F>(
     builders: Vec<F>,
     links: &Links,
     threads: usize,
+    until: Time,
     stop: &Stop,
 ) -> (Vec<L::Report>, Ending, Time)
 where
@@ -198,9 +201,11 @@ where
         let mut shares = shares.into_iter().enumerate();
         let (_, own) = shares.next().expect("there is at least one worker");
         let others: Vec<_> = shares
-            .map(|(id, share)| scope.spawn(move || work::<L, F>(shared, id, share, links, stop)))
+            .map(|(id, share)| {
+                scope.spawn(move || work::<L, F>(shared, id, share, links, until, stop))
+            })
             .collect();
-        endings.push(work::<L, F>(shared, 0, own, links, stop));
+        endings.push(work::<L, F>(shared, 0, own, links, until, stop));
         for other in others {
             // A worker's panic is our bug: let it continue in the caller.
             endings.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
@@ -216,6 +221,7 @@ fn work<L, F>(
     id: usize,
     share: Vec<(u32, F)>,
     links: &Links,
+    until: Time,
     stop: &Stop,
 ) -> (Vec<L::Report>, Ending, Time)
 where
@@ -225,14 +231,15 @@ where
     let _poison = PoisonOnPanic(&shared.barrier);
     let mut share = Share::new(share, shared);
     let mut inbox = Vec::new();
-    let mut horizons = Horizons::new(links);
+    let mut horizons = Horizons::new(links, until);
     let mut repeats = Repeats::default();
     loop {
         let mut all = shared.exchange(id, share.summary(stop));
-        if let Some(ending) = ending_of(&all) {
+        if let Some(ending) = ending_of(&all, until) {
             let end = match ending {
                 Ending::Done | Ending::Deadlock => shared.latest(share.rests()),
                 Ending::Failed | Ending::Stopped => Time::ZERO,
+                Ending::TimeUp => until,
             };
             let end = horizons.last().max(end);
             let processes = share.processes.into_iter();
@@ -242,7 +249,7 @@ where
         if horizons.last() <= all.next && repeats.beat(all.lead) {
             let (number, began) = repeats.sample(all.next, all.reach);
             let offers = shared.agree(id, share.sample(number, all.next, began));
-            if let Some(repeat) = repeats.chosen(offers) {
+            if let Some(repeat) = repeats.chosen(offers, fitting(until, all.next, began)) {
                 share.repeat(repeat);
                 share.post();
                 shared.wait();
@@ -264,7 +271,7 @@ where
     }
 }
 
-fn ending_of(all: &Summary) -> Option<Ending> {
+fn ending_of(all: &Summary, until: Time) -> Option<Ending> {
     if all.failed < Time::NEVER && (all.failed < all.next || !all.busy) {
         Some(Ending::Failed)
     } else if all.stopped {
@@ -273,6 +280,8 @@ fn ending_of(all: &Summary) -> Option<Ending> {
         Some(Ending::Done)
     } else if !all.busy || all.next == Time::NEVER {
         Some(Ending::Deadlock)
+    } else if all.next >= until {
+        Some(Ending::TimeUp)
     } else {
         None
     }

@@ -159,8 +159,8 @@ const LOOKAHEAD: Duration = Duration(50);
 
 type Ended = (Vec<[u64; 5]>, Ending, Time);
 
-/// A ring by seed; the result, and how many events were carried out.
-fn ring(seed: u64, threads: usize, skip: bool) -> (Ended, u64) {
+/// A ring by seed, until a time; the result, and how many events were carried out.
+fn ring(seed: u64, threads: usize, skip: bool, until: Time) -> (Ended, u64) {
     let mut random = Random::new(seed);
     let stations = 2 + random.below(6) as u32;
     let builders: Vec<_> = (0..stations)
@@ -195,7 +195,7 @@ fn ring(seed: u64, threads: usize, skip: bool) -> (Ended, u64) {
         })
         .collect();
     let (reports, ending, horizon) =
-        run(builders, &Links::between_all(LOOKAHEAD, stations), threads, &Stop::new());
+        run(builders, &Links::between_all(LOOKAHEAD, stations), threads, until, &Stop::new());
     let (reports, carried_out): (Vec<_>, Vec<_>) = reports.into_iter().unzip();
     ((reports, ending, horizon), carried_out.iter().sum())
 }
@@ -204,10 +204,10 @@ fn ring(seed: u64, threads: usize, skip: bool) -> (Ended, u64) {
 fn skipping_changes_nothing_but_the_work() {
     let (mut all, mut carried_out) = (0, 0);
     for seed in 0..300 {
-        let (plain, work) = ring(seed, 1, false);
+        let (plain, work) = ring(seed, 1, false, Time::NEVER);
         all += work;
         for threads in 1..=if seed % 10 == 0 { 3 } else { 1 } {
-            let (skipped, less) = ring(seed, threads, true);
+            let (skipped, less) = ring(seed, threads, true, Time::NEVER);
             assert_eq!(skipped, plain, "seed {seed}, {threads} threads");
             if threads == 1 {
                 carried_out += less;
@@ -215,4 +215,27 @@ fn skipping_changes_nothing_but_the_work() {
         }
     }
     assert!(carried_out * 3 < all, "{carried_out} of {all}");
+}
+
+#[test]
+fn a_run_ends_where_its_time_is_up() {
+    let mut ended = 0;
+    for seed in 0..50 {
+        let whole = ring(seed, 1, true, Time::NEVER).0;
+        let mut random = Random::new(seed);
+        for _ in 0..3 {
+            let until = Time(random.below(whole.2 .0 + 1000));
+            let (plain, _) = ring(seed, 1, false, until);
+            for (threads, skip) in [(1, true), (2, false), (3, true)] {
+                let (other, _) = ring(seed, threads, skip, until);
+                assert_eq!(other, plain, "seed {seed} until {until}, {threads} threads");
+            }
+            match plain.1 {
+                Ending::TimeUp => ended += 1,
+                _ => assert_eq!(plain, whole, "seed {seed} until {until}"),
+            }
+            assert!(plain.1 != Ending::TimeUp || plain.2 == until, "seed {seed}: {plain:?}");
+        }
+    }
+    assert!(ended > 80, "{ended}");
 }

@@ -112,6 +112,7 @@ fn options(root: &Path, program: &Program, ranks: u32, meter: bool) -> Options {
         meter,
         firmware: root.join("build/firmware"),
         library: root.join("build/lib"),
+        until: None,
         stop: Default::default(),
         writing: Default::default(),
     }

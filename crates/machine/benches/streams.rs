@@ -71,6 +71,7 @@ fn run(root: &Path, ranks: u32, name: &str, arguments: &[&str; 2], merge: bool) 
         meter: false,
         firmware: root.join("build/firmware"),
         library: root.join("build/lib"),
+        until: None,
         stop: Default::default(),
         writing: Default::default(),
     })

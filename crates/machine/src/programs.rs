@@ -214,8 +214,10 @@ impl Ranks {
                 let waiting = seat.waiting.borrow();
                 let what =
                     waiting.as_ref().and_then(|wait| Some(wait.borrow().as_ref()?.to_string()));
-                let what = what.unwrap_or_else(|| "its first MPI call".into());
-                format!("rank {} waits in {what}", seat.rank)
+                match what {
+                    Some(what) => format!("rank {} waits in {what}", seat.rank),
+                    None => format!("rank {} is in no call that waits", seat.rank),
+                }
             })
             .collect()
     }

@@ -15,7 +15,7 @@ use crate::parameters::Parameters;
 use crate::programs::Program;
 use crate::report::Report;
 use assembly::Parts;
-use des::{Links, Stop, Time};
+use des::{Duration, Links, Stop, Time};
 use outcome::{balance, report, settle};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -70,6 +70,8 @@ pub struct Options {
     pub firmware: PathBuf,
     /// Folder with `libmpi_abi.so.1`.
     pub library: PathBuf,
+    /// Simulated time after the launch at which the run ends, whatever goes on then.
+    pub until: Option<Duration>,
     /// Ends the run from outside.
     pub stop: Arc<Stop>,
     /// True while nothing is simulated any more and packets and traces are written, which takes a while if
@@ -159,7 +161,8 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
                 .filter_map(move |link| topology.neighbour(nid, link))
         };
         let links = Links::new(configuration.net.lookahead(), topology.nodes(), neighbours);
-        des::run::<Node, _>(builders, &links, options.threads, &options.stop)
+        let until = options.until.map_or(Time::NEVER, |until| launch + until);
+        des::run::<Node, _>(builders, &links, options.threads, until, &options.stop)
     };
     let wall_seconds = started.elapsed().as_secs_f64();
     let end = remains.iter().map(|node| node.end).max().unwrap_or(launch);

@@ -59,6 +59,7 @@ impl Case {
             meter: false,
             firmware: root.join("build/firmware"),
             library: root.join("build/lib"),
+            until: None,
             stop: Default::default(),
             writing: Default::default(),
         });

@@ -4,6 +4,7 @@ use super::{Arguments, MachineOptions};
 use crate::mistake::Mistake;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Error};
+use des::Duration;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -67,6 +68,9 @@ pub struct SweepOptions {
     /// A fault of every run, as in `sunstar run`; may be repeated
     #[arg(long = "fault", value_name = "FAULT")]
     pub faults: Vec<String>,
+    /// End every run at this simulated time after its launch, as in `sunstar run`
+    #[arg(long, value_name = "TIME", value_parser = super::time)]
+    pub until: Option<Duration>,
     /// Hold library and firmware against the specification in every run, as in `sunstar run`
     #[arg(long)]
     pub judge: bool,

@@ -68,6 +68,9 @@ fn words(prepared: &Prepared, options: &SweepOptions, point: &Point, report: &Pa
     for fault in &point.faults {
         option("--fault", fault.clone());
     }
+    if let Some(until) = options.until {
+        option("--until", format!("{}ps", until.0));
+    }
     words.extend(options.judge.then(|| "--judge".to_string()));
     words.extend(prepared.command(point));
     words

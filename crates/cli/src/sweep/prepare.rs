@@ -2,7 +2,7 @@
 //! programs are copied or compiled once; what is changed meanwhile does not get into half of the runs.
 
 use super::plan::Point;
-use crate::args::MachineOptions;
+use crate::args::{MachineOptions, SweepOptions};
 use crate::mistake::Mistake;
 use crate::outputs::{self, Named};
 use crate::root::Root;
@@ -162,7 +162,12 @@ impl Prepared {
     }
 
     /// All that a point's result depends on.
-    pub fn identity(&self, point: &Point, parameters: &Parameters, judge: bool) -> Value {
+    pub fn identity(
+        &self,
+        point: &Point,
+        parameters: &Parameters,
+        options: &SweepOptions,
+    ) -> Value {
         let values: Vec<String> =
             parameters.iter().map(|p| format!("{}={:?}", p.key, p.value)).collect();
         let program = self.programs.get(&point.command[0]);
@@ -177,7 +182,8 @@ impl Prepared {
             "seed": point.seed,
             "compute": point.compute,
             "faults": point.faults,
-            "judge": judge,
+            "judge": options.judge,
+            "until_ps": options.until.map(|until| until.0),
         })
     }
 

@@ -35,6 +35,7 @@ mod scale;
 mod soak;
 mod sweep;
 mod timeline;
+mod until;
 mod validate;
 mod vn;
 mod wrong;

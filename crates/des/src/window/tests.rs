@@ -61,7 +61,7 @@ fn tokens(threads: usize, fail_at: Time) -> (Vec<u64>, Ending, Time) {
             }
         })
         .collect();
-    run(builders, &Links::between_all(Duration(50), 7), threads, &Stop::new())
+    run(builders, &Links::between_all(Duration(50), 7), threads, Time::NEVER, &Stop::new())
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn looking_further_ahead_makes_fewer_windows_and_changes_nothing() {
             })
             .collect();
         let (reports, _, end) =
-            run(builders, &Links::between_all(Duration(50), 2), threads, &Stop::new());
+            run(builders, &Links::between_all(Duration(50), 2), threads, Time::NEVER, &Stop::new());
         (reports, end)
     };
     let ((near, end), (far, far_end)) = (slow(1, false), slow(1, true));
@@ -208,7 +208,7 @@ fn what_is_earlier_than_the_first_failure_has_happened_everywhere() {
         let row = Links::new(Duration(70), 6, |i| {
             [i.wrapping_sub(1), i + 1].into_iter().filter(|i| *i < 6)
         });
-        let (reports, ending, end) = run(builders, &row, threads, &Stop::new());
+        let (reports, ending, end) = run(builders, &row, threads, Time::NEVER, &Stop::new());
         assert_eq!(ending, Ending::Failed);
         assert!(end >= Time(300));
         for steps in &reports {
@@ -238,7 +238,7 @@ impl LogicalProcess for Waiting {
 fn nothing_moving_is_a_deadlock() {
     let builders = vec![|| Waiting, || Waiting];
     let links = Links::between_all(Duration(1), 2);
-    assert_eq!(run(builders, &links, 2, &Stop::new()).1, Ending::Deadlock);
+    assert_eq!(run(builders, &links, 2, Time::NEVER, &Stop::new()).1, Ending::Deadlock);
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn a_panic_on_one_worker_ends_the_run() {
     let result = std::panic::catch_unwind(|| {
         let builders: Vec<Box<dyn FnOnce() -> Waiting + Send>> =
             vec![Box::new(|| Waiting), Box::new(|| panic!("our bug"))];
-        run(builders, &Links::between_all(Duration(1), 2), 2, &Stop::new())
+        run(builders, &Links::between_all(Duration(1), 2), 2, Time::NEVER, &Stop::new())
     });
     assert!(result.is_err());
 }
@@ -284,7 +284,7 @@ fn all_that_fail_at_the_time_of_the_first_are_heard() {
     let ring = Links::new(Duration(50), 6, |to| [(to + 1) % 6, (to + 5) % 6]);
     for times in [[300, 500, 300, 200, 200, 201], [201, 200, 201, 201, 200, 900]] {
         let builders = times.map(|fails| move || Fragile { fails: Time(fails), failed: false });
-        let (failed, ending, _) = run(builders.into(), &ring, 1, &Stop::new());
+        let (failed, ending, _) = run(builders.into(), &ring, 1, Time::NEVER, &Stop::new());
         assert_eq!(ending, Ending::Failed);
         assert!(times.iter().zip(failed).all(|(fails, failed)| failed || *fails > 200));
     }

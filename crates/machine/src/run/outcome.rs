@@ -11,6 +11,9 @@ use crate::parameters::Parameter;
 use crate::report::{Exit, Firmware, Judged, Machine, Report, Setting};
 use des::{Ending, Time, TraceHash};
 
+/// Exit status of a run whose time is up, as timeout(1) has it.
+const TIME_UP: i32 = 124;
+
 /// No packet, byte or credit was lost or made. If one was, that is a bug of the simulator.
 pub(super) fn balance(remains: &[Remains], ending: Ending) {
     let ledgers: Vec<_> = remains.iter().map(|node| node.ledger.clone()).collect();
@@ -30,7 +33,7 @@ pub(super) fn report(
     launch: Time,
     wall_seconds: f64,
 ) -> Outcome {
-    let exit = exit_of(&remains, ending, options.stop.requested());
+    let exit = exit_of(&remains, ending, options);
     // The last messages may still complete after the last rank has ended; that is no part of its run.
     let last = remains.iter().flat_map(|node| &node.endings).map(|(_, at, _)| *at).max();
     let horizon = remains.iter().map(|node| node.end).max().unwrap_or(launch);
@@ -108,11 +111,11 @@ fn setting(parameter: &Parameter) -> (&'static str, Setting) {
 }
 
 /// Exit status and sentences. A process that was missed comes first, as what has failed then, on any node,
-/// comes of that; a failure of the machine or of a rank next; then a deadlock; then the first rank that
-/// returned something else than 0.
-fn exit_of(remains: &[Remains], ending: Ending, interrupted: bool) -> Exit {
+/// comes of that; a failure of the machine or of a rank next; then a deadlock, or that the time is up; then
+/// the first rank that returned something else than 0.
+fn exit_of(remains: &[Remains], ending: Ending, options: &Options) -> Exit {
     // Ranks die with an interrupted run; that is not their failure.
-    if interrupted {
+    if options.stop.requested() {
         return Exit { code: 130, sentences: vec!["interrupted".into()] };
     }
     if let Some((code, sentence)) = remains.iter().find_map(|node| node.missed.clone()) {
@@ -123,12 +126,15 @@ fn exit_of(remains: &[Remains], ending: Ending, interrupted: bool) -> Exit {
     if let Some(Failure { code, sentence, .. }) = first {
         return Exit { code, sentences: vec![sentence] };
     }
+    let stands = |code, what: String| {
+        let waiting = remains.iter().flat_map(|node| node.waiting.iter().cloned());
+        Exit { code, sentences: std::iter::once(what).chain(waiting).collect() }
+    };
     match ending {
-        Ending::Deadlock => {
-            let waiting = remains.iter().flat_map(|node| node.waiting.iter().cloned());
-            let mut sentences = vec!["deadlock: nothing in the machine moves any more".to_string()];
-            sentences.extend(waiting);
-            Exit { code: 1, sentences }
+        Ending::Deadlock => stands(1, "deadlock: nothing in the machine moves any more".into()),
+        Ending::TimeUp => {
+            let until = options.until.unwrap_or_default();
+            stands(TIME_UP, format!("stopped at {until} of simulated time, as --until asks"))
         }
         Ending::Done | Ending::Failed | Ending::Stopped => {
             let bad = remains.iter().flat_map(|node| &node.endings).filter(|ending| ending.2 != 0);

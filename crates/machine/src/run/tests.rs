@@ -49,6 +49,7 @@ impl Bench {
             meter: false,
             firmware,
             library: "/proc/none".into(),
+            until: None,
             stop: Arc::default(),
             writing: Arc::default(),
         };
