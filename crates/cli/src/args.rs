@@ -2,6 +2,7 @@
 
 mod spelling;
 mod sweep;
+mod value;
 
 pub use spelling::plain;
 pub use sweep::{DiffOptions, SweepOptions};
@@ -12,6 +13,7 @@ use des::Duration;
 use machine::parameters::quantity::{Kind, Value};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use value::whole;
 
 /// Runs ordinary MPI programs on a simulated cluster whose network interfaces execute real firmware.
 #[derive(Debug, Parser)]
@@ -26,8 +28,10 @@ pub struct Arguments {
 /// Takes the words of a command line apart. Help, and most of what can be wrong, clap tells by
 /// itself, and ends the command.
 pub fn parse(words: Vec<OsString>) -> Result<Arguments, Mistake> {
-    Arguments::try_parse_from(&words)
-        .map_err(|error| sweep::run_taken_by_json(&error, &words).unwrap_or_else(|| error.exit()))
+    Arguments::try_parse_from(&words).map_err(|error| {
+        let said = sweep::run_taken_by_json(&error, &words).or_else(|| value::refused(&error));
+        said.unwrap_or_else(|| error.exit())
+    })
 }
 
 /// What to do.
@@ -136,22 +140,22 @@ pub struct MachineOptions {
 pub struct RunOptions {
     /// Number of ranks
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = whole(1..=u32::MAX))]
     pub ranks: u32,
     /// Ranks on each node, with a core each (short for --set host.ranks_per_node=N): 1 is Catamount's
     /// single node mode (SN), 2 its virtual node mode (VN); ranks with neighbouring numbers share a node
     #[arg(long, visible_alias = "ppn", value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = whole(1..=u32::MAX))]
     pub ranks_per_node: Option<u32>,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub machine: MachineOptions,
     /// Worker threads of the simulator; the simulated result is the same for any number
     #[arg(short, long, value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(value_parser = whole(1..=1024_u16))]
     pub threads: u16,
     /// Seed of everything random
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     pub seed: u64,
     /// Simulated time of the program's own computation: none (but what it asks for itself, see
     /// include/sunstar.h), or scale=FACTOR times the processor time that it uses; then runs differ
@@ -258,8 +262,8 @@ impl std::str::FromStr for Gdb {
         let (node, port) = text.split_once(':').unwrap_or((text, "0"));
         match (node.parse(), port.parse()) {
             (Ok(node), Ok(port)) => Ok(Gdb { node, port }),
-            (Err(_), _) => Err("NODE is the number of a node"),
-            (_, Err(_)) => Err("PORT is a number up to 65535"),
+            (Err(_), _) => Err("in NODE[:PORT], NODE is the number of a node"),
+            (_, Err(_)) => Err("in NODE[:PORT], PORT is a number up to 65535"),
         }
     }
 }
@@ -268,7 +272,7 @@ impl std::str::FromStr for Gdb {
 #[derive(Args, Clone, Debug)]
 pub struct TraceOptions {
     /// Node whose trace ring is printed
-    #[arg(long, value_name = "NID", default_value_t = 0)]
+    #[arg(long, value_name = "NID", default_value_t = 0, value_parser = whole(0..=u32::MAX))]
     pub node: u32,
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -282,7 +286,7 @@ pub struct ProfileOptions {
     #[arg(long, value_name = "NID|all", default_value = "all")]
     pub node: Nodes,
     /// Lines of the source that are listed, the most expensive first
-    #[arg(long, value_name = "N", default_value_t = 15)]
+    #[arg(long, value_name = "N", default_value_t = 15, value_parser = whole(0..=usize::MAX))]
     pub lines: usize,
     /// Draw a flame graph of the call paths into FILE, which a browser opens
     #[arg(long, value_name = "FILE.svg")]
@@ -308,7 +312,10 @@ impl std::str::FromStr for Nodes {
     fn from_str(text: &str) -> Result<Nodes, String> {
         match text {
             "all" => Ok(Nodes(None)),
-            _ => text.parse().map(|nid| Nodes(Some(nid))).map_err(|_| "a number, or all".into()),
+            _ => text
+                .parse()
+                .map(|nid| Nodes(Some(nid)))
+                .map_err(|_| "it is a number, or all".into()),
         }
     }
 }
@@ -344,7 +351,7 @@ pub struct LadderOptions {
     pub largest: u64,
     /// Runs at a time; as many as processors and memory allow if not given
     #[arg(short, long, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(value_parser = whole(1..=1024_u16))]
     pub jobs: Option<u16>,
     /// Write what was measured to FILE as JSON ("-" or no FILE: standard output, instead of the tables)
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
@@ -365,7 +372,7 @@ pub struct LatencyOptions {
     pub largest: u64,
     /// Runs at a time; as many as processors and memory allow if not given
     #[arg(short, long, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(value_parser = whole(1..=1024_u16))]
     pub jobs: Option<u16>,
     /// Write what was measured to FILE as JSON ("-" or no FILE: standard output, instead of the table)
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
@@ -385,7 +392,7 @@ pub struct ReportOptions {
     pub largest: u64,
     /// Runs for the curves at a time; as many as processors and memory allow if not given
     #[arg(short, long, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(value_parser = whole(1..=1024_u16))]
     pub jobs: Option<u16>,
     #[command(flatten)]
     #[allow(missing_docs)]

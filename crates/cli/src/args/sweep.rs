@@ -1,5 +1,6 @@
 //! What can be said to `sunstar sweep` and `sunstar diff`.
 
+use super::value::whole;
 use super::{Arguments, MachineOptions};
 use crate::mistake::Mistake;
 use clap::error::ErrorKind;
@@ -33,7 +34,7 @@ pub struct SweepOptions {
     pub out: PathBuf,
     /// Runs at a time; as many as processors and memory allow if not given
     #[arg(short, long, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(value_parser = whole(1..=1024_u16))]
     pub jobs: Option<u16>,
     /// Run points again that failed
     #[arg(long)]
@@ -46,21 +47,21 @@ pub struct SweepOptions {
     pub quiet: bool,
     /// Number of ranks; 1 if not given
     #[arg(short = 'n', long, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = whole(1..=u32::MAX))]
     pub ranks: Option<u32>,
     /// Ranks on each node, as in `sunstar run`
     #[arg(long, visible_alias = "ppn", value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = whole(1..=u32::MAX))]
     pub ranks_per_node: Option<u32>,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub machine: MachineOptions,
     /// Worker threads of each run; the simulated result is the same for any number
     #[arg(short, long, value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(value_parser = whole(1..=1024_u16))]
     pub threads: u16,
     /// Seed of everything random; 1 if not given
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole(0..=u64::MAX))]
     pub seed: Option<u64>,
     /// Simulated time of the program's own computation, as in `sunstar run`
     #[arg(long, value_name = "none|scale=FACTOR")]
