@@ -41,7 +41,8 @@ impl Duration {
     }
     /// In nanoseconds, for reports only.
     pub fn as_ns(self) -> f64 {
-        self.0 as f64 * 1e-3
+        // Divided, not multiplied by 0.001, which is no binary number: the nearest to the decimal comes out.
+        self.0 as f64 / 1e3
     }
     /// Time that `bytes` take at `bytes_per_second`, rounded up to a picosecond.
     pub fn of_transfer(bytes: u64, bytes_per_second: u64) -> Duration {
@@ -177,6 +178,16 @@ mod tests {
         assert_eq!(Duration::of_transfer(1, 3_200_000_000), Duration(313));
         assert_eq!(Duration::of_transfer(64, 3_200_000_000), Duration::from_ns(20));
         assert_eq!(Duration::of_transfer(1 << 40, 1 << 30), Duration(1_024_000_000_000_000));
+    }
+
+    #[test]
+    fn nanoseconds_are_told_as_the_decimals_that_they_are() {
+        assert_eq!(Duration(515_334).as_ns().to_string(), "515.334");
+        for ps in (0..100_000).chain(12_261_000..12_263_000) {
+            let (whole, rest) = (ps / 1000, ps % 1000);
+            let decimal: f64 = format!("{whole}.{rest:03}").parse().unwrap();
+            assert_eq!(Duration(ps).as_ns(), decimal);
+        }
     }
 
     #[test]

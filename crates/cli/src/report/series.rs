@@ -2,7 +2,7 @@
 //! firmware of which something is published over the size of messages.
 
 use crate::args::{MachineOptions, ReportOptions};
-use crate::bench::measure::{self, Broken, Job, Point, Program};
+use crate::bench::measure::{self, gb_per_s, saving_us, Broken, Job, Point, Program};
 use crate::bench::published::{compare, Comparison, Published};
 use crate::bench::rungs::{Rung, ASIDE, CLIMB};
 use crate::mistake::Mistake;
@@ -194,12 +194,12 @@ fn measurements(series: &[Series]) -> BTreeMap<String, f64> {
             let bytes = point.bytes;
             named.insert(format!("latency.{key}.{bytes}"), point.latency_us);
             if let Some(full) = full.and_then(|full| full.at(bytes)) {
-                let saving = point.latency_us - full.latency_us;
+                let saving = saving_us(point.latency_us, full.latency_us);
                 named.insert(format!("saving.{key}.{bytes}"), saving);
             }
         }
         if let Some(rate) = series.at(ASYMPTOTE).and_then(|point| point.rate) {
-            named.insert(format!("bandwidth.{key}"), rate / 1e3);
+            named.insert(format!("bandwidth.{key}"), gb_per_s(rate));
         }
     }
     named

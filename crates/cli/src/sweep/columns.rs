@@ -158,10 +158,19 @@ fn folded(fold: Fold, values: &[&Json]) -> String {
         (Fold::Sum, Some(whole)) => whole.iter().map(|n| u128::from(*n)).sum::<u128>().to_string(),
         (Fold::Max, Some(whole)) => whole.iter().max().map_or(String::new(), u64::to_string),
         (Fold::Min, Some(whole)) => whole.iter().min().map_or(String::new(), u64::to_string),
-        (Fold::Sum, None) => numbers.iter().sum::<f64>().to_string(),
+        (Fold::Sum, None) => sum(&numbers).to_string(),
         (Fold::Max, None) => numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max).to_string(),
         (Fold::Min, None) => numbers.iter().copied().fold(f64::INFINITY, f64::min).to_string(),
-        (Fold::Mean, _) => (numbers.iter().sum::<f64>() / numbers.len() as f64).to_string(),
+        (Fold::Mean, _) => (sum(&numbers) / numbers.len() as f64).to_string(),
+    }
+}
+
+/// Times are whole picoseconds, told as decimals of nanoseconds: their sum is one, too.
+fn sum(numbers: &[f64]) -> f64 {
+    let thousandths: Vec<f64> = numbers.iter().map(|number| (number * 1e3).round()).collect();
+    match thousandths.iter().zip(numbers).all(|(whole, number)| whole / 1e3 == *number) {
+        true => thousandths.iter().sum::<f64>() / 1e3,
+        false => numbers.iter().sum(),
     }
 }
 
@@ -174,7 +183,8 @@ mod tests {
     #[test]
     fn keys_lead_to_values() {
         let report = json!({
-            "simulated_ns": 12.5, "breakdown": null, "trace_hash": "00ff",
+            "simulated_ns": 12.5, "times": [0.1, 0.2, 0.3, 4.929],
+            "breakdown": null, "trace_hash": "00ff",
             "mean": { "segments": [{ "name": "wire", "ns": 1.5 }, { "name": "a.b[", "ns": 2 }] },
             "nodes": [
                 { "counters": { "tx.messages": 3, "tx.m": 9 }, "host_ns": { "user": 0.5 } },
@@ -192,6 +202,7 @@ mod tests {
             ("most = max(nodes[].counters.tx.messages)", Some("4")),
             ("mean(nodes[].host_ns.user)", Some("0.75")),
             ("min(nodes[].host_ns.user)", Some("0.5")),
+            ("sum(times[])", Some("5.529")),
             ("simulated", None),
             ("simulated_ns.more", None),
             ("nodes.counters", None),
