@@ -97,7 +97,8 @@ fn a_sound_line_is_not_given_up() {
 fn pools_that_run_out_stop_the_node() {
     traffic("--fault pool.rx_pendings=2@1").said(1, &["node 1", "no receive pending is free"]);
     traffic("--fault pool.sources=1").said(1, &["all source structures are in use"]);
-    traffic("--fault pool.event_slots=512@2").said(1, &["node 2", "mailbox command 2"]);
+    traffic("--fault pool.event_slots=512@2")
+        .said(1, &["node 2", "the event ring", "pool.event_slots"]);
     let streams = "more messages in flight than the receive engine can demultiplex";
     traffic("--fault pool.streams=2@2").said(1, &["node 2", streams]);
 }

@@ -278,10 +278,12 @@ pub const KINDS: &[Kind] = &[
         value: Form::Number { least: 1, most: 4096 },
         scope: Scope::Boot,
         what: "The kernel gives the firmware an event ring with so few slots.",
-        expected: "The firmware refuses one that could run over, or that is no power of two, and \
-                   stops the node at its boot. All others do: nothing but time.",
+        expected:
+            "The firmware refuses one that could run over (of less than 1024 slots, or fewer \
+                   than its pendings), or that is no power of two, and stops the node at its boot. \
+                   1024, 2048 and 4096 do, if pendings fit: nothing but time.",
         counter: "",
-        endings: &["mailbox command 2 cannot be obeyed"],
+        endings: &["mailbox command 2 cannot be obeyed: the event ring"],
         misleads: false,
         example: "pool.event_slots=2048",
     },

@@ -7,7 +7,7 @@ use crate::instruments::journal::Journal;
 use crate::instruments::journey::{Tie, Waypoint};
 use crate::judge::Bailiff;
 use abi::packet::Packet;
-use abi::seastar::{panic_reason, portals_op, PortalsHeader};
+use abi::seastar::{command_op, panic_reason, portals_op, PortalsHeader};
 use abi::MessageId;
 use bus::{BusError, Direction, HyperTransport};
 use des::{EventQueue, Outbox, Time, TraceHash};
@@ -359,6 +359,10 @@ fn panic_sentence(reason: u8, detail: u32) -> String {
         reasons::CAM_OVERFLOW => format!(
             "more messages in flight than the receive engine can demultiplex; the last came from \
              node {detail}"
+        ),
+        reasons::BAD_COMMAND if detail == command_op::INIT_EQCB.into() => format!(
+            "mailbox command {detail} cannot be obeyed: the event ring that the kernel gives it \
+             could run over, or its slots are no power of two (--fault pool.event_slots)"
         ),
         reasons::BAD_COMMAND => format!("mailbox command {detail} cannot be obeyed"),
         reasons::NO_PROCESS => format!("firmware process {detail} was never initialised"),
