@@ -9,7 +9,7 @@
 //!                           └─────────────── it has stopped ─────────────┘
 //! ```
 //!
-//! The node's worker asks [`watch::Watch`] before each instruction. Where that says so, the worker stands
+//! The node's worker asks `watch::Watch` before each instruction. Where that says so, the worker stands
 //! still and does what gdb asks for until it is told to go on; so nothing of the machine moves beyond the
 //! present window, and no simulated time passes. While the node runs gdb's thread can only raise a flag.
 //!

@@ -1,7 +1,7 @@
 //! `--trace`: what happens on all nodes as a trace that Perfetto opens (docs/reference/trace.md).
 //!
 //! Each node is a process with its tracks, and writes a sequence of packets of its own to a stream
-//! ([`super::spool`]): descriptions of tracks and names when they are first used, slices, steps and depths as
+//! (`super::spool`): descriptions of tracks and names when they are first used, slices, steps and depths as
 //! they are told ([`super::timeline`]). When the run is over, the streams follow one another in the file, in
 //! the order of the nodes; so it is the same for any number of threads. Readers sort by time.
 
