@@ -227,6 +227,14 @@ static void polls(void)
         MPI_Recv(buffer, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/* A file without a name that is larger than what `ulimit -f` allows. */
+static void large_file(void)
+{
+    FILE *file = tmpfile();
+    if (rank == 1 && (!file || ftruncate(fileno(file), 1 << 30) != 0))
+        perror("large-file");
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -256,6 +264,7 @@ static const struct {
     {"after-finalize", after_finalize},
     {"endless", endless},
     {"polls", polls},
+    {"large-file", large_file},
 };
 
 int main(int argc, char **argv)

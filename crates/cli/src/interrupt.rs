@@ -85,6 +85,13 @@ fn is_ignored(signal: libc::c_int) -> bool {
     }
 }
 
+/// A write beyond the largest file that is allowed (`ulimit -f`) shall fail as one on a full disk
+/// does, and not end this process with a signal. Ranks get the default back.
+pub fn let_writes_fail() {
+    // SAFETY: ignores a signal; nothing of ours is called.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
 /// The run has ended, and this process goes on: from now on a signal ends it on the spot.
 pub fn run_is_over() {
     OVER.store(true, Ordering::Relaxed);

@@ -34,6 +34,7 @@ use std::process::ExitCode;
 const EXIT_MISTAKE: u8 = 2;
 
 fn main() -> ExitCode {
+    interrupt::let_writes_fail();
     let words = args::plain(std::env::args_os());
     match words.and_then(args::parse).and_then(|arguments| obey(arguments.command)) {
         Ok(code) => ExitCode::from(code),

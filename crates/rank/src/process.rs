@@ -319,6 +319,7 @@ fn signal_name(signal: i32) -> String {
         libc::SIGPIPE => ("SIGPIPE", "nobody read its output"),
         libc::SIGSEGV => ("SIGSEGV", "an access to memory that it does not have"),
         libc::SIGTERM => ("SIGTERM", "terminated"),
+        libc::SIGXFSZ => ("SIGXFSZ", "a file larger than ulimit -f allows"),
         _ => return format!("signal {signal}"),
     };
     format!("{name} ({meaning})")

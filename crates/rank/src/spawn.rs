@@ -281,8 +281,8 @@ extern "C" fn child(plan: *mut libc::c_void) -> libc::c_int {
 }
 
 /// Handlers of the simulator are not the program's: default actions again, but what the user
-/// ignores (as under `nohup`) stays ignored. The Rust runtime ignores SIGPIPE, the program shall
-/// not.
+/// ignores (as under `nohup`) stays ignored. The Rust runtime ignores SIGPIPE and the command
+/// SIGXFSZ, the program shall not.
 ///
 /// # Safety
 /// Only in the child: it changes what signals do to the process.
@@ -292,7 +292,8 @@ unsafe fn default_signals() {
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             libc::sigaction(signal, std::ptr::null(), &raw mut action);
-            if action.sa_sigaction != libc::SIG_IGN || signal == libc::SIGPIPE {
+            let ours = [libc::SIGPIPE, libc::SIGXFSZ].contains(&signal);
+            if action.sa_sigaction != libc::SIG_IGN || ours {
                 libc::signal(signal, libc::SIG_DFL);
             }
         }

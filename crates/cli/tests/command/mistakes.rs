@@ -222,6 +222,21 @@ fn output_that_cannot_be_written_is_told() {
     for option in ["--json", "--pcap", "--trace"] {
         run(&format!("{option} /dev/full -n 2 tests/cli/traffic.c 1")).said(1, &[full]);
     }
+    // So do files that may not become so large; the program gets the signal as ever.
+    let folder = tempfile::tempdir().unwrap();
+    for (option, code, words) in [
+        ("--trace t --json j tests/cli/traffic.c 1", 1, "cannot write t: File too large"),
+        ("tests/cli/wrong.c large-file", 128 + libc::SIGXFSZ, "SIGXFSZ"),
+    ] {
+        let mut limited = std::process::Command::new("sh");
+        let script = format!("ulimit -f 1000 && exec \"$0\" run -n 2 --judge {option}");
+        let command = crate::runner::command();
+        limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        limited.args(["-c", &script.replace("tests/", &format!("{}/tests/", root().display()))]);
+        limited.arg(command.get_program()).current_dir(folder.path());
+        crate::runner::ended(&mut limited).said(code, &[words]);
+    }
+    assert!(folder.path().join("j").metadata().unwrap().len() > 1000, "results are not lost");
     run("--json /dev/full -n 2 tests/cli/wrong.c deadlock").said(1, &["deadlock: nothing", full]);
     run("--json /dev/full -n 2 tests/cli/wrong.c exit-three").said(3, &[full]);
 }
