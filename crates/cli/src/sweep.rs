@@ -353,6 +353,10 @@ impl Sweep<'_> {
                 ),
             }
         }
+        let absent = |name: &&str| state.absent.contains(&Absent::Key((*name).into()));
+        for name in self.columns.empty(self.plan, &state.rows).filter(|name| !absent(name)) {
+            eprintln!("sunstar: column {name} is empty: no run has a value there");
+        }
         if let Some(status) = interrupt::exit_status() {
             eprintln!("sunstar: {done} of {points} points are done; the same command goes on");
             return Ok(u8::try_from(status).unwrap_or(EXIT_FAILED));

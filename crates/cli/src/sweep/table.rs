@@ -85,6 +85,21 @@ impl Columns {
         (row, absent)
     }
 
+    /// The columns of the runs' JSON for which no run that ended well has a value, though its keys may be
+    /// right: an item that is in none of the lists.
+    pub fn empty<'a>(
+        &'a self,
+        plan: &Plan,
+        rows: &'a [Option<Vec<String>>],
+    ) -> impl Iterator<Item = &'a str> {
+        let first = plan.variables().count() + self.take.len();
+        let exit = first + self.columns.len() + 1;
+        let well = move || rows.iter().flatten().filter(move |row| row[exit] == "0");
+        let columns = (first..).zip(&self.columns).filter(move |_| well().next().is_some());
+        let empty = columns.filter(move |(at, _)| well().all(|row| row[*at].is_empty()));
+        empty.map(|(_, column)| column.name.as_str())
+    }
+
     /// Writes the table whole.
     pub fn write(
         &self,

@@ -405,6 +405,11 @@ fn a_column_that_is_not_there_is_told_and_costs_nothing() {
     let ended = bench.sweep(&[&words[..], &PINGPONG[..]].concat());
     ended.said(0, &["column simulated is empty", "column us is empty"]);
     assert_eq!(bench.column("simulated"), [""; 6]);
+    // An item that some runs have, and one that none has.
+    let words = ["--vary", "ranks=1,2", "--column", "b=nodes[1].nid", "builtin:barrier"];
+    Bench::new().sweep(&words).went_well();
+    let words = [&words[..4], &["--column", "c=nodes[9].nid", "builtin:barrier"]].concat();
+    Bench::new().sweep(&words).said(0, &["column c is empty: no run has a value there"]);
     assert_eq!(
         bench.sweep(&PINGPONG).went_well().stdout.split_once(" run now").unwrap().0.chars().last(),
         Some('0')
