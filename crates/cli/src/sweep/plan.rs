@@ -6,6 +6,9 @@ use crate::mistake::Mistake;
 use std::ffi::OsString;
 use std::path::Path;
 
+/// The value of `fault` for a point at which none is added.
+const NO_FAULT: &str = "none";
+
 /// What a plan file holds.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -123,6 +126,7 @@ impl Plan {
                 Target::Machine => point.machine.machine = text,
                 Target::Ranks => point.ranks = number() as u32,
                 Target::Seed => point.seed = number(),
+                Target::Fault if text == NO_FAULT => {}
                 Target::Fault => point.faults.push(text),
                 Target::Compute => point.compute = text,
             }

@@ -230,6 +230,18 @@ fn a_point_that_fails_is_a_row() {
 }
 
 #[test]
+fn no_fault_is_a_value_of_fault() {
+    let bench = Bench::new();
+    let words = ["-n", "2", "--vary", "fault=none,link.drop=1@0-1", "builtin:barrier"];
+    bench.sweep(&words).said(1, &["fault=link.drop=1@0-1: deadlock"]);
+    assert_eq!(bench.column("fault"), ["none", "link.drop=1@0-1"]);
+    assert_eq!(bench.column("exit"), ["0", "1"]);
+    let plain = Bench::new();
+    plain.sweep(&["--vary", "ranks=2", "builtin:barrier"]).went_well();
+    assert_eq!(bench.column("simulated_ns")[0], plain.column("simulated_ns")[0]);
+}
+
+#[test]
 fn a_point_that_could_run_but_did_not_is_run_again() {
     let bench = Bench::new();
     let program = bench.file("p.c");
