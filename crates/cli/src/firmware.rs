@@ -22,16 +22,15 @@ pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> 
     let options = build_options(parameters);
     let built = root.path().join("build/firmware");
     let variant = built.join(variant(parameters));
-    let sources = sources(root);
-    if sources.join("Makefile").is_file() {
-        build(&sources, &built, &options)?;
+    if can_build(root) {
+        build(&sources(root), &built, &options)?;
     }
     match variant.join("seastar.elf").is_file() {
         true => Ok(variant),
         false => Err(Mistake(format!(
-            "there is no firmware with {} in {}, and no sources to build it from",
+            "there is no firmware with {} (build/firmware/{}), and no sources to build it from",
             options_text(&options),
-            built.display()
+            machine::firmware::image::variant(parameters)
         ))),
     }
 }
@@ -39,6 +38,11 @@ pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> 
 /// The folder of the firmware's sources, which an installation has not.
 pub fn sources(root: &Root) -> PathBuf {
     root.path().join("firmware/seastar")
+}
+
+/// Whether images can be built that are not there.
+pub fn can_build(root: &Root) -> bool {
+    sources(root).join("Makefile").is_file()
 }
 
 /// `sunstar fw`.

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 /// What the user did wrong, where, and what to do about it, in one sentence without the final period.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Mistake(pub String);
 

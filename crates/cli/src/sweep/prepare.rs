@@ -34,8 +34,8 @@ pub struct Prepared {
     folder: Scratch,
     /// Machines by the name that the user gave: the file that stands for it, and what is in it.
     machines: BTreeMap<String, (PathBuf, Parameters)>,
-    /// Digests of the images, by variant.
-    firmware: BTreeMap<String, String>,
+    /// Digests of the images, by variant; why there are none.
+    firmware: BTreeMap<String, Result<String, Mistake>>,
     programs: BTreeMap<String, Program>,
     /// Digests of the simulator and its libraries.
     sunstar: Value,
@@ -100,14 +100,13 @@ impl Prepared {
         machine::faults::set(&mut parameters, &point.faults).map_err(Mistake)?;
         let variant = variant(&parameters);
         if !self.firmware.contains_key(&variant) {
-            let built = firmware::folder(root, &parameters)?;
-            let copy = self.root().join("build/firmware").join(&variant);
-            for name in ["seastar.elf", "seastar.img", "shim.img"] {
-                copy_file(&built.join(name), &copy.join(name))?;
-            }
-            let digests = ["seastar.img", "shim.img"].map(|name| run::digest_of(&copy.join(name)));
-            let [image, shim] = digests;
-            self.firmware.insert(variant, format!("{}-{}", image?, shim?));
+            let digests = match firmware::folder(root, &parameters) {
+                Ok(built) => Ok(self.images(&built, &variant)?),
+                // An installation has only those that were built before: the point cannot be.
+                Err(why) if !firmware::can_build(root) => Err(why),
+                Err(why) => return Err(why),
+            };
+            self.firmware.insert(variant, digests);
         }
         let word = &point.command[0];
         if !word.starts_with(rank::BUILTIN_PREFIX) && !self.programs.contains_key(word) {
@@ -115,6 +114,17 @@ impl Prepared {
             self.programs.insert(word.clone(), program);
         }
         Ok(parameters)
+    }
+
+    /// Copies the images of a variant, and gives their digests.
+    fn images(&self, built: &Path, variant: &str) -> Result<String, Mistake> {
+        let copy = self.root().join("build/firmware").join(variant);
+        for name in ["seastar.elf", "seastar.img", "shim.img"] {
+            copy_file(&built.join(name), &copy.join(name))?;
+        }
+        let digests = ["seastar.img", "shim.img"].map(|name| run::digest_of(&copy.join(name)));
+        let [image, shim] = digests;
+        Ok(format!("{}-{}", image?, shim?))
     }
 
     fn program(&self, root: &Root, word: &str) -> Result<Program, Mistake> {
@@ -152,6 +162,9 @@ impl Prepared {
 
     /// Whether a point can be run, without running it.
     pub fn check(&self, point: &Point, parameters: &Parameters) -> Result<(), Mistake> {
+        if let Err(why) = &self.firmware[&variant(parameters)] {
+            return Err(why.clone());
+        }
         let (name, arguments) = (&point.command[0], &point.command[1..]);
         if let Some(name) = name.strip_prefix(rank::BUILTIN_PREFIX) {
             let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
@@ -175,7 +188,7 @@ impl Prepared {
             "sunstar": self.sunstar,
             "machine": parameters.name(),
             "parameters": machine::digest(values.join("\n").as_bytes()),
-            "firmware": self.firmware[&variant(parameters)],
+            "firmware": self.firmware[&variant(parameters)].as_ref().ok(),
             "program": program.map_or(&point.command[0], |program| &program.digest),
             "arguments": point.command[1..],
             "ranks": point.ranks,

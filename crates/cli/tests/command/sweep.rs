@@ -230,6 +230,25 @@ fn a_point_that_fails_is_a_row() {
 }
 
 #[test]
+fn a_firmware_that_an_installation_has_not_is_a_row() {
+    let bench = Bench::new();
+    let installed = bench.file("installed");
+    fs::create_dir(&installed).unwrap();
+    for part in ["include", "machines", "build"] {
+        std::os::unix::fs::symlink(root().join(part), installed.join(part)).unwrap();
+    }
+    let sweep = |values: &str| {
+        let words = ["--vary", values, "builtin:barrier"];
+        ended(bench.command(&words).env("SUNSTAR_ROOT", &installed))
+    };
+    let missing = "there is no firmware with CACHE=id";
+    sweep("firmware.sources=1024,777").said(1, &["firmware.sources=777", missing]);
+    assert_eq!(bench.column("exit"), ["0", "2"]);
+    assert!(bench.column("sentence")[1].contains("SOURCE_COUNT=777 (build/firmware/"));
+    sweep("firmware.sources=777").said(2, &[missing]);
+}
+
+#[test]
 fn no_fault_is_a_value_of_fault() {
     let bench = Bench::new();
     let words = ["-n", "2", "--vary", "fault=none,link.drop=1@0-1", "builtin:barrier"];
