@@ -166,6 +166,12 @@ int main(int argc, char **argv)
     code = MPI_Recv(&flag, 1, MPI_INT, 0, -77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Error_class(code, &class);
     say("tag %d", class == MPI_ERR_TAG);
+    code = MPI_Send(&flag, 1, MPI_INT, MPI_PROC_NULL, -3, MPI_COMM_WORLD);
+    MPI_Error_class(code, &class);
+    say("tag to nobody %d", class == MPI_ERR_TAG);
+    MPI_Op sum = MPI_SUM;
+    MPI_Error_class(MPI_Op_free(&sum), &class);
+    say("predefined %d %d", class == MPI_ERR_OP, sum == MPI_SUM);
     int mine;
     char text[MPI_MAX_ERROR_STRING];
     MPI_Add_error_class(&class);

@@ -224,14 +224,11 @@ impl Process {
     /// Checks where a send goes. False if that is MPI_PROC_NULL.
     pub(crate) fn may_send(&self, to: i32, tag: i32, comm: CommId) -> Result<bool> {
         let members = self.comm(comm)?;
-        if to == PROC_NULL {
-            return Ok(false);
-        }
-        if !members.has(to) {
+        if to != PROC_NULL && !members.has(to) {
             return Err(members.not_a_rank(constant::ERR_RANK, "destination", to));
         }
         Self::check_tag(tag)?;
-        Ok(true)
+        Ok(to != PROC_NULL)
     }
 
     /// Checks and starts a receive.

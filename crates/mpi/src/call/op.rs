@@ -17,6 +17,9 @@ pub(super) fn create(mpi: &mut Process, args: &[u64]) -> Answer {
 pub(super) fn free(mpi: &mut Process, args: &[u64]) -> Answer {
     let handle = mpi.get_word(args[0], "the operation")?;
     mpi.ops.get(handle)?;
+    if !mpi.ops.is_user(handle) {
+        return mpi.ops.remove(handle);
+    }
     mpi.free_when_unused(handle)?;
     mpi.put_word(args[0], "the operation", constant::OP_NULL)
 }
