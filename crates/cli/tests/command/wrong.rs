@@ -89,9 +89,14 @@ fn bad_arguments_of_mpi_calls() {
 /// A buffer that may not be written is the program's mistake, and the judge leaves the library out of it.
 #[test]
 fn buffers_that_may_only_be_read() {
-    let ended = wrong("read-only-short");
-    ended.said(1, &["rank 1", "MPI_Wait", "may not be written"]);
-    assert!(!ended.stderr.contains("the judge"), "{ended:#?}");
+    for nodes in ["", "--ppn 2 "] {
+        let ended = run(&format!("{nodes}-n 2 tests/cli/wrong.c read-only-short"));
+        ended.said(1, &["rank 1", "MPI_Wait", "may not be written"]);
+        assert!(
+            !["the judge", "rank 0"].iter().any(|who| ended.stderr.contains(who)),
+            "{ended:#?}"
+        );
+    }
     // The first byte is named, however many reach the process together.
     let said = ["", "--no-merge "].map(|merge| {
         let ended = run(&format!("{merge}-n 2 --quiet tests/cli/wrong.c read-only-long"));

@@ -28,10 +28,7 @@ impl Process {
             Owner::Copy(_) => {
                 // The program was told long ago that this send is over.
                 let rank = self.world.rank;
-                self.cpu.fault(format!(
-                    "rank {rank}: a message that was sent did not leave; or it was for a rank of \
-                     this node, whose buffer is gone or may not be written"
-                ))
+                self.cpu.fault(format!("rank {rank}: a message that was sent did not leave"))
             }
             // The message's receive will hear of it.
             Owner::Block(_) | Owner::Announcements => {}

@@ -17,6 +17,18 @@ use host::Cpu;
 /// The longest piece that is copied at once between two processes.
 const COPY_PIECE: u64 = 64 << 10;
 
+/// How a copy between two processes ended: for the one whose bytes they were, and for the one that gets them.
+/// Who cannot take them is no matter of who sent them, as between nodes.
+#[derive(Clone, Copy, Default)]
+struct Copied {
+    read: NiFail,
+    stored: NiFail,
+}
+
+impl Copied {
+    const UNREAD: Copied = Copied { read: NiFail::Fail, stored: NiFail::Fail };
+}
+
 /// The arguments of PtlPut and PtlGet and their like.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
@@ -165,19 +177,19 @@ impl Kernel {
         let id = grant.operation.event().message;
         let request = call.request(RequestKind::Put, me, grant);
         let taker = self.local_deliver(cpu, call.target, &request);
-        let mut fail = NiFail::Ok;
+        let mut copied = Copied::default();
         if let Some((target, taken)) = &taker {
-            fail = self.copy(cpu, (seat, &grant.place), (*target, &taken.place));
+            copied = self.copy(cpu, (seat, &grant.place), (*target, &taken.place));
         }
-        self.end(cpu, Some(Ending { seat, operation: grant.operation }), id, fail);
+        self.end(cpu, Some(Ending { seat, operation: grant.operation }), id, copied.read);
         let Some((target, taken)) = taker else { return };
-        if taken.ack && fail == NiFail::Ok {
+        if taken.ack && copied.stored == NiFail::Ok {
             let response = call.response(call.target, &taken, id);
             let work = self.with(seat, |interface| interface.ack(&response)).unwrap_or_default();
             self.tell_local(cpu, target, id, Fate::Handed { seat: seat.0, grant: None, work });
             self.charge_events(cpu, seat, work, id);
         }
-        self.end(cpu, Some(Ending { seat: target, operation: taken.operation }), id, fail);
+        self.end(cpu, Some(Ending { seat: target, operation: taken.operation }), id, copied.stored);
     }
 
     /// A get from a process of this node: the kernel copies.
@@ -190,12 +202,12 @@ impl Kernel {
         let reply = reply.expect("the caller has an interface");
         self.tell_local(cpu, target, id, Fate::of(seat, &reply));
         self.charge_events(cpu, seat, reply.work, id);
-        let mut fail = NiFail::Ok;
+        let mut copied = Copied::default();
         if let Some(place) = reply.grant {
-            fail = self.copy(cpu, (target, &taken.place), (seat, &place.place));
-            self.end(cpu, Some(Ending { seat, operation: place.operation }), id, fail);
+            copied = self.copy(cpu, (target, &taken.place), (seat, &place.place));
+            self.end(cpu, Some(Ending { seat, operation: place.operation }), id, copied.stored);
         }
-        self.end(cpu, Some(Ending { seat: target, operation: taken.operation }), id, fail);
+        self.end(cpu, Some(Ending { seat: target, operation: taken.operation }), id, copied.read);
     }
 
     pub(crate) fn local_deliver(
@@ -225,7 +237,7 @@ impl Kernel {
     }
 
     /// Copies as many bytes as the second place has; the first has no fewer.
-    fn copy(&self, cpu: &Cpu, from: (Seat, &Place), to: (Seat, &Place)) -> NiFail {
+    fn copy(&self, cpu: &Cpu, from: (Seat, &Place), to: (Seat, &Place)) -> Copied {
         cpu.spend(cpu.copy_cost(to.1.len()));
         let (source, target) = (self.space(from.0), self.space(to.0));
         let mut memory = cpu.memory().borrow_mut();
@@ -235,14 +247,16 @@ impl Kernel {
         for mut there in to.1.pieces() {
             while there.length > 0 {
                 if here.length == 0 {
-                    let Some(next) = pieces.next() else { return NiFail::Fail };
+                    let Some(next) = pieces.next() else { return Copied::UNREAD };
                     here = next;
                 }
                 let bytes = here.length.min(there.length).min(COPY_PIECE);
                 let part = &mut buffer[..bytes as usize];
-                let read = memory.read(source, here.start, part);
-                if read.and_then(|()| memory.write(target, there.start, part)).is_err() {
-                    return NiFail::Fail;
+                if memory.read(source, here.start, part).is_err() {
+                    return Copied::UNREAD;
+                }
+                if memory.write(target, there.start, part).is_err() {
+                    return Copied { read: NiFail::Ok, stored: NiFail::Fail };
                 }
                 for side in [&mut here, &mut there] {
                     side.start += bytes;
@@ -250,6 +264,6 @@ impl Kernel {
                 }
             }
         }
-        NiFail::Ok
+        Copied::default()
     }
 }
