@@ -170,6 +170,29 @@ static void read_only(int bytes)
         MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+/* A send's memory goes while the receiver fetches it. */
+static void gone_under_way(void)
+{
+    static char message[300000];
+    int code, class, done;
+    MPI_Request request;
+    char *page = mmap(NULL, sizeof message, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (rank == 0) {
+        MPI_Isend(page, sizeof message, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        munmap(page, sizeof message);
+        MPI_Barrier(MPI_COMM_WORLD);
+        code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Barrier(MPI_COMM_WORLD);
+        code = MPI_Recv(message, sizeof message, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Error_class(code, &class);
+    printf("MPI_ERR_OTHER: %d\n", class == MPI_ERR_OTHER);
+}
+
 static void read_only_short(void)
 {
     read_only(8);
@@ -257,6 +280,7 @@ static const struct {
     {"wild-buffer", wild_buffer},
     {"gone-receive", gone_receive},
     {"gone-send", gone_send},
+    {"gone-under-way", gone_under_way},
     {"read-only-short", read_only_short},
     {"read-only-long", read_only_long},
     {"truncated", truncated},

@@ -86,6 +86,15 @@ fn bad_arguments_of_mpi_calls() {
     }
 }
 
+/// Once a message is on its way, its receiver hears of what befalls it.
+#[test]
+fn a_send_that_fails_under_way_fails_at_both_ends() {
+    for nodes in ["", "--ppn 2 "] {
+        let ended = run(&format!("{nodes}-n 2 --quiet tests/cli/wrong.c gone-under-way"));
+        assert_eq!(ended.went_well().stdout, "MPI_ERR_OTHER: 1\nMPI_ERR_OTHER: 1\n");
+    }
+}
+
 /// A buffer that may not be written is the program's mistake, and the judge leaves the library out of it.
 #[test]
 fn buffers_that_may_only_be_read() {
