@@ -41,15 +41,18 @@ pub(crate) struct Repeats {
     reach: [Duration; LAGS + 1],
     /// Stretches begin after this sample.
     first: u64,
-    /// Samples since the last stretch that was repeated, and beats that are let go by.
+    /// Samples since the last stretch that was repeated, beats that are let go by, and how many it was
+    /// the last time.
     vain: u32,
     pause: u32,
+    paused: u32,
 }
 
-/// After so many samples in vain [`PAUSE`] beats go by: many streams at once rarely come back to
-/// the same state.
+/// After so many samples in vain [`PAUSE`] beats go by, and twice as many after each further time, up to
+/// [`PAUSE_MAX`]: many streams at once rarely come back to the same state.
 const VAIN: u32 = 4 * LAGS as u32;
 const PAUSE: u32 = 2 * VAIN;
+const PAUSE_MAX: u32 = 8 * PAUSE;
 
 /// A stretch to be repeated.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +64,10 @@ pub(crate) struct Repeat {
 }
 
 impl Repeats {
+    /// True while samples are taken, for which all must stand at the same time.
+    pub(crate) fn are_looked_for(&self) -> bool {
+        self.lead.is_some() && self.pause == 0
+    }
     /// True if it is time for a sample: the leader has come to another beat.
     pub(crate) fn beat(&mut self, lead: Lead) -> bool {
         let beat = lead.is_some() && lead != self.lead;
@@ -83,21 +90,22 @@ impl Repeats {
     /// What comes of everybody's offers, `limits` of which count: the shortest stretch of all that can be
     /// repeated.
     pub(crate) fn chosen(&mut self, offers: Option<Offers>, limits: Offers) -> Option<Repeat> {
-        let offers = offers?;
         let known = (self.number - self.first).saturating_sub(1).min(LAGS as u64) as usize;
         // A stretch in which nobody has come any farther repeats for ever and is none.
-        let fits = |lag: &usize| {
-            let offered = (1..u64::MAX).contains(&offers[*lag]) && limits[*lag] > 0;
+        let fits = |lag: usize, offers: &Offers| {
+            let offered = (1..u64::MAX).contains(&offers[lag]) && limits[lag] > 0;
             offered && self.reach[0] == self.reach[lag + 1]
         };
-        let Some(lag) = (0..known).find(fits) else {
+        let found = |offers: &Offers| (0..known).find(|lag| fits(*lag, offers));
+        let Some((lag, offers)) = offers.and_then(|offers| Some((found(&offers)?, offers))) else {
             self.vain += 1;
             if self.vain == VAIN {
-                (self.vain, self.pause) = (0, PAUSE);
+                self.paused = (2 * self.paused).clamp(PAUSE, PAUSE_MAX);
+                (self.vain, self.pause) = (0, self.paused);
             }
             return None;
         };
-        self.vain = 0;
+        (self.vain, self.paused) = (0, 0);
         let since = self.number - 1 - lag as u64;
         self.first = self.number;
         Some(Repeat {
@@ -105,5 +113,50 @@ impl Repeats {
             span: self.at[0].since(self.at[lag + 1]),
             times: offers[lag].min(limits[lag]),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes a sample at each beat, in vain unless `offers` are more than nothing, until beats are let go
+    /// by. Returns how many samples there were, and at how many beats nobody need wait for the others.
+    fn look(
+        repeats: &mut Repeats,
+        beats: &mut impl Iterator<Item = u64>,
+        offer: u64,
+    ) -> (u32, u32) {
+        let (mut samples, mut passed, mut apart) = (0, 0, 0);
+        for beat in beats {
+            let looks = repeats.beat(Some((0, beat)));
+            if looks && (passed > 0 || samples == 2 * VAIN) {
+                break;
+            } else if looks {
+                let now = Time(beat * 1000);
+                let (_, began) = repeats.sample(now, now + Duration(50));
+                repeats.chosen(Some([offer; LAGS]), fitting(Time::NEVER, now, began));
+                samples += 1;
+            } else {
+                passed += 1;
+                apart += u32::from(!repeats.are_looked_for());
+            }
+        }
+        (samples, apart)
+    }
+
+    #[test]
+    fn who_looks_in_vain_looks_less_often() {
+        let (mut repeats, mut beats) = (Repeats::default(), 1..);
+        for times in [1, 2, 4, 8, 8] {
+            // At the last of these beats all come together again.
+            assert_eq!(look(&mut repeats, &mut beats, 0), (VAIN, times * PAUSE - 1));
+        }
+        assert_eq!(look(&mut repeats, &mut beats, 1), (2 * VAIN, 0));
+        assert_eq!(
+            look(&mut repeats, &mut beats, 0).1,
+            PAUSE - 1,
+            "after what has repeated itself"
+        );
     }
 }

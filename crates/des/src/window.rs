@@ -246,7 +246,7 @@ where
             return (processes.map(|p| p.finish(end)).collect(), ending, end);
         }
         // Whoever is ahead of the others may have done something later than what comes next.
-        if horizons.last() <= all.next && repeats.beat(all.lead) {
+        if repeats.beat(all.lead) && horizons.last() <= all.next {
             let (number, began) = repeats.sample(all.next, all.reach);
             let offers = shared.agree(id, share.sample(number, all.next, began));
             if let Some(repeat) = repeats.chosen(offers, fitting(until, all.next, began)) {
@@ -259,7 +259,7 @@ where
         }
         // Who fails at the same time as the first one is heard, too.
         let end = all.failed + Duration(1);
-        if all.lead.is_some() {
+        if repeats.are_looked_for() {
             horizons.together((all.reach + links.lookahead()).min(end));
         } else {
             horizons.apart(shared.reaches(), all.next + links.lookahead(), end);

@@ -33,7 +33,10 @@ fn main() {
             let outcome = run(root, ranks, name, &arguments, merge);
             (outcome, started.elapsed().as_secs_f64())
         };
-        let ((merged, merged_wall), (plain, plain_wall)) = (run(true), run(false));
+        // The first run of a process finds no memory that another has given back: the better of two counts.
+        let runs = [true, false, true, false].map(run);
+        let [(merged, a), (plain, b), (_, c), (_, d)] = runs;
+        let (merged_wall, plain_wall) = (f64::min(a, c), f64::min(b, d));
         assert_eq!(merged.report.trace_hash, plain.report.trace_hash);
         let (merged, plain) = (merged.effort.events, plain.effort.events);
         assert_eq!(merged.carried_out + merged.skipped, plain.carried_out);
