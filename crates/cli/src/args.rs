@@ -10,10 +10,9 @@ pub use sweep::{DiffOptions, SweepOptions};
 use crate::mistake::Mistake;
 use clap::{Args, Parser, Subcommand};
 use des::Duration;
-use machine::parameters::quantity::{Kind, Value};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use value::whole;
+use value::{time, whole};
 
 /// Runs ordinary MPI programs on a simulated cluster whose network interfaces execute real firmware.
 #[derive(Debug, Parser)]
@@ -219,14 +218,6 @@ pub struct RunOptions {
     #[arg(value_name = "PROGRAM", required = true, num_args = 1..)]
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<OsString>,
-}
-
-/// A simulated time.
-fn time(text: &str) -> Result<Duration, String> {
-    match Kind::Duration.parse(text)? {
-        Value::Duration(time) if time > Duration::ZERO => Ok(time),
-        _ => Err("it must be more than nothing".into()),
-    }
 }
 
 impl RunOptions {

@@ -90,18 +90,21 @@ impl Repeats {
     /// What comes of everybody's offers, `limits` of which count: the shortest stretch of all that can be
     /// repeated.
     pub(crate) fn chosen(&mut self, offers: Option<Offers>, limits: Offers) -> Option<Repeat> {
+        // Who offers nothing is asked in vain, too.
+        let offers = offers.unwrap_or_default();
         let known = (self.number - self.first).saturating_sub(1).min(LAGS as u64) as usize;
         // A stretch in which nobody has come any farther repeats for ever and is none.
-        let fits = |lag: usize, offers: &Offers| {
-            let offered = (1..u64::MAX).contains(&offers[lag]) && limits[lag] > 0;
+        let fits = |lag: &usize| {
+            let offered = (1..u64::MAX).contains(&offers[*lag]) && limits[*lag] > 0;
             offered && self.reach[0] == self.reach[lag + 1]
         };
-        let found = |offers: &Offers| (0..known).find(|lag| fits(*lag, offers));
-        let Some((lag, offers)) = offers.and_then(|offers| Some((found(&offers)?, offers))) else {
+        let Some(lag) = (0..known).find(fits) else {
             self.vain += 1;
             if self.vain == VAIN {
                 self.paused = (2 * self.paused).clamp(PAUSE, PAUSE_MAX);
                 (self.vain, self.pause) = (0, self.paused);
+                // In no stretch have some gone ahead of the others.
+                self.first = self.number;
             }
             return None;
         };

@@ -8,9 +8,10 @@ use std::path::Path;
 use std::time::Instant;
 
 /// Ranks, name, and arguments of a built-in workload.
-const WORKLOADS: [(u32, &str, [&str; 2]); 7] = [
+const WORKLOADS: [(u32, &str, [&str; 2]); 8] = [
     (2, "pingpong", ["1048576", "20"]),
     (2, "pingpong", ["65536", "100"]),
+    (16, "exchange", ["1048576", "3"]),
     (64, "exchange", ["1048576", "3"]),
     (8, "traffic", ["1048576", "3"]),
     (64, "halo", ["1048576", "1"]),

@@ -1,6 +1,6 @@
 //! What can be said to `sunstar sweep` and `sunstar diff`.
 
-use super::value::whole;
+use super::value::{time, whole};
 use super::{Arguments, MachineOptions};
 use crate::mistake::Mistake;
 use clap::error::ErrorKind;
@@ -70,7 +70,7 @@ pub struct SweepOptions {
     #[arg(long = "fault", value_name = "FAULT")]
     pub faults: Vec<String>,
     /// End every run at this simulated time after its launch, as in `sunstar run`
-    #[arg(long, value_name = "TIME", value_parser = super::time)]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub until: Option<Duration>,
     /// Hold library and firmware against the specification in every run, as in `sunstar run`
     #[arg(long)]

@@ -1,7 +1,9 @@
-//! Values of options: whole numbers, and what is said of values that cannot be taken.
+//! Values of options: whole numbers, times, and what is said of values that cannot be taken.
 
 use crate::mistake::Mistake;
 use clap::error::{ContextKind, ErrorKind};
+use des::Duration;
+use machine::parameters::quantity::{Kind, Value};
 use std::error::Error;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -15,6 +17,14 @@ pub fn whole<T: FromStr + PartialOrd + Display + Clone>(
         let number = text.parse().ok().filter(|number| range.contains(number));
         let (first, last) = (range.start(), range.end());
         number.ok_or_else(|| format!("allowed is a whole number from {first} to {last}"))
+    }
+}
+
+/// A simulated time.
+pub fn time(text: &str) -> Result<Duration, String> {
+    match Kind::Duration.parse(text)? {
+        Value::Duration(time) if time > Duration::ZERO => Ok(time),
+        _ => Err("it must be more than nothing".into()),
     }
 }
 
