@@ -70,9 +70,10 @@ test: test-tools build ## Run all tests
 	    | awk -f scripts/total.awk
 
 .PHONY: check
-check: test-tools check-tools generated ## Formatting, lints and generated files
+check: test-tools check-tools generated ## Formatting, lints, links in comments and generated files
 	@$(cargo) fmt --check
 	@$(cargo) clippy --quiet --workspace --all-targets -- -D warnings
+	@RUSTDOCFLAGS="-D warnings" $(cargo) doc --quiet --workspace --no-deps --document-private-items
 
 .PHONY: generated
 generated: tools

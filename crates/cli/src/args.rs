@@ -1,5 +1,8 @@
 //! What can be said on the command line.
 
+// Most comments are the text of `--help`: brackets are what may be left out, not links.
+#![allow(rustdoc::broken_intra_doc_links)]
+
 mod spelling;
 mod sweep;
 mod value;

@@ -36,7 +36,7 @@ pub enum Stop {
     Until,
     /// The core has stopped for good: see [`Core::fault`].
     Fault,
-    /// A debugger wants it to halt before the next instruction ([`Probe::halts`]).
+    /// A debugger wants it to halt before the next instruction ([`crate::Probe::halts`]).
     Halted,
 }
 

@@ -7,9 +7,9 @@
 //! rest of the line follows in time is assumed: it comes a beat of the bus later, and two pairs of
 //! instructions are there to issue.
 //!
-//! After a line that missed the cache asks for up to three lines behind it, CCR0[ICSLC] of them, of
+//! After a line that missed the cache asks for up to three lines behind it, `CCR0[ICSLC]` of them, of
 //! cacheable pages (PPC440x5 manual, speculative prefetch). They wait in `Ahead` until they are
-//! needed or another line misses. That one abandons what has not begun to arrive; with CCR0[ICSLT]
+//! needed or another line misses. That one abandons what has not begun to arrive; with `CCR0[ICSLT]`
 //! 0 the first such line is completed. Assumed: the lines stay within a kilobyte, the smallest
 //! page, up to the first that is in the cache already; lines arrive whole; the bus has carried what
 //! is abandoned.

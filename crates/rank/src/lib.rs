@@ -2,7 +2,7 @@
 //!
 //! A program's process holds only the thin libraries of `libmpi_abi/` and `libportals/`. They put its
 //! MPI and Portals calls into a ring in shared memory and hand over when they need an answer; on this
-//! side [`Process`] gives the calls out one by one, and [`agent`] runs them on the host's simulated
+//! side [`Process`] gives the calls out one by one, and [`agent()`] runs them on the host's simulated
 //! timeline: those of Portals through a [`Bridge`].
 
 mod agent;

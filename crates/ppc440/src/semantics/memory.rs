@@ -308,7 +308,7 @@ impl Core {
         Some((line, index * LINE + addr as usize % LINE, mapped.flags() & page::LITTLE != 0))
     }
 
-    /// With CCR0[FLSTA] every misaligned access is an alignment exception.
+    /// With `CCR0[FLSTA]` every misaligned access is an alignment exception.
     fn aligned(&mut self, addr: u32, size: usize, store: bool) -> Result<(), Flow> {
         if self.special.ccr0 & CCR0_FLSTA != 0 && addr as usize % size != 0 {
             return Err(self.raise(Exception::Alignment { addr, store }));

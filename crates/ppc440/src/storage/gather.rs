@@ -2,7 +2,7 @@
 //!
 //! A store that goes to the bus is held until its request is made, [`Timing::gather`] cycles later;
 //! a store within the same aligned quadword that is contiguous with what is held joins it, and both
-//! are one write. Nothing is gathered on guarded pages, across msync and mbar, or with CCR0[DSTG]
+//! are one write. Nothing is gathered on guarded pages, across msync and mbar, or with `CCR0[DSTG]`
 //! (PPC440x5 manual, store gathering and table of store accesses). What is held is written earlier
 //! if anything else needs the data side of the bus: the bus sees loads and stores in the order of
 //! the program.

@@ -15,7 +15,7 @@
 //! - a valid entry that gets another space, id or rights may go on as before;
 //! - a page of 1 KB shows the 1 KB at the same place in 4 KB;
 //! - an exception of `dcbi` is one of a load, and DEAR after one of `dcbz` is the line's address;
-//! - no cache: no alignment exception for `dcbz` of an uncached page, none by CCR0[FLSTA], and
+//! - no cache: no alignment exception for `dcbz` of an uncached page, none by `CCR0[FLSTA]`, and
 //!   nothing is lost by `dccci` and `dcbi`;
 //! - special registers keep bits that the 440 has not;
 //! - the decrementer goes on below 0, and the fixed interval timer never ends; critical, machine
