@@ -92,6 +92,18 @@ int main(int argc, char **argv)
     travel("vector of subarrays", u, 1);
     MPI_Type_contiguous(0, MPI_INT, &u);
     travel("nothing", u, 3);
+    MPI_Type_contiguous(3, u, &t);
+    travel("contiguous of nothing", t, 3);
+    MPI_Type_create_hvector(4, 1, -12, u, &t);
+    travel("hvector of nothing", t, 3);
+    MPI_Type_create_hindexed(4, lengths, bytes, u, &t);
+    travel("hindexed of nothing", t, 3);
+    MPI_Type_create_hindexed_block(3, 2, bytes, u, &t);
+    travel("hindexed_block of nothing", t, 3);
+    MPI_Type_create_struct(2, lengths, bytes, (MPI_Datatype[]){u, t}, &t);
+    travel("struct of nothing", t, 3);
+    MPI_Type_create_subarray(3, whole, part, start, MPI_ORDER_C, u, &t);
+    travel("subarray of nothing", t, 3);
     MPI_Aint thirds[3] = {0, 4, 8}, low, high;
     MPI_Datatype hollow[3] = {MPI_INT, u, MPI_INT};
     int in[3] = {11, 22, 33}, out[3] = {-1, -1, -1}, packed[2] = {-1, -1}, position = 0;

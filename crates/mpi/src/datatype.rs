@@ -356,4 +356,23 @@ mod tests {
         let members = [member(0, 2, &int), member(8, 0, &wide)];
         assert_eq!(Type::structure(&members).expect("legal").extent, 8);
     }
+
+    #[test]
+    fn what_is_empty_widens_no_bounds_but_those_set_by_hand() {
+        let bounds = |t: Result<Type, Error>| t.map(|t| (t.lower_bound, t.extent)).expect("legal");
+        let int = named("MPI_INT");
+        let nothing = int.contiguous(0).expect("legal");
+        let member = |offset, count, of| Block { offset, count, of };
+        assert_eq!(bounds(nothing.contiguous(3)), (0, 0));
+        assert_eq!(bounds(nothing.vector(4, 1, 12)), (0, 0));
+        assert_eq!(bounds(nothing.vector(4, 1, -12)), (0, 0));
+        assert_eq!(bounds(nothing.indexed(&[(8, 1), (20, 2)])), (0, 0));
+        assert_eq!(bounds(Type::structure(&[member(8, 1, &nothing)])), (0, 0));
+        // The type map of this has just one entry.
+        let t = Type::structure(&[member(-40, 2, &nothing), member(8, 1, &int)]).expect("legal");
+        assert_eq!((t.lower_bound, t.extent, t.basic), (8, 4, int.basic));
+        let wide = nothing.with_bounds(-4, 8);
+        assert_eq!(bounds(wide.contiguous(3)), (-4, 24));
+        assert_eq!(bounds(Type::structure(&[member(0, 1, &wide), member(9, 1, &int)])), (-4, 8));
+    }
 }

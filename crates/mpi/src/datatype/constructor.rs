@@ -75,8 +75,10 @@ impl Type {
 
     /// Blocks of items of one or several types, in the order of their data.
     pub fn build(name: &'static str, blocks: &[Block<'_>]) -> Result<Type> {
-        // A block without items leaves no trace, whatever its type.
-        let there = || blocks.iter().filter(|block| block.count > 0);
+        // What has no entry in the type map leaves no trace: a block without items, one of an empty
+        // type; but bounds that were set by hand are entries, too.
+        let marks = |of: &Type| of.elements > 0 || of.resized;
+        let there = || blocks.iter().filter(|block| block.count > 0 && marks(block.of));
         let mut new = Type {
             name,
             size: 0,
