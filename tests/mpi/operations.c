@@ -117,6 +117,57 @@ static void reductions(void)
     free(share);
 }
 
+/* Whether a call is refused for its buffers; on all ranks, so that none waits for another. */
+#define CLASS(function, ...) \
+    do { \
+        int class_; \
+        MPI_Error_class(MPI_##function(__VA_ARGS__), &class_); \
+        say(#function " of one buffer: %d", class_ == MPI_ERR_BUFFER); \
+    } while (0)
+
+/* One buffer to send and to receive, which is an error, and what is none. */
+static void one_buffer(void)
+{
+    static int a[400], counts[16], places[16], none[16];
+    static MPI_Datatype types[16];
+    MPI_Comm all = MPI_COMM_WORLD, self = MPI_COMM_SELF;
+    MPI_Comm_set_errhandler(self, MPI_ERRORS_RETURN);
+    for (int i = 0; i < size; i++) {
+        counts[i] = 2;
+        places[i] = 100 + 2 * i;
+        types[i] = MPI_INT;
+    }
+    CLASS(Allreduce, a, a, 2, MPI_INT, MPI_SUM, all);
+    CLASS(Reduce, a, a, 2, MPI_INT, MPI_SUM, 0, self);
+    CLASS(Scan, a, a, 2, MPI_INT, MPI_SUM, all);
+    CLASS(Exscan, a, a, 2, MPI_INT, MPI_SUM, all);
+    CLASS(Reduce_scatter_block, a, a, 2, MPI_INT, MPI_SUM, all);
+    CLASS(Reduce_scatter, a, a, counts, MPI_INT, MPI_SUM, all);
+    CLASS(Gather, a, 2, MPI_INT, a, 2, MPI_INT, 0, self);
+    CLASS(Gatherv, a + 100, 2, MPI_INT, a, counts, places, MPI_INT, 0, self);
+    CLASS(Scatter, a, 2, MPI_INT, a, 2, MPI_INT, 0, self);
+    CLASS(Scatterv, a, counts, places, MPI_INT, a + 100, 2, MPI_INT, 0, self);
+    CLASS(Allgather, a + 2 * rank, 2, MPI_INT, a, 2, MPI_INT, all);
+    CLASS(Allgatherv, a + 100 + 2 * rank, 2, MPI_INT, a, counts, places, MPI_INT, all);
+    CLASS(Alltoall, a, 2, MPI_INT, a, 2, MPI_INT, all);
+    CLASS(Alltoallv, a, counts, places, MPI_INT, a, counts, places, MPI_INT, all);
+    CLASS(Alltoallw, a, counts, places, types, a, counts, places, types, all);
+    CLASS(Reduce_local, a, a, 2, MPI_INT, MPI_SUM);
+    MPI_Request request = MPI_REQUEST_NULL;
+    CLASS(Iallreduce, a, a, 2, MPI_INT, MPI_SUM, all, &request);
+    CLASS(Ialltoall, a, 2, MPI_INT, a, 2, MPI_INT, all, &request);
+    CLASS(Allreduce, a, a, 0, MPI_INT, MPI_SUM, all);
+    CLASS(Allreduce, MPI_IN_PLACE, a, 2, MPI_INT, MPI_SUM, all);
+    CLASS(Reduce, a, rank == 0 ? a + 2 : a, 2, MPI_INT, MPI_SUM, 0, all);
+    CLASS(Reduce_scatter, a, a, none, MPI_INT, MPI_SUM, all);
+    CLASS(Gather, a, 0, MPI_INT, a, 0, MPI_INT, 0, all);
+    CLASS(Gatherv, a, 2, MPI_INT, a, counts, places, MPI_INT, 0, all);
+    CLASS(Scatterv, a, none, places, MPI_INT, a, 0, MPI_INT, 0, all);
+    CLASS(Allgather, a, 0, MPI_INT, a, 0, MPI_INT, all);
+    CLASS(Allgatherv, a, 2, MPI_INT, a, counts, places, MPI_INT, all);
+    CLASS(Alltoall, a, 0, MPI_INT, a, 0, MPI_INT, all);
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
@@ -172,6 +223,7 @@ int main(int argc, char **argv)
     MPI_Op sum = MPI_SUM;
     MPI_Error_class(MPI_Op_free(&sum), &class);
     say("predefined %d %d", class == MPI_ERR_OP, sum == MPI_SUM);
+    one_buffer();
     int mine;
     char text[MPI_MAX_ERROR_STRING];
     MPI_Add_error_class(&class);

@@ -43,6 +43,10 @@ fails at the receiver only. Whether a receive may write its buffer is seen only 
 comes: one that travels in its header or is copied fails at its receive, and where the NIC \
 writes into memory that is read-only, the run ends.
 
+Of buffers that overlap, which the standard forbids, a collective call refuses those whose data \
+begin at the same byte (`MPI_ERR_BUFFER`), as MPICH does; `MPI_IN_PLACE` is for that. Exchanges \
+with neighbours are not checked.
+
 `MPI_Comm_split_type` knows one resource, the memory of a node (`MPI_COMM_TYPE_SHARED`, and \
 `mpi_shared_memory` as `mpi_hw_resource_type`); for any other it gives `MPI_COMM_NULL`.
 

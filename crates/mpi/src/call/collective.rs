@@ -7,7 +7,7 @@ use crate::collective::Parts;
 use crate::comm::CommId;
 use crate::constant::{self, IN_PLACE};
 use crate::datatype::items::Items;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::reduction::Reduction;
 use std::rc::Rc;
@@ -36,6 +36,36 @@ pub(super) fn reduction(
     Ok(Rc::new(Reduction { operator, datatype: items.datatype.clone(), handle }))
 }
 
+/// Refuses buffers whose data begin at the same byte: the standard has them apart, and MPI_IN_PLACE
+/// for a buffer that is both. Others that overlap are not looked for, as in MPICH; a null pointer is
+/// told later, as such.
+pub(super) fn apart(send: &Items, recv: &Items) -> Result<()> {
+    let first = |items: &Items| {
+        let run = items.datatype.runs.first().filter(|_| items.count > 0)?;
+        Some(items.va.wrapping_add_signed(run.offset)).filter(|&va| va != 0)
+    };
+    match first(send) {
+        Some(va) if first(recv) == Some(va) => {
+            let text = format!(
+                "what is sent and what is received are both at {va:#x}: MPI_IN_PLACE is for that, \
+                 where it is allowed"
+            );
+            Err(Error::new(constant::ERR_BUFFER, text))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The same for a rank's own items and the parts of all, where it has both.
+fn own_apart(own: Option<&Items>, all: Option<&Parts>, rank: u32) -> Result<()> {
+    own.zip(all).map_or(Ok(()), |(own, all)| apart(own, &all.of(rank)))
+}
+
+/// The same for parts to send, unless MPI_IN_PLACE stands for them, and parts to receive.
+fn parts_apart(out: Option<&Parts>, into: &Parts, size: u32) -> Result<()> {
+    out.map_or(Ok(()), |out| (0..size).try_for_each(|rank| apart(&out.of(rank), &into.of(rank))))
+}
+
 /// `sendbuf, recvbuf, count, datatype, op, root, comm`.
 pub(super) fn reduce(mpi: &mut Process, args: &[u64]) -> Begun {
     let comm = mpi.comm_of(args[6])?;
@@ -44,6 +74,9 @@ pub(super) fn reduce(mpi: &mut Process, args: &[u64]) -> Begun {
     let recv = mpi.items(args[1], args[2], args[3])?;
     let in_place = is_root && args[0] == IN_PLACE;
     let send = Items { va: if in_place { args[1] } else { args[0] }, ..recv.clone() };
+    if is_root && !in_place {
+        apart(&send, &recv)?;
+    }
     let reduction = reduction(mpi, &recv, args[3], args[4])?;
     mpi.begin_reduce((&send, is_root.then_some(&recv)), &reduction, root, comm)
 }
@@ -51,8 +84,12 @@ pub(super) fn reduce(mpi: &mut Process, args: &[u64]) -> Begun {
 /// What is sent and what is received of `sendbuf, recvbuf, count, datatype`.
 fn both(mpi: &Process, args: &[u64]) -> Result<(Items, Items)> {
     let recv = mpi.items(args[1], args[2], args[3])?;
-    let va = if args[0] == IN_PLACE { args[1] } else { args[0] };
-    Ok((Items { va, ..recv.clone() }, recv))
+    if args[0] == IN_PLACE {
+        return Ok((recv.clone(), recv));
+    }
+    let send = Items { va: args[0], ..recv.clone() };
+    apart(&send, &recv)?;
+    Ok((send, recv))
 }
 
 /// `sendbuf, recvbuf, count, datatype, op, comm`.
@@ -100,6 +137,9 @@ fn shares(mpi: &mut Process, args: &[u64], counts: &[u64], comm: CommId) -> Begu
     let va = if args[0] == IN_PLACE { args[1] } else { args[0] };
     let send = mpi.items(va, counts.iter().sum(), args[3])?;
     let recv = Items { va: args[1], count: own, ..send.clone() };
+    if args[0] != IN_PLACE {
+        apart(&send, &recv)?;
+    }
     let reduction = reduction(mpi, &send, args[3], args[4])?;
     mpi.begin_reduce_scatter((&send, &recv), counts, &reduction, comm)
 }
@@ -130,8 +170,10 @@ pub(super) fn gather(mpi: &mut Process, args: &[u64]) -> Begun {
     let root = mpi.check_root(int(args[6]), comm)?;
     let is_root = mpi.rank(comm)? == root;
     let own = unless_in_place(mpi, args, is_root)?;
-    let all = if is_root { Some(mpi.items(args[3], args[4], args[5])?) } else { None };
-    mpi.begin_gather(own.as_ref(), all.map(Parts::Equal).as_ref(), (root, true), comm)
+    let all =
+        if is_root { Some(Parts::Equal(mpi.items(args[3], args[4], args[5])?)) } else { None };
+    own_apart(own.as_ref(), all.as_ref(), root)?;
+    mpi.begin_gather(own.as_ref(), all.as_ref(), (root, true), comm)
 }
 
 /// `sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm`.
@@ -141,6 +183,7 @@ pub(super) fn gatherv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun 
     let (is_root, size) = (mpi.rank(comm)? == root, mpi.size(comm)?);
     let own = unless_in_place(mpi, args, is_root)?;
     let all = if is_root { Some(parts::<W>(mpi, &args[3..], size)?) } else { None };
+    own_apart(own.as_ref(), all.as_ref(), root)?;
     mpi.begin_gather(own.as_ref(), all.as_ref(), (root, false), comm)
 }
 
@@ -149,9 +192,11 @@ pub(super) fn scatter(mpi: &mut Process, args: &[u64]) -> Begun {
     let comm = mpi.comm_of(args[7])?;
     let root = mpi.check_root(int(args[6]), comm)?;
     let is_root = mpi.rank(comm)? == root;
-    let all = if is_root { Some(mpi.items(args[0], args[1], args[2])?) } else { None };
+    let all =
+        if is_root { Some(Parts::Equal(mpi.items(args[0], args[1], args[2])?)) } else { None };
     let own = unless_in_place(mpi, &args[3..], is_root)?;
-    mpi.begin_scatter(all.map(Parts::Equal).as_ref(), own.as_ref(), (root, true), comm)
+    own_apart(own.as_ref(), all.as_ref(), root)?;
+    mpi.begin_scatter(all.as_ref(), own.as_ref(), (root, true), comm)
 }
 
 /// `sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm`.
@@ -161,6 +206,7 @@ pub(super) fn scatterv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun
     let (is_root, size) = (mpi.rank(comm)? == root, mpi.size(comm)?);
     let all = if is_root { Some(parts::<W>(mpi, args, size)?) } else { None };
     let own = unless_in_place(mpi, &args[4..], is_root)?;
+    own_apart(own.as_ref(), all.as_ref(), root)?;
     mpi.begin_scatter(all.as_ref(), own.as_ref(), (root, false), comm)
 }
 
@@ -168,8 +214,9 @@ pub(super) fn scatterv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun
 pub(super) fn allgather(mpi: &mut Process, args: &[u64]) -> Begun {
     let comm = mpi.comm_of(args[6])?;
     let own = unless_in_place(mpi, args, true)?;
-    let all = mpi.items(args[3], args[4], args[5])?;
-    mpi.begin_allgather(own.as_ref(), &Parts::Equal(all), comm)
+    let all = Parts::Equal(mpi.items(args[3], args[4], args[5])?);
+    own_apart(own.as_ref(), Some(&all), mpi.rank(comm)?)?;
+    mpi.begin_allgather(own.as_ref(), &all, comm)
 }
 
 /// `sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm`.
@@ -178,15 +225,17 @@ pub(super) fn allgatherv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Beg
     let size = mpi.size(comm)?;
     let own = unless_in_place(mpi, args, true)?;
     let all = parts::<W>(mpi, &args[3..], size)?;
+    own_apart(own.as_ref(), Some(&all), mpi.rank(comm)?)?;
     mpi.begin_allgather(own.as_ref(), &all, comm)
 }
 
 /// As allgather.
 pub(super) fn alltoall(mpi: &mut Process, args: &[u64]) -> Begun {
     let comm = mpi.comm_of(args[6])?;
-    let out = unless_in_place(mpi, args, true)?;
-    let into = mpi.items(args[3], args[4], args[5])?;
-    mpi.begin_alltoall(out.map(Parts::Equal).as_ref(), &Parts::Equal(into), comm)
+    let out = unless_in_place(mpi, args, true)?.map(Parts::Equal);
+    let into = Parts::Equal(mpi.items(args[3], args[4], args[5])?);
+    parts_apart(out.as_ref(), &into, mpi.size(comm)?)?;
+    mpi.begin_alltoall(out.as_ref(), &into, comm)
 }
 
 /// `sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm`.
@@ -198,6 +247,7 @@ pub(super) fn alltoallv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begu
         _ => Some(parts::<W>(mpi, args, size)?),
     };
     let into = parts::<W>(mpi, &args[4..], size)?;
+    parts_apart(out.as_ref(), &into, size)?;
     mpi.begin_alltoall(out.as_ref(), &into, comm)
 }
 
@@ -219,5 +269,6 @@ pub(super) fn alltoallw<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begu
     };
     let out = if args[0] == IN_PLACE { None } else { Some(parts(mpi, args)?) };
     let into = parts(mpi, &args[4..])?;
+    parts_apart(out.as_ref(), &into, size)?;
     mpi.begin_alltoall(out.as_ref(), &into, comm)
 }

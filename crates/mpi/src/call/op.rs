@@ -1,7 +1,7 @@
 //! Operations of the program.
 
 use super::arguments::int;
-use super::collective::reduction;
+use super::collective::{apart, reduction};
 use super::Answer;
 use crate::constant;
 use crate::process::Process;
@@ -33,6 +33,7 @@ pub(super) fn commutative(mpi: &mut Process, args: &[u64]) -> Answer {
 pub(super) fn reduce_local(mpi: &mut Process, args: &[u64]) -> Answer {
     let input = mpi.items(args[0], args[2], args[3])?;
     let inout = mpi.items(args[1], args[2], args[3])?;
+    apart(&input, &inout)?;
     let reduction = reduction(mpi, &inout, args[3], args[4])?;
     reduction.check()?;
     let bytes = inout.bytes();

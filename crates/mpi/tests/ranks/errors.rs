@@ -107,15 +107,28 @@ fn cases() -> Vec<Case> {
         ),
         (
             Allreduce,
-            vec![buf, buf, 1, c::DOUBLE, c::BAND, COMM],
+            vec![buf, buf + 8, 1, c::DOUBLE, c::BAND, COMM],
             c::ERR_OP,
             "rank 0: MPI_Allreduce: MPI_BAND is not defined on MPI_DOUBLE",
         ),
         (
             Reduce,
-            vec![buf, buf, 1, c::DOUBLE, 0x77, 0, COMM],
+            vec![buf, buf + 8, 1, c::DOUBLE, 0x77, 0, COMM],
             c::ERR_OP,
             "rank 0: MPI_Reduce: 0x77 is no operation, or it was freed",
+        ),
+        (
+            Reduce,
+            vec![buf, buf, 1, c::INT, c::SUM, 0, COMM],
+            c::ERR_BUFFER,
+            "rank 0: MPI_Reduce: what is sent and what is received are both at 0x400000: \
+             MPI_IN_PLACE is for that, where it is allowed",
+        ),
+        (
+            Allreduce,
+            vec![0, 0, 1, c::INT, c::SUM, COMM],
+            c::ERR_BUFFER,
+            "rank 0: MPI_Allreduce: the buffer of 4 bytes is a null pointer",
         ),
         (
             CommRank,
