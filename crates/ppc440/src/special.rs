@@ -114,7 +114,7 @@ pub(crate) struct Special {
     /// Cycle at which the decrementer reaches 0, and whether that is still to come.
     dec_zero: u64,
     dec_armed: bool,
-    /// Fixed intervals that had passed when the timers were last looked at.
+    /// Fixed intervals that had ended when the timers were last looked at.
     fit_seen: u64,
 }
 
@@ -152,8 +152,14 @@ impl Special {
     fn time_base(&self, cycle: u64) -> u64 {
         cycle.wrapping_add(self.tb_offset)
     }
-    fn fit_bits(&self) -> u32 {
-        13 + 4 * (self.tcr >> 24 & 3)
+    /// The bit of the time base that the fixed interval timer watches: an interval ends whenever it
+    /// becomes 1 (PPC440x5 manual, fixed interval timer).
+    fn fit_bit(&self) -> u64 {
+        1 << (12 + 4 * (self.tcr >> 24 & 3))
+    }
+    /// How often that bit has become 1 when the time base has counted up to `time_base`.
+    fn fit_rises(&self, time_base: u64) -> u64 {
+        time_base.wrapping_add(self.fit_bit()) / (2 * self.fit_bit())
     }
     /// Brings TSR up to `cycle`.
     pub fn update_timers(&mut self, cycle: u64) {
@@ -166,7 +172,7 @@ impl Special {
                 self.dec_armed = false;
             }
         }
-        let intervals = self.time_base(cycle) >> self.fit_bits();
+        let intervals = self.fit_rises(self.time_base(cycle));
         if intervals != self.fit_seen {
             self.fit_seen = intervals;
             self.tsr |= TSR_FIS;
@@ -188,7 +194,7 @@ impl Special {
             if self.tsr & TSR_FIS != 0 {
                 return cycle;
             }
-            let end = (self.fit_seen + 1) << self.fit_bits();
+            let end = (2 * self.fit_seen + 1).wrapping_mul(self.fit_bit());
             next = next.min(end.wrapping_sub(self.tb_offset));
         }
         next.max(cycle)
@@ -296,7 +302,7 @@ impl Core {
             spr::TCR => {
                 s.update_timers(cycle);
                 s.tcr = value;
-                s.fit_seen = s.time_base(cycle) >> s.fit_bits();
+                s.fit_seen = s.fit_rises(s.time_base(cycle));
             }
             400..=415 => s.ivor[index(400)] = value & 0xfff0,
             spr::MCSRR0 => s.mcsrr0 = value & !3,
@@ -331,7 +337,11 @@ impl Core {
             _ => old & 0xffff_ffff | u64::from(value) << 32,
         };
         s.tb_offset = new.wrapping_sub(cycle);
-        s.fit_seen = new >> s.fit_bits();
+        // A bit that is written to 1 ends an interval, too.
+        if !old & new & s.fit_bit() != 0 {
+            s.tsr |= TSR_FIS;
+        }
+        s.fit_seen = s.fit_rises(new);
     }
 
     /// Records the fault of an access to a register that does not exist.

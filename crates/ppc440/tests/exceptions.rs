@@ -326,10 +326,55 @@ fn the_decrementer_reloads_itself_unseen() {
 #[test]
 fn the_fixed_interval_timer_interrupts() {
     let (mut core, mut flat) = machine(&[mtspr(spr::TCR, 4), x(31, 0, 0, 16, 163), b(0)]);
-    core.set_gpr(4, 0x0080_0000); // every 2^13 cycles
+    core.set_gpr(4, 0x0080_0000); // every 2^13 cycles, when the bit of 2^12 becomes 1
     expect(&mut core, &mut flat, 11, CODE + 8);
     let at = core.fault().unwrap().at;
-    assert!(at >= CLOCK.edge(8192) && at < CLOCK.edge(8300), "{at}");
+    assert!(at >= CLOCK.edge(4096) && at < CLOCK.edge(4200), "{at}");
+}
+
+#[test]
+fn the_fixed_interval_timer_ends_the_wait_state() {
+    // Handler: count in r5, clear TSR, return; the main program waits for ever.
+    let (mut core, mut flat) = machine(&[mtspr(spr::TCR, 4), x(31, 6, 0, 0, 146), b(-4)]);
+    flat.words_be((VECTORS + 0xb00).into(), &[addi(5, 5, 1), mtspr(spr::TSR, 7), RFI]);
+    core.set_gpr(4, 0x0080_0000);
+    core.set_gpr(6, MSR_WE | MSR_EE);
+    core.set_gpr(7, 0x0400_0000);
+    for ended in 0..5 {
+        let next = CLOCK.edge(4096 + 8192 * u64::from(ended));
+        assert_eq!(core.run(&mut flat, next), Stop::Until);
+        assert_eq!((core.now(), core.gpr(5)), (next, ended));
+    }
+}
+
+/// A bit of the time base that is written to 1 is one that becomes 1, unless it was 1 before.
+#[test]
+fn the_fixed_interval_timer_follows_what_is_written_to_the_time_base() {
+    const FIS: u32 = 0x0400_0000;
+    // TBL before, the register that is written, its value, and whether an interval ends by that.
+    for (before, number, value, ends) in [
+        (0, spr::TBL, 0x1000, true),
+        (0, spr::TBL, 0x5fff, true),
+        (0, spr::TBL, 0xe000, false),
+        (0x1000, spr::TBL, 0x3000, false),
+        (0x1000, spr::TBL, 0, false),
+        (0, spr::TBU, 0x1000, false),
+    ] {
+        let (mut core, mut flat) = machine(&[b(0)]);
+        core.set_spr(spr::TCR, 0x0080_0000).unwrap();
+        for (number, value) in [(spr::TBL, before), (spr::TSR, FIS), (number, value)] {
+            core.set_spr(number, value).unwrap();
+        }
+        assert_eq!(core.spr(spr::TSR), Some(if ends { FIS } else { 0 }), "{number} {value:#x}");
+        // The next one ends when the bit becomes 1 again.
+        core.set_spr(spr::TSR, FIS).unwrap();
+        core.set_msr(MSR_EE);
+        let low = if number == spr::TBL { u64::from(value) } else { 0 };
+        let end = (low + 0x1000) / 0x2000 * 0x2000 + 0x1000 - low;
+        expect(&mut core, &mut flat, 11, CODE);
+        let at = core.fault().unwrap().at;
+        assert!(at >= CLOCK.edge(end) && at < CLOCK.edge(end + 100), "{number} {value:#x} {at}");
+    }
 }
 
 #[test]

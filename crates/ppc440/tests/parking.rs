@@ -246,14 +246,20 @@ fn external_interrupts_and_timers_end_the_skipping() {
         core.set_spr(ppc440::spr::IVOR0 + 10, 0x400).unwrap();
         core.set_spr(ppc440::spr::DEC, 12_345).unwrap();
         core.set_spr(ppc440::spr::DECAR, 12_345).unwrap();
-        core.set_spr(ppc440::spr::TCR, 0x0440_0000).unwrap();
+        core.set_spr(ppc440::spr::IVOR0 + 11, 0x480).unwrap();
+        core.set_spr(ppc440::spr::TCR, 0x04c0_0000).unwrap();
         core.set_msr(ppc440::MSR_EE);
     }
-    // The decrementer's handler: rfi after it has cleared the status.
-    let handler = support::assemble("lis 26,0x0800\n mtspr 336,26\n addi 27,27,1\n rfi\n");
-    for (_, bus) in [&mut parked, &mut other] {
-        for (index, word) in handler.iter().enumerate() {
-            bus.memory.write(0x400 + 4 * index as u64, &word.to_le_bytes()).unwrap();
+    // The handlers of decrementer and fixed interval timer: rfi after they have cleared the status.
+    for (at, source) in [
+        (0x400, "lis 26,0x0800\n mtspr 336,26\n addi 27,27,1\n rfi\n"),
+        (0x480, "lis 26,0x0400\n mtspr 336,26\n addi 28,28,1\n rfi\n"),
+    ] {
+        let handler = support::assemble(source);
+        for (_, bus) in [&mut parked, &mut other] {
+            for (index, word) in handler.iter().enumerate() {
+                bus.memory.write(at + 4 * index as u64, &word.to_le_bytes()).unwrap();
+            }
         }
     }
     for _ in 0..300 {
@@ -264,6 +270,8 @@ fn external_interrupts_and_timers_end_the_skipping() {
         assert_equal(at, &parked, &other);
     }
     assert!(parked.0.gpr(27) > 50, "the decrementer has interrupted {} times", parked.0.gpr(27));
+    let intervals = (support::CLOCK.edge_at_or_after(at) + 0x1000) / 0x2000;
+    assert_eq!(u64::from(parked.0.gpr(28)), intervals);
     assert!(parked.1.repeated > 1_000);
 }
 
