@@ -282,7 +282,8 @@ pub struct ProfileOptions {
     /// Lines of the source that are listed, the most expensive first
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = whole(0..=usize::MAX))]
     pub lines: usize,
-    /// Draw a flame graph of the call paths into FILE, which a browser opens
+    /// Draw a flame graph of the call paths into FILE, which a browser opens ("-": standard output, as
+    /// with --json)
     #[arg(long, value_name = "FILE.svg")]
     pub flame: Option<PathBuf>,
     #[command(flatten)]

@@ -18,10 +18,10 @@ enum Identity {
     New(PathBuf),
 }
 
-/// `None` for what takes all: standard output, or a device such as /dev/null.
+/// `None` for standard output, and for what takes all: a device such as /dev/null.
 fn identity(file: &Path) -> Option<Identity> {
     match file.metadata() {
-        _ if file.as_os_str() == "-" => None,
+        _ if is_stdout(file) => None,
         Ok(found) if !found.is_file() => None,
         Ok(found) => Some(Identity::Present(found.dev(), found.ino())),
         Err(_) => {
@@ -31,6 +31,10 @@ fn identity(file: &Path) -> Option<Identity> {
             Some(Identity::New(folder.join(file.file_name()?)))
         }
     }
+}
+
+fn is_stdout(file: &Path) -> bool {
+    file.as_os_str() == "-"
 }
 
 /// Finds out now whether files can be written later, each of them by itself and none over an input.
@@ -47,6 +51,11 @@ pub fn check(outputs: &[Named], inputs: &[Named]) -> Result<(), Mistake> {
         if let Some((other, _)) = outputs[..at].iter().find(same) {
             return Err(Mistake(format!("{other} and {name} both write {shown}; name two files")));
         }
+        let also = outputs[..at].iter().find(|(_, other)| is_stdout(file) && is_stdout(other));
+        if let Some((other, _)) = also {
+            let text = format!("{other} and {name} both write to standard output; name a file");
+            return Err(Mistake(text));
+        }
         check_writable(file)?;
     }
     Ok(())
@@ -60,7 +69,7 @@ pub fn files_of(machine: &Parameters) -> impl Iterator<Item = Named<'_>> {
 
 /// Finds out now whether a file can be written later, and leaves nothing behind.
 fn check_writable(file: &Path) -> Result<(), Mistake> {
-    if file.as_os_str() == "-" {
+    if is_stdout(file) {
         return Ok(());
     }
     let mut options = OpenOptions::new();

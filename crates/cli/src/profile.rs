@@ -7,7 +7,7 @@ use crate::args::ProfileOptions;
 use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::run::{self, Observers};
-use crate::streams::Json;
+use crate::streams::Output;
 use crate::terminal::Terminal;
 use crate::{machines, terminal};
 use machine::firmware::symbols::Symbols;
@@ -17,13 +17,14 @@ use serde_json::{json, Map, Value};
 
 /// Runs the program and prints the profile after the program's own output.
 pub fn profile(root: &Root, options: &ProfileOptions) -> Result<u8, Mistake> {
-    let flame = options.flame.as_deref().map(|file| ("--flame", file));
+    let drawn = options.flame.as_deref().map(|file| ("--flame", file));
     let parameters = machines::chosen(root, &options.run.machine())?;
-    run::check_files(&options.run, &parameters, flame)?;
+    run::check_files(&options.run, &parameters, drawn)?;
     if let Some(node) = options.node.number() {
         run::check_node(root, &options.run, node)?;
     }
-    let json = Json::of(options.run.json.as_deref())?;
+    let json = Output::of("--json", options.run.json.as_deref())?;
+    let flame = Output::of("--flame", options.flame.as_deref())?;
     let observers = Observers { profile: true, ..Observers::default() };
     let run = run::execute(root, &options.run, observers)?;
     let profiles = run.outcome.profiles.iter();
@@ -38,10 +39,9 @@ pub fn profile(root: &Root, options: &ProfileOptions) -> Result<u8, Mistake> {
         table::table(&summary, &nodes, options.lines, &sources, &Terminal::of_stdout())
     };
     let report = &run.outcome.report;
-    let flame = |file| run::write(file, &flame::svg(&summary, &title(options, &nodes))?);
     let written = [
         if options.run.quiet { Ok(()) } else { terminal::write(&table()) },
-        options.flame.as_deref().map_or(Ok(()), flame),
+        flame.write(|| flame::svg(&summary, &title(options, &nodes))),
         json.write(|| Ok(json_of(options, report, &nodes, &summary))),
     ];
     Ok(run::end(report, written))

@@ -26,7 +26,7 @@ use crate::bench::measure::{Broken, Program};
 use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::run::{self, Observers, Run};
-use crate::streams::{Json, Silence};
+use crate::streams::{Output, Silence};
 use crate::{interrupt, machines};
 use depths::{Depths, Node};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -50,7 +50,7 @@ pub fn report(root: &Root, options: &ReportOptions) -> Result<u8, Mistake> {
     let parameters = machines::chosen(root, &options.run.machine())?;
     let plan = Plan::new(root, &options, about_machine)?;
     run::check_files(&options.run, &parameters, Some(("the page", &options.file)))?;
-    let json = Json::of(options.run.json.as_deref())?;
+    let json = Output::of("--json", options.run.json.as_deref())?;
     let depths = Depths::default();
     let watchers: Vec<Arc<dyn Watcher>> = vec![Arc::new(depths.clone())];
     let observers = Observers { watchers, ..Observers::default() };

@@ -6,7 +6,7 @@ use crate::mistake::Mistake;
 use crate::outputs::{self, Named};
 use crate::root::Root;
 use crate::scratch::Scratch;
-use crate::streams::Json;
+use crate::streams::Output;
 use crate::terminal::Terminal;
 use crate::{cache, firmware, machines, program, summary, terminal};
 use machine::debugger::Door;
@@ -50,7 +50,7 @@ pub struct Run {
 
 /// Runs the program, prints the summary after the program's own output, and gives the exit status.
 pub fn run(root: &Root, options: &RunOptions) -> Result<u8, Mistake> {
-    let json = Json::of(options.json.as_deref())?;
+    let json = Output::of("--json", options.json.as_deref())?;
     let run = execute(root, options, Observers::default())?;
     let summary = || summary::summary(&run.outcome.report, options.threads, &Terminal::of_stdout());
     let printed = if options.quiet { Ok(()) } else { terminal::write(&summary()) };
@@ -159,7 +159,7 @@ fn invitation(door: &Door, root: &Root, firmware: &Path) -> String {
 }
 
 /// Writes the JSON that was asked for, after something else was printed, and ends as [`end`].
-pub fn finish(options: &RunOptions, run: &Run, json: &Json, printed: Result<(), Mistake>) -> u8 {
+pub fn finish(options: &RunOptions, run: &Run, json: &Output, printed: Result<(), Mistake>) -> u8 {
     let written = json.write(|| Ok(format!("{:#}\n", json_of(options, run)?)));
     end(&run.outcome.report, [printed, written])
 }

@@ -1,4 +1,4 @@
-//! Standard output: left to a run's JSON, or silenced.
+//! Standard output: left to one thing that is written, or silenced.
 
 use crate::mistake::Mistake;
 use crate::{run, terminal};
@@ -7,8 +7,8 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Where the JSON of a run goes.
-pub enum Json {
+/// Where something goes that an option of a run asks for, such as its JSON.
+pub enum Output {
     /// It was not asked for.
     Nowhere,
     /// To a file.
@@ -17,27 +17,27 @@ pub enum Json {
     Stdout(File),
 }
 
-impl Json {
-    /// What `--json` names. If that is standard output, all that is printed from now on, also by the
-    /// ranks, goes to standard error: whoever reads the JSON has nothing to take out of it.
-    pub fn of(named: Option<&Path>) -> Result<Json, Mistake> {
+impl Output {
+    /// What `option` names. If that is standard output, all that is printed from now on, also by the
+    /// ranks, goes to standard error: whoever reads it has nothing to take out of it.
+    pub fn of(option: &str, named: Option<&Path>) -> Result<Output, Mistake> {
         match named {
-            None => Ok(Json::Nowhere),
+            None => Ok(Output::Nowhere),
             Some(file) if file.as_os_str() == "-" => {
                 let kept = redirect_stdout(io::stderr().as_fd());
-                let kept = kept.map_err(|why| Mistake(format!("cannot use --json -: {why}")))?;
-                Ok(Json::Stdout(kept.into()))
+                let kept = kept.map_err(|why| Mistake(format!("cannot use {option} -: {why}")))?;
+                Ok(Output::Stdout(kept.into()))
             }
-            Some(file) => Ok(Json::File(file.to_owned())),
+            Some(file) => Ok(Output::File(file.to_owned())),
         }
     }
 
     /// Writes it, if it was asked for.
     pub fn write(&self, text: impl FnOnce() -> Result<String, Mistake>) -> Result<(), Mistake> {
         match self {
-            Json::Nowhere => Ok(()),
-            Json::File(file) => run::write(file, &text()?),
-            Json::Stdout(stdout) => terminal::write_to(stdout, &text()?),
+            Output::Nowhere => Ok(()),
+            Output::File(file) => run::write(file, &text()?),
+            Output::Stdout(stdout) => terminal::write_to(stdout, &text()?),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::args::{RunOptions, TraceOptions};
 use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::run::{self, Observers};
-use crate::streams::Json;
+use crate::streams::Output;
 use crate::{machines, terminal};
 use machine::firmware::symbols::Symbols;
 use machine::firmware::tracedump;
@@ -16,7 +16,7 @@ pub fn trace(root: &Root, options: &TraceOptions) -> Result<u8, Mistake> {
     check_not_off(root, &run_options)?;
     run_options.machine.overrides.push("firmware.trace=on".into());
     run::check_node(root, &run_options, options.node)?;
-    let json = Json::of(run_options.json.as_deref())?;
+    let json = Output::of("--json", run_options.json.as_deref())?;
     let run = run::execute(root, &run_options, Observers::default())?;
     let sram = &run.outcome.sram[options.node as usize];
     let symbols =

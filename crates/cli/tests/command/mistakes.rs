@@ -248,6 +248,7 @@ fn two_outputs_in_one_file() {
         ("run --pcap x --trace x", "--pcap and --trace both write x"),
         ("profile --flame x --trace x", "--trace and --flame both write x"),
         ("report x --json x", "--json and the page both write x"),
+        ("profile --flame - --json -", "--json and --flame both write to standard output"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let mut command = crate::runner::command();

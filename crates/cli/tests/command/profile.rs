@@ -157,6 +157,19 @@ fn the_flame_graph_is_one_well_formed_file_with_the_functions_in_it() {
     assert_eq!(text, again);
 }
 
+/// As the JSON has: the table and what the program prints go to standard error.
+#[test]
+fn the_flame_graph_may_have_standard_output_for_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let drawn = std::fs::read_to_string(flame(folder.path())).unwrap();
+    let words = ["profile", "-n", "2", "--flame", "-", "examples/pingpong.c", "8"];
+    let ended = sunstar(words);
+    assert_eq!((ended.code, &ended.stdout), (0, &drawn));
+    for text in ["latency (us)", "Work by function"] {
+        assert!(ended.stderr.contains(text), "no '{text}' in {ended:#?}");
+    }
+}
+
 #[test]
 fn a_browser_opens_the_flame_graph() {
     let folder = tempfile::tempdir().unwrap();
