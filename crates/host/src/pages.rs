@@ -5,6 +5,11 @@
 //! 64 GB of the 40-bit physical space when it is first used. Where so many processes share a host that this
 //! would not be enough for all of them, segments and frames are of 4 GB ([`PageTable::make_room`]).
 //!
+//! What is used first of a segment stands in the middle of its frame, and the main thread's stack has a
+//! segment of its own. So physical addresses, which commands carry and the trace hash contains, depend
+//! neither on how large the workstation's libraries are, below which memory is mapped, nor on how long its
+//! environment is, below which the stack begins.
+//!
 //! Linux maps pages of 4 KB. They get frames in order of first use, out of a frame of 64 GB, in an order that
 //! is as scattered as the free list of a system that has run for long (`scatter`).
 //!
@@ -14,6 +19,7 @@
 use crate::scatter::{Scatter, SLOT_BITS};
 use bus::BusError;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Bits of a host physical address (brightwell2007).
 pub const PHYSICAL_BITS: u32 = 40;
@@ -26,9 +32,13 @@ const SEGMENT_BITS: u32 = 36;
 /// The same where many processes share a host: 15 frames for each of 16.
 const SMALL_SEGMENT_BITS: u32 = 32;
 const PAGE_BITS: u32 = 12;
-/// Segments that a process uses as a rule: its program's and heap's, its libraries' and stack's, and that of
+/// Segments that a process uses as a rule: its program's and heap's, its libraries', its stack's, and that of
 /// the libraries that live in the simulator.
-const SEGMENTS_EACH: u64 = 3;
+const SEGMENTS_EACH: u64 = 4;
+/// The end of a process's address space, which Linux keeps for the main thread's stack: 128 MB or more.
+const STACK: Range<u64> = (1 << 47) - (128 << 20)..1 << 47;
+/// The stack's first byte is only known to be aligned to this.
+const STACK_ALIGNMENT: u64 = 16;
 /// Physical addresses behind the kernel's frame.
 const FREE_SPACE: u64 = (1 << PHYSICAL_BITS) - SEGMENT_SIZE;
 /// Pages that one node of the table of pages maps: 2 MB, as x86-64 has it.
@@ -67,9 +77,19 @@ pub enum Paging {
 /// What a frame holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frame {
-    Segment(SpaceId, u64),
+    Segment(Segment),
     /// The pages from this one on, in order of first use.
     Pages(usize),
+}
+
+/// A part of an address space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Segment {
+    space: SpaceId,
+    /// Its first address.
+    start: u64,
+    /// What stands in the middle of the frame: the page that was used first, or the stack's first 16 bytes.
+    middle: u64,
 }
 
 /// Which memory of which space a frame holds, in order of first use.
@@ -137,9 +157,10 @@ impl PageTable {
     fn map(&mut self, space: SpaceId, va: u64) -> Result<(u64, u64), BusError> {
         match self.paging[usize::from(space.0)] {
             Paging::Segments => {
-                let base = self.frame(va, Frame::Segment(space, va >> self.bits))?;
-                let offset = va & (self.size() - 1);
-                Ok((base | offset, self.size() - offset))
+                let Range { start, end } = self.segment(va);
+                let (base, middle) = self.segment_frame(space, start, va)?;
+                let offset = self.centred(va, middle);
+                Ok((base | offset, (end - va).min(self.size() - offset)))
             }
             Paging::Pages { .. } => {
                 let offset = va & (PAGE_SIZE - 1);
@@ -148,20 +169,55 @@ impl PageTable {
         }
     }
 
-    /// Physical address of the frame that holds `what`.
-    fn frame(&mut self, va: u64, what: Frame) -> Result<u64, BusError> {
-        let index = match self.frames.iter().position(|frame| *frame == what) {
-            Some(index) => index,
-            None if (self.frames.len() as u64) < FREE_SPACE >> self.bits => {
-                self.frames.push(what);
-                self.frames.len() - 1
-            }
-            None => {
-                let why = "the host's 40-bit physical address space is used up";
-                return Err(BusError { addr: va, len: 0, write: false, why });
-            }
-        };
-        Ok(SEGMENT_SIZE + ((index as u64) << self.bits))
+    /// Addresses of the segment of `va`.
+    fn segment(&self, va: u64) -> Range<u64> {
+        if STACK.contains(&va) {
+            return STACK;
+        }
+        let start = va & !(self.size() - 1);
+        // The last one of all ends where addresses do.
+        let end = start.checked_add(self.size()).unwrap_or(u64::MAX);
+        start..if (va..end).contains(&STACK.start) { STACK.start } else { end }
+    }
+
+    /// Where in a frame `at` stands, if `middle` stands in its middle.
+    fn centred(&self, at: u64, middle: u64) -> u64 {
+        at.wrapping_sub(middle).wrapping_add(self.size() / 2) & (self.size() - 1)
+    }
+
+    /// Physical address of the frame of the segment from `start` on, in which `va` is used, and what stands
+    /// in its middle.
+    fn segment_frame(
+        &mut self,
+        space: SpaceId,
+        start: u64,
+        va: u64,
+    ) -> Result<(u64, u64), BusError> {
+        let known = (0..).zip(&self.frames).find_map(|(index, frame)| match frame {
+            Frame::Segment(segment) => ((segment.space, segment.start) == (space, start))
+                .then_some((index, segment.middle)),
+            Frame::Pages(_) => None,
+        });
+        if let Some((index, middle)) = known {
+            return Ok((self.base(index), middle));
+        }
+        let alignment = if start == STACK.start { STACK_ALIGNMENT } else { PAGE_SIZE };
+        let middle = va & !(alignment - 1);
+        Ok((self.new_frame(va, Frame::Segment(Segment { space, start, middle }))?, middle))
+    }
+
+    /// Physical address of the next frame, which now holds `what`.
+    fn new_frame(&mut self, va: u64, what: Frame) -> Result<u64, BusError> {
+        if self.frames.len() as u64 == FREE_SPACE >> self.bits {
+            let why = "the host's 40-bit physical address space is used up";
+            return Err(BusError { addr: va, len: 0, write: false, why });
+        }
+        self.frames.push(what);
+        Ok(self.base(self.frames.len() - 1))
+    }
+
+    fn base(&self, frame: usize) -> u64 {
+        SEGMENT_SIZE + ((frame as u64) << self.bits)
     }
 
     /// Physical address of the page of `va`.
@@ -180,7 +236,11 @@ impl PageTable {
             }
         };
         let slot = number & ((1 << SLOT_BITS) - 1);
-        let frame = self.frame(va, Frame::Pages(number - slot))?;
+        let pages = Frame::Pages(number - slot);
+        let frame = match self.frames.iter().position(|frame| *frame == pages) {
+            Some(index) => self.base(index),
+            None => self.new_frame(va, pages)?,
+        };
         Ok(frame | u64::from(self.scatter.slot(slot as u32)) << PAGE_BITS)
     }
 
@@ -211,9 +271,7 @@ impl PageTable {
     /// nobody has.
     pub(crate) fn owner(&self, phys: u64) -> Option<(SpaceId, u64)> {
         match self.holder(phys)? {
-            Frame::Segment(space, segment) => {
-                Some((space, segment << self.bits | phys & (self.size() - 1)))
-            }
+            Frame::Segment(segment) => Some((segment.space, self.address(segment, phys))),
             Frame::Pages(first) => {
                 let slot = (phys & (SEGMENT_SIZE - 1)) >> PAGE_BITS;
                 let number = first + self.scatter.order(slot as u32) as usize;
@@ -227,9 +285,20 @@ impl PageTable {
     pub(crate) fn contiguous(&self, phys: u64) -> u64 {
         match self.holder(phys) {
             Some(Frame::Pages(_)) => PAGE_SIZE - (phys & (PAGE_SIZE - 1)),
-            Some(Frame::Segment(..)) => self.size() - (phys & (self.size() - 1)),
+            Some(Frame::Segment(segment)) => {
+                let at = self.address(segment, phys);
+                let frame = self.size() - (phys & (self.size() - 1));
+                frame.min(self.segment(at).end - at)
+            }
             None => SEGMENT_SIZE - (phys & (SEGMENT_SIZE - 1)),
         }
+    }
+
+    /// The address in a segment that stands at `phys` in its frame.
+    fn address(&self, segment: Segment, phys: u64) -> u64 {
+        let from_middle = phys.wrapping_sub(self.size() / 2);
+        let from_start = segment.middle.wrapping_sub(segment.start).wrapping_add(from_middle);
+        segment.start + (from_start & (self.size() - 1))
     }
 
     fn holder(&self, phys: u64) -> Option<Frame> {

@@ -123,6 +123,26 @@ fn equal_runs_have_equal_hashes_on_any_number_of_threads() {
     assert_ne!(hash(&other.went_well().stdout), first, "the hash does not see time");
 }
 
+/// As on another workstation: other libraries move what is mapped below them, another environment the stack.
+#[test]
+fn where_the_workstation_puts_memory_does_not_enter_the_simulation() {
+    let line = |output: &str, name: &str| {
+        output.lines().find(|line| line.starts_with(name)).unwrap().to_owned()
+    };
+    let usual = run("-n 2 tests/cli/places.c");
+    let usual = &usual.went_well().stdout;
+    for (variable, value, moves) in
+        [("LD_PRELOAD", "libm.so.6", "mapped"), ("SOMETHING", &*"x".repeat(3000), "stack")]
+    {
+        let mut other = command();
+        other.args("run -n 2 tests/cli/places.c".split(' ')).env(variable, value);
+        let other = ended(&mut other);
+        let other = &other.went_well().stdout;
+        assert_ne!(line(other, moves), line(usual, moves), "{variable} moves nothing");
+        assert_eq!(hash(other), hash(usual), "{variable}");
+    }
+}
+
 #[test]
 fn addresses_of_the_simulator_do_not_enter_the_simulation() {
     let randomised = run("-n 3 tests/cli/traffic.c");

@@ -1,7 +1,7 @@
 //! Translation, gathering of small device writes, and what devices read.
 
 use bus::BusError;
-use host::{AddressSpace, Extent, Memory, LIBRARY_BASE, SEGMENT_SIZE};
+use host::{AddressSpace, Extent, Memory, SpaceId, LIBRARY_BASE, SEGMENT_SIZE};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -49,42 +49,74 @@ impl AddressSpace for Process {
     }
 }
 
+/// Where in its frame stands what a segment is used for first.
+const MIDDLE: u64 = SEGMENT_SIZE / 2;
+
+fn extents(memory: &mut Memory, space: SpaceId, va: u64, len: u64) -> Vec<(u64, u64)> {
+    let extents = memory.translate(space, va, len).unwrap();
+    extents.into_iter().map(|Extent { phys, len }| (phys, len)).collect()
+}
+
 #[test]
 fn frames_are_given_in_order_of_first_use() {
     let memory = Memory::shared();
     let mut memory = memory.borrow_mut();
     let a = memory.add_space(Box::new(Process::new(64)));
     let b = memory.add_space(Box::new(Process::new(64)));
-    let stack = 0x7fff_ffff_0000;
-    let one = |extents: Vec<Extent>| extents[0].phys;
-    assert_eq!(one(memory.translate(b, stack, 8).unwrap()), SEGMENT_SIZE + stack % SEGMENT_SIZE);
-    assert_eq!(
-        one(memory.translate(a, stack, 8).unwrap()),
-        2 * SEGMENT_SIZE + stack % SEGMENT_SIZE
-    );
-    assert_eq!(
-        one(memory.translate(b, stack + 1, 8).unwrap()) % SEGMENT_SIZE,
-        stack % SEGMENT_SIZE + 1
-    );
+    let heap = 0x5555_5555_9000;
+    assert_eq!(extents(&mut memory, b, heap + 8, 8), [(SEGMENT_SIZE + MIDDLE + 8, 8)]);
+    assert_eq!(extents(&mut memory, a, heap + 8, 8), [(2 * SEGMENT_SIZE + MIDDLE + 8, 8)]);
+    assert_eq!(extents(&mut memory, b, heap + 9, 8), [(SEGMENT_SIZE + MIDDLE + 9, 8)]);
+    assert_eq!(extents(&mut memory, b, heap - 4096, 8), [(SEGMENT_SIZE + MIDDLE - 4096, 8)]);
     assert!(memory.translate(a, 0x1000, 0).unwrap().is_empty());
 }
 
+/// Libraries of other sizes move what is mapped below them, another environment moves the stack.
 #[test]
-fn a_buffer_across_a_segment_is_split_unless_its_frames_adjoin() {
+fn where_libraries_and_stack_stand_does_not_matter() {
+    let places = |libraries: u64, environment: u64| {
+        let memory = Memory::shared();
+        let mut memory = memory.borrow_mut();
+        let space = memory.add_space(Box::new(Process::new(64)));
+        let (mapped, stack) = (0x7fff_f7c9_c000 - libraries, 0x7fff_ffff_e3e8 - environment);
+        let mut of = |va: u64| {
+            let [Extent { phys, len: 8 }] = memory.translate(space, va, 8).unwrap()[..] else {
+                panic!("one extent")
+            };
+            assert_eq!(memory.owner_of(phys), Some((space, va)));
+            phys
+        };
+        [mapped + 16, stack, 0x5555_5555_92a0, mapped - 0x10_0000, stack - 72, stack + 800]
+            .map(&mut of)
+    };
+    let usual = places(0, 0);
+    assert_eq!(places(0x7000, 0), usual);
+    assert_eq!(places(0x20_0000, 0x3450), usual);
+}
+
+#[test]
+fn a_buffer_across_a_segment_is_split() {
     let memory = Memory::shared();
     let mut memory = memory.borrow_mut();
     let space = memory.add_space(Box::new(Process::new(64)));
     let edge = 5 * SEGMENT_SIZE;
-    let joined = memory.translate(space, edge - 16, 48).unwrap();
-    assert_eq!(joined, [Extent { phys: 2 * SEGMENT_SIZE - 16, len: 48 }]);
-    // The segment below gets its frame last, so that the two do not adjoin.
-    let split = memory.translate(space, edge - SEGMENT_SIZE - 16, 48).unwrap();
-    let expected =
-        [Extent { phys: 4 * SEGMENT_SIZE - 16, len: 16 }, Extent { phys: SEGMENT_SIZE, len: 32 }];
-    assert_eq!(split, expected);
+    let [first, second] = [1, 2].map(|frame| frame * SEGMENT_SIZE + MIDDLE);
+    assert_eq!(extents(&mut memory, space, edge - 16, 48), [(first + 4080, 16), (second, 32)]);
+    // The stack has its own segment.
+    let stack = (1 << 47) - (128 << 20);
+    let [third, fourth] = [3, 4].map(|frame| frame * SEGMENT_SIZE + MIDDLE);
+    assert_eq!(extents(&mut memory, space, stack - 16, 48), [(third + 4080, 16), (fourth, 32)]);
+    // A frame holds what is half as large as it on either side of what was used first.
+    let far = edge - SEGMENT_SIZE / 2 - 4096;
+    assert_eq!(
+        extents(&mut memory, space, far - 8, 16),
+        [(2 * SEGMENT_SIZE - 8, 8), (SEGMENT_SIZE, 8)]
+    );
+    assert_eq!(memory.owner_of(SEGMENT_SIZE), Some((space, far)));
+    assert_eq!(memory.owner_of(2 * SEGMENT_SIZE - 1), Some((space, far - 1)));
 }
 
-/// Up to five processes have segments of 64 GB, more than that of 4 GB, so that sixteen have room for more
+/// Up to three processes have segments of 64 GB, more than that of 4 GB, so that sixteen have room for more
 /// than they use.
 #[test]
 fn many_processes_have_smaller_segments() {
@@ -105,19 +137,13 @@ fn many_processes_have_smaller_segments() {
         }
         Ok::<_, BusError>(places)
     };
-    let of = |size: u64, count: u64| (0..count).map(|n| SEGMENT_SIZE + n * size + 16).collect();
-    assert_eq!(places(5, 3), Ok(of(SEGMENT_SIZE, 15)));
-    assert_eq!(places(6, 4), Ok(of(4 << 30, 24)));
+    let of = |size: u64, count: u64| {
+        (0..count).map(|n| SEGMENT_SIZE + n * size + size / 2 + 16).collect()
+    };
+    assert_eq!(places(3, 4), Ok(of(SEGMENT_SIZE, 12)));
+    assert_eq!(places(4, 4), Ok(of(4 << 30, 16)));
     assert_eq!(places(16, 15), Ok(of(4 << 30, 240)));
     assert!(places(16, 16).is_err());
-    // Buffers across an edge are whole where frames adjoin.
-    let memory = Memory::shared();
-    let mut memory = memory.borrow_mut();
-    memory.make_room(16);
-    let space = memory.add_space(Box::new(Process::new(64)));
-    let edge = (1 << 40) + (4 << 30);
-    let across = memory.translate(space, edge - 16, 48).unwrap();
-    assert_eq!(across, [Extent { phys: SEGMENT_SIZE + (4 << 30) - 16, len: 48 }]);
 }
 
 #[test]
