@@ -4,7 +4,7 @@
 local enums = {
   packet_flag = { FIRST = 1, LAST = 2 },
   portals_op = { [1] = "PUT", [2] = "GET", [3] = "REPLY", [4] = "ACK", [5] = "GETPUT", [6] = "CGETPUT", [7] = "GETADD" },
-  header_flag = { INLINE = 1, ACK_REQUESTED = 2 },
+  header_flag = { INLINE = 1, ACK_REQUESTED = 2, FAILED = 4 },
 }
 
 local structures = {
@@ -36,6 +36,7 @@ local structures = {
       flags = {
         ProtoField.bool("portals.flags.inline", "INLINE", 8, nil, 1, "The whole payload (possibly none) is inline: no payload packets follow."),
         ProtoField.bool("portals.flags.ack_requested", "ACK_REQUESTED", 8, nil, 2, "The initiator wants an ACK."),
+        ProtoField.bool("portals.flags.failed", "FAILED", 8, nil, 4, "The payload could not be read or made: the header comes alone (INLINE), and what it belongs to fails."),
       } },
     { name = "pt_index", offset = 2, size = 1, scalar = true,
       field = ProtoField.uint8("portals.pt_index", "pt_index", base.DEC, nil, nil, "Portal table index.") },

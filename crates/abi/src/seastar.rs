@@ -1404,6 +1404,8 @@ pub mod header_flag {
     pub const INLINE: u8 = 1;
     /// The initiator wants an ACK.
     pub const ACK_REQUESTED: u8 = 2;
+    /// The payload could not be read or made: the header comes alone (INLINE), and what it belongs to fails.
+    pub const FAILED: u8 = 4;
 }
 
 /// Flags of a packet.

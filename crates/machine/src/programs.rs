@@ -71,7 +71,6 @@ struct Seat {
     core: u32,
     ending: RefCell<Option<(Time, rank::Ending)>>,
     waiting: RefCell<Option<mpi::Waiting>>,
-    unsent: RefCell<mpi::Unsent>,
     memory: Late,
 }
 
@@ -220,13 +219,5 @@ impl Ranks {
                 }
             })
             .collect()
-    }
-    /// Messages that others may wait for in vain, because their sends failed.
-    pub fn unsent(&self) -> impl Iterator<Item = String> + '_ {
-        self.seats.iter().filter_map(|seat| {
-            let unsent = seat.unsent.borrow();
-            let (number, last) = &*unsent.borrow();
-            (*number > 0).then(|| format!("rank {} {last}", seat.rank))
-        })
     }
 }

@@ -46,6 +46,5 @@ pub use process::{Process, World};
 pub use reduction::op::Op;
 pub use request::waiting::{Wait, Waiting};
 pub use request::{RequestId, Status};
-pub use transport::failure::Unsent;
 pub use transport::matching::{Rendezvous, MAX_RANKS};
 pub use transport::Mode;

@@ -14,7 +14,6 @@ use crate::reduction::Ops;
 use crate::request::waiting::Waiting;
 use crate::request::{Owner, RequestId, Requests};
 use crate::scratch::Scratch;
-use crate::transport::failure::Unsent;
 use crate::transport::matching::{self, MAX_RANKS, TAG_UPPER_BOUND};
 use crate::transport::unexpected::{Block, Unexpected};
 use crate::transport::MESSAGES;
@@ -89,7 +88,6 @@ pub struct Process {
     pub(crate) lent: ([u64; 2], u64),
     pub(crate) side: Side,
     pub(crate) waiting: Waiting,
-    pub(crate) unsent: Unsent,
     /// The call that the program is in: "MPI_Send".
     pub(crate) function: &'static str,
     /// Bytes on their way from one place in memory to another.
@@ -134,7 +132,6 @@ impl Process {
             comms: Comms::new(&world),
             scratch: Scratch::new(space),
             waiting: Rc::default(),
-            unsent: Rc::default(),
             types: Types::new(),
             ops: Ops::default(),
             groups: Groups::default(),

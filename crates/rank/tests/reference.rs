@@ -33,15 +33,14 @@ const ERRORS: &str = "
 An error ends the run with a sentence, unless the program has set `MPI_ERRORS_RETURN` or a \
 handler of its own. Then the call returns the error's class, and the communicator can be used on; \
 but what has failed on one rank is not told to the others, as with other libraries (the standard \
-leaves the state after an error undefined, MPI-4.1 9.3). Above all, a send fails at the sender \
-only if its bytes cannot be read when the call begins it, or are in more pieces than the kernel \
-has DMA commands for: no message is on its way, so that its receiver waits until the run ends in \
-a deadlock, which names the receive and, unless the call itself failed, the send. Bytes that go \
-while they are under way fail at both ends. A program that goes on after such an error sends \
-again, or tells the receiver in another message. A message that was lost or damaged on the way \
-fails at the receiver only. Whether a receive may write its buffer is seen only when the message \
-comes: one that travels in its header or is copied fails at its receive, and where the NIC \
-writes into memory that is read-only, the run ends.
+leaves the state after an error undefined, MPI-4.1 9.3). A call that finds its arguments wrong \
+has begun nothing, and a buffer that is not the program's memory is one (`MPI_ERR_BUFFER`): no \
+message is on its way, and its receiver waits until the program sends again, or the run ends in a \
+deadlock. Only a send that has begun and whose bytes are gone when the kernel or the NIC wants \
+them, or are in more pieces than the kernel has DMA commands for, fails at both ends. A message \
+that was lost or damaged on the way fails at the receiver only. Whether a receive may write its \
+buffer is seen only when the message comes: one that travels in its header or is copied fails at \
+its receive, and where the NIC writes into memory that is read-only, the run ends.
 
 Of buffers that overlap, which the standard forbids, a collective call refuses those whose data \
 begin at the same byte (`MPI_ERR_BUFFER`), as MPICH does; `MPI_IN_PLACE` is for that. Exchanges \

@@ -21,10 +21,17 @@ impl Judge {
         })
     }
 
-    /// The process in `seat` answers a request.
-    pub fn answered(&mut self, at: u64, seat: usize, request: MessageId, answer: &Answer) {
+    /// The process in `seat` answers a request, perhaps that it `failed`.
+    pub fn answered(
+        &mut self,
+        at: u64,
+        seat: usize,
+        request: MessageId,
+        answer: &Answer,
+        failed: bool,
+    ) {
         let about = self.about(seat, Some(request));
-        self.judge(at, about, |judge| judge.answer(at, seat, request, answer))
+        self.judge(at, about, |judge| judge.answer(at, seat, request, answer, failed))
     }
 
     fn answer(
@@ -33,6 +40,7 @@ impl Judge {
         seat: usize,
         request: MessageId,
         answer: &Answer,
+        failed: bool,
     ) -> Result<(), Wrong> {
         const CLAUSE: &str = "Portals 3.3 s3.13 (acknowledgements and replies)";
         let key = (seat, Key { role: Role::Target, message: request });
@@ -71,7 +79,10 @@ impl Judge {
         };
         let found = std::mem::take(&mut open.found);
         let grant = open.grant.clone();
-        if let Kind::Atomic(atomic) = asked.kind {
+        if failed {
+            self.check_failure(seat, &message, &grant.pieces)?;
+            message.state().poisoned = true;
+        } else if let Kind::Atomic(atomic) = asked.kind {
             self.check_memory(seat, atomic, &message, &grant, &found)?;
         }
         let facts = Facts {
@@ -90,6 +101,7 @@ impl Judge {
                 let reply = self.begin(facts)?;
                 check_header(&reply, header, "header of the answer")?;
                 reply.state().bytes = found;
+                reply.state().poisoned = failed;
                 if put {
                     reply.state().source_done = true;
                 } else if let Some(open) = self.open.get_mut(&key) {
@@ -101,7 +113,7 @@ impl Judge {
                 let pieces = (asked.kind == Kind::Get).then_some(&grant.pieces[..]);
                 let bytes = match pieces {
                     Some(pieces) => read(&*self.memory, self.space(seat), pieces),
-                    None => Some(found),
+                    None => (!failed).then_some(found),
                 };
                 let reply = Message::local(facts, bytes);
                 self.hand(&Arc::new(reply), fate)

@@ -24,6 +24,8 @@ pub struct Header {
     pub uid: u32,
     /// The payload is in the header.
     pub inline: bool,
+    /// There should be a payload, and is none: what the message belongs to fails.
+    pub failed: bool,
 }
 
 /// What a header is of.
@@ -55,6 +57,7 @@ pub(crate) fn unknown(header: &Header) -> Wrong {
 /// A header says what its message is.
 pub(crate) fn check_header(message: &Message, header: &Header, what: &str) -> Result<(), Wrong> {
     const CLAUSE: &str = "Portals 3.3 s2.2 (what requests and answers carry)";
+    let failed = message.state().unsent;
     let expected = match &message.what {
         What::Request(request) => Header {
             op: Op::Request(request.kind),
@@ -76,6 +79,7 @@ pub(crate) fn check_header(message: &Message, header: &Header, what: &str) -> Re
             md: message.answer_to.handle,
             uid: request.uid,
             inline: header.inline,
+            failed,
         },
         What::Ack(answer) | What::Reply(answer) => Header {
             op: if matches!(message.what, What::Ack(_)) { Op::Ack } else { Op::Reply },
@@ -96,6 +100,7 @@ pub(crate) fn check_header(message: &Message, header: &Header, what: &str) -> Re
             ack: header.ack,
             uid: answer.uid,
             inline: header.inline,
+            failed,
         },
     };
     let fields = |header: &Header| {
@@ -112,6 +117,7 @@ pub(crate) fn check_header(message: &Message, header: &Header, what: &str) -> Re
             ("offset", header.offset.to_string()),
             ("descriptor", format!("{:#x}", header.md)),
             ("user", header.uid.to_string()),
+            ("failure", header.failed.to_string()),
         ]
     };
     if expected == *header {

@@ -41,6 +41,8 @@ pub(crate) struct State {
     pub inline: bool,
     /// Its memory could not be read or written.
     pub poisoned: bool,
+    /// Its header was sent alone, because there is no payload to be had.
+    pub unsent: bool,
     /// The sender's operation has ended.
     pub source_done: bool,
 }
@@ -230,16 +232,6 @@ impl Ledger {
         if message.listed && state.source_done && state.stage == Stage::Done {
             shelf.messages.remove(&message.id.serial);
         }
-    }
-
-    /// The kernel could not send it.
-    pub(crate) fn withdraw(&self, message: &Message) {
-        if let Some(mut shelf) = self.shelf(message.id.source_nid.into()) {
-            if let Some(way) = shelf.ways.get_mut(&message.to.nid) {
-                way.retain(|serial| *serial != message.id.serial);
-            }
-        }
-        self.target_done(message);
     }
 
     /// Nothing moves any more: the messages of which somebody still waits for something.

@@ -56,8 +56,16 @@ impl Message {
 }
 
 impl Judge {
-    /// The kernel hands a message to the firmware; the payload of one that is not `inline` is read by DMA.
-    pub fn commanded(&mut self, at: u64, seat: usize, message: MessageId, inline: bool) {
+    /// The kernel hands a message to the firmware; the payload of one that is not `inline` is read by
+    /// DMA, and one that has `failed` has none although it should.
+    pub fn commanded(
+        &mut self,
+        at: u64,
+        seat: usize,
+        message: MessageId,
+        inline: bool,
+        failed: bool,
+    ) {
         self.judge(at, self.about(seat, Some(message)), |judge| {
             let Some(message) = judge.ledger.find(message) else {
                 return Err(Wrong {
@@ -73,6 +81,12 @@ impl Judge {
                 let what = || format!("a command for {}", message.describe());
                 same("Portals 3.3 s2.2: each message once", what, &Stage::Called, &stage)?;
                 state.inline = inline;
+            }
+            if failed {
+                judge.check_failure(seat, &message, &message.pieces)?;
+                let mut state = message.state();
+                (state.unsent, state.poisoned) = (true, true);
+                return Ok(());
             }
             if message.pieces.is_empty() {
                 return Ok(());
@@ -234,9 +248,6 @@ impl Judge {
         if failed {
             self.check_failure(seat, message, &message.pieces)?;
             self.going.retain(|going| going.message.id != message.id);
-            if stage == Stage::Called {
-                self.ledger.withdraw(message);
-            }
             return Ok(());
         }
         let what = |what: &str| format!("{what} of {} when its sending ends", message.describe());
@@ -256,19 +267,17 @@ impl Judge {
         let coming = at.map(|at| self.coming.remove(at));
         let kind = open.message.request().map(|request| request.kind);
         let answer_due = match kind {
-            Some(Kind::Put) => open.grant.ack,
+            Some(Kind::Put) => open.grant.ack && !failed,
             Some(_) => true,
             None => false,
         };
+        let what = || format!("answer to {} before it ends", open.message.describe());
+        let clause = "Portals 3.3 s3.13 (acknowledgements and replies)";
+        same(clause, what, &answer_due, &open.answered)?;
         if failed {
             self.check_failure(seat, &open.message, &open.grant.pieces)?;
-        } else {
-            let what = || format!("answer to {} before it ends", open.message.describe());
-            let clause = "Portals 3.3 s3.13 (acknowledgements and replies)";
-            same(clause, what, &answer_due, &open.answered)?;
-            if matches!(kind, Some(Kind::Put) | None) {
-                self.is_there(seat, &open, coming)?;
-            }
+        } else if matches!(kind, Some(Kind::Put) | None) {
+            self.is_there(seat, &open, coming)?;
         }
         if let Some(reply) = &open.answer {
             self.sent_whole(seat, reply, failed)?;
@@ -280,6 +289,10 @@ impl Judge {
 
     /// The payload of a put or reply is where it should be.
     fn is_there(&mut self, seat: usize, open: &Open, coming: Option<Coming>) -> Result<(), Wrong> {
+        if open.message.state().unsent {
+            let what = || format!("ni_fail_type of {}", open.message.describe());
+            same("Portals 3.3 s3.11 (ni_fail_type)", what, &"PTL_NI_FAIL", &"PTL_NI_OK")?;
+        }
         if let Some(Coming { filled, length, wrong, message, .. }) = coming {
             let what = || format!("bytes in memory when {} ends", message.describe());
             same("Portals 3.3 s3.11 (PUT_END, REPLY_END)", what, &length, &filled)?;

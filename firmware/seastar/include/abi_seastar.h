@@ -241,6 +241,7 @@
 /* Flags of a header. Source: assumed. */
 #define SS_HEADER_FLAG_INLINE SS_U(1) /* The whole payload (possibly none) is inline: no payload packets follow. */
 #define SS_HEADER_FLAG_ACK_REQUESTED SS_U(2) /* The initiator wants an ACK. */
+#define SS_HEADER_FLAG_FAILED SS_U(4) /* The payload could not be read or made: the header comes alone (INLINE), and what it belongs to fails. */
 
 /* Flags of a packet. Source: assumed. */
 #define SS_PACKET_FLAG_FIRST SS_U(1) /* First packet of a message: its payload is the Portals header. */

@@ -75,6 +75,17 @@ fn a_program_may_end_while_its_messages_are_under_way() {
     assert_eq!(lines, BTreeSet::from(expected), "{leave:?}");
 }
 
+/// Whatever the firmware makes of short messages, and on one node.
+#[test]
+fn operations_that_fail_for_the_memory_of_one_side_end_at_both() {
+    for way in ["", "--set firmware.inline=off ", "--ppn 2 "] {
+        let gone = run(&format!("{way}-n 2 --quiet tests/portals/gone.c"));
+        let lines: BTreeSet<&str> = gone.went_well().stdout.lines().collect();
+        let expected = ["rank 0: 6 of 8 failed", "rank 1: 5 of 5 failed"];
+        assert_eq!(lines, BTreeSet::from(expected), "{way}: {gone:?}");
+    }
+}
+
 /// Also not for the clocks, which both libraries have.
 #[test]
 fn programs_that_do_not_use_portals_do_not_load_it() {

@@ -145,8 +145,8 @@ impl Bailiff {
                 judge.issued(at, seat, &words::issue(asked), grant, work.events);
             }
             Told::Header { seat, header } => judge.sent(at, seat, &words::header_of(header)),
-            Told::Commanded { seat, message, inline } => {
-                judge.commanded(at, seat.unwrap_or(usize::MAX), message, inline);
+            Told::Commanded { seat, message, inline, failed } => {
+                judge.commanded(at, seat.unwrap_or(usize::MAX), message, inline, failed);
             }
             Told::Taken { header, fate } => {
                 judge.taken(at, &words::header_of(header), &words::fate_of(fate))
@@ -156,8 +156,9 @@ impl Bailiff {
             }
             Told::Damaged => judge.damaged(at),
             Told::Performs { seat, message } => judge.performs(at, seat, message),
-            Told::Answered { seat, request, reaction } => {
-                judge.answered(at, seat, request, &words::answer(reaction));
+            Told::Answered { seat, request, reaction, fail } => {
+                let failed = fail != portals::NiFail::Ok;
+                judge.answered(at, seat, request, &words::answer(reaction), failed);
             }
             Told::Ended { seat, kind, message, fail, work } => {
                 let failed = fail != portals::NiFail::Ok;

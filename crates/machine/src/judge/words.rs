@@ -236,6 +236,7 @@ pub fn header_of(header: &PortalsHeader) -> spec::Header {
         md: header.md_handle,
         uid: header.uid,
         inline: header.flags & header_flag::INLINE != 0,
+        failed: header.flags & header_flag::FAILED != 0,
     }
 }
 

@@ -59,7 +59,7 @@ impl Node {
             let what = if lost == 1 { "an interrupt was" } else { "interrupts were" };
             format!("node {nid}: {what} lost, and the firmware's events wait for the next")
         });
-        let waiting = self.ranks.waiting().into_iter().chain(self.ranks.unsent());
+        let waiting = self.ranks.waiting().into_iter();
         let firmware = self.firmware_stands(end);
         waiting.chain(firmware).chain(dead).chain(events).chain(self.misdeeds()).collect()
     }

@@ -65,7 +65,6 @@ impl Life<'_> {
         let world = mpi::World { rank, size: software.placement.ranks, map: software.map.clone() };
         let mut mpi = mpi::Mpi::new(ni, cpu.clone(), world, software.mpi.clone());
         *self.seat.waiting.borrow_mut() = Some(mpi.waiting());
-        *self.seat.unsent.borrow_mut() = mpi.process().unsent();
         until_launch();
         let ended = match &software.program {
             Program::Builtin(builtin) => {

@@ -4,13 +4,6 @@ use crate::constant;
 use crate::error::Error;
 use crate::process::Process;
 use crate::request::{Direction, Owner, RequestId};
-use std::cell::RefCell;
-use std::fmt::Write;
-use std::rc::Rc;
-
-/// The sends that failed where that does not end the run: how many, and the last in words. For the report of
-/// a deadlock, which may come of it: no receiver hears of such a message.
-pub type Unsent = Rc<RefCell<(u64, String)>>;
 
 impl Process {
     /// The network lost or damaged bytes, or never had them: the operation ends with an error.
@@ -35,8 +28,8 @@ impl Process {
         }
     }
 
-    /// A send's bytes have not left. Its receiver will wait for them for ever, and who else waits for the
-    /// receiver, this process perhaps among them: where nobody handles errors, the run ends now.
+    /// A send's bytes have not left, and its receiver hears so, too. But this process may wait for an answer
+    /// before it looks at its send: where nobody handles errors here, the run ends now.
     fn unsendable(&mut self, id: RequestId) {
         let request = self.requests.get(id);
         let (comm, inner) = (self.comms.get(request.comm), request.collective);
@@ -50,32 +43,12 @@ impl Process {
         if inner || comm.is_ok_and(|comm| comm.on_error.is_fatal()) {
             self.cpu.fault(format!("rank {}: {}: {text}", self.world.rank, self.function));
         }
-        self.note_unsent(id);
         self.requests.get_mut(id).error = Some(Error::new(constant::ERR_OTHER, text));
-    }
-    fn note_unsent(&self, id: RequestId) {
-        let request = self.requests.get(id);
-        let to = self.message_of(request);
-        let mut unsent = self.unsent.borrow_mut();
-        let (number, text) = &mut *unsent;
-        *number += 1;
-        text.clear();
-        // Writing into a string cannot fail.
-        let length = request.length;
-        let _ = write!(text, "could not send {length} bytes{to}, where errors do not end the run");
-        if *number > 1 {
-            let _ = write!(text, " (the last of {number} such sends)");
-        }
-    }
-    /// The sends that failed where that does not end the run.
-    pub fn unsent(&self) -> Unsent {
-        self.unsent.clone()
     }
 }
 
 pub(crate) fn damaged() -> Error {
-    let text =
-        "the network lost or damaged the message, or its buffer may not be written (Portals \
-                reports a failed transfer)";
+    let text = "the network lost or damaged the message, its sender could not read it, or its \
+                buffer may not be written (Portals reports a failed transfer)";
     Error::new(constant::ERR_OTHER, text)
 }

@@ -10,7 +10,6 @@ use super::wire;
 use crate::library::{Atomic, Error, Grant, MdHandle, NiFail, Place, ProcessId, RequestKind};
 use crate::plant::{is_planted, Plant};
 use abi::seastar::{PortalsHeader, UpperPending};
-use abi::MessageId;
 use host::Cpu;
 
 /// Bytes that an atomic operation has at most: the second half of an upper pending.
@@ -73,25 +72,25 @@ impl Kernel {
         self.end(cpu, Some(Ending { seat, operation: grant.operation }), id, sent);
         let Some((target, taken)) = taker else { return };
         let ending = Some(Ending { seat: target, operation: taken.operation });
-        let data = match sent {
+        let answer = match sent {
             NiFail::Ok => self.perform(cpu, target, atomic, call.hdr_data, &taken, &operand),
             NiFail::Fail => Err(NiFail::Fail),
         };
-        let Ok(data) = data else { return self.end(cpu, ending, id, NiFail::Fail) };
+        let fail = answer.err().unwrap_or_default();
         let response = call.response(call.target, &taken, id);
         let reply = self.with(seat, |interface| interface.reply(&response));
         let reply = reply.expect("the caller has an interface");
-        self.tell_local(cpu, target, id, Fate::of(seat, &reply));
+        self.tell_local(cpu, target, id, Fate::of(seat, &reply), fail);
         self.charge_events(cpu, seat, reply.work, id);
         if let Some(place) = reply.grant {
-            let fail = self.store(cpu, seat, &place.place, &data);
-            self.end(cpu, Some(Ending { seat, operation: place.operation }), id, fail);
+            let stored = answer.map_or(fail, |data| self.store(cpu, seat, &place.place, &data));
+            self.end(cpu, Some(Ending { seat, operation: place.operation }), id, stored);
         }
-        self.end(cpu, ending, id, NiFail::Ok);
+        self.end(cpu, ending, id, fail);
     }
 
-    /// The operand of a request is there: performs the operation and sends the reply. It ends when that has
-    /// left.
+    /// The operand of a request is there, or is lost: performs the operation and sends the reply.
+    /// It ends when that has left.
     pub(crate) fn answer_atomic(
         &self,
         cpu: &Cpu,
@@ -103,18 +102,14 @@ impl Kernel {
     ) {
         let answer = operand
             .and_then(|operand| self.perform(cpu, seat, atomic, header.hdr_data, &grant, &operand));
-        let id = MessageId::from(header);
+        let fail = answer.err().unwrap_or_default();
         let reply = wire::reply(header, &grant, self.next_message());
+        // The answer goes to the descriptor's beginning.
+        let reply = PortalsHeader { hdr_data: 0, ..reply };
+        self.tell_answer(cpu, seat, header, &reply, fail);
         let ending = Some(Ending { seat, operation: grant.operation });
-        match answer {
-            Ok(data) => {
-                // The answer goes to the descriptor's beginning.
-                let reply = PortalsHeader { hdr_data: 0, ..reply };
-                self.tell_answer(cpu, seat, header, &reply);
-                self.transmit(cpu, Transmit { header: reply, source: Source::Data(data), ending });
-            }
-            Err(fail) => self.end(cpu, ending, id, fail),
-        }
+        let source = answer.map_or(Source::Lost, Source::Data);
+        self.transmit(cpu, Transmit { header: reply, source, ending });
     }
 
     /// What the process had at `place`, after the operation was performed on it.

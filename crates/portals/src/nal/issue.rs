@@ -186,7 +186,8 @@ impl Kernel {
         if taken.ack && copied.stored == NiFail::Ok {
             let response = call.response(call.target, &taken, id);
             let work = self.with(seat, |interface| interface.ack(&response)).unwrap_or_default();
-            self.tell_local(cpu, target, id, Fate::Handed { seat: seat.0, grant: None, work });
+            let fate = Fate::Handed { seat: seat.0, grant: None, work };
+            self.tell_local(cpu, target, id, fate, NiFail::Ok);
             self.charge_events(cpu, seat, work, id);
         }
         self.end(cpu, Some(Ending { seat: target, operation: taken.operation }), id, copied.stored);
@@ -200,7 +201,7 @@ impl Kernel {
         let response = call.response(call.target, &taken, id);
         let reply = self.with(seat, |interface| interface.reply(&response));
         let reply = reply.expect("the caller has an interface");
-        self.tell_local(cpu, target, id, Fate::of(seat, &reply));
+        self.tell_local(cpu, target, id, Fate::of(seat, &reply), NiFail::Ok);
         self.charge_events(cpu, seat, reply.work, id);
         let mut copied = Copied::default();
         if let Some(place) = reply.grant {

@@ -318,9 +318,11 @@ impl Kernel {
         self.processes.borrow()[seat.0].space
     }
 
-    /// Where a process's bytes stand physically; None if they cannot be translated. To be given back with
-    /// `keep_extents`, so that the next buffer needs no new memory.
+    /// Where a process's bytes stand physically; None if they cannot be translated, or are in more
+    /// pieces than a DMA list can have commands. To be given back with `keep_extents`, so that the
+    /// next buffer needs no new memory.
     pub(crate) fn extents(&self, cpu: &Cpu, seat: Seat, place: &Place) -> Option<Vec<Extent>> {
+        cpu.spend(self.config.costs.translate);
         let mut extents = self.no_extents();
         let space = self.space(seat);
         let mut pages = 0;
@@ -335,6 +337,10 @@ impl Kernel {
         }
         self.count(|counters| counters.pages_translated += pages);
         cpu.spend(self.config.system.translate_page * pages);
+        if !self.lists.can_hold(extents.len()) {
+            self.keep_extents(extents);
+            return None;
+        }
         Some(extents)
     }
 

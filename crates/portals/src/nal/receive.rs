@@ -176,13 +176,7 @@ impl Kernel {
         grant: &Grant,
     ) -> Option<Vec<Extent>> {
         if wire::atomic(header).is_none() {
-            cpu.spend(self.config.costs.translate);
-            let extents = self.extents(cpu, seat, &grant.place)?;
-            if !self.lists.can_hold(extents.len()) {
-                self.keep_extents(extents);
-                return None;
-            }
-            return Some(extents);
+            return self.extents(cpu, seat, &grant.place);
         }
         let mut extents = self.no_extents();
         if grant.mlength > 0 {
@@ -327,7 +321,7 @@ impl Kernel {
     /// Sends the reply to a get; the get ends when it has left.
     fn answer(&self, cpu: &Cpu, seat: Seat, header: &PortalsHeader, grant: Grant) {
         let reply = wire::reply(header, &grant, self.next_message());
-        self.tell_answer(cpu, seat, header, &reply);
+        self.tell_answer(cpu, seat, header, &reply, NiFail::Ok);
         let ending = Some(Ending { seat, operation: grant.operation });
         self.transmit(cpu, Transmit { header: reply, source: Source::Place(grant.place), ending });
     }
@@ -335,6 +329,9 @@ impl Kernel {
     /// Copies an inline payload to its taker; an atomic operation's operand stays where it is.
     fn store_inline(&self, cpu: &Cpu, header: &PortalsHeader, taker: Option<&Taker>) -> NiFail {
         let Some(Taker { seat, grant }) = taker else { return NiFail::Ok };
+        if header.flags & header_flag::FAILED != 0 {
+            return NiFail::Fail;
+        }
         if wire::atomic(header).is_some() {
             return NiFail::Ok;
         }
@@ -363,7 +360,7 @@ impl Kernel {
         let ack = grant.ack && !(is_planted(Plant::AcknowledgesLittle) && grant.mlength > 12);
         if ack && fail == NiFail::Ok {
             let ack = wire::ack(header, &grant, self.next_message());
-            self.tell_answer(cpu, seat, header, &ack);
+            self.tell_answer(cpu, seat, header, &ack, NiFail::Ok);
             self.transmit(cpu, Transmit { header: ack, source: Source::Nothing, ending: None });
         }
         let ending = Some(Ending { seat, operation: grant.operation });

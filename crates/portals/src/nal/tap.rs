@@ -232,9 +232,9 @@ pub enum Told<'a> {
     Asked { seat: usize, asked: Asked, result: Result<&'a Grant, Error>, work: Work },
     /// The header of one for another node.
     Header { seat: usize, header: &'a PortalsHeader },
-    /// A message is handed to the firmware; the payload of one that is not `inline` is read by DMA. An
-    /// acknowledgement is no operation of a process.
-    Commanded { seat: Option<usize>, message: MessageId, inline: bool },
+    /// A message is handed to the firmware; the payload of one that is not `inline` is read by DMA, and there
+    /// is none of one that has `failed`. An acknowledgement is no operation of a process.
+    Commanded { seat: Option<usize>, message: MessageId, inline: bool, failed: bool },
     /// A message has arrived.
     Taken { header: &'a PortalsHeader, fate: Fate<'a> },
     /// A request between processes of this node.
@@ -243,8 +243,8 @@ pub enum Told<'a> {
     Damaged,
     /// The kernel changes a process's memory for an atomic operation next.
     Performs { seat: usize, message: MessageId },
-    /// A request that came with `request` is answered by the process in `seat`.
-    Answered { seat: usize, request: MessageId, reaction: Reaction<'a> },
+    /// A request that came with `request` is answered by the process in `seat`; with `fail`, that it failed.
+    Answered { seat: usize, request: MessageId, reaction: Reaction<'a>, fail: NiFail },
     /// An operation has ended.
     Ended { seat: usize, kind: EventKind, message: MessageId, fail: NiFail, work: Work },
 }
@@ -291,9 +291,16 @@ impl Kernel {
     }
 
     /// A request of this node was answered by the process in `seat`.
-    pub(crate) fn tell_local(&self, cpu: &Cpu, seat: Seat, request: MessageId, fate: Fate) {
+    pub(crate) fn tell_local(
+        &self,
+        cpu: &Cpu,
+        seat: Seat,
+        request: MessageId,
+        fate: Fate,
+        fail: NiFail,
+    ) {
         let reaction = Reaction::Local(fate);
-        self.tell(cpu, || Told::Answered { seat: seat.0, request, reaction });
+        self.tell(cpu, || Told::Answered { seat: seat.0, request, reaction, fail });
     }
 
     /// A request was answered by a message of the process in `seat`.
@@ -303,9 +310,10 @@ impl Kernel {
         seat: Seat,
         request: &PortalsHeader,
         header: &PortalsHeader,
+        fail: NiFail,
     ) {
         let (request, reaction) = (MessageId::from(request), Reaction::Sent(header));
-        self.tell(cpu, || Told::Answered { seat: seat.0, request, reaction });
+        self.tell(cpu, || Told::Answered { seat: seat.0, request, reaction, fail });
     }
 
     /// Tells the observer something, if it listens.

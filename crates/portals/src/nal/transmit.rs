@@ -41,6 +41,8 @@ pub(crate) enum Source {
     Place(Place),
     /// The kernel: the answer of an atomic operation.
     Data(Data),
+    /// There should be an answer of an atomic operation, which failed.
+    Lost,
 }
 
 /// A message in the hands of the firmware.
@@ -77,19 +79,11 @@ impl Kernel {
         let Some(pending) = self.free.borrow_mut().pop() else { return false };
         self.used.set(self.used.get().max(pending + 1));
         let id = MessageId::from(&message.header);
-        let Some(payload) = self.payload(cpu, message, pending) else {
-            // The buffer has gone since it was checked.
-            self.free.borrow_mut().push(pending);
-            self.end(cpu, message.ending, id, NiFail::Fail);
-            return true;
-        };
+        let payload = self.payload(cpu, message, pending);
+        // The header goes without it, or the target would wait for ever.
+        let failed = payload.is_none();
+        let payload = payload.unwrap_or(Payload::Inline([0; INLINE_MAX as usize]));
         let list = match &payload {
-            Payload::Extents(extents) if !self.lists.can_hold(extents.len()) => {
-                self.free.borrow_mut().push(pending);
-                payload.keep(self);
-                self.end(cpu, message.ending, id, NiFail::Fail);
-                return true;
-            }
             Payload::Extents(extents) if extents.len() > 1 => {
                 let Some(list) = self.lists.alloc(extents.len()) else {
                     self.free.borrow_mut().push(pending);
@@ -102,19 +96,25 @@ impl Kernel {
             _ => None,
         };
         let (seat, inline) = (message.ending.map(|e| e.seat.0), payload.is_inline());
-        self.tell(cpu, || Told::Commanded { seat, message: id, inline });
+        self.tell(cpu, || Told::Commanded { seat, message: id, inline, failed });
         let mut header = message.header;
         if let Payload::Inline(data) = &payload {
             header.flags |= header_flag::INLINE;
             header.inline_data = *data;
         }
+        if failed {
+            header.flags |= header_flag::FAILED;
+        }
         cpu.spend(self.config.costs.header_build);
         self.region.write_header(pending, &header);
-        self.fly(pending, Flight { id, list, ending: message.ending });
+        self.fly(pending, Flight { id, list, ending: message.ending.filter(|_| !failed) });
         self.write_tx(cpu, pending, &header, &payload, list);
         payload.keep(self);
         self.count(|counters| counters.transmits += 1);
         self.mark(cpu, id, Mark::CommandWritten);
+        if failed {
+            self.end(cpu, message.ending, id, NiFail::Fail);
+        }
         true
     }
 
@@ -126,7 +126,7 @@ impl Kernel {
         flights[slot] = Some(flight);
     }
 
-    /// How the payload travels; None if the process does not have it.
+    /// How the payload travels; None if the process does not have it, or it is in too many pieces.
     fn payload(&self, cpu: &Cpu, message: &Transmit, pending: u16) -> Option<Payload> {
         let bytes = payload_length(&message.header);
         let inline = message.header.flags & header_flag::INLINE != 0
@@ -136,7 +136,6 @@ impl Kernel {
         match (&message.source, seat) {
             (Source::Place(place), Some(seat)) if bytes > 0 => {
                 if !inline {
-                    cpu.spend(self.config.costs.translate);
                     return self.extents(cpu, seat, place).map(Payload::Extents);
                 }
                 if self.fetch(cpu, seat, place, &mut data) != NiFail::Ok {
@@ -154,6 +153,7 @@ impl Kernel {
                 }
                 data[..bytes as usize].copy_from_slice(&answer[..bytes as usize]);
             }
+            (Source::Lost, _) => return None,
             _ if !inline => return Some(Payload::Extents(self.no_extents())),
             _ => {}
         }

@@ -3,7 +3,8 @@
 
 use crate::bench;
 use crate::bench::{
-    config, expose, id, pattern, pause, target, wait, Behaviour, Bench, Fate, DATA, PID,
+    config, expose, id, pattern, pause, target, wait, Behaviour, Bench, Fate, CONSTANT, DATA,
+    FLEETING, PID,
 };
 use portals::{
     option, AckRequest, Atomic, Config, Error, EventKind, Md, MdHandle, NiFail, Region, Target,
@@ -184,6 +185,44 @@ fn a_damaged_operand_changes_nothing() {
         p.ni.atomic(Atomic::Swap, get, put, target(1, 5), 0).unwrap();
     });
     bench.finish();
+}
+
+/// Memory that is gone, memory that may only be read, and an operand that is gone: all are answered.
+#[test]
+fn operations_that_fail_are_answered() {
+    for to in [0, 1] {
+        let mut bench = Bench::new(config(), Behaviour::default());
+        bench.process(to as usize, PID, |p| {
+            let places = [(5, FLEETING.start), (6, CONSTANT.start), (7, DATA)];
+            let places = places.map(|(bits, start)| expose(&p, bits, start, 8, BOTH));
+            p.write(FLEETING.start, &[0]);
+            for (eq, _) in places {
+                wait(&p, eq, EventKind::GetPutStart);
+                assert_eq!(wait(&p, eq, EventKind::GetPutEnd).fail, NiFail::Fail);
+            }
+            assert_eq!(p.read(DATA, 8), [0; 8]);
+        });
+        bench.process(0, PID + 1, move |p| {
+            pause(&p, 20);
+            let eq = p.ni.eq_alloc(16).unwrap();
+            let bound = |at| {
+                let options = option::EVENT_START_DISABLE;
+                bind(&p, Md { eq: Some(eq), ..Md::new(at, 8, options) })
+            };
+            p.write(DATA, &word(2));
+            let (get, put, gone) = (bound(ANSWER), bound(DATA), bound(FLEETING.start));
+            p.write(FLEETING.start, &[0]);
+            for (bits, operand, sent) in
+                [(5, put, NiFail::Ok), (6, put, NiFail::Ok), (7, gone, NiFail::Fail)]
+            {
+                p.ni.atomic(Atomic::Add, get, operand, target(to, bits), 0).unwrap();
+                assert_eq!(wait(&p, eq, EventKind::SendEnd).fail, sent);
+                let end = wait(&p, eq, EventKind::ReplyEnd);
+                assert_eq!((end.fail, end.mlength, end.md_handle), (NiFail::Fail, 8, get));
+            }
+        });
+        bench.finish();
+    }
 }
 
 /// Regions of odd sizes at odd addresses, one of them empty.

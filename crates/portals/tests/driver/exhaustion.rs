@@ -4,7 +4,7 @@ use crate::bench::{
     anybody, config, expose, pattern, pause, target, wait, Behaviour, Bench, Process, DATA, PID,
 };
 use des::Duration;
-use portals::{option, AckRequest, Config, EventKind, Md, Position, Unlink};
+use portals::{option, AckRequest, Config, EventKind, Md, NiFail, Pools, Position, Unlink};
 
 /// Sends `count` messages at once; returns the sender's counters.
 fn flood(config: Config, behaviour: Behaviour, count: u64, size: u64) -> portals::Counters {
@@ -94,6 +94,32 @@ fn buffers_of_several_extents_travel_by_precomputed_commands() {
             wait(&p, eq, EventKind::SendEnd);
             wait(&p, eq, EventKind::Ack);
         }
+    });
+    bench.finish();
+}
+
+/// Not only where the commands are missing.
+#[test]
+fn what_needs_more_commands_than_there_are_fails_at_both_ends() {
+    let pools = Pools { list_commands: 1, ..Pools::FULL };
+    let mut bench = Bench::new(Config { pools, ..config() }, Behaviour::default());
+    bench.process(1, PID, |p| {
+        let (eq, md) = expose(&p, 5, DATA, 6000, option::OP_PUT);
+        wait(&p, eq, EventKind::PutStart);
+        assert_eq!(wait(&p, eq, EventKind::PutEnd).fail, NiFail::Fail);
+        p.ni.get(md, target(0, 6)).unwrap();
+        wait(&p, eq, EventKind::ReplyStart);
+        assert_eq!(wait(&p, eq, EventKind::ReplyEnd).fail, NiFail::Fail);
+    });
+    bench.process(0, PID, |p| {
+        scatter(&p);
+        let (eq, md) = expose(&p, 6, SCATTERED, 6000, option::OP_GET);
+        pause(&p, 20);
+        p.ni.put(md, AckRequest::Ack, target(1, 5), 0).unwrap();
+        wait(&p, eq, EventKind::SendStart);
+        assert_eq!(wait(&p, eq, EventKind::SendEnd).fail, NiFail::Fail);
+        wait(&p, eq, EventKind::GetStart);
+        assert_eq!(wait(&p, eq, EventKind::GetEnd).fail, NiFail::Fail);
     });
     bench.finish();
 }

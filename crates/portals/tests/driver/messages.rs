@@ -2,7 +2,7 @@
 
 use crate::bench::{
     anybody, config, expose, id, pattern, pause, target, wait, Behaviour, Bench, Fate, CONSTANT,
-    DATA, HOLE, PID,
+    DATA, FLEETING, HOLE, PID,
 };
 use des::Duration;
 use portals::{
@@ -299,6 +299,42 @@ fn what_a_process_may_not_write_to_takes_nothing() {
             p.ni.get(bind(CONSTANT.start), target(to, 6)).unwrap();
             wait(&p, eq, EventKind::ReplyStart);
             assert_eq!(wait(&p, eq, EventKind::ReplyEnd).fail, NiFail::Fail);
+        });
+        bench.finish();
+    }
+}
+
+/// What is not there when the kernel looks keeps nobody waiting, be the target on this node or another.
+#[test]
+fn what_cannot_be_read_fails_at_both_ends() {
+    for (to, inline) in [(0, true), (1, true), (1, false)] {
+        let mut bench = Bench::new(config(), Behaviour { inline, ..Behaviour::default() });
+        bench.process(to as usize, PID, |p| {
+            let (put, _) = expose(&p, 5, DATA, 8, option::OP_PUT);
+            let (get, _) = expose(&p, 6, FLEETING.start, 8, option::OP_GET);
+            p.write(FLEETING.start, &[0]);
+            p.write(DATA, &[1; 8]);
+            wait(&p, put, EventKind::PutStart);
+            let end = wait(&p, put, EventKind::PutEnd);
+            assert_eq!((end.fail, end.mlength), (NiFail::Fail, 8));
+            assert_eq!(p.read(DATA, 8), [1; 8]);
+            wait(&p, get, EventKind::GetStart);
+            assert_eq!(wait(&p, get, EventKind::GetEnd).fail, NiFail::Fail);
+        });
+        bench.process(0, PID + 1, move |p| {
+            let eq = p.ni.eq_alloc(16).unwrap();
+            let bind = |at| {
+                let md = Md { eq: Some(eq), ..Md::new(at, 8, option::EVENT_START_DISABLE) };
+                p.ni.md_bind(md, Unlink::Retain).unwrap()
+            };
+            pause(&p, 20);
+            let gone = bind(FLEETING.start);
+            p.write(FLEETING.start, &[0]);
+            p.ni.put(gone, AckRequest::Ack, target(to, 5), 0).unwrap();
+            assert_eq!(wait(&p, eq, EventKind::SendEnd).fail, NiFail::Fail);
+            p.ni.get(bind(DATA), target(to, 6)).unwrap();
+            let end = wait(&p, eq, EventKind::ReplyEnd);
+            assert_eq!((end.fail, end.mlength), (NiFail::Fail, 8));
         });
         bench.finish();
     }

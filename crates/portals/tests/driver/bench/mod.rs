@@ -12,7 +12,7 @@ mod space;
 pub use firmware::{Behaviour, Fate};
 pub use program::*;
 use space::Space;
-pub use space::{CONSTANT, HOLE};
+pub use space::{CONSTANT, FLEETING, HOLE};
 
 use des::{Duration, EventQueue, Time};
 use firmware::{Firmware, Message};
@@ -140,10 +140,11 @@ impl Bench {
 
     pub fn observed(config: Config, behaviour: Behaviour, observer: Rc<dyn Observer>) -> Bench {
         let ledger = Arc::new(spec::Ledger::new(2, !behaviour.fates.is_empty()));
+        let few = config.pools.list_commands < portals::Pools::FULL.list_commands;
         let node = |nid: usize| {
             let mut host = Host::new(&HOST_COSTS);
             let memory = host.memory().clone();
-            let judge = Bailiff::new(nid as u32, ledger.clone(), memory, false, false);
+            let judge = Bailiff::new(nid as u32, ledger.clone(), memory, false, few);
             let judge = Rc::new(judge);
             let kernel: Rc<OnceCell<Rc<Kernel>>> = Rc::default();
             let handler = kernel.clone();

@@ -1,5 +1,5 @@
-//! A process's memory: everything below 2^47 is there and zero at first, but for a hole and for what may
-//! only be read.
+//! A process's memory: everything below 2^47 is there and zero at first, but for a hole, for what may only be
+//! read, and for what goes.
 
 use bus::BusError;
 use host::AddressSpace;
@@ -12,15 +12,18 @@ const PAGE: u64 = 4096;
 pub const HOLE: Range<u64> = 0x7000_0000..0x7001_0000;
 /// Addresses that the process may not write to.
 pub const CONSTANT: Range<u64> = 0x7002_0000..0x7003_0000;
+/// Addresses that the process has until it writes there.
+pub const FLEETING: Range<u64> = 0x7004_0000..0x7004_1000;
 
 #[derive(Default)]
 pub struct Space(RefCell<BTreeMap<u64, Box<[u8; PAGE as usize]>>>);
 
 impl Space {
-    fn check(va: u64, len: usize, write: bool) -> Result<(), BusError> {
+    fn check(&self, va: u64, len: usize, write: bool) -> Result<(), BusError> {
         let end = va + len as u64;
         let apart = |from: &Range<u64>| end <= from.start || va >= from.end;
-        if end <= 1 << 47 && apart(&HOLE) && (!write || apart(&CONSTANT)) {
+        let there = apart(&FLEETING) || !self.0.borrow().contains_key(&(FLEETING.start / PAGE));
+        if end <= 1 << 47 && there && apart(&HOLE) && (!write || apart(&CONSTANT)) {
             return Ok(());
         }
         Err(BusError { addr: va, len, write, why: "no such memory" })
@@ -29,7 +32,7 @@ impl Space {
 
 impl AddressSpace for Space {
     fn read(&self, va: u64, buf: &mut [u8]) -> Result<(), BusError> {
-        Space::check(va, buf.len(), false)?;
+        self.check(va, buf.len(), false)?;
         let pages = self.0.borrow();
         for (at, byte) in (va..).zip(buf) {
             *byte = pages.get(&(at / PAGE)).map_or(0, |page| page[(at % PAGE) as usize]);
@@ -37,7 +40,7 @@ impl AddressSpace for Space {
         Ok(())
     }
     fn write(&self, va: u64, data: &[u8]) -> Result<(), BusError> {
-        Space::check(va, data.len(), true)?;
+        self.check(va, data.len(), true)?;
         let mut pages = self.0.borrow_mut();
         for (at, byte) in (va..).zip(data) {
             let page = pages.entry(at / PAGE).or_insert_with(|| Box::new([0; PAGE as usize]));
