@@ -176,7 +176,7 @@ impl PageTable {
         }
         let start = va & !(self.size() - 1);
         // The last one of all ends where addresses do.
-        let end = start.checked_add(self.size()).unwrap_or(u64::MAX);
+        let end = start.saturating_add(self.size());
         start..if (va..end).contains(&STACK.start) { STACK.start } else { end }
     }
 

@@ -53,7 +53,7 @@ impl AddressSpace for Process {
 const MIDDLE: u64 = SEGMENT_SIZE / 2;
 
 fn extents(memory: &mut Memory, space: SpaceId, va: u64, len: u64) -> Vec<(u64, u64)> {
-    let extents = memory.translate(space, va, len).unwrap();
+    let extents = memory.translate(space, va, len).expect("the space has it");
     extents.into_iter().map(|Extent { phys, len }| (phys, len)).collect()
 }
 
