@@ -108,7 +108,7 @@ typedef struct {
     ptl_jid_t jid; /* Its job. */
     ptl_pt_index_t pt_index; /* Portal that was addressed. */
     ptl_match_bits_t match_bits; /* Match bits of the request. */
-    ptl_size_t rlength; /* Bytes that were asked for. */
+    ptl_size_t rlength; /* Bytes that were asked for; of an ACK or a REPLY those that were moved. */
     ptl_size_t mlength; /* Bytes that were moved. */
     ptl_size_t offset; /* Where in the memory descriptor; in SEND and ACK events: in the target's. */
     ptl_handle_md_t md_handle; /* The memory descriptor. Stale in and after an UNLINK event. */

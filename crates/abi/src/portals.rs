@@ -434,7 +434,7 @@ pub mod event {
     pub const PT_INDEX: usize = 20;
     /// `ptl_match_bits_t`: Match bits of the request.
     pub const MATCH_BITS: usize = 24;
-    /// `ptl_size_t`: Bytes that were asked for.
+    /// `ptl_size_t`: Bytes that were asked for; of an ACK or a REPLY those that were moved.
     pub const RLENGTH: usize = 32;
     /// `ptl_size_t`: Bytes that were moved.
     pub const MLENGTH: usize = 40;
