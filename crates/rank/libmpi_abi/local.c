@@ -105,7 +105,7 @@ RANK_WEAK(double, MPI_Wtime, (void))
     struct rank_channel *channel = rank_attach();
     if (channel)
         return (double)rank_clock(channel) / (double)PS_PER_SECOND;
-    rank_fail("this program runs only in the simulator: sunstar run -n 2 PROGRAM (it called %s)",
+    rank_fail("only what sunstar run itself starts may use MPI: sunstar run -n 2 PROGRAM (%s)",
               "MPI_Wtime");
 }
 

@@ -227,7 +227,7 @@ static struct rank_channel *require(const char *name)
     if (!c && forked)
         rank_fail("%s was called in a child that a rank forked; only the rank itself may", name);
     if (!c)
-        rank_fail("this program runs only in the simulator: sunstar run -n 2 PROGRAM (it called %s)",
+        rank_fail("only what sunstar run itself starts may use MPI: sunstar run -n 2 PROGRAM (%s)",
                   name);
     return c;
 }

@@ -360,7 +360,7 @@ fn outside_of_the_simulator_one_sentence_says_so() {
         .unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(text.starts_with("sunstar: this program runs only in the simulator"), "{text}");
+    assert!(text.starts_with("sunstar: only what sunstar run itself starts may use MPI"), "{text}");
     assert_eq!(text.lines().count(), 1);
 }
 
