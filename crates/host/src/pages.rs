@@ -77,19 +77,10 @@ pub enum Paging {
 /// What a frame holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frame {
-    Segment(Segment),
+    /// The segment of a space that begins at this address.
+    Segment(SpaceId, u64),
     /// The pages from this one on, in order of first use.
     Pages(usize),
-}
-
-/// A part of an address space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Segment {
-    space: SpaceId,
-    /// Its first address.
-    start: u64,
-    /// What stands in the middle of the frame: the page that was used first, or the stack's first 16 bytes.
-    middle: u64,
 }
 
 /// Which memory of which space a frame holds, in order of first use.
@@ -99,6 +90,9 @@ pub(crate) struct PageTable {
     bits: u32,
     paging: Vec<Paging>,
     frames: Vec<Frame>,
+    /// What stands in the middle of each frame of a segment: the page that was used first, or the
+    /// stack's first 16 bytes.
+    middles: Vec<u64>,
     /// Space and page number of every page, in order of first use.
     pages: Vec<(SpaceId, u64)>,
     /// Number in `pages` and 1, by space and page number; 0: not used yet.
@@ -112,6 +106,7 @@ impl Default for PageTable {
             bits: SEGMENT_BITS,
             paging: Vec::new(),
             frames: Vec::new(),
+            middles: Vec::new(),
             pages: Vec::new(),
             nodes: BTreeMap::new(),
             scatter: Scatter::default(),
@@ -158,9 +153,10 @@ impl PageTable {
         match self.paging[usize::from(space.0)] {
             Paging::Segments => {
                 let Range { start, end } = self.segment(va);
-                let (base, middle) = self.segment_frame(space, start, va)?;
-                let offset = self.centred(va, middle);
-                Ok((base | offset, (end - va).min(self.size() - offset)))
+                let frame = self.frame(va, Frame::Segment(space, start))?;
+                let from_middle = va.wrapping_sub(self.middles[frame]);
+                let offset = from_middle.wrapping_add(self.size() / 2) & (self.size() - 1);
+                Ok((self.base(frame) | offset, (end - va).min(self.size() - offset)))
             }
             Paging::Pages { .. } => {
                 let offset = va & (PAGE_SIZE - 1);
@@ -180,42 +176,22 @@ impl PageTable {
         start..if (va..end).contains(&STACK.start) { STACK.start } else { end }
     }
 
-    /// Where in a frame `at` stands, if `middle` stands in its middle.
-    fn centred(&self, at: u64, middle: u64) -> u64 {
-        at.wrapping_sub(middle).wrapping_add(self.size() / 2) & (self.size() - 1)
-    }
-
-    /// Physical address of the frame of the segment from `start` on, in which `va` is used, and what stands
-    /// in its middle.
-    fn segment_frame(
-        &mut self,
-        space: SpaceId,
-        start: u64,
-        va: u64,
-    ) -> Result<(u64, u64), BusError> {
-        let known = (0..).zip(&self.frames).find_map(|(index, frame)| match frame {
-            Frame::Segment(segment) => ((segment.space, segment.start) == (space, start))
-                .then_some((index, segment.middle)),
-            Frame::Pages(_) => None,
-        });
-        if let Some((index, middle)) = known {
-            return Ok((self.base(index), middle));
+    /// Number of the frame that holds `what`, which is used at `va`.
+    fn frame(&mut self, va: u64, what: Frame) -> Result<usize, BusError> {
+        if let Some(index) = self.frames.iter().position(|frame| *frame == what) {
+            return Ok(index);
         }
-        let alignment = if start == STACK.start { STACK_ALIGNMENT } else { PAGE_SIZE };
-        let middle = va & !(alignment - 1);
-        Ok((self.new_frame(va, Frame::Segment(Segment { space, start, middle }))?, middle))
-    }
-
-    /// Physical address of the next frame, which now holds `what`.
-    fn new_frame(&mut self, va: u64, what: Frame) -> Result<u64, BusError> {
         if self.frames.len() as u64 == FREE_SPACE >> self.bits {
             let why = "the host's 40-bit physical address space is used up";
             return Err(BusError { addr: va, len: 0, write: false, why });
         }
+        let alignment = if STACK.contains(&va) { STACK_ALIGNMENT } else { PAGE_SIZE };
         self.frames.push(what);
-        Ok(self.base(self.frames.len() - 1))
+        self.middles.push(va & !(alignment - 1));
+        Ok(self.frames.len() - 1)
     }
 
+    /// Physical address of a frame.
     fn base(&self, frame: usize) -> u64 {
         SEGMENT_SIZE + ((frame as u64) << self.bits)
     }
@@ -236,12 +212,8 @@ impl PageTable {
             }
         };
         let slot = number & ((1 << SLOT_BITS) - 1);
-        let pages = Frame::Pages(number - slot);
-        let frame = match self.frames.iter().position(|frame| *frame == pages) {
-            Some(index) => self.base(index),
-            None => self.new_frame(va, pages)?,
-        };
-        Ok(frame | u64::from(self.scatter.slot(slot as u32)) << PAGE_BITS)
+        let frame = self.frame(va, Frame::Pages(number - slot))?;
+        Ok(self.base(frame) | u64::from(self.scatter.slot(slot as u32)) << PAGE_BITS)
     }
 
     /// Appends the extents of `len` bytes at `va`; adjoining extents are joined. None for no bytes.
@@ -270,8 +242,9 @@ impl PageTable {
     /// The space and address behind a physical address; `None` for the kernel's frame and for frames that
     /// nobody has.
     pub(crate) fn owner(&self, phys: u64) -> Option<(SpaceId, u64)> {
-        match self.holder(phys)? {
-            Frame::Segment(segment) => Some((segment.space, self.address(segment, phys))),
+        let frame = self.holder(phys)?;
+        match self.frames[frame] {
+            Frame::Segment(space, start) => Some((space, self.address(frame, start, phys))),
             Frame::Pages(first) => {
                 let slot = (phys & (SEGMENT_SIZE - 1)) >> PAGE_BITS;
                 let number = first + self.scatter.order(slot as u32) as usize;
@@ -283,26 +256,29 @@ impl PageTable {
 
     /// How many bytes from `phys` on belong together for sure.
     pub(crate) fn contiguous(&self, phys: u64) -> u64 {
-        match self.holder(phys) {
-            Some(Frame::Pages(_)) => PAGE_SIZE - (phys & (PAGE_SIZE - 1)),
-            Some(Frame::Segment(segment)) => {
-                let at = self.address(segment, phys);
-                let frame = self.size() - (phys & (self.size() - 1));
-                frame.min(self.segment(at).end - at)
+        let Some(frame) = self.holder(phys) else {
+            return SEGMENT_SIZE - (phys & (SEGMENT_SIZE - 1));
+        };
+        match self.frames[frame] {
+            Frame::Pages(_) => PAGE_SIZE - (phys & (PAGE_SIZE - 1)),
+            Frame::Segment(_, start) => {
+                let at = self.address(frame, start, phys);
+                let left = self.size() - (phys & (self.size() - 1));
+                left.min(self.segment(at).end - at)
             }
-            None => SEGMENT_SIZE - (phys & (SEGMENT_SIZE - 1)),
         }
     }
 
-    /// The address in a segment that stands at `phys` in its frame.
-    fn address(&self, segment: Segment, phys: u64) -> u64 {
+    /// The address that stands at `phys` in a frame, which holds the segment from `start` on.
+    fn address(&self, frame: usize, start: u64, phys: u64) -> u64 {
         let from_middle = phys.wrapping_sub(self.size() / 2);
-        let from_start = segment.middle.wrapping_sub(segment.start).wrapping_add(from_middle);
-        segment.start + (from_start & (self.size() - 1))
+        let from_start = self.middles[frame].wrapping_sub(start).wrapping_add(from_middle);
+        start + (from_start & (self.size() - 1))
     }
 
-    fn holder(&self, phys: u64) -> Option<Frame> {
-        let frame = phys.checked_sub(SEGMENT_SIZE)? >> self.bits;
-        self.frames.get(usize::try_from(frame).ok()?).copied()
+    /// Number of the frame at `phys`, if it holds anything.
+    fn holder(&self, phys: u64) -> Option<usize> {
+        let frame = usize::try_from(phys.checked_sub(SEGMENT_SIZE)? >> self.bits).ok()?;
+        (frame < self.frames.len()).then_some(frame)
     }
 }
