@@ -98,22 +98,24 @@ fn collectives() {
     compare("collectives", &[1, 4, 5, 9], &[]);
 }
 
+/// For each collective another algorithm than the default.
+const OTHER_ALGORITHMS: [&str; 10] = [
+    "mpi.barrier=tree",
+    "mpi.bcast=linear",
+    "mpi.reduce=linear",
+    "mpi.allreduce=ring",
+    "mpi.gather=linear",
+    "mpi.scatter=linear",
+    "mpi.allgather=linear",
+    "mpi.alltoall=linear",
+    "mpi.reduce_scatter=reduce",
+    "mpi.scan=linear",
+];
+
 #[test]
 fn collectives_with_other_algorithms() {
-    let settings = [
-        "mpi.barrier=tree",
-        "mpi.bcast=linear",
-        "mpi.reduce=linear",
-        "mpi.allreduce=ring",
-        "mpi.gather=linear",
-        "mpi.scatter=linear",
-        "mpi.allgather=linear",
-        "mpi.alltoall=linear",
-        "mpi.reduce_scatter=reduce",
-        "mpi.scan=linear",
-    ];
-    compare("collectives", &[5], &settings);
-    compare("operations", &[5], &settings);
+    compare("collectives", &[5], &OTHER_ALGORITHMS);
+    compare("operations", &[5], &OTHER_ALGORITHMS);
     compare("collectives", &[6], &["mpi.alltoall=bruck", "mpi.allgather=ring"]);
     compare("collectives", &[3], &["mpi.alltoall=pairwise", "mpi.allgather=bruck"]);
 }
@@ -224,9 +226,79 @@ fn random_datatypes_are_packed_and_sent_alike() {
 #[test]
 #[ignore = "minutes: SOAK_FIRST and SOAK_SEEDS choose the seeds, 600 of them by default"]
 fn random_datatypes_soak() {
+    random_datatypes(chosen_seeds(600));
+}
+
+/// The seeds of a long test.
+fn chosen_seeds(count: u64) -> std::ops::Range<u64> {
     let number = |name: &str, default| {
         std::env::var(name).map_or(default, |text| text.parse().expect("it is a number"))
     };
     let first = number("SOAK_FIRST", 1000);
-    random_datatypes(first..first + number("SOAK_SEEDS", 600));
+    first..first + number("SOAK_SEEDS", count)
+}
+
+/// Random calls on random communicators (`tests/soak/collectives.c`): seeds, each on ranks and with
+/// settings of its own. What differs is told with the line that shows it again.
+fn compare_random_collectives(seeds: std::ops::Range<u64>) {
+    let settings: [&[&str]; 5] = [
+        &[],
+        &OTHER_ALGORITHMS,
+        &["host.ranks_per_node=2", "mpi.allreduce=reduce_bcast"],
+        &["mpi.alltoall=bruck", "mpi.allgather=ring", "mpi.eager_limit=600B"],
+        &["mpi.alltoall=pairwise", "mpi.allgather=bruck", "host.os=linux"],
+    ];
+    let (root, folder) = (root(), tempfile::tempdir().unwrap());
+    let (binary, source) = (folder.path().join("program"), "tests/soak/collectives.c");
+    let mut cc = Command::new(env!("CARGO_BIN_EXE_sunstar"));
+    let flags = ["cc", "-O1", "-g", "-Wall", "-Wextra", "-Werror"];
+    output(cc.current_dir(&root).args(flags).arg(source).arg("-o").arg(&binary));
+    let libraries = [root.join("build/mpich/lib"), root.join("build/lib")];
+    let libraries = std::env::join_paths(libraries).unwrap();
+    let (mut wrong, mut left_out) = (Vec::new(), 0);
+    let count = seeds.end - seeds.start;
+    for seed in seeds {
+        let (ranks, seed_text) = ((1 + seed % 9).to_string(), seed.to_string());
+        // MPICH waits for ever at times.
+        let mut theirs = Command::new("timeout");
+        theirs.arg("60").arg(root.join("build/mpich/bin/mpiexec")).args(["-n", &ranks]);
+        theirs.arg(&binary).arg(&seed_text).env("LD_LIBRARY_PATH", &libraries);
+        let theirs = theirs.output().unwrap();
+        if !theirs.status.success() {
+            eprintln!("seed {seed} on {ranks} ranks: MPICH fails");
+            left_out += 1;
+            continue;
+        }
+        let theirs = String::from_utf8_lossy(&theirs.stdout).into_owned();
+        let mut words = vec!["--judge", "-n", &ranks];
+        words.extend(settings[(seed / 9 % 5) as usize].iter().flat_map(|name| ["--set", name]));
+        let replay = format!("sunstar run {} {source} {seed}", words.join(" "));
+        let mut ours = Command::new(env!("CARGO_BIN_EXE_sunstar"));
+        let ours = ours.arg("run").args(words).arg(&binary).arg(&seed_text).output().unwrap();
+        let (said, errors) =
+            (String::from_utf8_lossy(&ours.stdout), String::from_utf8_lossy(&ours.stderr));
+        let mut lines = said.lines();
+        let differs = theirs.lines().find_map(|line| match lines.next() {
+            Some(other) if other == line => None,
+            other => Some(format!("{:?} instead of {line:?}", other.unwrap_or("nothing"))),
+        });
+        if differs.is_some() || !ours.status.success() {
+            let told = format!("{replay}\n{}\n{errors}", differs.unwrap_or_default());
+            eprintln!("{told}");
+            wrong.push(told);
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {count} differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(left_out * 20 <= count, "MPICH fails {left_out} times");
+}
+
+#[test]
+fn random_collectives() {
+    compare_random_collectives(2..12);
+}
+
+#[test]
+#[ignore = "minutes: SOAK_FIRST and SOAK_SEEDS choose the seeds, 1000 of them by default"]
+fn random_collectives_soak() {
+    compare_random_collectives(chosen_seeds(1000));
 }
