@@ -33,12 +33,12 @@ static void pack(struct message *m, int *bytes) {
 static void start_send(struct message *m, int tag, MPI_Request *request) {
     const struct items *u = &m->items[0];
     MPI_Comm comm = MPI_COMM_WORLD;
-    int bytes;
+    int bytes, (*const inits[])(const void *, int, MPI_Datatype, int, int, MPI_Comm,
+                                MPI_Request *) = {
+        MPI_Send_init,  MPI_Ssend_init, MPI_Bsend_init,
+        MPI_Bsend_init, MPI_Rsend_init, MPI_Send_init};
 
     if (m->persistent) {
-        int (*const inits[])(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *) = {
-            MPI_Send_init, MPI_Ssend_init, MPI_Bsend_init, MPI_Bsend_init, MPI_Rsend_init,
-            MPI_Send_init};
         inits[m->sending](u->buffer, u->count, u->type, m->to, tag, comm, request);
         MPI_Start(request);
         return;
@@ -194,8 +194,7 @@ static void exchange(uint64_t *s) {
         }
     }
     MPI_Buffer_detach(&detached, &length);
-    expect(detached == attached, 1, "buffer");
-    expect(length, need, "length of the buffer");
+    expect(detached == attached && length == need, 1, "buffer");
     for (int i = 0; i < count; i++) {
         if (rank != plan[i].from && rank != plan[i].to) continue;
         if (plan[i].persistent && plan[i].to == rank) MPI_Request_free(&requests[i]);
@@ -255,7 +254,6 @@ static void ring(uint64_t *s) {
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Status status;
     uint64_t key = next(s);
-
     to = to < size ? to : open ? MPI_PROC_NULL : to % size;
     from = from >= 0 ? from : open ? MPI_PROC_NULL : (from + size) % size;
     int *list = signature(s, &t, count, 0), again = overlaps(&t, count);
@@ -271,8 +269,8 @@ static void ring(uint64_t *s) {
     struct items u = items(s, &t, count, &out), v = items(s, &into, count_into, &in);
     unsigned char *stream = malloc((size_t)(t.size * count) + 1);
     long bytes = copied(&t, count, theirs.at, stream, 1 << 30, 0);
-    if (from != MPI_PROC_NULL)
-        copied(&into, count_into, in.want + (in.at - in.all), stream, bytes, 1);
+    if (from == MPI_PROC_NULL) bytes = 0;
+    copied(&into, count_into, in.want + (in.at - in.all), stream, bytes, 1);
     if (again) how %= 2; /* What is replaced must not overlap itself. */
     if (how == 3 && !hard) how = 2; /* MPICH sends what is not there any more. */
     note("%d of %d, from %d to %d", how, count, from, to);
@@ -343,6 +341,13 @@ static void packing(uint64_t *s) {
     drop(&buffer);
 }
 
+static void check_untouched(const struct message *m) {
+    struct room r = room_for(&m->types[1], m->counts[1], m->rooms[1].key);
+
+    expect(memcmp(r.all, m->rooms[1].all, (size_t)r.bytes), 0, "bytes");
+    drop(&r);
+}
+
 /* Receives that are taken back. */
 static void cancelled(uint64_t *s) {
     struct message m = {.seed = next(s)};
@@ -364,10 +369,112 @@ static void cancelled(uint64_t *s) {
         expect(flag, 1, "cancelled");
     }
     MPI_Request_free(&requests[1]);
-    struct room untouched = room_for(&m.types[1], m.counts[1], m.rooms[1].key);
-    expect(memcmp(untouched.all, m.rooms[1].all, (size_t)untouched.bytes), 0, "bytes");
-    drop(&untouched);
+    check_untouched(&m);
     unmake(&m);
+}
+
+/* To and from nobody: at once, and nothing comes. */
+static void nobody(uint64_t *s) {
+    struct message m = {.seed = next(s)};
+    MPI_Comm comm = MPI_COMM_WORLD;
+    MPI_Request requests[4];
+    MPI_Status statuses[7];
+    MPI_Message message;
+    int none = MPI_PROC_NULL, flag = 0;
+
+    make(&m);
+    const struct items *u = &m.items[0], *v = &m.items[1];
+    MPI_Ssend(u->buffer, u->count, u->type, none, 5, comm);
+    MPI_Issend(u->buffer, u->count, u->type, none, 5, comm, &requests[0]);
+    MPI_Ssend_init(u->buffer, u->count, u->type, none, 5, comm, &requests[1]);
+    MPI_Irecv(v->buffer, v->count, v->type, none, 5, comm, &requests[2]);
+    MPI_Recv_init(v->buffer, v->count, v->type, none, 5, comm, &requests[3]);
+    MPI_Startall(1, &requests[1]), MPI_Start(&requests[3]);
+    MPI_Waitall(4, requests, statuses);
+    MPI_Request_free(&requests[1]), MPI_Request_free(&requests[3]);
+    MPI_Recv(v->buffer, v->count, v->type, none, 5, comm, &statuses[4]);
+    MPI_Improbe(none, 5, comm, &flag, &message, &statuses[5]);
+    expect(flag && message == MPI_MESSAGE_NO_PROC, 1, "message of nobody");
+    MPI_Mrecv(v->buffer, v->count, v->type, &message, &statuses[6]);
+    expect(message == MPI_MESSAGE_NULL, 1, "message that was received");
+    for (int i = 2; i < 7; i++) {
+        if (i == 3 && !hard) continue; /* MPICH's persistent receive has an empty status. */
+        expect(statuses[i].MPI_SOURCE, none, "source");
+        expect(statuses[i].MPI_TAG, MPI_ANY_TAG, "tag");
+        note_status(&statuses[i], v->type, 0, &m.types[1], v->absolute ? m.counts[1] : 1);
+    }
+    check_untouched(&m);
+    unmake(&m);
+}
+
+/* More comes than there is room for: an error, and no byte is touched beside those of the type. */
+static void short_of_room(uint64_t *s) {
+    struct message m = {.seed = next(s), .from = rank, .to = rank};
+    struct type bytes = basic_type(BYTE);
+    MPI_Comm comm = MPI_COMM_WORLD;
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    int how = (int)below(s, 4), more = 1 + (int)below(s, below(s, 2) ? 40 : 4000), class, code;
+
+    make(&m);
+    const struct items *v = &m.items[1];
+    long most = m.types[1].size * m.counts[1];
+    struct room out = room_for(&bytes, most + more, next(s));
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    if (how % 2) MPI_Irecv(v->buffer, v->count, v->type, rank, 6, comm, &requests[1]);
+    MPI_Isend(out.at, (int)most + more, MPI_BYTE, rank, 6, comm, &requests[0]);
+    if (how == 0) MPI_Irecv(v->buffer, v->count, v->type, rank, 6, comm, &requests[1]);
+    if (how == 2) {
+        code = MPI_Recv(v->buffer, v->count, v->type, rank, 6, comm, &statuses[1]);
+        MPI_Wait(&requests[0], &statuses[0]);
+    } else {
+        code = MPI_Waitall(2, requests, statuses);
+        expect(code, MPI_ERR_IN_STATUS, "code of all");
+        code = statuses[1].MPI_ERROR;
+    }
+    MPI_Error_class(code, &class);
+    expect(class, MPI_ERR_TRUNCATE, "class of one");
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+    /* Those of the type may be anything now. */
+    struct room *r = &m.rooms[1];
+    unsigned char *packed = malloc((size_t)most + 1);
+    copied(&m.types[1], m.counts[1], r->at, packed, 1 << 30, 0);
+    copied(&m.types[1], m.counts[1], r->want + (r->at - r->all), packed, 1 << 30, 1);
+    check_room(r, &m.types[1], m.counts[1], "too short");
+    check_room(&out, &bytes, 0, "sent");
+    drop(&out);
+    free(packed);
+    unmake(&m);
+}
+
+/* Two messages that are taken out of the queue, and received the other way round. */
+static void twice(uint64_t *s) {
+    struct message m[2] = {{0}, {0}};
+    MPI_Comm comm = MPI_COMM_WORLD;
+    MPI_Request requests[4];
+    MPI_Status statuses[4], probed;
+    MPI_Message messages[2];
+    int to = (rank + 1) % size, from = (rank + size - 1) % size;
+
+    for (int i = 0; i < 2; i++) {
+        m[i].seed = next(s), m[i].from = from, m[i].to = to, make(&m[i]);
+        const struct items *u = &m[i].items[0];
+        MPI_Isend(u->buffer, u->count, u->type, to, tag_of(0), comm, &requests[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        MPI_Mprobe(i ? MPI_ANY_SOURCE : from, tag_of(0), comm, &messages[i], &probed);
+        note_received(&m[i], &probed);
+    }
+    for (int i = 1; i >= 0; i--) {
+        const struct items *v = &m[i].items[1];
+        MPI_Imrecv(v->buffer, v->count, v->type, &messages[i], &requests[2 + i]);
+    }
+    MPI_Waitall(4, requests, statuses);
+    for (int i = 0; i < 2; i++) {
+        m[i].receiving = MPROBE;
+        check_received(&m[i], tag_of(0), &statuses[2 + i]);
+        unmake(&m[i]);
+    }
 }
 
 int main(int argc, char **argv) {
@@ -378,11 +485,13 @@ int main(int argc, char **argv) {
     telling = argc > 3 && strchr(argv[3], 't');
     begin(&argc, &argv);
     for (round_number = 0; round_number < rounds; round_number++) {
-        static const char *const names[] = {"ring", "packing", "cancelled", "talk", "exchange"};
-        static void (*const kinds[])(uint64_t *) = {ring, packing, cancelled, talk, exchange};
-        int kind = (int)below(&state, 7);
+        static const char *const names[] = {"ring",   "packing", "cancelled",     "talk",
+                                            "nobody", "twice",   "short of room", "exchange"};
+        static void (*const kinds[])(uint64_t *) = {ring,   packing, cancelled,     talk,
+                                                    nobody, twice,   short_of_room, exchange};
+        int kind = (int)below(&state, 10);
         uint64_t plan = next(&state);
-        kind = kind > 4 ? 4 : kind;
+        kind = kind > 7 ? 7 : kind;
         digest = 0, used = 0;
         kinds[kind](&plan);
         say("round %d: %s %08x", round_number, names[kind], digest);

@@ -265,7 +265,9 @@ static struct type structure(int n, const struct block *blocks, int large) {
         lengths[i] = blocks[i].count, places[i] = blocks[i].at, old[i] = blocks[i].of->handle;
         if (lengths[i] == 0) continue;
         const struct type *of = blocks[i].of, *other = blocks[some >= 0 ? some : i].of;
-        several |= of != other && (of->derived || of->size != other->size);
+        if (of->entries == 0 || other->entries == 0) continue;
+        long bytes = basics[of->map->basic].size, others = basics[other->map->basic].size;
+        several |= of != other && (bytes != others || (of->derived && of->mixed));
         some = i;
     }
     padded(&t);
