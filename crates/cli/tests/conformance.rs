@@ -192,8 +192,9 @@ fn random_datatypes(seeds: std::ops::Range<u64>) {
     let wrong: Vec<String> = seeds
         .filter_map(|seed| {
             let (ranks, seed_word) = ((1 + seed % 4).to_string(), seed.to_string());
-            let mut theirs = Command::new(mpich.join("bin/mpiexec"));
-            theirs.env("LD_LIBRARY_PATH", &libraries).args(["-n", &ranks]).arg(&binary);
+            let mut theirs = Command::new("timeout");
+            theirs.arg("60").arg(mpich.join("bin/mpiexec")).args(["-n", &ranks]).arg(&binary);
+            theirs.env("LD_LIBRARY_PATH", &libraries);
             let theirs = theirs.arg(&seed_word).output().unwrap();
             let theirs = String::from_utf8_lossy(&theirs.stdout).into_owned();
             let mut words = vec!["run", "--judge", "-n", &ranks];
