@@ -181,8 +181,7 @@ int main(int argc, char **argv)
     ring();
     chain();
     grid(0);
-    if (size != 2)
-        grid(1);
+    grid(1);
     alltoallw();
     return end();
 }

@@ -90,7 +90,6 @@ struct call {
 /* The neighbours of a rank in a communicator with a topology. */
 struct neighbours {
     int ins, outs, sources[MOST], destinations[MOST];
-    int are_told_apart; /* No two of them are one rank on two sides. */
 };
 static struct neighbours near;
 
@@ -388,8 +387,7 @@ static void prepare(struct call *c, uint64_t seed, MPI_Comm comm) {
     MPI_Comm_rank(comm, &c->me);
     MPI_Comm_size(comm, &c->size);
     c->kind = below(&state, 4) == 0 ? KINDS - 1 - below(&state, 5) : below(&state, KINDS);
-    if (near.ins < 0 || (!near.are_told_apart && c->kind >= Neighbor_alltoall))
-        c->kind %= Neighbor_allgather;
+    if (near.ins < 0) c->kind %= Neighbor_allgather;
     c->form = c->kind == Reduce_local ? BLOCKING : below(&state, 3);
     c->large = below(&state, 3) == 0;
     c->scale = scales[below(&state, 8)];

@@ -232,7 +232,7 @@ static void describe(MPI_Comm comm, MPI_Comm parent) {
     say_ints("members", ranks, members);
     MPI_Group_free(&group);
     MPI_Group_free(&all);
-    near.ins = -1, near.are_told_apart = 1;
+    near.ins = -1;
     if (kind == MPI_CART) {
         MPI_Cartdim_get(comm, &count);
         MPI_Cart_get(comm, count, list, other, ranks);
@@ -244,8 +244,6 @@ static void describe(MPI_Comm comm, MPI_Comm parent) {
             int *in = near.sources + 2 * i, *out = near.destinations + 2 * i;
             MPI_Cart_shift(comm, i, 1, &in[0], &in[1]);
             out[0] = in[0], out[1] = in[1];
-            /* MPICH delivers to the wrong side where both are one rank. */
-            if (other[i] && list[i] <= 2) near.are_told_apart = 0;
             MPI_Cart_shift(comm, i, 3 - 2 * members, &relation, &flag);
             say("shift in %d: %d %d, %d %d", i, in[0], in[1], relation, flag);
         }

@@ -29,6 +29,14 @@ fn ring_allreduce_and_traffic_are_right() {
     }
 }
 
+#[test]
+fn what_mpich_gets_wrong_is_right() {
+    for ranks in [1, 2, 4] {
+        let unlike = run(&format!("-n {ranks} --quiet tests/cli/unlike.c"));
+        assert_eq!(unlike.went_well().stdout, "unlike: all right\n");
+    }
+}
+
 /// As Python does, or a program whose own library uses MPI.
 #[test]
 fn programs_may_get_at_mpi_through_other_libraries() {
