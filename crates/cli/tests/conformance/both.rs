@@ -26,10 +26,11 @@ pub struct Ours {
 impl Program {
     /// Builds `source`, a file of the project.
     pub fn build(source: &str, compiler: &[&str]) -> Program {
-        let folder = tempfile::tempdir().unwrap();
+        let (root, folder) = (root(), tempfile::tempdir().unwrap());
         let mut sunstar = Command::new(env!("CARGO_BIN_EXE_sunstar"));
-        sunstar.current_dir(root()).args(compiler).args(["-I", "tests/mpi", source, "-o"]);
-        let built = sunstar.arg(folder.path().join("program")).output().unwrap();
+        // There, as a compiler of Fortran leaves files of its own.
+        sunstar.current_dir(&folder).args(compiler).arg("-I").arg(root.join("tests/mpi"));
+        let built = sunstar.arg(root.join(source)).args(["-o", "program"]).output().unwrap();
         assert!(built.status.success(), "{source}: {}", String::from_utf8_lossy(&built.stderr));
         Program { source: source.into(), folder }
     }
