@@ -2,15 +2,49 @@
 
 use crate::BusError;
 use des::{Checkpoint, Checkpointed};
+use std::fmt;
+use std::sync::Arc;
 
 /// Bytes at a base address. Those that were never anything but zero need next to no memory of the simulator's,
 /// block by block: it stands in huge pages, of which the operating system gives a lot for one byte.
-#[derive(Debug)]
 pub struct Memory {
     base: u64,
     len: usize,
-    /// `None` for zeros.
-    blocks: Vec<Option<Box<Block>>>,
+    blocks: Vec<Slot>,
+}
+
+/// What stands in a block.
+#[derive(Clone, Default)]
+enum Slot {
+    /// Zeros.
+    #[default]
+    Zeros,
+    /// Bytes of this memory.
+    Own(Box<Block>),
+    /// Bytes that were the same in the memory that this one was cloned of, until they are written to.
+    Shared(Arc<Block>),
+}
+
+impl Slot {
+    #[inline]
+    fn bytes(&self) -> Option<&Block> {
+        match self {
+            Slot::Zeros => None,
+            Slot::Own(block) => Some(block),
+            Slot::Shared(block) => Some(block),
+        }
+    }
+    /// Its bytes, to be written to.
+    #[cold]
+    fn own(&mut self) -> &mut Block {
+        if !matches!(self, Slot::Own(_)) {
+            *self = Slot::Own(Box::new(*self.bytes().unwrap_or(&ZEROS)));
+        }
+        match self {
+            Slot::Own(block) => block,
+            _ => unreachable!("it was made its own"),
+        }
+    }
 }
 
 /// Bytes of a block.
@@ -20,10 +54,24 @@ type Block = [u8; BLOCK];
 
 const ZEROS: Block = [0; BLOCK];
 
+impl fmt::Debug for Memory {
+    /// What it holds, however that is kept.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Memory { base, len, .. } = self;
+        let blocks = self.blocks.iter().enumerate();
+        let blocks = blocks.filter_map(|(number, slot)| Some((number, slot.bytes()?)));
+        let blocks: Vec<_> = blocks.filter(|(_, block)| **block != ZEROS).collect();
+        write!(f, "Memory {{ base: {base:#x}, len: {len:#x}, blocks: {blocks:?} }}")
+    }
+}
+
 impl Clone for Memory {
     fn clone(&self) -> Memory {
         // Zeros that were written are none any more.
-        let copy = |block: &Option<Box<Block>>| block.clone().filter(|block| **block != ZEROS);
+        let copy = |slot: &Slot| match slot {
+            Slot::Own(block) if **block == ZEROS => Slot::Zeros,
+            slot => slot.clone(),
+        };
         Memory { base: self.base, len: self.len, blocks: self.blocks.iter().map(copy).collect() }
     }
 }
@@ -32,7 +80,7 @@ impl PartialEq for Memory {
     fn eq(&self, other: &Memory) -> bool {
         let mut blocks = self.blocks.iter().zip(&other.blocks);
         (self.base, self.len) == (other.base, other.len)
-            && blocks.all(|(a, b)| a.as_deref().unwrap_or(&ZEROS) == b.as_deref().unwrap_or(&ZEROS))
+            && blocks.all(|(a, b)| a.bytes().unwrap_or(&ZEROS) == b.bytes().unwrap_or(&ZEROS))
     }
 }
 
@@ -43,12 +91,12 @@ impl Checkpointed for Memory {
         let reads = checkpoint.reads();
         let mut bytes = ZEROS;
         for block in &mut self.blocks {
-            if let (false, Some(block)) = (reads, block.as_deref()) {
+            if let (false, Some(block)) = (reads, block.bytes()) {
                 bytes = *block;
             }
             checkpoint.bytes(&mut bytes);
             if reads {
-                *block = (bytes != ZEROS).then(|| Box::new(bytes));
+                *block = if bytes == ZEROS { Slot::Zeros } else { Slot::Own(Box::new(bytes)) };
             }
             bytes = ZEROS;
         }
@@ -69,7 +117,18 @@ pub fn copy(to: &mut [u8], from: &[u8]) {
 impl Memory {
     /// `len` zero bytes from `base` on.
     pub fn new(base: u64, len: usize) -> Memory {
-        Memory { base, len, blocks: vec![None; len.div_ceil(BLOCK)] }
+        Memory { base, len, blocks: vec![Slot::Zeros; len.div_ceil(BLOCK)] }
+    }
+    /// Lets this memory and all that are cloned of it from now on keep what they have in common once, until
+    /// one of them writes to it.
+    pub fn share(&mut self) {
+        for slot in &mut self.blocks {
+            match std::mem::take(slot) {
+                Slot::Own(block) if *block == ZEROS => {}
+                Slot::Own(block) => *slot = Slot::Shared(Arc::from(block)),
+                other => *slot = other,
+            }
+        }
     }
     /// First address.
     pub fn base(&self) -> u64 {
@@ -106,9 +165,9 @@ impl Memory {
         if at + buf.len() > BLOCK {
             return self.read_across(addr, BLOCK - at, buf);
         }
-        match self.blocks.get(block) {
-            Some(Some(block)) => copy(buf, &block[at..at + buf.len()]),
-            _ => buf.fill(0),
+        match self.blocks.get(block).and_then(Slot::bytes) {
+            Some(block) => copy(buf, &block[at..at + buf.len()]),
+            None => buf.fill(0),
         }
         Ok(())
     }
@@ -120,11 +179,10 @@ impl Memory {
             return self.write_across(addr, BLOCK - at, data);
         }
         match self.blocks.get_mut(block) {
-            Some(Some(block)) => copy(&mut block[at..at + data.len()], data),
-            Some(block) if data.iter().any(|&byte| byte != 0) => {
-                copy(&mut block.insert(Box::new(ZEROS))[at..at + data.len()], data);
-            }
-            _ => {}
+            Some(Slot::Own(block)) => copy(&mut block[at..at + data.len()], data),
+            Some(Slot::Zeros) if data.iter().all(|&byte| byte == 0) => {}
+            Some(slot) => copy(&mut slot.own()[at..at + data.len()], data),
+            None => {}
         }
         Ok(())
     }
@@ -148,7 +206,7 @@ impl Memory {
     }
     /// A copy of all of it.
     pub fn all(&self) -> Vec<u8> {
-        let blocks = self.blocks.iter().map(|block| block.as_deref().unwrap_or(&ZEROS));
+        let blocks = self.blocks.iter().map(|block| block.bytes().unwrap_or(&ZEROS));
         let mut all = blocks.copied().collect::<Vec<_>>().concat();
         all.truncate(self.len);
         all
@@ -204,11 +262,29 @@ mod tests {
     fn zeros_need_no_blocks_and_are_equal_to_those_that_were_written() {
         let mut memory = Memory::new(0, 2 * BLOCK);
         memory.write(10, &[0; 5_000]).unwrap();
-        assert!(memory.blocks.iter().all(Option::is_none));
+        let zeros = |slot: &Slot| matches!(slot, Slot::Zeros);
+        assert!(memory.blocks.iter().all(zeros));
         memory.write_u32(0, 1).unwrap();
         assert_ne!(memory, Memory::new(0, 2 * BLOCK));
         memory.write_u32(0, 0).unwrap();
-        assert!(memory.blocks[0].is_some() && memory.clone().blocks[0].is_none());
+        assert!(!zeros(&memory.blocks[0]) && zeros(&memory.clone().blocks[0]));
         assert_eq!(memory, Memory::new(0, 2 * BLOCK));
+    }
+
+    #[test]
+    fn what_is_shared_is_nobody_elses_to_write() {
+        let mut memory = Memory::new(0, 3 * BLOCK);
+        memory.write(0, &[1; 2 * BLOCK]).unwrap();
+        memory.write(BLOCK as u64, &[0; BLOCK]).unwrap();
+        memory.share();
+        let mut twin = memory.clone();
+        assert!(matches!(twin.blocks[0], Slot::Shared(_)));
+        assert!(matches!(twin.blocks[1], Slot::Zeros));
+        assert_eq!(memory, twin);
+        twin.write_u32(8, 7).unwrap();
+        memory.write_u32(16, 9).unwrap();
+        assert_eq!((twin.read_u32(8), twin.read_u32(16)), (Ok(7), Ok(0x0101_0101)));
+        assert_eq!((memory.read_u32(8), memory.read_u32(16)), (Ok(0x0101_0101), Ok(9)));
+        assert_ne!(memory, twin);
     }
 }

@@ -5,12 +5,22 @@ use bus::BusError;
 /// Bytes that stand together. Only blocks that were written to need memory of the simulator's: it stands in
 /// huge pages, so that the operating system gives a lot for one byte of a large allocation.
 const BLOCK: usize = 4096;
+/// Blocks whose places are kept together, once one of them was written to: of the 43 MB that a kernel has for
+/// its pools few are ever touched.
+const GROUP: usize = 64;
+
+type Block = [u8; BLOCK];
+type Group = [Option<Box<Block>>; GROUP];
 
 /// Allocations at increasing addresses that are never given back; an access stays within one of them.
 #[derive(Debug)]
 pub(crate) struct Regions {
     regions: Vec<Region>,
+    /// A multiple of the size of a block, at or below the first address.
+    base: u64,
     next: u64,
+    /// All memory from `base` on; what was never written to holds zeros.
+    groups: Vec<Option<Box<Group>>>,
 }
 
 /// One allocation.
@@ -18,14 +28,13 @@ pub(crate) struct Regions {
 struct Region {
     base: u64,
     len: usize,
-    /// Those that were never written to hold zeros.
-    blocks: Vec<Option<Box<[u8]>>>,
 }
 
 impl Regions {
     /// Nothing allocated yet; the first address is `base`.
     pub fn new(base: u64) -> Regions {
-        Regions { regions: Vec::new(), next: base }
+        let first = base - base % BLOCK as u64;
+        Regions { regions: Vec::new(), base: first, next: base, groups: Vec::new() }
     }
     /// The first address that is not given out yet.
     pub fn end(&self) -> u64 {
@@ -37,16 +46,16 @@ impl Regions {
         let base = self.next.next_multiple_of(align);
         self.next = base + len.max(1);
         let len = usize::try_from(len).expect("the simulator has 64-bit addresses");
-        self.regions.push(Region { base, len, blocks: vec![None; len.div_ceil(BLOCK)] });
+        self.regions.push(Region { base, len });
         base
     }
     /// Fills `buf` from `addr` on.
     pub fn read(&mut self, addr: u64, buf: &mut [u8]) -> Result<(), BusError> {
-        let (region, mut offset) = self.region(addr, buf.len(), false)?;
+        let mut offset = self.offset(addr, buf.len(), false)?;
         let mut left = buf;
         while !left.is_empty() {
             let (piece, rest) = left.split_at_mut(left.len().min(BLOCK - offset % BLOCK));
-            match &region.blocks[offset / BLOCK] {
+            match self.block(offset / BLOCK) {
                 None => piece.fill(0),
                 Some(block) => bus::copy(piece, &block[offset % BLOCK..][..piece.len()]),
             }
@@ -57,32 +66,37 @@ impl Regions {
     }
     /// Stores `data` at `addr`.
     pub fn write(&mut self, addr: u64, data: &[u8]) -> Result<(), BusError> {
-        let (region, mut offset) = self.region(addr, data.len(), true)?;
+        let mut offset = self.offset(addr, data.len(), true)?;
         let mut left = data;
         while !left.is_empty() {
             let (piece, rest) = left.split_at(left.len().min(BLOCK - offset % BLOCK));
-            let first = offset - offset % BLOCK;
-            let len = BLOCK.min(region.len - first);
-            let block = region.blocks[offset / BLOCK].get_or_insert_with(|| vec![0; len].into());
+            let block = self.block_to_write(offset / BLOCK);
             bus::copy(&mut block[offset % BLOCK..][..piece.len()], piece);
             offset += piece.len();
             left = rest;
         }
         Ok(())
     }
-    /// The allocation that holds `len` bytes at `addr`, and where in it they are.
-    fn region(
-        &mut self,
-        addr: u64,
-        len: usize,
-        write: bool,
-    ) -> Result<(&mut Region, usize), BusError> {
+    /// The block of that number, unless it was never written to.
+    fn block(&self, number: usize) -> Option<&Block> {
+        self.groups.get(number / GROUP)?.as_ref()?[number % GROUP].as_deref()
+    }
+    fn block_to_write(&mut self, number: usize) -> &mut Block {
+        let group = number / GROUP;
+        if group >= self.groups.len() {
+            self.groups.resize_with(group + 1, || None);
+        }
+        let group = self.groups[group].get_or_insert_with(|| Box::new([const { None }; GROUP]));
+        group[number % GROUP].get_or_insert_with(|| Box::new([0; BLOCK]))
+    }
+    /// Where `len` bytes at `addr` are, which must lie in one allocation.
+    fn offset(&self, addr: u64, len: usize, write: bool) -> Result<usize, BusError> {
         let after = self.regions.partition_point(|region| region.base <= addr);
         let found = after.checked_sub(1).and_then(|index| {
-            let region = &mut self.regions[index];
-            let offset = usize::try_from(addr - region.base).ok()?;
-            let inside = offset.checked_add(len)? <= region.len;
-            inside.then_some((region, offset))
+            let region = &self.regions[index];
+            let within = usize::try_from(addr - region.base).ok()?;
+            let inside = within.checked_add(len)? <= region.len;
+            inside.then_some((addr - self.base) as usize)
         });
         found.ok_or(BusError { addr, len, write, why: "nothing is allocated there" })
     }
@@ -126,7 +140,8 @@ mod tests {
         regions.read(base + (1 << 33), &mut bytes).unwrap();
         assert_eq!(bytes, [0; 100]);
         regions.write(base + (1 << 33) - 50, &[7; 100]).unwrap();
-        assert_eq!(regions.regions[0].blocks.iter().flatten().count(), 2);
+        let groups = regions.groups.iter().flatten();
+        assert_eq!(groups.flat_map(|group| group.iter().flatten()).count(), 2);
     }
 
     #[test]

@@ -4,6 +4,11 @@ use crate::SeaStar;
 use bus::{Copy16, Memory};
 
 impl SeaStar {
+    /// Lets twins that are made from now on have what their SRAM has in common with this one's only once.
+    pub fn share_sram(&mut self) {
+        self.fabric.sram.share();
+    }
+
     /// This NIC as that of another node: with that node's id in its own registers. SRAM is the firmware's.
     pub fn of_node(&self, nid: u16) -> SeaStar {
         let mut twin = self.clone();

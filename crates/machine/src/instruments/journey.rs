@@ -146,8 +146,8 @@ pub struct Log {
     capacity: usize,
 }
 
-/// Marks of a piece.
-const PIECE: usize = *CAPACITY_OF_NODE.start();
+/// Marks of a piece: few, as many nodes have few messages.
+const PIECE: usize = 1 << 6;
 
 /// What a log held.
 #[derive(Debug)]

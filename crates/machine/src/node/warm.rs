@@ -104,6 +104,12 @@ impl Boot {
         shared.then_some(Boot { in_core, in_sram, ..mine })
     }
 
+    /// This boot for all nodes of a run, who have once what they have in common.
+    pub fn for_all(mut self) -> Arc<Boot> {
+        self.nic.share_sram();
+        Arc::new(self)
+    }
+
     /// Processor and NIC of node `nid` after the boot.
     pub fn parts(&self, nid: u16) -> (ppc440::Core, nic::SeaStar) {
         let (mut core, mut nic) = (self.core.clone(), self.nic.of_node(nid));

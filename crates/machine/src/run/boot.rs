@@ -24,7 +24,7 @@ impl Parts<'_> {
             // A boot that cannot be shared is kept as nothing.
             match Boot::from_bytes(&bytes, self.not_booted()) {
                 None if !bytes.is_empty() => {}
-                boot => return boot.map(Arc::new),
+                boot => return boot.map(Boot::for_all),
             }
         }
         let file = shelf.as_ref().and_then(|shelf| Some((shelf, shelf.begin()?)));
@@ -39,7 +39,7 @@ impl Parts<'_> {
                 shelf.put(file, &bytes);
             }
         }
-        boot.map(Arc::new)
+        boot.map(Boot::for_all)
     }
 
     /// The same for a node whose boot is taped.

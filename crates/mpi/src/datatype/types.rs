@@ -12,9 +12,23 @@ use std::rc::Rc;
 const FIRST: u64 = 0x200;
 const LAST: u64 = 0x2ff;
 
+/// Those that all processes know, by handle.
+type Predefined = Rc<[Option<Rc<Type>>]>;
+
+thread_local! {
+    /// The same for all processes: a thousand tables of their own would be megabytes.
+    static PREDEFINED: Predefined = {
+        let mut table = vec![None; (LAST - FIRST + 1) as usize];
+        for (handle, datatype) in predefined() {
+            table[(handle - FIRST) as usize] = Some(Rc::new(datatype));
+        }
+        table.into()
+    };
+}
+
 /// Table of datatypes.
 pub(crate) struct Types {
-    predefined: Vec<Option<Rc<Type>>>,
+    predefined: Predefined,
     derived: Slots<Rc<Type>, DATATYPES>,
     /// Names that the program has given.
     names: BTreeMap<u64, Vec<u8>>,
@@ -25,12 +39,8 @@ pub(crate) struct Types {
 impl Types {
     /// The predefined ones.
     pub fn new() -> Types {
-        let mut table = vec![None; (LAST - FIRST + 1) as usize];
-        for (handle, datatype) in predefined() {
-            table[(handle - FIRST) as usize] = Some(Rc::new(datatype));
-        }
         Types {
-            predefined: table,
+            predefined: PREDEFINED.with(Rc::clone),
             derived: Slots::default(),
             names: BTreeMap::new(),
             lasting: BTreeMap::new(),

@@ -6,6 +6,9 @@ const INDEX_BITS: u32 = 20;
 const INDEX_MASK: u32 = (1 << INDEX_BITS) - 1;
 const GENERATION_MAX: u32 = u32::MAX >> INDEX_BITS;
 const END: u32 = u32::MAX;
+/// Slots by which a slab grows: twice as many as there are, but for these limits.
+const LEAST_GROWTH: usize = 4;
+const MOST_GROWTH: usize = 64;
 
 macro_rules! handle {
     ($name:ident, $doc:literal) => {
@@ -65,6 +68,10 @@ impl<T> Slab<T> {
         let index = if self.free != END {
             self.free
         } else if (self.slots.len() as u32) < self.limit {
+            if self.slots.len() == self.slots.capacity() {
+                // Not twice as many: what is never used of a thousand nodes' slabs is memory, too.
+                self.slots.reserve_exact(self.slots.len().clamp(LEAST_GROWTH, MOST_GROWTH));
+            }
             self.slots.push(Slot { generation: 1, next_free: END, value: None });
             self.slots.len() as u32 - 1
         } else {
