@@ -61,6 +61,8 @@ pub mod record_kind {
     pub const PORTALS: u16 = 6;
     /// The process has computed for arguments\[0\] picoseconds of simulated time. It does not wait.
     pub const COMPUTED: u16 = 7;
+    /// A template has forked a rank, whose process id (or negative error number) is arguments\[0\]; its first one says 0: it is loaded. It waits for RETURN, whose code is the number of the next rank's channel in the memory file.
+    pub const FORKED: u16 = 8;
     /// The callback has returned arguments\[0\]; then its arguments as it left them.
     pub const RETURNED: u16 = 5;
 }
@@ -95,6 +97,8 @@ pub mod channel {
     pub const RANK: usize = 4;
     /// Size of MPI_COMM_WORLD.
     pub const SIZE: usize = 8;
+    /// Not 0: the process is no rank, but a template that forks ranks. Theirs are the other channels in its memory file.
+    pub const TEMPLATE: usize = 12;
     /// Millionths of a simulated second that a second of the process's own processor time takes; 0: it is not measured.
     pub const COMPUTE: usize = 16;
     /// rank_state bits (library writes).
@@ -152,6 +156,8 @@ pub struct Channel {
     pub rank: u32,
     /// Size of MPI_COMM_WORLD.
     pub size: u32,
+    /// Not 0: the process is no rank, but a template that forks ranks. Theirs are the other channels in its memory file.
+    pub template: u32,
     /// Millionths of a simulated second that a second of the process's own processor time takes; 0: it is not measured.
     pub compute: u64,
     /// rank_state bits (library writes).
@@ -193,6 +199,7 @@ impl Channel {
         ("fingerprint", 0, 4),
         ("rank", 4, 4),
         ("size", 8, 4),
+        ("template", 12, 4),
         ("compute", 16, 8),
         ("state", 64, 4),
         ("head", 68, 4),
@@ -215,6 +222,7 @@ impl Channel {
             fingerprint: u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
             rank: u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]),
             size: u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]),
+            template: u32::from_le_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]),
             compute: u64::from_le_bytes([bytes[16], bytes[17], bytes[18], bytes[19], bytes[20], bytes[21], bytes[22], bytes[23]]),
             state: u32::from_le_bytes([bytes[64], bytes[65], bytes[66], bytes[67]]),
             head: u32::from_le_bytes([bytes[68], bytes[69], bytes[70], bytes[71]]),
@@ -242,6 +250,7 @@ impl Channel {
         bytes[0..4].copy_from_slice(&self.fingerprint.to_le_bytes());
         bytes[4..8].copy_from_slice(&self.rank.to_le_bytes());
         bytes[8..12].copy_from_slice(&self.size.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.template.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.compute.to_le_bytes());
         bytes[64..68].copy_from_slice(&self.state.to_le_bytes());
         bytes[68..72].copy_from_slice(&self.head.to_le_bytes());

@@ -44,6 +44,8 @@ pub(crate) struct Software {
     pub program: Program,
     pub library: PathBuf,
     pub compute: rank::Compute,
+    /// What the program's processes are forked from.
+    pub templates: Option<Arc<rank::Templates>>,
     pub placement: Placement,
     /// The Portals process of each rank's MPI library.
     pub map: Arc<[ProcessId]>,

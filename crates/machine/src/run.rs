@@ -118,6 +118,10 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     let (session, mut debugger) =
         debugged.map(|(door, (session, debugger))| (session, (door.node(), debugger))).unzip();
     let ledger = options.judge.then(|| Arc::new(ledger(nodes, &faults)));
+    let templates = match &options.program {
+        Program::Executable { path, .. } => rank::Templates::of(path, options.ranks),
+        Program::Builtin(_) => None,
+    };
     let (mut remains, ending, _) = {
         let parts = Parts {
             configuration: &configuration,
@@ -125,6 +129,7 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
             symbols: &symbols,
             options,
             placement,
+            templates: templates.as_ref(),
             maps: &[placement.libraries(), placement.programs()],
             ledger: ledger.as_ref(),
             faults: &faults,

@@ -48,6 +48,14 @@ bool rank_post_carrying(enum rank_function function, unsigned count, const uint6
 uint64_t rank_new_request(void);
 /* Writes out what the program has printed. */
 void rank_flush(void);
+/* A template tells what it has forked; the number of the channel of the rank that it is to fork next. */
+int rank_forked(struct rank_channel *channel, int64_t forked);
+
+/* --- template.c --- */
+
+/* Forks ranks as the simulator asks, in a template whose channel is the first in this file; returns in those
+ * ranks. */
+void rank_template(struct rank_channel *channel, int file);
 
 /* --- memory.c --- */
 

@@ -20,6 +20,7 @@
 static struct rank_channel *channel;
 static bool attached; /* attach was tried */
 static bool forked;   /* this is a child of the rank's process */
+static int file;      /* a template's, which holds its channel and those of its ranks */
 static uint64_t next_request = FIRST_REQUEST;
 
 /* One thread at a time is in the library. */
@@ -74,9 +75,12 @@ static void attach(void)
     void *memory = mmap(NULL, RANK_CHANNEL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED)
         return; /* A program that the rank started has inherited the variable, not the memory. */
-    close(fd);
     unsetenv("SUNSTAR_RANK_FD");
     struct rank_channel *found = memory;
+    if (found->template)
+        file = fd;
+    else
+        close(fd);
     if (found->fingerprint != RANK_FINGERPRINT)
         rank_fail("libmpi_abi.so.1 belongs to another version of the simulator; build both again");
     channel = found;
@@ -87,8 +91,11 @@ static void attach(void)
 /* Runs before the program's own constructors in most cases; who comes earlier attaches by its first call. */
 __attribute__((constructor(101))) static void attach_early(void)
 {
-    if (rank_attach())
-        rank_memory_begin();
+    if (!rank_attach())
+        return;
+    rank_memory_begin();
+    if (channel->template)
+        rank_template(channel, file);
 }
 
 struct rank_channel *rank_attach(void)
@@ -217,6 +224,13 @@ static int await_answer(struct rank_channel *c)
         hand_over(c);
     }
     return (int)c->code;
+}
+
+int rank_forked(struct rank_channel *c, int64_t child)
+{
+    const uint64_t arguments[] = {(uint64_t)child};
+    put(c, RANK_RECORD_KIND_FORKED, 0, 1, arguments);
+    return await_answer(c);
 }
 
 /* --- calls --- */

@@ -1,11 +1,12 @@
 //! The simulator's side of the memory that it shares with a rank's process. Layout: `abi/rank/channel.toml`.
 
-use crate::compute::Compute;
+use crate::memory_file;
+use crate::spawn::SpawnOptions;
 use abi::mpi::{ARGUMENTS_MAX, FINGERPRINT};
 use abi::rank::{self as layout, channel as at, record, turn};
 use mpi::CALLBACK_ARGUMENTS;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, Ordering};
 use std::time::Duration;
 
@@ -35,33 +36,28 @@ pub(crate) struct Record {
 }
 
 impl Channel {
-    /// A new channel, and the memory file that the process inherits (closed on exec unless told otherwise).
-    pub fn new(rank: u32, size: u32, compute: Compute) -> io::Result<(Channel, OwnedFd)> {
-        // SAFETY: the name is a C string; the descriptor is new and nobody else's.
-        let fd = unsafe { libc::memfd_create(c"sunstar-rank".as_ptr(), libc::MFD_CLOEXEC) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: just opened, owned by nobody else.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        // SAFETY: sets the size of our own file.
-        if unsafe { libc::ftruncate(fd.as_raw_fd(), SIZE as libc::off_t) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
+    /// The channel of that number in a memory file, for a process of these options.
+    pub fn in_file(file: &OwnedFd, number: u32, options: &SpawnOptions) -> io::Result<Channel> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let (file, at) = (file.as_raw_fd(), memory_file::at(number));
         // SAFETY: a fresh shared mapping of our own file, at an address that the kernel chooses.
         let base = unsafe {
-            libc::mmap(std::ptr::null_mut(), SIZE, protection, libc::MAP_SHARED, fd.as_raw_fd(), 0)
+            libc::mmap(std::ptr::null_mut(), SIZE, protection, libc::MAP_SHARED, file, at)
         };
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
         let channel = Channel { base: base.cast(), logged: AtomicU32::new(0) };
         channel.word(at::FINGERPRINT).store(FINGERPRINT, Ordering::Relaxed);
-        channel.word(at::RANK).store(rank, Ordering::Relaxed);
-        channel.word(at::SIZE).store(size, Ordering::Relaxed);
-        channel.long(at::COMPUTE).store(compute.millionths(), Ordering::Relaxed);
-        Ok((channel, fd))
+        channel.word(at::RANK).store(options.rank, Ordering::Relaxed);
+        channel.word(at::SIZE).store(options.size, Ordering::Relaxed);
+        channel.long(at::COMPUTE).store(options.compute.millionths(), Ordering::Relaxed);
+        Ok(channel)
+    }
+
+    /// Its process shall be a template. To be called before there is one.
+    pub fn make_template(&self) {
+        self.word(at::TEMPLATE).store(1, Ordering::Relaxed);
     }
 
     pub(crate) fn word(&self, offset: usize) -> &AtomicU32 {

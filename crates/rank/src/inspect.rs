@@ -63,16 +63,15 @@ pub fn inspect(path: &Path) -> Result<Kind, InspectError> {
     if data.starts_with(b"#!") {
         return Err(not_mpi(path, "it is a script; name the program that it starts"));
     }
-    let Links { needed, loads } = links(&data).map_err(|why| not_mpi(path, why))?;
+    let Links { needed, loads, .. } = links(&data).map_err(|why| not_mpi(path, why))?;
     let needs = |library: &str| needed.iter().any(|name| name == library);
-    let of_runtime = |name: &String| RUNTIME.iter().any(|library| name.starts_with(library));
     let kind = match (needs(LIBRARY) || needs(FORTRAN_LIBRARY), needs(PORTALS)) {
         (true, _) => Kind::Mpi,
         (false, true) => Kind::Portals,
         _ if needed.iter().any(|name| name.starts_with("libmpi")) => {
             return Err(not_mpi(path, wrong_library(&needed)));
         }
-        _ if loads || !needed.iter().all(of_runtime) => Kind::Indirect,
+        _ if loads || !needed.iter().all(|name| of_runtime(name)) => Kind::Indirect,
         (false, false) => return Err(not_mpi(path, wrong_library(&needed))),
     };
     use std::os::unix::fs::PermissionsExt;
@@ -80,6 +79,24 @@ pub fn inspect(path: &Path) -> Result<Kind, InspectError> {
         return Err(InspectError::NotExecutable(path.into()));
     }
     Ok(kind)
+}
+
+/// True if nothing is loaded before the program begins but the compiler's own libraries and ours, of which it
+/// needs that of MPI.
+pub(crate) fn loads_nothing_else(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    // With the rights of somebody else it loads what is preloaded only from the system's folders.
+    let plain = std::fs::metadata(path).is_ok_and(|facts| facts.mode() & 0o6000 == 0);
+    let data = if plain { std::fs::read(path).unwrap_or_default() } else { Vec::new() };
+    let ours = |name: &String| [LIBRARY, FORTRAN_LIBRARY, PORTALS].contains(&name.as_str());
+    links(&data).is_ok_and(|Links { needed, early, .. }| {
+        let mpi = needed.iter().any(|name| name == LIBRARY || name == FORTRAN_LIBRARY);
+        mpi && !early && needed.iter().all(|name| ours(name) || of_runtime(name))
+    })
+}
+
+fn of_runtime(name: &str) -> bool {
+    RUNTIME.iter().any(|library| name.starts_with(library))
 }
 
 fn not_mpi(path: &Path, why: impl Into<String>) -> InspectError {
@@ -101,6 +118,8 @@ struct Links {
     needed: Vec<String>,
     /// It loads more while it runs.
     loads: bool,
+    /// Something of its own comes before the libraries' constructors.
+    early: bool,
 }
 
 fn links(data: &[u8]) -> Result<Links, String> {
@@ -128,12 +147,14 @@ fn links(data: &[u8]) -> Result<Links, String> {
     };
     let strings = sections.strings(endian, data, strings).map_err(damaged)?;
     let mut names = Vec::new();
-    for entry in dynamic.iter().filter(|entry| entry.tag32(endian) == Some(elf::DT_NEEDED)) {
+    let entries_of = |tag| dynamic.iter().filter(move |entry| entry.tag32(endian) == Some(tag));
+    for entry in entries_of(elf::DT_NEEDED) {
         let name = entry.string(endian, strings).map_err(damaged)?;
         names.push(String::from_utf8_lossy(name).into_owned());
     }
     let loader = |symbol: object::read::elf::ElfSymbol64<'_, '_>| {
         symbol.is_undefined() && symbol.name_bytes().is_ok_and(|name| name == b"dlopen")
     };
-    Ok(Links { needed: names, loads: file.dynamic_symbols().any(loader) })
+    let early = entries_of(elf::DT_PREINIT_ARRAY).next().is_some();
+    Ok(Links { needed: names, early, loads: file.dynamic_symbols().any(loader) })
 }

@@ -14,10 +14,12 @@ mod inspect;
 mod life;
 mod limits;
 mod memory;
+mod memory_file;
 mod passed;
 mod process;
 mod processor;
 mod spawn;
+mod template;
 mod watcher;
 
 pub use agent::{agent, Costs, Ending, Observer, Runner};
@@ -31,4 +33,5 @@ pub use mpi::Callback;
 pub use process::{Demand, ExitStatus, Process};
 pub use processor::{keep_thread_on, processor_now};
 pub use spawn::{SpawnError, SpawnOptions, Stdin};
+pub use template::Templates;
 pub use watcher::kill_all;

@@ -3,6 +3,7 @@
 use crate::channel::{Channel, RECORD_ARGUMENTS};
 use crate::life::Life;
 use crate::memory::ProcessMemory;
+use crate::memory_file;
 use crate::processor::Follower;
 use crate::spawn::{self, SpawnError, SpawnOptions};
 use crate::watcher::{self, Watcher};
@@ -11,6 +12,7 @@ use abi::rank::{record_kind, turn};
 use des::{Duration, Time};
 use mpi::{Callback, CALLBACK_ARGUMENTS};
 use std::fmt;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 /// Real time that a process gets to write out what it has printed, before it is killed.
@@ -111,13 +113,34 @@ impl Process {
     /// The process dies with the thread that calls this, so that nothing outlives the simulator:
     /// call it from a thread that lives as long as the process is wanted.
     pub fn spawn(options: &SpawnOptions) -> Result<Process, SpawnError> {
-        let (channel, memory) = Channel::new(options.rank, options.size, options.compute)
-            .map_err(SpawnError::channel)?;
+        if let Some((channel, child)) = options.templates.as_ref().and_then(|t| t.fork(options)) {
+            return Process::born(channel, child, options);
+        }
+        let memory = memory_file::new(1).map_err(SpawnError::channel)?;
+        let channel = Channel::in_file(&memory, 0, options).map_err(SpawnError::channel)?;
+        Process::spawn_with(channel, &memory, options)
+    }
+
+    /// Starts the program, whose channel is the first one in this memory file.
+    pub(crate) fn spawn_with(
+        channel: Channel,
+        memory: &OwnedFd,
+        options: &SpawnOptions,
+    ) -> Result<Process, SpawnError> {
+        // No process without a watcher.
+        Watcher::get().map_err(SpawnError::channel)?;
+        let child = spawn::start(options, memory)?;
+        Process::born(channel, child, options)
+    }
+
+    fn born(
+        channel: Channel,
+        child: spawn::Child,
+        options: &SpawnOptions,
+    ) -> Result<Process, SpawnError> {
         let channel = Arc::new(channel);
-        let watcher = Watcher::get().map_err(SpawnError::channel)?;
-        let child = spawn::start(options, &memory)?;
         let life = Arc::new(Life::new(options.rank, child.pid, child.pidfd, channel.clone()));
-        let watched = watcher.watch(life.clone());
+        let watched = Watcher::get().and_then(|watcher| watcher.watch(life.clone()));
         let follower = Follower::new(child.pid, child.processor);
         let mut process =
             Process { life, channel, follower, watch: None, ended: None, corrupt: false };
@@ -183,6 +206,28 @@ impl Process {
                 }
             }
         }
+    }
+
+    /// A template's: what it has forked. `None` if it is no template any more, or is none in so much real
+    /// time.
+    pub(crate) fn forked(&mut self, patience: std::time::Duration) -> Option<i64> {
+        loop {
+            match self.channel.turn() {
+                turn::DEAD => return None,
+                turn::SIMULATOR => {
+                    let record = self.channel.take()?;
+                    let forked = record.kind == record_kind::FORKED;
+                    return forked.then_some(record.arguments[0] as i64);
+                }
+                _ if !self.channel.wait_for_turn(Some(patience)) => return None,
+                _ => {}
+            }
+        }
+    }
+
+    /// The processor to which it was sent last, if it follows the simulator.
+    pub(crate) fn processor(&self) -> Option<libc::c_int> {
+        self.follower.sent_to()
     }
 
     fn demand(&mut self, record: &crate::channel::Record) -> Demand {

@@ -84,6 +84,11 @@ impl Follower {
         Follower { pid, sent_to: processor }
     }
 
+    /// Where it was sent last.
+    pub fn sent_to(&self) -> Option<c_int> {
+        self.sent_to
+    }
+
     /// The process was waited for: its number may be somebody else's now.
     pub fn stop(&mut self) {
         self.sent_to = None;

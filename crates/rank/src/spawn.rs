@@ -1,12 +1,14 @@
 //! Starts a rank's process: cheaply, with everything in place before its first instruction.
 
 use crate::compute::Compute;
+use crate::template::Templates;
 use crate::{limits, processor};
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Name of the thin library.
 const LIBRARY: &str = "libmpi_abi.so.1";
@@ -52,6 +54,8 @@ pub struct SpawnOptions {
     pub follow: bool,
     /// Leave address randomisation on: to show that nothing depends on addresses.
     pub randomize: bool,
+    /// Those of the run, which may have loaded the program already.
+    pub templates: Option<Arc<Templates>>,
 }
 
 /// Why a process could not be started.

@@ -98,6 +98,7 @@ impl Life<'_> {
             stdin: if rank == 0 { rank::Stdin::Inherit } else { rank::Stdin::Null },
             compute: software.compute,
             follow: true,
+            templates: software.templates.clone(),
             ..rank::SpawnOptions::default()
         });
         let process = process.map_err(|error| error.to_string())?;

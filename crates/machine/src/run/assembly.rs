@@ -30,6 +30,8 @@ pub(super) struct Parts<'a> {
     pub(super) options: &'a Options,
     /// Of the program's ranks; none of them while a boot is taped.
     pub(super) placement: Placement,
+    /// What the program's processes are forked from.
+    pub(super) templates: Option<&'a Arc<rank::Templates>>,
     /// The same memory for all nodes.
     pub(super) maps: &'a Maps,
     /// The judges' ledger, if they are to judge.
@@ -124,6 +126,7 @@ impl Parts<'_> {
             program: options.program.clone(),
             library: options.library.clone(),
             compute: options.compute,
+            templates: self.templates.cloned(),
             placement,
             map: self.maps[0].clone(),
             programs: self.maps[1].clone(),

@@ -62,8 +62,19 @@ impl Bench {
     fn parts(&self) -> Parts<'_> {
         let Bench { configuration, image, symbols, options, maps, .. } = self;
         let placement = configuration.placement;
-        let (ledger, faults, taping) = (None, &self.faults, false);
-        Parts { configuration, image, symbols, options, placement, maps, ledger, faults, taping }
+        let (ledger, faults, templates, taping) = (None, &self.faults, None, false);
+        Parts {
+            configuration,
+            image,
+            symbols,
+            options,
+            placement,
+            templates,
+            maps,
+            ledger,
+            faults,
+            taping,
+        }
     }
 }
 

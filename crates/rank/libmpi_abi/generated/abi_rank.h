@@ -41,6 +41,7 @@
 #define RANK_RECORD_KIND_SLEEP RANK_U(4) /* The process sleeps for arguments[0] picoseconds and waits for RETURN. */
 #define RANK_RECORD_KIND_PORTALS RANK_U(6) /* A Portals call; the process waits for RETURN. */
 #define RANK_RECORD_KIND_COMPUTED RANK_U(7) /* The process has computed for arguments[0] picoseconds of simulated time. It does not wait. */
+#define RANK_RECORD_KIND_FORKED RANK_U(8) /* A template has forked a rank, whose process id (or negative error number) is arguments[0]; its first one says 0: it is loaded. It waits for RETURN, whose code is the number of the next rank's channel in the memory file. */
 #define RANK_RECORD_KIND_RETURNED RANK_U(5) /* The callback has returned arguments[0]; then its arguments as it left them. */
 
 /* What the simulator answers. Source: own design. */
@@ -59,7 +60,7 @@ struct rank_channel {
     uint32_t fingerprint; /* The simulator's number of its function tables; the libraries refuse another. */
     uint32_t rank; /* Rank in MPI_COMM_WORLD. */
     uint32_t size; /* Size of MPI_COMM_WORLD. */
-    uint8_t unused_12[4];
+    uint32_t template; /* Not 0: the process is no rank, but a template that forks ranks. Theirs are the other channels in its memory file. */
     uint64_t compute; /* Millionths of a simulated second that a second of the process's own processor time takes; 0: it is not measured. */
     uint8_t unused_24[40];
     uint32_t state; /* rank_state bits (library writes). */
@@ -88,6 +89,7 @@ _Static_assert(sizeof(struct rank_channel) == 4096, "channel size");
 _Static_assert(offsetof(struct rank_channel, fingerprint) == 0, "channel.fingerprint");
 _Static_assert(offsetof(struct rank_channel, rank) == 4, "channel.rank");
 _Static_assert(offsetof(struct rank_channel, size) == 8, "channel.size");
+_Static_assert(offsetof(struct rank_channel, template) == 12, "channel.template");
 _Static_assert(offsetof(struct rank_channel, compute) == 16, "channel.compute");
 _Static_assert(offsetof(struct rank_channel, state) == 64, "channel.state");
 _Static_assert(offsetof(struct rank_channel, head) == 68, "channel.head");
