@@ -3,6 +3,7 @@
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use des::{Duration, Time};
+use std::cell::Cell;
 
 /// Names a fibre of one core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,6 +67,11 @@ impl Polling {
     }
 }
 
+thread_local! {
+    /// The stack of the fibre that returned last: each node's kernel boots in one, node after node.
+    static SPARE: Cell<Option<DefaultStack>> = const { Cell::new(None) };
+}
+
 pub(crate) type Suspend = Yielder<u64, Request>;
 
 pub(crate) struct Fibre {
@@ -85,7 +91,9 @@ pub(crate) struct Fibre {
 
 impl Fibre {
     pub(crate) fn new(name: &str, f: impl FnOnce(&Suspend) + 'static) -> Fibre {
-        let stack = DefaultStack::new(STACK_SIZE).expect("address space for a fibre's stack");
+        let stack = SPARE.take().unwrap_or_else(|| {
+            DefaultStack::new(STACK_SIZE).expect("address space for a fibre's stack")
+        });
         Fibre {
             name: name.to_string(),
             state: FibreState::Running,
@@ -104,7 +112,7 @@ impl Fibre {
         match coroutine.resume(self.answer) {
             CoroutineResult::Yield(request) => Some(request),
             CoroutineResult::Return(()) => {
-                self.coroutine = None;
+                SPARE.set(self.coroutine.take().map(Coroutine::into_stack));
                 None
             }
         }

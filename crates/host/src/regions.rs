@@ -1,6 +1,7 @@
 //! Memory that is given out piece by piece.
 
 use bus::BusError;
+use std::cell::Cell;
 
 /// Bytes that stand together. Only blocks that were written to need memory of the simulator's: it stands in
 /// huge pages, so that the operating system gives a lot for one byte of a large allocation.
@@ -16,6 +17,8 @@ type Group = [Option<Box<Block>>; GROUP];
 #[derive(Debug)]
 pub(crate) struct Regions {
     regions: Vec<Region>,
+    /// Index of the one that was allocated or used last: mostly it is used again.
+    recent: Cell<usize>,
     /// A multiple of the size of a block, at or below the first address.
     base: u64,
     next: u64,
@@ -34,7 +37,8 @@ impl Regions {
     /// Nothing allocated yet; the first address is `base`.
     pub fn new(base: u64) -> Regions {
         let first = base - base % BLOCK as u64;
-        Regions { regions: Vec::new(), base: first, next: base, groups: Vec::new() }
+        let (regions, groups, recent) = Default::default();
+        Regions { regions, recent, base: first, next: base, groups }
     }
     /// The first address that is not given out yet.
     pub fn end(&self) -> u64 {
@@ -46,6 +50,7 @@ impl Regions {
         let base = self.next.next_multiple_of(align);
         self.next = base + len.max(1);
         let len = usize::try_from(len).expect("the simulator has 64-bit addresses");
+        self.recent.set(self.regions.len());
         self.regions.push(Region { base, len });
         base
     }
@@ -91,14 +96,17 @@ impl Regions {
     }
     /// Where `len` bytes at `addr` are, which must lie in one allocation.
     fn offset(&self, addr: u64, len: usize, write: bool) -> Result<usize, BusError> {
-        let after = self.regions.partition_point(|region| region.base <= addr);
-        let found = after.checked_sub(1).and_then(|index| {
-            let region = &self.regions[index];
-            let within = usize::try_from(addr - region.base).ok()?;
-            let inside = within.checked_add(len)? <= region.len;
-            inside.then_some((addr - self.base) as usize)
-        });
-        found.ok_or(BusError { addr, len, write, why: "nothing is allocated there" })
+        let holds = |region: &Region| {
+            let within = addr.checked_sub(region.base).and_then(|at| usize::try_from(at).ok());
+            within.and_then(|at| at.checked_add(len)).is_some_and(|end| end <= region.len)
+        };
+        if !self.regions.get(self.recent.get()).is_some_and(holds) {
+            let after = self.regions.partition_point(|region| region.base <= addr);
+            let found = after.checked_sub(1).filter(|index| holds(&self.regions[*index]));
+            let why = "nothing is allocated there";
+            self.recent.set(found.ok_or(BusError { addr, len, write, why })?);
+        }
+        Ok((addr - self.base) as usize)
     }
 }
 

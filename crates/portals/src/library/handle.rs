@@ -6,9 +6,9 @@ const INDEX_BITS: u32 = 20;
 const INDEX_MASK: u32 = (1 << INDEX_BITS) - 1;
 const GENERATION_MAX: u32 = u32::MAX >> INDEX_BITS;
 const END: u32 = u32::MAX;
-/// Slots by which a slab grows: twice as many as there are, but for these limits.
-const LEAST_GROWTH: usize = 4;
-const MOST_GROWTH: usize = 64;
+/// Slots by which a slab grows: four times as many as there are, within these limits.
+const LEAST_GROWTH: usize = 16;
+const MOST_GROWTH: usize = 256;
 
 macro_rules! handle {
     ($name:ident, $doc:literal) => {
@@ -69,8 +69,10 @@ impl<T> Slab<T> {
             self.free
         } else if (self.slots.len() as u32) < self.limit {
             if self.slots.len() == self.slots.capacity() {
-                // Not twice as many: what is never used of a thousand nodes' slabs is memory, too.
-                self.slots.reserve_exact(self.slots.len().clamp(LEAST_GROWTH, MOST_GROWTH));
+                // MPI has some 260 descriptors as soon as it starts. What is never used of a thousand nodes'
+                // slabs is memory, too, and to move them takes time.
+                let more = 4 * self.slots.len();
+                self.slots.reserve_exact(more.clamp(LEAST_GROWTH, MOST_GROWTH));
             }
             self.slots.push(Slot { generation: 1, next_free: END, value: None });
             self.slots.len() as u32 - 1
