@@ -12,9 +12,14 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
 
 /// Variables of a `make` that may have started us; they are not meant for the one that we start.
 const MAKE_VARIABLES: [&str; 3] = ["MAKEFLAGS", "MFLAGS", "MAKELEVEL"];
+
+/// What the Makefile makes of a variant.
+const IMAGES: [&str; 6] =
+    ["seastar.elf", "seastar.bin", "seastar.img", "shim.elf", "shim.bin", "shim.img"];
 
 /// The folder with the images of the variant that the machine's `firmware.*` parameters ask for. With the
 /// firmware's sources at hand it is brought up to date first, which takes no time if nothing has changed.
@@ -23,7 +28,7 @@ pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> 
     let built = root.path().join("build/firmware");
     let variant = built.join(variant(parameters));
     if can_build(root) {
-        build(&sources(root), &built, &options)?;
+        build(&sources(root), &built, &variant, &options)?;
     }
     match variant.join("seastar.elf").is_file() {
         true => Ok(variant),
@@ -78,8 +83,14 @@ fn options_text(options: &[(&str, String)]) -> String {
     options.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Runs the firmware's Makefile for one variant. Its messages are shown only if it fails.
-fn build(sources: &Path, built: &Path, options: &[(&str, String)]) -> Result<(), Mistake> {
+/// Runs the firmware's Makefile for one variant, unless it would find nothing to do: that alone takes longer
+/// than all else at the start of a small run. Its messages are shown only if it fails.
+fn build(
+    sources: &Path,
+    built: &Path,
+    variant: &Path,
+    options: &[(&str, String)],
+) -> Result<(), Mistake> {
     let _lock = match locked(built) {
         Ok(lock) => lock,
         // Somebody else's copy, or one that is read only: it is as it is.
@@ -87,6 +98,9 @@ fn build(sources: &Path, built: &Path, options: &[(&str, String)]) -> Result<(),
         Err(why) if why.kind() == io::ErrorKind::ReadOnlyFilesystem => return Ok(()),
         Err(why) => return Err(Mistake::with_file("write in", built, why)),
     };
+    if is_current(sources, variant) {
+        return Ok(());
+    }
     let mut command = Command::new("make");
     command.args(["-s", "--no-print-directory", "-C"]).arg(sources).arg("image");
     command.arg(format!("BUILD={}", built.display()));
@@ -107,6 +121,29 @@ fn build(sources: &Path, built: &Path, options: &[(&str, String)]) -> Result<(),
     )))
 }
 
+/// True if the images are there, and everything that was made on the way to them is younger than all
+/// sources: in the Makefile, too, each object depends on all of these.
+fn is_current(sources: &Path, variant: &Path) -> bool {
+    let made = || times(variant).ok()?.into_iter().min();
+    let changed = || times(sources).ok()?.into_iter().max();
+    let older = || Some(changed()? < made()?);
+    IMAGES.iter().all(|name| variant.join(name).is_file()) && older() == Some(true)
+}
+
+/// When the files in a folder, and in all below it, were changed.
+fn times(folder: &Path) -> io::Result<Vec<SystemTime>> {
+    let mut times = Vec::new();
+    for entry in folder.read_dir()? {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            true => times.extend(self::times(&entry.path())?),
+            // What a link leads to is what counts.
+            false => times.push(std::fs::metadata(entry.path())?.modified()?),
+        }
+    }
+    Ok(times)
+}
+
 /// Holds other commands back that would build in the same folder at the same time, until dropped.
 fn locked(built: &Path) -> io::Result<File> {
     std::fs::create_dir_all(built)?;
@@ -115,5 +152,39 @@ fn locked(built: &Path) -> io::Result<File> {
     match unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } {
         0 => Ok(file),
         _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn images_are_current_if_all_of_them_are_younger_than_all_sources() {
+        let folder = tempfile::tempdir().unwrap();
+        let (sources, variant) = (folder.path().join("sources"), folder.path().join("variant"));
+        let deep = sources.join("core");
+        for made in [&deep, &variant] {
+            std::fs::create_dir_all(made).unwrap();
+        }
+        let write = |file: PathBuf, second| {
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
+            File::create(file).unwrap().set_modified(time).unwrap();
+        };
+        write(sources.join("Makefile"), 1);
+        write(deep.join("main.c"), 2);
+        assert!(!is_current(&sources, &variant), "nothing was made");
+        for name in IMAGES {
+            write(variant.join(name), 4);
+        }
+        write(variant.join("main.o"), 3);
+        assert!(is_current(&sources, &variant));
+        write(deep.join("main.c"), 3);
+        assert!(!is_current(&sources, &variant), "one was made of the source as it was before");
+        write(variant.join("main.o"), 4);
+        assert!(is_current(&sources, &variant));
+        std::fs::remove_file(variant.join("shim.img")).unwrap();
+        assert!(!is_current(&sources, &variant));
     }
 }
