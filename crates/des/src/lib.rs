@@ -15,7 +15,7 @@ mod window;
 pub use checkpoint::{Checkpoint, Checkpointed};
 pub use hash::TraceHash;
 pub use horizon::Links;
-pub use queue::EventQueue;
+pub use queue::{EventQueue, Place};
 pub use random::Random;
 pub use repeat::{fitting, Offers, LAGS};
 pub use time::{Clock, Duration, Time};

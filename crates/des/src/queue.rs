@@ -19,12 +19,16 @@ impl<E> Entry<E> {
     /// Time, source, sequence: as one number, which takes no branches to compare.
     #[inline(always)]
     fn key(&self) -> u128 {
-        u128::from(self.at.0) << u64::BITS | u128::from(self.cause)
+        number((self.at, self.cause))
     }
     fn source(&self) -> u32 {
         (self.cause >> SEQUENCE_BITS) as u32
     }
 }
+
+/// A place among the events of the same time.
+#[derive(Clone, Copy, Debug)]
+pub struct Place(u64);
 
 /// The second part of a key.
 fn cause(source: u32, sequence: u64) -> u64 {
@@ -39,6 +43,8 @@ fn cause(source: u32, sequence: u64) -> u64 {
 /// their end. Events ought to be small, and cheap to copy. (A binary heap took three times as long; to search by halves and
 /// move entries at once, half as long again.)
 pub struct EventQueue<E> {
+    /// Key of the next event, which is looked at more often than it changes; beyond everything without one.
+    next: (Time, u64),
     /// Ascending; those before `first` have left.
     entries: Vec<Entry<E>>,
     first: usize,
@@ -46,11 +52,18 @@ pub struct EventQueue<E> {
     sequence: u64,
 }
 
+/// The key of no event.
+const NONE: (Time, u64) = (Time::NEVER, u64::MAX);
+
+fn number((at, cause): (Time, u64)) -> u128 {
+    u128::from(at.0) << u64::BITS | u128::from(cause)
+}
+
 impl<E: Clone> EventQueue<E> {
     /// An empty queue of logical process `owner`.
     pub fn new(owner: u32) -> Self {
         assert!(owner >> (u64::BITS - SEQUENCE_BITS) == 0, "a process's number has its bits");
-        EventQueue { entries: Vec::new(), first: 0, owner, sequence: 0 }
+        EventQueue { next: NONE, entries: Vec::new(), first: 0, owner, sequence: 0 }
     }
     /// Schedules an event of the owner at `at`; those of the same time leave in order of scheduling.
     #[inline(always)]
@@ -63,10 +76,30 @@ impl<E: Clone> EventQueue<E> {
     pub fn schedule_from(&mut self, at: Time, source: u32, sequence: u64, event: E) {
         self.enter(Entry { at, cause: cause(source, sequence), event });
     }
+    /// The place among those of the same time of an event that the owner schedules now in another of its
+    /// queues ([`EventQueue::schedule_at`]): events of both have one order, that of their [`EventQueue::key`]s.
+    #[inline(always)]
+    pub fn place(&mut self) -> Place {
+        self.sequence += 1;
+        Place(cause(self.owner, self.sequence))
+    }
+    /// Schedules an event whose place another queue of the owner has given.
+    #[inline(always)]
+    pub fn schedule_at(&mut self, at: Time, place: Place, event: E) {
+        self.enter(Entry { at, cause: place.0, event });
+    }
+    /// Where the next event stands in the order of all; beyond everything if there is none.
+    #[inline(always)]
+    pub fn key(&self) -> u128 {
+        number(self.next)
+    }
     /// Puts an event into its place.
     #[inline(never)]
     fn enter(&mut self, entry: Entry<E>) {
         let key = entry.key();
+        if key < number(self.next) {
+            return self.enter_first(entry);
+        }
         let middle = (self.first + self.entries.len()) / 2;
         if self.first > 0 && self.entries.get(middle).is_some_and(|other| key < other.key()) {
             self.first -= 1;
@@ -91,6 +124,16 @@ impl<E: Clone> EventQueue<E> {
         }
         waiting[place] = entry;
     }
+    /// Puts an event before all others.
+    #[inline(always)]
+    fn enter_first(&mut self, entry: Entry<E>) {
+        self.next = (entry.at, entry.cause);
+        if self.first == 0 {
+            return self.entries.insert(0, entry);
+        }
+        self.first -= 1;
+        self.entries[self.first] = entry;
+    }
     /// The array has no room at its end: it is moved to the front if that gives much, else it grows.
     #[cold]
     fn make_room(&mut self) {
@@ -104,7 +147,7 @@ impl<E: Clone> EventQueue<E> {
     /// When the next event is due; `Time::NEVER` if there is none.
     #[inline]
     pub fn next_time(&self) -> Time {
-        self.entries.get(self.first).map_or(Time::NEVER, |entry| entry.at)
+        self.next.0
     }
     /// The next event.
     #[inline]
@@ -114,33 +157,73 @@ impl<E: Clone> EventQueue<E> {
     /// Removes the next event if it is due before `horizon`.
     #[inline(always)]
     pub fn pop_before(&mut self, horizon: Time) -> Option<(Time, E)> {
-        let Entry { at, event, .. } =
-            self.entries.get(self.first).filter(|entry| entry.at < horizon)?.clone();
-        self.first += 1;
-        if self.first == self.entries.len() {
-            self.entries.clear();
-            self.first = 0;
+        if self.next.0 >= horizon {
+            return None;
         }
+        let Entry { at, event, .. } = self.entries.get(self.first)?.clone();
+        self.remove_next();
         Some((at, event))
+    }
+    /// Removes the next event, which has been looked at.
+    #[inline(always)]
+    pub fn remove_next(&mut self) {
+        self.first += 1;
+        if let Some(next) = self.entries.get(self.first) {
+            self.next = (next.at, next.cause);
+            return;
+        }
+        self.entries.clear();
+        self.first = 0;
+        self.next = NONE;
     }
     /// All events in order: when they are due, who caused them, and what they are.
     pub fn iter(&self) -> impl Iterator<Item = (Time, u32, &E)> {
         self.entries[self.first..].iter().map(|entry| (entry.at, entry.source(), &entry.event))
     }
+    /// All events with their keys ([`EventQueue::key`]), who caused them, and when they are due.
+    pub fn keyed(&self) -> impl Iterator<Item = (u128, Time, u32, &E)> {
+        let entries = self.entries[self.first..].iter();
+        entries.map(|entry| (entry.key(), entry.at, entry.source(), &entry.event))
+    }
     /// Puts the events that `moves` names off by `span`, as if the owner had scheduled its own ones
     /// among them last of all.
     pub fn shift(&mut self, span: Duration, moves: impl Fn(&E) -> bool) {
-        let EventQueue { entries, first, sequence, owner } = self;
-        for entry in &mut entries[*first..] {
-            if moves(&entry.event) {
-                entry.at += span;
-                if entry.source() == *owner {
-                    *sequence += 1;
-                    entry.cause = cause(*owner, *sequence);
+        self.shift_both(span, moves, &mut EventQueue::<()>::new(self.owner), |()| false);
+    }
+    /// Puts the events that `moves` names, and those of `other` that `others` names, off by `span`, as if the
+    /// owner of both had scheduled its own ones among them last of all.
+    pub fn shift_both<F: Clone>(
+        &mut self,
+        span: Duration,
+        moves: impl Fn(&E) -> bool,
+        other: &mut EventQueue<F>,
+        others: impl Fn(&F) -> bool,
+    ) {
+        let EventQueue { entries, first, sequence, owner, .. } = self;
+        let mut own = entries[*first..].iter_mut().filter(|e| moves(&e.event)).peekable();
+        let theirs = other.entries[other.first..].iter_mut().filter(|e| others(&e.event));
+        let mut theirs = theirs.peekable();
+        loop {
+            let keys = (own.peek().map(|e| e.key()), theirs.peek().map(|e| e.key()));
+            let (at, cause) = match keys {
+                (None, None) => break,
+                (Some(key), other) if other.is_none_or(|other| key < other) => {
+                    own.next().map(|e| (&mut e.at, &mut e.cause)).expect("it was looked at")
                 }
+                _ => theirs.next().map(|e| (&mut e.at, &mut e.cause)).expect("it was looked at"),
+            };
+            *at += span;
+            if (*cause >> SEQUENCE_BITS) as u32 == *owner {
+                *sequence += 1;
+                *cause = self::cause(*owner, *sequence);
             }
         }
-        entries[*first..].sort_unstable_by_key(Entry::key);
+        self.sort();
+        other.sort();
+    }
+    fn sort(&mut self) {
+        self.entries[self.first..].sort_unstable_by_key(Entry::key);
+        self.next = self.entries.get(self.first).map_or(NONE, |entry| (entry.at, entry.cause));
     }
     /// Events waiting.
     pub fn len(&self) -> usize {
@@ -197,21 +280,27 @@ mod tests {
     #[test]
     fn events_that_are_put_off_keep_their_order_and_come_after_those_that_stay() {
         let mut queue = EventQueue::new(3);
-        for (at, event) in [(1, 'x'), (5, 'c'), (6, 'e'), (11, 'b'), (30, 'f')] {
+        for (at, event) in [(1, 'x'), (5, 'c'), (6, 'i'), (11, 'b'), (30, 'f')] {
             queue.schedule(Time(at), event);
         }
         queue.schedule_from(Time(5), 9, 1, 'd');
         queue.schedule_from(Time(9), 1, 1, 'a');
         assert_eq!(queue.pop_before(Time(5)), Some((Time(1), 'x')));
-        queue.shift(Duration(6), |event| "cde".contains(*event));
+        let mut other = EventQueue::new(3);
+        other.schedule_at(Time(5), queue.place(), 'h');
+        queue.schedule(Time(5), 'e');
+        let moves = |event: &char| "cdeh".contains(*event);
+        queue.shift_both(Duration(6), moves, &mut other, moves);
         queue.schedule(Time(12), 'g');
-        let left: Vec<_> = std::iter::from_fn(|| queue.pop_before(Time::NEVER)).collect();
-        let order: String = left.iter().map(|(_, event)| event).collect();
-        assert_eq!(order, "abcdegf");
-        assert_eq!(
-            left.iter().map(|(at, _)| at.0).collect::<Vec<_>>(),
-            [9, 11, 11, 11, 12, 12, 30]
-        );
+        let next = || match other.key() < queue.key() {
+            true => other.pop_before(Time::NEVER),
+            false => queue.pop_before(Time::NEVER),
+        };
+        let left: Vec<_> = std::iter::from_fn(next).map(|(at, event)| (at.0, event)).collect();
+        let expected =
+            [(6, 'i'), (9, 'a'), (11, 'b'), (11, 'c'), (11, 'h'), (11, 'e'), (11, 'd'), (12, 'g')];
+        assert_eq!(left[..8], expected);
+        assert_eq!(left[8..], [(30, 'f')]);
     }
 
     #[test]

@@ -17,7 +17,8 @@ use des::{Duration, Envelope, LogicalProcess, Offers, Outbox, Standing, Time, LA
 use heartbeat::{IdleTurn, IDLE_OBSERVED};
 use kinds::{is_for_host, kind};
 use local_bus::LocalBus;
-use seam::{Coming, Crossing, Event, Failure, Seam, Touched};
+use moves::Move;
+use seam::{Crossing, Event, Failure, Seam, Touched};
 use std::sync::Arc;
 
 mod coherence;
@@ -28,6 +29,7 @@ mod failures;
 mod heartbeat;
 mod kinds;
 mod local_bus;
+mod moves;
 mod reach;
 mod remains;
 pub(crate) mod seam;
@@ -183,15 +185,6 @@ impl Node {
         match event {
             Event::Nic(event) => nic.handle(now, event, seam),
             Event::Host(event) => host.handle(now, event, seam),
-            Event::Net(net::Event::Eject) => {
-                let packet = seam.router.ejected();
-                seam.tap(now, Side::Received, &packet);
-                let taken = nic.packet(now, packet, seam);
-                taken.expect("the router sends what the NIC has told of room for");
-            }
-            Event::Net(net::Event::InjectionFree) => nic.injection_free(now, seam),
-            Event::Net(event) => seam.net_event(now, event),
-            Event::Link(coming) => seam.take_from_neighbour(now, coming),
             Event::MmioWrite { addr, len, data } => {
                 nic.mmio_write(now, addr, &data[..usize::from(len)], seam);
             }
@@ -290,14 +283,13 @@ impl Node {
         if self.debugger.is_some() {
             return false;
         }
-        let next = self.seam.queue.peek().filter(|(at, _)| *at < horizon);
-        let due = next.map_or(horizon, |(at, _)| at);
+        let due = self.seam.next_time().min(horizon);
         // What is not known to be skipped is executed bit by bit, so that the run can be stopped.
         let far = !self.seam.firmware_waits && due >= self.acts + LAG_MAX;
         self.acts >= due
             || self.seam.firmware_idles()
                 && !far
-                && next.is_none_or(|(_, event)| is_visible(&self.nic, event) == Visible::Nobody)
+                && self.seam.next_is_visible(&self.nic, horizon) == Visible::Nobody
     }
 
     /// Runs the processor up to the next event or the horizon; if it may wait, no further than it does
@@ -306,7 +298,7 @@ impl Node {
         if self.debugger.is_some() {
             return self.debug_processor(horizon);
         }
-        let limit = horizon.min(self.seam.queue.next_time());
+        let limit = horizon.min(self.seam.next_time());
         while self.acts < limit {
             let patience = self.seam.beat + self.schedule.ras_patience;
             let until = limit.min(patience);
@@ -348,8 +340,9 @@ impl Node {
             Event::Interrupt => self.host.stuck_since() != Some(at),
             _ => true,
         };
-        !self.seam.queue.is_empty()
-            && (!self.ranks.all_ended() || self.seam.queue.iter().any(matters))
+        !self.seam.moves.is_empty()
+            || !self.seam.queue.is_empty()
+                && (!self.ranks.all_ended() || self.seam.queue.iter().any(matters))
     }
 
     fn snapshot(&mut self, now: Time) -> Snapshot {
@@ -376,7 +369,7 @@ impl LogicalProcess for Node {
     type Report = Remains;
 
     fn next_event(&self) -> Time {
-        self.seam.queue.next_time().min(self.processor_acts())
+        self.seam.next_time().min(self.processor_acts())
     }
 
     fn reach(&self) -> Time {
@@ -387,16 +380,29 @@ impl LogicalProcess for Node {
         std::mem::swap(outbox, &mut self.seam.outbox);
         // Who debugs the firmware sees every event.
         self.seam.horizon = if self.debugger.is_none() { horizon } else { Time::ZERO };
+        // The processor has just been run as far as it had to be.
+        let mut came = false;
         while self.seam.failure.is_none() {
             if self.idle.wanted < horizon {
                 self.measure_idle_turn(horizon);
             }
-            if !self.may_lag(horizon) {
+            came &= !self.move_packets(horizon);
+            if self.seam.failure.is_some() {
+                break;
+            }
+            if !came && !self.may_lag(horizon) {
                 self.run_processor(horizon, true);
                 // Nothing happens here after what the firmware did.
-                if self.seam.failure.is_some() {
-                    break;
+                came = true;
+                continue;
+            }
+            came = false;
+            if self.seam.moves.key() < self.seam.queue.key() {
+                match self.seam.moves.pop_before(horizon) {
+                    Some((now, next)) => self.move_on(now, next),
+                    None => break,
                 }
+                continue;
             }
             match self.seam.queue.pop_before(horizon) {
                 Some((now, event)) => self.dispatch(now, event),
@@ -413,8 +419,8 @@ impl LogicalProcess for Node {
     fn receive(&mut self, e: Envelope<Crossing>) {
         match e.message {
             Crossing::Link(message) => {
-                let event = Event::Link(self.seam.arrivals.expect(message));
-                self.seam.queue.schedule_from(e.at, e.source, e.sequence, event);
+                let next = self.seam.arrivals.expect(message);
+                self.seam.moves.schedule_from(e.at, e.source, e.sequence, next);
             }
             Crossing::Skipped(skipped) => self.nic.take_skipped(&skipped, &mut self.seam),
         }

@@ -1,6 +1,6 @@
 //! What a router does about links that fail.
 
-use crate::queues::{input_number, Passing};
+use crate::queues::{input_number, Course, Passing};
 use crate::{Event, Ports, Router};
 use abi::packet::Packet;
 use des::Time;
@@ -19,10 +19,12 @@ impl Router {
         let output = &mut self.outputs[index];
         output.counters.doubled += 1;
         output.waiting += 1;
-        let passing = Passing { packet, output: index, channel, tail: output.free, is_copy: true };
+        let (tail, flits) = (output.free, packet.flits());
+        let course =
+            Course { output: index as u8, channel: channel as u8, is_copy: true, flits, tail };
         let lane = &mut output.lanes[channel];
-        lane.flits += passing.flits();
-        lane.queue.push_front(passing);
+        lane.flits += flits;
+        lane.queue.push_front(Passing { course, packet });
         self.standing += 1;
         self.serve(now, index, ports);
     }

@@ -8,23 +8,41 @@ use std::collections::VecDeque;
 /// The input from the NIC, and the output to it, beside those of the links.
 pub(crate) const PORT: usize = LINKS;
 
-/// A packet that comes through the router.
-#[derive(Clone, Debug)]
-pub(crate) struct Passing {
-    pub(crate) packet: Packet,
-    pub(crate) output: usize,
+/// The way of a packet through the router.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Course {
+    pub(crate) output: u8,
     /// Virtual channel behind the output.
-    pub(crate) channel: usize,
-    /// When its tail can be at the output.
-    pub(crate) tail: Time,
+    pub(crate) channel: u8,
     /// A faulty link sends it again.
     pub(crate) is_copy: bool,
+    pub(crate) flits: u32,
+    /// When its tail can be at the output.
+    pub(crate) tail: Time,
 }
 
-impl Passing {
-    pub(crate) fn flits(&self) -> u32 {
-        self.packet.flits()
+impl Course {
+    pub(crate) fn output(&self) -> usize {
+        usize::from(self.output)
     }
+    pub(crate) fn channel(&self) -> usize {
+        usize::from(self.channel)
+    }
+    /// What the packet takes of the room at the other end.
+    pub(crate) fn cost(&self) -> u32 {
+        if self.output() == PORT {
+            1
+        } else {
+            self.flits
+        }
+    }
+}
+
+/// A packet that stands in the router.
+#[derive(Clone, Debug)]
+pub(crate) struct Passing {
+    pub(crate) course: Course,
+    pub(crate) packet: Packet,
 }
 
 /// The queue of one virtual channel of an input.
@@ -101,36 +119,34 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// What a packet takes of the room at the other end.
-    pub(crate) fn cost(index: usize, packet: &Packet) -> u32 {
-        if index == PORT {
-            1
-        } else {
-            packet.flits()
-        }
-    }
     /// The next channel to be served, of those whose oldest packet has room at the other end: they
     /// take turns.
     #[inline]
-    pub(crate) fn next_channel(&self, index: usize) -> Option<usize> {
+    pub(crate) fn next_channel(&self) -> Option<usize> {
         let mut turn = (1..=CHANNELS).map(|i| (self.last + i) % CHANNELS);
         turn.find(|&channel| {
             let lane = &self.lanes[channel];
             let front = lane.queue.front();
-            front.is_some_and(|p| Output::cost(index, &p.packet) <= lane.credits)
+            front.is_some_and(|p| p.course.cost() <= lane.credits)
         })
     }
     /// Gives the link to a packet whose head can be there at `ready`; returns when head and tail
     /// leave.
     #[inline]
-    pub(crate) fn take(&mut self, ready: Time, passing: &Passing, flit: Duration) -> (Time, Time) {
-        let flits = u64::from(passing.flits());
+    pub(crate) fn take(
+        &mut self,
+        ready: Time,
+        course: Course,
+        packet: &Packet,
+        flit: Duration,
+    ) -> (Time, Time) {
+        let flits = u64::from(course.flits);
         let start = ready.max(self.free);
-        let end = (start + flit * flits).max(passing.tail);
+        let end = (start + flit * flits).max(course.tail);
         self.free = end;
-        self.last = passing.channel;
+        self.last = course.channel();
         self.counters.packets += 1;
-        self.counters.bytes += u64::from(passing.packet.size);
+        self.counters.bytes += u64::from(packet.size);
         self.counters.flits += flits;
         self.counters.busy += end.since(start);
         (start, end)

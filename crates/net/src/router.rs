@@ -15,7 +15,7 @@
 //! no packet reaches twice.
 
 use crate::faults::{Fate, Faults, LinkFaults};
-use crate::queues::{input_number, Input, Output, Passing, Way, PORT};
+use crate::queues::{input_number, Course, Input, Output, Passing, Way, PORT};
 use crate::topology::{Link, Topology, LINKS};
 use crate::{Class, Event, Message, Params, Ports, CHANNELS, PACKET_FLITS};
 use abi::packet::Packet;
@@ -145,7 +145,7 @@ impl Router {
         }
         self.injection_free = through;
         let number = input_number(PORT, class.channel());
-        self.enter(now, number, self.params.port_flit, packet, ports);
+        self.enter(now, number, self.params.port_flit, &packet, ports);
         let input = &mut self.inputs[number];
         if input.taken + PACKET_FLITS <= self.params.input_queue {
             return through;
@@ -158,9 +158,7 @@ impl Router {
     pub fn receive(&mut self, now: Time, message: Message, ports: &mut impl Ports) {
         match message {
             Message::Packet { link, channel, packet } => {
-                let number = input_number(usize::from(link), usize::from(channel));
-                self.books.received[number] += u64::from(packet.flits());
-                self.enter(now, number, self.params.flit, packet, ports);
+                self.receive_packet(now, link, channel, &packet, ports);
             }
             Message::Credit { link, channel, flits } => {
                 let (link, channel) = (usize::from(link), usize::from(channel));
@@ -168,6 +166,19 @@ impl Router {
                 self.credit(now, link, channel, flits.into(), ports);
             }
         }
+    }
+    /// Takes a packet that a neighbour sent.
+    pub fn receive_packet(
+        &mut self,
+        now: Time,
+        link: u8,
+        channel: u8,
+        packet: &Packet,
+        ports: &mut impl Ports,
+    ) {
+        let number = input_number(usize::from(link), usize::from(channel));
+        self.books.received[number] += u64::from(packet.flits());
+        self.enter(now, number, self.params.flit, packet, ports);
     }
     /// Carries out what was scheduled for the router.
     pub fn handle(&mut self, now: Time, event: Event, ports: &mut impl Ports) {
@@ -266,62 +277,77 @@ impl Router {
         now: Time,
         number: usize,
         flit_in: Duration,
-        packet: Packet,
+        packet: &Packet,
         ports: &mut impl Ports,
     ) {
-        let (output, channel) = self.way(number, &packet);
+        let (output, channel) = self.way(number, packet);
         let ready = now + self.params.route;
         let flits = packet.flits();
         let tail = ready + flit_in * u64::from(flits);
-        let passing = Passing { packet, output, channel, tail, is_copy: false };
+        let (output, channel) = (output as u8, channel as u8);
+        let course = Course { output, channel, is_copy: false, flits, tail };
         let input = &mut self.inputs[number];
         input.taken += flits;
         self.input_max = self.input_max.max(input.taken);
         assert!(input.taken <= self.params.input_queue, "credits keep queues from running over");
         let alone = input.queue.is_empty();
-        if alone && self.is_free(output, channel, ready, &passing) {
-            self.leave_input(now, number, &passing, ports);
-            return self.pass(now, output, passing, ports);
+        if alone && self.is_free(ready, course) {
+            self.leave_input(now, number, course, ports);
+            return self.pass(now, course, packet, ports);
         }
-        self.inputs[number].queue.push_back(passing);
         self.standing += 1;
-        if alone {
-            self.drain(now, number, ports);
+        let passing = Passing { course, packet: *packet };
+        if !alone || !self.has_room(number, course) {
+            return self.inputs[number].queue.push_back(passing);
         }
+        self.advance(now, number, passing, ports);
+        self.serve(now, course.output(), ports);
     }
     /// True if a packet can go to its output at once, before nobody.
     #[inline]
-    fn is_free(&self, index: usize, channel: usize, ready: Time, passing: &Passing) -> bool {
-        let output = &self.outputs[index];
+    fn is_free(&self, ready: Time, course: Course) -> bool {
+        let output = &self.outputs[course.output()];
         output.waiting == 0
             && output.free <= ready
-            && Output::cost(index, &passing.packet) <= output.lanes[channel].credits
-            && !self.is_dead(index, ready)
+            && course.cost() <= output.lanes[course.channel()].credits
+            && !self.is_dead(course.output(), ready)
+    }
+    /// True if the queue of its output has room for the oldest packet of an input; else it waits there.
+    fn has_room(&mut self, number: usize, course: Course) -> bool {
+        let capacity = self.capacity(course.output());
+        let lane = &mut self.outputs[course.output()].lanes[course.channel()];
+        let room = lane.flits + course.flits <= capacity;
+        if !room {
+            lane.wanting |= 1 << number;
+        }
+        room
     }
     /// Moves packets from the front of an input's queue to the queues of their outputs, as far as
     /// those have room; the first that finds none waits for it.
     fn drain(&mut self, now: Time, number: usize, ports: &mut impl Ports) {
         while let Some(front) = self.inputs[number].queue.front() {
-            let (index, channel) = (front.output, front.channel);
-            let capacity = self.capacity(index);
-            let lane = &mut self.outputs[index].lanes[channel];
-            if lane.flits + front.flits() > capacity {
-                lane.wanting |= 1 << number;
+            let course = front.course;
+            if !self.has_room(number, course) {
                 return;
             }
-            self.advance(now, number, ports);
-            self.serve(now, index, ports);
+            self.advance_oldest(now, number, ports);
+            self.serve(now, course.output(), ports);
         }
     }
     /// Moves the oldest packet of an input to the queue of its output, which has room.
-    fn advance(&mut self, now: Time, number: usize, ports: &mut impl Ports) {
+    fn advance_oldest(&mut self, now: Time, number: usize, ports: &mut impl Ports) {
         let passing = self.inputs[number].queue.pop_front().expect("a packet moves");
-        self.leave_input(now, number, &passing, ports);
-        let output = &mut self.outputs[passing.output];
+        self.advance(now, number, passing, ports);
+    }
+    /// Moves a packet of an input to the queue of its output, which has room.
+    fn advance(&mut self, now: Time, number: usize, passing: Passing, ports: &mut impl Ports) {
+        let course = passing.course;
+        self.leave_input(now, number, course, ports);
+        let output = &mut self.outputs[course.output()];
         output.waiting += 1;
         output.counters.queue_max = output.counters.queue_max.max(output.waiting);
-        let lane = &mut output.lanes[passing.channel];
-        lane.flits += passing.flits();
+        let lane = &mut output.lanes[course.channel()];
+        lane.flits += course.flits;
         lane.queue.push_back(passing);
     }
     fn capacity(&self, index: usize) -> u32 {
@@ -332,9 +358,9 @@ impl Router {
         }
     }
     /// A packet leaves its input queue.
-    fn leave_input(&mut self, now: Time, number: usize, passing: &Passing, ports: &mut impl Ports) {
-        let flits = passing.flits();
-        let free = self.outputs[passing.output].free;
+    fn leave_input(&mut self, now: Time, number: usize, course: Course, ports: &mut impl Ports) {
+        let flits = course.flits;
+        let free = self.outputs[course.output()].free;
         let input = &mut self.inputs[number];
         input.taken -= flits;
         if number >= input_number(PORT, 0) {
@@ -348,9 +374,9 @@ impl Router {
         // Its tail comes in, passes the router, and finds room in the output queue, which the
         // packet before it leaves at the rate of the link.
         let crossing = now + self.params.route + self.params.port_flit * u64::from(flits);
-        let beside = u64::from(self.capacity(passing.output) - flits);
+        let beside = u64::from(self.capacity(course.output()) - flits);
         let room = Time(free.0.saturating_sub((self.params.flit * beside).0));
-        let left = passing.tail.max(crossing).max(room);
+        let left = course.tail.max(crossing).max(room);
         self.tell(left + self.params.link_latency, number, ports);
     }
     /// Tells the neighbour of freed room, if it is enough for a message.
@@ -401,16 +427,16 @@ impl Router {
             return;
         }
         let output = &mut self.outputs[index];
-        let Some(channel) = output.next_channel(index) else {
+        let Some(channel) = output.next_channel() else {
             output.counters.starved += u64::from(output.waiting > 0);
             return;
         };
         let lane = &mut output.lanes[channel];
         let passing = lane.queue.pop_front().expect("a channel with a packet was chosen");
-        lane.flits -= passing.flits();
+        lane.flits -= passing.course.flits;
         output.waiting -= 1;
         self.standing -= 1;
-        self.pass(now, index, passing, ports);
+        self.pass(now, passing.course, &passing.packet, ports);
         self.refill(now, index, channel, ports);
         if self.outputs[index].waiting > 0 {
             self.serve(now, index, ports);
@@ -423,58 +449,76 @@ impl Router {
             let lane = &mut self.outputs[index].lanes[channel];
             let Some(number) = lane.next_input() else { return };
             let front = self.inputs[number].queue.front().expect("a packet waits");
-            if lane.flits + front.flits() > capacity {
+            if lane.flits + front.course.flits > capacity {
                 // It keeps its turn.
                 lane.wanting |= 1 << number;
                 lane.last = (number as u32).checked_sub(1).unwrap_or(u32::BITS - 1);
                 return;
             }
-            self.advance(now, number, ports);
+            self.advance_oldest(now, number, ports);
             self.drain(now, number, ports);
         }
     }
     /// Sends a packet through an output that is free when the packet comes to it.
-    fn pass(&mut self, now: Time, index: usize, passing: Passing, ports: &mut impl Ports) {
+    fn pass(&mut self, now: Time, course: Course, packet: &Packet, ports: &mut impl Ports) {
         let ready = now + self.params.route;
+        let (index, lane) = (course.output(), course.channel());
         let flit = if index == PORT { self.params.port_flit } else { self.params.flit };
         let output = &mut self.outputs[index];
-        let (start, end) = output.take(ready, &passing, flit);
-        ports.passed(index, (start, end), &passing.packet);
-        let Passing { mut packet, channel, is_copy, .. } = passing;
-        output.lanes[channel].credits -= Output::cost(index, &packet);
+        let (start, end) = output.take(ready, course, packet, flit);
+        ports.passed(index, (start, end), packet);
+        output.lanes[lane].credits -= course.cost();
         if index == PORT {
-            self.ejecting.push_back(packet);
+            self.ejecting.push_back(*packet);
             return ports.schedule(end, Event::Eject);
         }
         let neighbour = self.neighbours[index].expect("routes follow links");
-        let flits = packet.flits();
+        let arrival = start + self.params.link_latency;
+        let (link, channel) = (course.output, course.channel);
+        if self.faults.is_some() && !course.is_copy {
+            return self.pass_struck(now, course, (start, end), *packet, ports);
+        }
+        self.books.sent[input_number(index, lane)] += u64::from(course.flits);
+        ports.send(arrival, neighbour, Message::Packet { link, channel, packet: *packet });
+    }
+    /// Sends a packet over a link that may fail, from `start` until `end`.
+    #[cold]
+    fn pass_struck(
+        &mut self,
+        now: Time,
+        course: Course,
+        (start, end): (Time, Time),
+        mut packet: Packet,
+        ports: &mut impl Ports,
+    ) {
+        let (index, lane) = (course.output(), course.channel());
+        let neighbour = self.neighbours[index].expect("routes follow links");
+        let output = &mut self.outputs[index];
+        let faults = self.faults.as_mut().expect("links may fail");
         let mut arrival = start + self.params.link_latency;
         let mut copy = None;
-        if let Some(faults) = self.faults.as_mut().filter(|_| !is_copy) {
-            match faults.strike(index, start, &mut packet) {
-                Fate::Unharmed => {}
-                Fate::Damaged => output.counters.damaged += 1,
-                Fate::Delayed(by) => {
-                    // As a retry of the link would: what follows waits, so that order is kept.
-                    output.counters.delayed += 1;
-                    output.free = end + by;
-                    arrival += by;
-                }
-                Fate::Overtaken(by) => {
-                    output.counters.overtaken += 1;
-                    arrival += by;
-                }
-                Fate::Doubled => copy = Some(packet),
-                Fate::Lost => {
-                    output.counters.lost += 1;
-                    self.books.lost.count(&packet);
-                    return self.lose(end, index, channel, flits, ports);
-                }
+        match faults.strike(index, start, &mut packet) {
+            Fate::Unharmed => {}
+            Fate::Damaged => output.counters.damaged += 1,
+            Fate::Delayed(by) => {
+                // As a retry of the link would: what follows waits, so that order is kept.
+                output.counters.delayed += 1;
+                output.free = end + by;
+                arrival += by;
+            }
+            Fate::Overtaken(by) => {
+                output.counters.overtaken += 1;
+                arrival += by;
+            }
+            Fate::Doubled => copy = Some(packet),
+            Fate::Lost => {
+                output.counters.lost += 1;
+                self.books.lost.count(&packet);
+                return self.lose(end, index, lane, course.flits, ports);
             }
         }
-        self.books.sent[input_number(index, channel)] += u64::from(flits);
-        let lane = channel;
-        let (link, channel) = (index as u8, channel as u8);
+        self.books.sent[input_number(index, lane)] += u64::from(course.flits);
+        let (link, channel) = (course.output, course.channel);
         ports.send(arrival, neighbour, Message::Packet { link, channel, packet });
         if let Some(copy) = copy {
             self.repeat(now, index, lane, copy, ports);

@@ -2,7 +2,7 @@
 //! stream (`des::LogicalProcess::sample`): its state relative to the time, what adds up meanwhile,
 //! and how it is put where it would come to.
 
-use crate::queues::{Input, Output, Passing};
+use crate::queues::{Course, Input, Output, Passing};
 use crate::{Message, Router};
 use abi::packet::Packet;
 use des::{Duration, Time};
@@ -35,7 +35,8 @@ impl Message {
 impl Passing {
     fn state(&self, now: Time, out: &mut Vec<u64>) {
         packet(&self.packet, out);
-        out.extend([self.output as u64, self.channel as u64, ahead(self.tail, now)]);
+        let Course { output, channel, tail, .. } = self.course;
+        out.extend([u64::from(output), u64::from(channel), ahead(tail, now)]);
     }
 }
 
@@ -96,10 +97,10 @@ impl Router {
         for output in &mut self.outputs {
             output.free += span;
             let lanes = output.lanes.iter_mut().flat_map(|lane| &mut lane.queue);
-            lanes.for_each(|passing| passing.tail += span);
+            lanes.for_each(|passing| passing.course.tail += span);
         }
         let inputs = self.inputs.iter_mut().flat_map(|input| &mut input.queue);
-        inputs.for_each(|passing| passing.tail += span);
+        inputs.for_each(|passing| passing.course.tail += span);
         self.injection_free += span;
     }
 }

@@ -235,6 +235,7 @@ impl SeaStar {
         self.fabric.sram
     }
     /// Carries out what was scheduled.
+    #[inline(always)]
     pub fn handle(&mut self, now: Time, event: Event, ports: &mut impl Ports) {
         let SeaStar { fabric, tx, rx, .. } = self;
         match event {
@@ -254,6 +255,7 @@ impl SeaStar {
     }
     /// True if the processor can see what an event does when it is carried out: a register that it
     /// polls, local memory, or the local bus itself changes.
+    #[inline(always)]
     pub fn is_visible(&self, event: &Event) -> bool {
         match event {
             Event::TxTake | Event::TxDone | Event::RxTake | Event::RxDone => true,

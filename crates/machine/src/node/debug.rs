@@ -21,7 +21,7 @@ impl Node {
     /// Executes as [`Node::run_processor`] does, and stands still where gdb wants to look.
     pub(super) fn debug_processor(&mut self, horizon: Time) {
         while let Some(debugger) = self.debugger.as_deref_mut() {
-            let limit = horizon.min(self.seam.queue.next_time());
+            let limit = horizon.min(self.seam.next_time());
             let mut stop = Stop::Until;
             if self.core.now() < limit {
                 let Node { nic, seam, .. } = self;

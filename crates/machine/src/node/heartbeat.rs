@@ -48,7 +48,7 @@ impl Node {
     /// heartbeat to another, so that what is left of a run without its turns is exact however long it idles.
     #[cold]
     pub(super) fn measure_idle_turn(&mut self, horizon: Time) {
-        let limit = horizon.min(self.seam.queue.next_time());
+        let limit = horizon.min(self.seam.next_time());
         while self.idle.wanted < limit {
             self.run_processor(self.idle.wanted, false);
             let Some(beat) = self.next_beat(limit) else { return };

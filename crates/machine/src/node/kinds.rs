@@ -18,7 +18,7 @@ pub(crate) fn is_visible(nic: &nic::SeaStar, event: &Event) -> Visible {
         Event::Nic(event) if nic.is_visible(event) => Visible::Firmware,
         Event::MmioWrite { .. } | Event::MmioRead { .. } => Visible::Firmware,
         Event::PollReady | Event::Observe | Event::Launch => Visible::Bench,
-        Event::Nic(_) | Event::Host(_) | Event::Net(_) | Event::Link(_) => Visible::Nobody,
+        Event::Nic(_) | Event::Host(_) => Visible::Nobody,
         Event::MmioReply { .. } | Event::Interrupt => Visible::Nobody,
     }
 }
@@ -35,14 +35,11 @@ pub(super) fn is_for_host(event: &Event) -> bool {
     )
 }
 
-/// A number for each kind of event, for the trace hash.
+/// A number for each kind of event, for the trace hash; 3 to 5 are [`Move`]s.
 pub(super) fn kind(event: &Event) -> u64 {
     match event {
         Event::Nic(_) => 1,
         Event::Host(event) => 2 | (event.core() as u64) << 8,
-        Event::Net(_) => 3,
-        Event::Link(Coming::Packet { message, .. }) => 4 | u64::from(*message) << 8,
-        Event::Link(Coming::Credit { flits, .. }) => 5 | u64::from(*flits) << 8,
         Event::MmioWrite { addr, data, .. } => {
             6 ^ u64::from(*addr) << 8 ^ u64::from_le_bytes(*data).rotate_left(17)
         }

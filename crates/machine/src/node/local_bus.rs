@@ -1,7 +1,7 @@
 //! The embedded processor's way to the rest of the node.
 
 use super::seam::Seam;
-use super::{is_visible, Visible};
+use super::Visible;
 use abi::seastar::{niccb, NICCB_BASE, REG_INTERRUPT, SRAM_BASE};
 use bus::BusError;
 use des::Time;
@@ -18,12 +18,10 @@ pub(crate) struct LocalBus<'a> {
 impl bus::Bus for LocalBus<'_> {
     #[inline(always)]
     fn horizon(&self) -> Time {
-        self.horizon.min(self.seam.queue.next_time())
+        self.horizon.min(self.seam.next_time())
     }
     fn passes(&self) -> bool {
-        let next = self.seam.queue.peek().filter(|(at, _)| *at < self.horizon);
-        let concerns = |event| is_visible(self.nic, event) != Visible::Nobody;
-        self.may_wait && !next.is_some_and(|(_, event)| concerns(event))
+        self.may_wait && self.seam.next_is_visible(self.nic, self.horizon) == Visible::Nobody
     }
     #[inline(always)]
     fn read(&mut self, now: Time, addr: u64, buf: &mut [u8]) -> Result<Time, BusError> {

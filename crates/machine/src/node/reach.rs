@@ -27,17 +27,25 @@ impl Node {
         let waiting = !self.seam.router.is_empty();
         let around = nic::Around { link, waiting };
         let access = self.nic.reach_of_access(around);
-        let distance = |event: &Event| match event {
+        let move_distance = |next: &Move| match next {
             // Credits for nobody, and a packet that only the NIC takes note of.
-            Event::Link(Coming::Credit { .. }) if !waiting => NEVER,
-            Event::Net(net::Event::Eject) if !waiting => access,
-            Event::Net(_) | Event::Link(_) => Duration::ZERO,
+            Move::Credit { .. } if !waiting => NEVER,
+            Move::Eject if !waiting => access,
+            other => other.nic().map_or(Duration::ZERO, |event| self.nic.reach_of(&event, around)),
+        };
+        let distance = |event: &Event| match event {
             Event::Nic(event) => self.nic.reach_of(event, around),
             Event::MmioWrite { .. } | Event::MmioRead { .. } => access,
             Event::Host(_) | Event::MmioReply { .. } | Event::Interrupt => link + access,
             Event::PollReady | Event::Observe | Event::Launch => link + access,
         };
         let mut earliest = self.processor_acts() + access;
+        for (at, _, next) in self.seam.moves.iter() {
+            if at >= earliest {
+                break;
+            }
+            earliest = earliest.min(at + move_distance(next));
+        }
         for (at, _, event) in self.seam.queue.iter() {
             if at >= earliest {
                 break;

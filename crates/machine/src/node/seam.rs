@@ -1,6 +1,7 @@
 //! Where the parts of a node meet: what each of them asks of its `Ports`, answered with the others.
 
-use super::{Step, Tape};
+use super::moves::Move;
+use super::{is_visible, Step, Tape, Visible};
 use crate::faults::{Fate, Interrupts};
 use crate::instruments::capture::{Side, Tap};
 use crate::instruments::journal::Journal;
@@ -13,14 +14,11 @@ use bus::{BusError, Direction, HyperTransport};
 use des::{EventQueue, Outbox, Time, TraceHash};
 use std::rc::Rc;
 
-/// Everything that can be due on a node.
+/// Everything that can be due on a node but for [`Move`]s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     Nic(nic::Event),
     Host(host::Event),
-    Net(net::Event),
-    /// A packet's head, or credits, reach the router from a neighbour.
-    Link(Coming),
     /// A posted write of the host reaches the NIC.
     MmioWrite {
         addr: u32,
@@ -45,15 +43,6 @@ pub(crate) enum Event {
     Launch,
 }
 
-/// What comes to the router from a neighbour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Coming {
-    /// A packet of the message with this number, which stands aside until it is here: events are small.
-    Packet { link: u8, channel: u8, message: u16, place: u32 },
-    /// Room at the other end.
-    Credit { link: u8, channel: u8, flits: u16 },
-}
-
 /// Packets that are on their way from a neighbour.
 #[derive(Default)]
 pub(crate) struct Arrivals {
@@ -63,14 +52,12 @@ pub(crate) struct Arrivals {
 
 impl Arrivals {
     /// A message is on its way.
-    pub fn expect(&mut self, message: net::Message) -> Coming {
+    pub fn expect(&mut self, message: net::Message) -> Move {
         match message {
             net::Message::Packet { link, channel, packet } => {
-                Coming::Packet { link, channel, message: packet.message, place: self.keep(packet) }
+                Move::Packet { link, channel, place: self.keep(packet) }
             }
-            net::Message::Credit { link, channel, flits } => {
-                Coming::Credit { link, channel, flits }
-            }
+            net::Message::Credit { link, channel, flits } => Move::Credit { link, channel, flits },
         }
     }
     fn keep(&mut self, packet: Packet) -> u32 {
@@ -81,24 +68,10 @@ impl Arrivals {
         self.packets.push(packet);
         self.packets.len() as u32 - 1
     }
-    /// What comes.
-    pub fn look(&self, coming: Coming) -> net::Message {
-        match coming {
-            Coming::Packet { link, channel, place, .. } => {
-                net::Message::Packet { link, channel, packet: self.packets[place as usize] }
-            }
-            Coming::Credit { link, channel, flits } => {
-                net::Message::Credit { link, channel, flits }
-            }
-        }
-    }
-    /// It has come.
+    /// The packet that stands there.
     #[inline(always)]
-    pub fn take(&mut self, coming: Coming) -> net::Message {
-        if let Coming::Packet { place, .. } = coming {
-            self.vacant.push(place);
-        }
-        self.look(coming)
+    pub fn packet(&self, place: u32) -> &Packet {
+        &self.packets[place as usize]
     }
 }
 
@@ -139,6 +112,9 @@ pub(crate) enum Touched {
 #[repr(C)]
 pub(crate) struct Seam {
     pub queue: EventQueue<Event>,
+    /// What is due that only moves packets: in one order with the events of the other queue, which gives them
+    /// their places.
+    pub moves: EventQueue<Move>,
     /// While the node advances: where the window ends.
     pub horizon: Time,
     pub hash: TraceHash,
@@ -236,10 +212,41 @@ impl Seam {
         }
     }
 
-    fn with_router<R>(&mut self, f: impl FnOnce(&mut net::Router, &mut NetSeam) -> R) -> R {
+    /// When the next thing is due.
+    #[inline(always)]
+    pub fn next_time(&self) -> Time {
+        self.queue.next_time().min(self.moves.next_time())
+    }
+
+    /// Who sees something of what is due next, if that is before `horizon`.
+    pub fn next_is_visible(&self, nic: &nic::SeaStar, horizon: Time) -> Visible {
+        if self.moves.key() < self.queue.key() {
+            let next = self.moves.peek().filter(|(at, _)| *at < horizon);
+            let visible = next.is_some_and(|(_, next)| next.is_visible(nic));
+            return if visible { Visible::Firmware } else { Visible::Nobody };
+        }
+        let next = self.queue.peek().filter(|(at, _)| *at < horizon);
+        next.map_or(Visible::Nobody, |(_, event)| is_visible(nic, event))
+    }
+
+    /// Somebody is told of each event.
+    pub fn is_observed(&self) -> bool {
+        self.tape.is_some() || self.judge.is_some() || self.journal.is_watched()
+    }
+
+    /// Something is due that moves packets on.
+    #[inline(always)]
+    fn schedule_move(&mut self, at: Time, next: Move) {
+        let place = self.queue.place();
+        self.moves.schedule_at(at, place, next);
+    }
+
+    #[inline(always)]
+    pub fn with_router<R>(&mut self, f: impl FnOnce(&mut net::Router, &mut NetSeam) -> R) -> R {
         let mut seam = NetSeam {
             nid: self.nid,
             queue: &mut self.queue,
+            moves: &mut self.moves,
             outbox: &mut self.outbox,
             failure: &mut self.failure,
             journal: &self.journal,
@@ -247,19 +254,30 @@ impl Seam {
         f(&mut self.router, &mut seam)
     }
 
-    pub fn net_event(&mut self, now: Time, event: net::Event) {
-        self.with_router(|router, seam| router.handle(now, event, seam));
-    }
-
-    pub fn take_from_neighbour(&mut self, now: Time, coming: Coming) {
-        let message = self.arrivals.take(coming);
-        self.with_router(|router, seam| router.receive(now, message, seam));
+    /// A packet has come from a neighbour.
+    #[inline(always)]
+    pub fn take_packet(&mut self, now: Time, link: u8, channel: u8, place: u32) {
+        let mut seam = NetSeam {
+            nid: self.nid,
+            queue: &mut self.queue,
+            moves: &mut self.moves,
+            outbox: &mut self.outbox,
+            failure: &mut self.failure,
+            journal: &self.journal,
+        };
+        let packet = self.arrivals.packet(place);
+        self.router.receive_packet(now, link, channel, packet, &mut seam);
+        self.arrivals.vacant.push(place);
     }
 }
 
 impl nic::Ports for Seam {
+    #[inline(always)]
     fn schedule(&mut self, at: Time, event: nic::Event) {
-        self.queue.schedule(at, Event::Nic(event));
+        match Move::of_nic(event) {
+            Some(next) => self.schedule_move(at, next),
+            None => self.queue.schedule(at, Event::Nic(event)),
+        }
     }
     fn host_read(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
         let read = self.memory.borrow_mut().read_phys(phys, buf);
@@ -391,11 +409,10 @@ impl host::Ports for Seam {
     }
     fn alone_until(&self) -> Time {
         // Somebody is told of each event: none is left out.
-        let told = self.tape.is_some() || self.judge.is_some() || self.journal.is_watched();
-        if told || !self.firmware_idles() || self.failure.is_some() {
+        if self.is_observed() || !self.firmware_idles() || self.failure.is_some() {
             return Time::ZERO;
         }
-        self.horizon.min(self.queue.next_time())
+        self.horizon.min(self.next_time())
     }
     fn mmio_read(&mut self, now: Time, addr: u32) {
         if !self.tape(|| Step::Read { at: now, addr }) {
@@ -407,17 +424,20 @@ impl host::Ports for Seam {
 }
 
 /// What the router sees of the node.
-struct NetSeam<'a> {
+pub(crate) struct NetSeam<'a> {
     nid: u32,
     queue: &'a mut EventQueue<Event>,
+    moves: &'a mut EventQueue<Move>,
     outbox: &'a mut Outbox<Crossing>,
     failure: &'a mut Option<Failure>,
     journal: &'a Journal,
 }
 
 impl net::Ports for NetSeam<'_> {
+    #[inline(always)]
     fn schedule(&mut self, at: Time, event: net::Event) {
-        self.queue.schedule(at, Event::Net(event));
+        let place = self.queue.place();
+        self.moves.schedule_at(at, place, Move::of_net(event));
     }
     fn send(&mut self, at: Time, neighbour: u32, message: net::Message) {
         self.outbox.send(neighbour, at, Crossing::Link(message));

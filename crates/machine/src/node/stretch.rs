@@ -1,7 +1,7 @@
 //! A node's part in skipping stretches of time that repeat themselves (`des::LogicalProcess`): while
 //! nothing but streams of packets moves on it.
 
-use super::seam::Crossing;
+use super::seam::{Arrivals, Crossing};
 use super::*;
 use crate::instruments::meter::Events;
 use std::collections::VecDeque;
@@ -71,13 +71,50 @@ pub(super) fn only_passes(event: &Event, visible: Visible) -> bool {
     visible == Visible::Nobody && is_of_packets(event)
 }
 
-/// True for events of the chip, the router and the links: those that can come again and again, with
+/// True for events of the chip: like most [`Move`]s those that can come again and again, with
 /// packet after packet. All others are due when they are due.
 fn is_of_packets(event: &Event) -> bool {
-    match event {
-        Event::Nic(_) | Event::Link(_) => true,
-        Event::Net(event) => !matches!(event, net::Event::Recovered { .. }),
-        _ => false,
+    matches!(event, Event::Nic(_))
+}
+
+/// Something that is due.
+enum Due<'a> {
+    Event(&'a Event),
+    Move(&'a Move),
+}
+
+impl Due<'_> {
+    fn repeats(&self) -> bool {
+        match self {
+            Due::Event(event) => is_of_packets(event),
+            Due::Move(next) => next.repeats(),
+        }
+    }
+    /// Everything that what it does depends on; `None` if it cannot be part of a stretch.
+    fn state(&self, arrivals: &Arrivals, out: &mut Vec<u64>) -> Option<()> {
+        let of_nic = match *self {
+            Due::Event(Event::Nic(event)) => Some(*event),
+            Due::Event(_) => return None,
+            Due::Move(next) => next.nic(),
+        };
+        if let Some(event) = of_nic {
+            out.extend([2, event.passing()?]);
+            return Some(());
+        }
+        match *self {
+            Due::Move(&Move::Packet { link, channel, place }) => {
+                let packet = *arrivals.packet(place);
+                net::Message::Packet { link, channel, packet }.state(out);
+            }
+            Due::Move(&Move::Credit { link, channel, flits }) => {
+                net::Message::Credit { link, channel, flits }.state(out);
+            }
+            Due::Move(Move::Grant { output }) => out.extend([3, u64::from(*output)]),
+            Due::Move(Move::Eject) => out.push(4),
+            Due::Move(Move::InjectionFree) => out.push(5),
+            _ => return None,
+        }
+        Some(())
     }
 }
 
@@ -99,22 +136,20 @@ impl Node {
         }
         let (mut state, mut until) = (Vec::with_capacity(512), Time::NEVER);
         let out = &mut state;
-        for (at, source, event) in seam.queue.iter() {
-            if !is_of_packets(event) {
+        let events =
+            seam.queue.keyed().map(|(key, at, source, e)| (key, at, source, Due::Event(e)));
+        let moves = seam.moves.keyed().map(|(key, at, source, m)| (key, at, source, Due::Move(m)));
+        let mut all: Vec<_> = events.chain(moves).collect();
+        all.sort_unstable_by_key(|(key, ..)| *key);
+        for (_, at, source, due) in all {
+            if !due.repeats() {
                 // The same event in both samples, or it is due too soon.
                 out.extend([1, at.0]);
                 until = until.min(at);
                 continue;
             }
             out.extend([2, at.since(now).0, u64::from(source)]);
-            match event {
-                Event::Link(coming) => seam.arrivals.look(*coming).state(out),
-                Event::Nic(event) => out.extend([2, event.passing()?]),
-                Event::Net(net::Event::Grant { output }) => out.extend([3, u64::from(*output)]),
-                Event::Net(net::Event::Eject) => out.push(4),
-                Event::Net(net::Event::InjectionFree) => out.push(5),
-                _ => return None,
-            }
+            due.state(&seam.arrivals, out)?;
         }
         for way in [Direction::ToNic, Direction::ToHost] {
             out.push(seam.link.free_at(way).since(now).0);
@@ -217,7 +252,8 @@ impl Node {
         }
         let all = span * times;
         self.horizon += all;
-        self.seam.queue.shift(all, is_of_packets);
+        let Seam { queue, moves, .. } = &mut self.seam;
+        queue.shift_both(all, is_of_packets, moves, Move::repeats);
         self.seam.link.shift(all);
         self.seam.router.shift(all);
         self.nic.shift(all);

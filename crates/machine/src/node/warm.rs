@@ -136,14 +136,9 @@ impl Node {
             self.advance_to(until, &mut outbox);
         }
         let Tape::Record(steps) = *self.seam.tape.take()? else { return None };
-        let shared = |step: &Step| match step {
-            Step::Due(_, event) => {
-                !matches!(event, Event::Net(_) | Event::Link(_) | Event::Interrupt)
-            }
-            Step::Other => false,
-            _ => true,
-        };
-        if self.seam.failure.is_some() || !outbox.is_empty() || !steps.iter().all(shared) {
+        let shared = |step: &Step| !matches!(step, Step::Due(_, Event::Interrupt) | Step::Other);
+        let moves = !self.seam.moves.is_empty() || !outbox.is_empty();
+        if self.seam.failure.is_some() || moves || !steps.iter().all(shared) {
             return None;
         }
         // Loops learnt in the midst of a boot have their heads where it was just then: runs took 2 % longer

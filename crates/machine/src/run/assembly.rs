@@ -91,6 +91,7 @@ impl Parts<'_> {
         let mut seam = Seam {
             nid,
             queue: EventQueue::new(nid),
+            moves: EventQueue::new(nid),
             link: configuration.link.clone(),
             memory: host.memory().clone(),
             router: net::Router::new(&configuration.net, &configuration.topology, nid),
