@@ -15,22 +15,49 @@ pub enum Direction {
 #[derive(Clone, Debug)]
 pub struct HyperTransport {
     latency: Duration,
-    bytes_per_second: u64,
+    rate: Rate,
     free: [Time; 2],
 }
 
-des::checkpointed!(HyperTransport { free } given { latency, bytes_per_second });
+des::checkpointed!(HyperTransport { free } given { latency, rate });
+
+/// What bytes take. Every packet of the link asks for it, so that a rate at which eight bytes take a whole
+/// number of picoseconds, as all of HyperTransport's do, divides nothing.
+#[derive(Clone, Copy, Debug)]
+struct Rate {
+    bytes_per_second: u64,
+    /// Picoseconds for eight bytes; zero if that is no whole number.
+    of_eight: u64,
+}
+
+impl Rate {
+    fn new(bytes_per_second: u64) -> Rate {
+        const PS_FOR_EIGHT: u64 = 8 * 1_000_000_000_000;
+        let whole = PS_FOR_EIGHT % bytes_per_second == 0;
+        let of_eight = if whole { PS_FOR_EIGHT / bytes_per_second } else { 0 };
+        Rate { bytes_per_second, of_eight }
+    }
+    /// As [`Duration::of_transfer`].
+    #[inline(always)]
+    fn of(self, bytes: u64) -> Duration {
+        if self.of_eight != 0 && bytes < 1 << 20 && self.of_eight < 1 << 40 {
+            return Duration((bytes * self.of_eight).div_ceil(8));
+        }
+        Duration::of_transfer(bytes, self.bytes_per_second)
+    }
+}
 
 impl HyperTransport {
     /// A link with `latency` each way (last byte sent to last byte usable) and `bytes_per_second` each way.
     pub fn new(latency: Duration, bytes_per_second: u64) -> HyperTransport {
-        HyperTransport { latency, bytes_per_second, free: [Time::ZERO; 2] }
+        HyperTransport { latency, rate: Rate::new(bytes_per_second), free: [Time::ZERO; 2] }
     }
     /// Sends a packet of `bytes` (headers included) at `now`; returns when it arrives.
+    #[inline]
     pub fn send(&mut self, now: Time, direction: Direction, bytes: u64) -> Time {
         let free = &mut self.free[direction as usize];
         let start = now.max(*free);
-        *free = start + Duration::of_transfer(bytes, self.bytes_per_second);
+        *free = start + self.rate.of(bytes);
         *free + self.latency
     }
     /// The least time of any packet.
@@ -39,7 +66,7 @@ impl HyperTransport {
     }
     /// Time of a packet that waits for no other.
     pub fn unloaded(&self, bytes: u64) -> Duration {
-        Duration::of_transfer(bytes, self.bytes_per_second) + self.latency
+        self.rate.of(bytes) + self.latency
     }
     /// Puts both directions off by `span`.
     pub fn shift(&mut self, span: Duration) {
@@ -48,5 +75,21 @@ impl HyperTransport {
     /// When the direction is free for the next packet.
     pub fn free_at(&self, direction: Direction) -> Time {
         self.free[direction as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_take_what_a_division_says() {
+        for bytes_per_second in [1, 7, 800_000_000, 3_200_000_000, 3_000_000_000, 12_345_678_901] {
+            let rate = Rate::new(bytes_per_second);
+            for bytes in (0..300).chain([4096, 1 << 20, 1 << 22]) {
+                let exact = Duration::of_transfer(bytes, bytes_per_second);
+                assert_eq!(rate.of(bytes), exact, "{bytes} at {bytes_per_second}");
+            }
+        }
     }
 }

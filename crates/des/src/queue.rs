@@ -40,8 +40,8 @@ fn cause(source: u32, sequence: u64) -> u64 {
 ///
 /// A sorted array: a process has some ten events waiting, and a new one makes two of them move on average.
 /// Those that have left leave room at the front, so that those make way for a new one that are nearer to
-/// their end. Events ought to be small, and cheap to copy. (A binary heap took three times as long; to search by halves and
-/// move entries at once, half as long again.)
+/// their end. Events ought to be small, and cheap to copy. (A binary heap took three times as long; to search
+/// by halves and move entries at once, half as long again.)
 pub struct EventQueue<E> {
     /// Key of the next event, which is looked at more often than it changes; beyond everything without one.
     next: (Time, u64),
@@ -76,8 +76,9 @@ impl<E: Clone> EventQueue<E> {
     pub fn schedule_from(&mut self, at: Time, source: u32, sequence: u64, event: E) {
         self.enter(Entry { at, cause: cause(source, sequence), event });
     }
-    /// The place among those of the same time of an event that the owner schedules now in another of its
-    /// queues ([`EventQueue::schedule_at`]): events of both have one order, that of their [`EventQueue::key`]s.
+    /// The place among those of the same time of an event that the owner schedules now in another
+    /// of its queues ([`EventQueue::schedule_at`]): events of both have one order, that of their
+    /// [`EventQueue::key`]s.
     #[inline(always)]
     pub fn place(&mut self) -> Place {
         self.sequence += 1;
@@ -94,14 +95,23 @@ impl<E: Clone> EventQueue<E> {
         number(self.next)
     }
     /// Puts an event into its place.
-    #[inline(never)]
+    #[inline(always)]
     fn enter(&mut self, entry: Entry<E>) {
-        let key = entry.key();
-        if key < number(self.next) {
-            return self.enter_first(entry);
+        if entry.key() < number(self.next) && self.first > 0 {
+            self.next = (entry.at, entry.cause);
+            self.first -= 1;
+            self.entries[self.first] = entry;
+            return;
         }
-        let middle = (self.first + self.entries.len()) / 2;
-        if self.first > 0 && self.entries.get(middle).is_some_and(|other| key < other.key()) {
+        self.enter_behind(entry);
+    }
+    /// Puts an event into its place, which is mostly behind the next one.
+    #[inline(never)]
+    fn enter_behind(&mut self, entry: Entry<E>) {
+        let key = entry.key();
+        let waiting = &mut self.entries[self.first..];
+        let ahead = waiting.len() / 2;
+        if self.first > 0 && waiting.get(ahead).is_some_and(|other| key < other.key()) {
             self.first -= 1;
             let waiting = &mut self.entries[self.first..];
             let mut place = 0;
@@ -111,6 +121,9 @@ impl<E: Clone> EventQueue<E> {
             }
             waiting[place] = entry;
             return;
+        }
+        if key < number(self.next) {
+            self.next = (entry.at, entry.cause);
         }
         if self.entries.len() == self.entries.capacity() {
             self.make_room();
@@ -123,16 +136,6 @@ impl<E: Clone> EventQueue<E> {
             place -= 1;
         }
         waiting[place] = entry;
-    }
-    /// Puts an event before all others.
-    #[inline(always)]
-    fn enter_first(&mut self, entry: Entry<E>) {
-        self.next = (entry.at, entry.cause);
-        if self.first == 0 {
-            return self.entries.insert(0, entry);
-        }
-        self.first -= 1;
-        self.entries[self.first] = entry;
     }
     /// The array has no room at its end: it is moved to the front if that gives much, else it grows.
     #[cold]

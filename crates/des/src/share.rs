@@ -69,11 +69,11 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
                 self.look(index);
             }
         }
-        self.shared.tell(self.first, &self.reach);
-        let first = |times: &[Time]| times.iter().fold(Time::NEVER, |a: Time, b| a.min(*b));
+        let reach = self.shared.tell(self.first, &self.reach);
+        let next = self.next.iter().fold(Time::NEVER, |a: Time, b| a.min(*b));
         Summary {
-            next: first(&self.next),
-            reach: first(&self.reach),
+            next,
+            reach,
             busy: self.busy > 0,
             failed: self.failed,
             done: self.busy + self.quiet == 0 && self.failed == Time::NEVER,
@@ -96,20 +96,35 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             }
             _ => (process.next_event(), process.reach()),
         };
-        let before = std::mem::replace(&mut self.standings[index], standing);
-        if before != standing {
-            self.busy += usize::from(standing == Standing::Busy);
-            self.busy -= usize::from(before == Standing::Busy);
-            self.quiet += usize::from(standing == Standing::Quiet);
-            self.quiet -= usize::from(before == Standing::Quiet);
+        if self.standings[index] != standing {
+            self.stand(index, standing);
         }
+    }
+    /// A process stands otherwise than before.
+    fn stand(&mut self, index: usize, standing: Standing) {
+        let before = std::mem::replace(&mut self.standings[index], standing);
+        self.busy += usize::from(standing == Standing::Busy);
+        self.busy -= usize::from(before == Standing::Busy);
+        self.quiet += usize::from(standing == Standing::Quiet);
+        self.quiet -= usize::from(before == Standing::Quiet);
     }
     /// Gives a message to its process, one of these, which may yet have to advance to before it.
     pub(crate) fn deliver(&mut self, envelope: Envelope<L::Message>) {
         let index = (envelope.target - self.first) as usize;
-        self.processes[index].receive(envelope);
-        self.changed[index] = true;
+        let at = envelope.at;
         self.moved[index] = self.sampled + 1;
+        let Some(reach) = self.processes[index].receive_known(envelope) else {
+            self.changed[index] = true;
+            return;
+        };
+        if matches!(self.standings[index], Standing::Failed(_)) {
+            return;
+        }
+        self.next[index] = self.next[index].min(at);
+        self.reach[index] = self.reach[index].min(reach);
+        if self.standings[index] != Standing::Busy {
+            self.stand(index, Standing::Busy);
+        }
     }
     /// Advances those that have something to do; what they send here is delivered.
     pub(crate) fn advance(&mut self, horizons: &Horizons) {

@@ -37,6 +37,13 @@ pub trait LogicalProcess {
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Self::Message>);
     /// Takes in a message that arrives at `envelope.at`, which is never in its past.
     fn receive(&mut self, envelope: Envelope<Self::Message>);
+    /// Takes in a message as [`LogicalProcess::receive`] does. The earliest time at which the process may send
+    /// something because of it, if that, its arrival and that the process is busy is all that changes of what
+    /// the process tells; else it is asked for everything.
+    fn receive_known(&mut self, envelope: Envelope<Self::Message>) -> Option<Time> {
+        self.receive(envelope);
+        None
+    }
     /// Where it stands after `advance_to`.
     fn standing(&self) -> Standing;
     /// How far what may repeat itself here has come, in beats; `None` if there is nothing of the
@@ -318,11 +325,14 @@ impl<M> Shared<M> {
     pub(crate) fn inbox(&self, worker: usize) -> MutexGuard<'_, Vec<Envelope<M>>> {
         lock(&self.inboxes[worker])
     }
-    /// Tells how far the processes from `first` on may reach.
-    pub(crate) fn tell(&self, first: u32, reaches: &[Time]) {
+    /// Tells how far the processes from `first` on may reach; returns the least of it.
+    pub(crate) fn tell(&self, first: u32, reaches: &[Time]) -> Time {
+        let mut least = Time::NEVER;
         for (told, reach) in self.reaches[first as usize..].iter().zip(reaches) {
             told.store(reach.0, Ordering::Relaxed); // the barrier orders it
+            least = least.min(*reach);
         }
+        least
     }
     fn reaches(&self) -> impl Iterator<Item = Time> + '_ {
         self.reaches.iter().map(|reach| Time(reach.load(Ordering::Relaxed)))

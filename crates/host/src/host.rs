@@ -239,6 +239,11 @@ impl Host {
         self.cores[FIRST].cpu()
     }
 
+    /// True if a fibre recorded a fault.
+    #[inline]
+    pub fn has_fault(&self) -> bool {
+        self.shared.fault.borrow().is_some()
+    }
     /// The first fault that a fibre recorded.
     pub fn fault(&self) -> Option<Fault> {
         let fault = self.shared.fault.borrow();

@@ -16,8 +16,7 @@ use bus::Direction;
 use des::{Duration, Envelope, LogicalProcess, Offers, Outbox, Standing, Time, LAGS};
 use heartbeat::{IdleTurn, IDLE_OBSERVED};
 use kinds::{is_for_host, kind};
-use local_bus::LocalBus;
-use moves::Move;
+use moves::{Move, Mover};
 use seam::{Crossing, Event, Failure, Seam, Touched};
 use std::sync::Arc;
 
@@ -30,6 +29,7 @@ mod heartbeat;
 mod kinds;
 mod local_bus;
 mod moves;
+mod processor;
 mod reach;
 mod remains;
 pub(crate) mod seam;
@@ -76,9 +76,6 @@ pub(crate) struct Schedule {
     /// When the launcher starts the program, by which time all nodes have booted.
     pub launch: Time,
 }
-
-/// How far a processor that turns idly lags behind, at most, if its turns are not known.
-const LAG_MAX: Duration = Duration::from_us(1000);
 
 /// Running sums at one instant.
 #[derive(Clone, Debug, Default)]
@@ -276,62 +273,6 @@ impl Node {
         }
     }
 
-    /// True if the processor need not be run up to the next event or the horizon: it has come there, or
-    /// its firmware idles and the event does not concern it.
-    fn may_lag(&self, horizon: Time) -> bool {
-        // Who debugs it wants to see it where the rest of the node is.
-        if self.debugger.is_some() {
-            return false;
-        }
-        let due = self.seam.next_time().min(horizon);
-        // What is not known to be skipped is executed bit by bit, so that the run can be stopped.
-        let far = !self.seam.firmware_waits && due >= self.acts + LAG_MAX;
-        self.acts >= due
-            || self.seam.firmware_idles()
-                && !far
-                && self.seam.next_is_visible(&self.nic, horizon) == Visible::Nobody
-    }
-
-    /// Runs the processor up to the next event or the horizon; if it may wait, no further than it does
-    /// anything but poll.
-    fn run_processor(&mut self, horizon: Time, may_wait: bool) {
-        if self.debugger.is_some() {
-            return self.debug_processor(horizon);
-        }
-        let limit = horizon.min(self.seam.next_time());
-        while self.acts < limit {
-            let patience = self.seam.beat + self.schedule.ras_patience;
-            let until = limit.min(patience);
-            let mut bus = LocalBus { nic: &mut self.nic, seam: &mut self.seam, horizon, may_wait };
-            self.meter.begin(&self.core);
-            let stop = match self.recorder.as_deref_mut() {
-                None => self.core.run(&mut bus, until),
-                Some(recorder) => self.core.run_observed(&mut bus, until, recorder),
-            };
-            self.meter.end(&self.core);
-            self.ran(stop);
-            if until == limit || self.acts < until || self.seam.failure.is_some() {
-                return;
-            }
-            if self.seam.beat + self.schedule.ras_patience == patience {
-                return self.hangs(patience);
-            }
-        }
-    }
-
-    /// The processor has run as far as it could.
-    #[inline(always)]
-    fn ran(&mut self, stop: ppc440::Stop) {
-        self.acts = self.core.now();
-        self.seam.firmware_waits = self.core.is_waiting();
-        if stop == ppc440::Stop::Fault {
-            self.firmware_fault();
-        }
-        if let Some((at, vector)) = self.seam.exception.take() {
-            self.exception(at, vector);
-        }
-    }
-
     /// Something is due that is more than what was left behind by ranks that have ended, or will go wrong
     /// after them.
     fn awaits(&self) -> bool {
@@ -417,12 +358,26 @@ impl LogicalProcess for Node {
     }
 
     fn receive(&mut self, e: Envelope<Crossing>) {
+        self.receive_known(e);
+    }
+
+    #[inline(always)]
+    fn receive_known(&mut self, e: Envelope<Crossing>) -> Option<Time> {
         match e.message {
             Crossing::Link(message) => {
+                let reach = match &message {
+                    net::Message::Packet { .. } => e.at,
+                    net::Message::Credit { .. } if self.seam.router.is_empty() => Time::NEVER,
+                    net::Message::Credit { .. } => e.at,
+                };
                 let next = self.seam.arrivals.expect(message);
                 self.seam.moves.schedule_from(e.at, e.source, e.sequence, next);
+                Some(reach)
             }
-            Crossing::Skipped(skipped) => self.nic.take_skipped(&skipped, &mut self.seam),
+            Crossing::Skipped(skipped) => {
+                self.nic.take_skipped(&skipped, &mut self.seam);
+                None
+            }
         }
     }
 

@@ -1,11 +1,55 @@
 //! What a router does about links that fail.
 
+use crate::faults::Fate;
 use crate::queues::{input_number, Course, Passing};
-use crate::{Event, Ports, Router};
+use crate::{Event, Message, Ports, Router};
 use abi::packet::Packet;
 use des::Time;
 
 impl Router {
+    /// Sends a packet over a link that may fail, from `start` until `end`.
+    #[cold]
+    pub(crate) fn pass_struck(
+        &mut self,
+        now: Time,
+        course: Course,
+        (start, end): (Time, Time),
+        mut packet: Packet,
+        ports: &mut impl Ports,
+    ) {
+        let (index, lane) = (course.output(), course.channel());
+        let neighbour = self.neighbours[index].expect("routes follow links");
+        let output = &mut self.outputs[index];
+        let faults = self.faults.as_mut().expect("links may fail");
+        let mut arrival = start + self.params.link_latency;
+        let mut copy = None;
+        match faults.strike(index, start, &mut packet) {
+            Fate::Unharmed => {}
+            Fate::Damaged => output.counters.damaged += 1,
+            Fate::Delayed(by) => {
+                // As a retry of the link would: what follows waits, so that order is kept.
+                output.counters.delayed += 1;
+                output.free = end + by;
+                arrival += by;
+            }
+            Fate::Overtaken(by) => {
+                output.counters.overtaken += 1;
+                arrival += by;
+            }
+            Fate::Doubled => copy = Some(packet),
+            Fate::Lost => {
+                output.counters.lost += 1;
+                self.books.lost.count(&packet);
+                return self.lose(end, index, lane, course.flits, ports);
+            }
+        }
+        self.books.sent[input_number(index, lane)] += u64::from(course.flits);
+        let (link, channel) = (course.output, course.channel);
+        ports.send(arrival, neighbour, Message::Packet { link, channel, packet });
+        if let Some(copy) = copy {
+            self.repeat(now, index, lane, copy, ports);
+        }
+    }
     /// A link sends a packet again that has arrived already: the copy is the next on its channel.
     pub(crate) fn repeat(
         &mut self,

@@ -14,7 +14,7 @@
 //! ring of a torus a packet that crosses the edge goes on in the second channel of its class, which
 //! no packet reaches twice.
 
-use crate::faults::{Fate, Faults, LinkFaults};
+use crate::faults::{Faults, LinkFaults};
 use crate::queues::{input_number, Course, Input, Output, Passing, Way, PORT};
 use crate::topology::{Link, Topology, LINKS};
 use crate::{Class, Event, Message, Params, Ports, CHANNELS, PACKET_FLITS};
@@ -358,6 +358,7 @@ impl Router {
         }
     }
     /// A packet leaves its input queue.
+    #[inline(always)]
     fn leave_input(&mut self, now: Time, number: usize, course: Course, ports: &mut impl Ports) {
         let flits = course.flits;
         let free = self.outputs[course.output()].free;
@@ -460,6 +461,7 @@ impl Router {
         }
     }
     /// Sends a packet through an output that is free when the packet comes to it.
+    #[inline(always)]
     fn pass(&mut self, now: Time, course: Course, packet: &Packet, ports: &mut impl Ports) {
         let ready = now + self.params.route;
         let (index, lane) = (course.output(), course.channel());
@@ -480,48 +482,5 @@ impl Router {
         }
         self.books.sent[input_number(index, lane)] += u64::from(course.flits);
         ports.send(arrival, neighbour, Message::Packet { link, channel, packet: *packet });
-    }
-    /// Sends a packet over a link that may fail, from `start` until `end`.
-    #[cold]
-    fn pass_struck(
-        &mut self,
-        now: Time,
-        course: Course,
-        (start, end): (Time, Time),
-        mut packet: Packet,
-        ports: &mut impl Ports,
-    ) {
-        let (index, lane) = (course.output(), course.channel());
-        let neighbour = self.neighbours[index].expect("routes follow links");
-        let output = &mut self.outputs[index];
-        let faults = self.faults.as_mut().expect("links may fail");
-        let mut arrival = start + self.params.link_latency;
-        let mut copy = None;
-        match faults.strike(index, start, &mut packet) {
-            Fate::Unharmed => {}
-            Fate::Damaged => output.counters.damaged += 1,
-            Fate::Delayed(by) => {
-                // As a retry of the link would: what follows waits, so that order is kept.
-                output.counters.delayed += 1;
-                output.free = end + by;
-                arrival += by;
-            }
-            Fate::Overtaken(by) => {
-                output.counters.overtaken += 1;
-                arrival += by;
-            }
-            Fate::Doubled => copy = Some(packet),
-            Fate::Lost => {
-                output.counters.lost += 1;
-                self.books.lost.count(&packet);
-                return self.lose(end, index, lane, course.flits, ports);
-            }
-        }
-        self.books.sent[input_number(index, lane)] += u64::from(course.flits);
-        let (link, channel) = (course.output, course.channel);
-        ports.send(arrival, neighbour, Message::Packet { link, channel, packet });
-        if let Some(copy) = copy {
-            self.repeat(now, index, lane, copy, ports);
-        }
     }
 }

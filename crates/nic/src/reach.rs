@@ -39,7 +39,7 @@ impl SeaStar {
             Event::RxTake | Event::RxDone => self.reach_of_access(around),
             Event::RxAnnounce { .. } | Event::RxOverflow { .. } => self.reach_of_access(around),
             // The host answers, if at all, over the same link.
-            Event::HostWrite => around.link + self.reach_of_access(around),
+            Event::HostWrite | Event::HostPayload => around.link + self.reach_of_access(around),
         }
     }
     /// A command for the receive engine may make room for somebody who waits.

@@ -197,6 +197,7 @@ impl Rx {
         let stream = self.cam.stream(index);
         stream.arrived = true;
         self.whole += 1;
+        stream.buffer.sum(&mut stream.crc);
         if stream.crc.finish() != packet.crc {
             stream.error = true;
             fabric.counters.rx_crc_errors += 1;

@@ -14,8 +14,10 @@ use des::Time;
 /// What the NIC waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The oldest posted write or interrupt arrives at the host.
+    /// The oldest posted write or interrupt arrives at the host, one of the processor.
     HostWrite,
+    /// The same of the receive engine: payload.
+    HostPayload,
     /// The transmit engine takes a command.
     TxTake,
     /// The oldest read's data leave host memory.
@@ -52,7 +54,7 @@ impl Event {
     /// A number for an event that only moves a stream on.
     pub fn passing(&self) -> Option<u64> {
         match self {
-            Event::HostWrite => Some(0),
+            Event::HostWrite | Event::HostPayload => Some(0),
             Event::TxAnswer => Some(1),
             Event::TxData => Some(2),
             Event::TxPort => Some(3),
@@ -239,7 +241,9 @@ impl SeaStar {
     pub fn handle(&mut self, now: Time, event: Event, ports: &mut impl Ports) {
         let SeaStar { fabric, tx, rx, .. } = self;
         match event {
-            Event::HostWrite => fabric.posted.arrive(now, &mut fabric.counters, ports),
+            Event::HostWrite | Event::HostPayload => {
+                fabric.posted.arrive(now, &mut fabric.counters, ports);
+            }
             Event::TxTake => tx.take(now, fabric, ports),
             Event::TxAnswer => tx.answer(now, fabric, ports),
             Event::TxData => tx.data(now, fabric, ports),
@@ -262,7 +266,8 @@ impl SeaStar {
             Event::RxAnnounce { .. } | Event::RxOverflow { .. } => true,
             Event::TxData => self.tx.ends_command(),
             Event::RxPacket => self.rx.begins_message(),
-            Event::HostWrite | Event::TxAnswer | Event::TxPort | Event::RxDeposit => false,
+            Event::HostWrite | Event::HostPayload => false,
+            Event::TxAnswer | Event::TxPort | Event::RxDeposit => false,
         }
     }
     /// A packet comes from the network, whole. The error is the packet itself, if the receive engine has no

@@ -31,6 +31,8 @@ pub(crate) struct Bytes {
     bytes: Vec<u8>,
     /// Of them, how many have left.
     gone: usize,
+    /// How many the CRC has taken in, or need not: it takes many at once.
+    summed: usize,
 }
 
 impl Bytes {
@@ -40,12 +42,20 @@ impl Bytes {
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    pub(crate) fn append(&mut self, bytes: &[u8]) {
+    /// More come; `crc` is that of all.
+    pub(crate) fn append(&mut self, bytes: &[u8], crc: &mut Crc) {
         // No more bytes are moved than have left.
         if self.gone >= self.len() {
+            self.sum(crc);
             self.bytes.drain(..std::mem::take(&mut self.gone));
+            self.summed = self.bytes.len();
         }
         self.bytes.extend_from_slice(bytes);
+    }
+    /// The CRC takes in all that have come.
+    pub(crate) fn sum(&mut self, crc: &mut Crc) {
+        crc.update(&self.bytes[self.summed..]);
+        self.summed = self.bytes.len();
     }
     /// The oldest `count` leave.
     pub(crate) fn leave(&mut self, count: usize) {
@@ -113,16 +123,14 @@ impl Stream {
     pub(crate) fn take(&mut self, packet: &Packet) {
         self.received += u64::from(packet.size);
         if self.replaced.is_empty() {
-            self.crc.update(packet.data());
-            self.buffer.append(packet.data());
+            self.buffer.append(packet.data(), &mut self.crc);
         } else {
             let mut packet = *packet;
             let right = self.replaced.len().min(packet.data().len());
             for (byte, right) in packet.payload.iter_mut().zip(self.replaced.drain(..right)) {
                 *byte = right;
             }
-            self.crc.update(packet.data());
-            self.buffer.append(packet.data());
+            self.buffer.append(packet.data(), &mut self.crc);
         }
     }
     /// Packets that its buffer no longer needs. All of a message but the last are full, and they
@@ -140,6 +148,7 @@ impl Stream {
         self.used = true;
         self.number = number;
         self.id = id;
+        self.buffer.summed = self.buffer.bytes.len();
         self.crc = Crc::default();
         self.closed = false;
         self.commanded = false;

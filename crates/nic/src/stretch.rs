@@ -150,6 +150,7 @@ impl SeaStar {
     pub fn skip_sent(&mut self, bytes: u64, ports: &mut impl Ports) -> Skipped {
         let (source, tx) = (self.control.nid, &mut self.tx);
         let flight = self.fabric.params.in_flight as usize;
+        tx.sum();
         let region = tx.region.as_mut().expect("a stream moves");
         // What may be in flight, what has been read ahead, and what comes next.
         let mut data = tx.bytes.split_off(tx.used - flight);
@@ -160,6 +161,7 @@ impl SeaStar {
         read.expect("the memory of a stream was looked at before");
         tx.bytes = data[bytes as usize..].to_vec();
         tx.used = flight;
+        tx.summed = flight;
         data.truncate(flight + bytes as usize);
         tx.crc.update(&data[flight..]);
         let size = usize::from(tx.packet.size);
@@ -296,6 +298,7 @@ impl Stream {
         posted: &mut PostedWrites,
         ports: &mut impl Ports,
     ) {
+        self.buffer.sum(&mut self.crc);
         let bytes = skipped.bytes as usize;
         // What it holds, oldest first: on the way to memory, gathered, waiting.
         let mut all = Vec::with_capacity(2 * skipped.data.len());

@@ -83,6 +83,8 @@ pub(crate) struct Tx {
     /// Bytes read from host memory, and how many of them are in packets.
     pub(crate) bytes: Vec<u8>,
     pub(crate) used: usize,
+    /// How many of them the CRC has taken in, or need not: it takes many at once.
+    pub(crate) summed: usize,
     pub(crate) asked: VecDeque<Piece>,
     pub(crate) coming: VecDeque<Piece>,
     pub(crate) packetiser_free: Time,
@@ -116,6 +118,7 @@ impl Tx {
             payload_start: 0,
             bytes: Vec::new(),
             used: 0,
+            summed: 0,
             asked: VecDeque::new(),
             coming: VecDeque::new(),
             packetiser_free: Time::ZERO,
@@ -317,8 +320,10 @@ impl Tx {
     ) -> Result<(), BusError> {
         let known = fabric.params.in_flight as usize;
         if self.used >= 4 * (known + READ_AHEAD as usize) {
+            self.sum();
             self.bytes.drain(..self.used - known);
             self.used = known;
+            self.summed = known;
         }
         let start = self.bytes.len();
         self.bytes.resize(start + len as usize, 0);
@@ -341,7 +346,6 @@ impl Tx {
             let count = len.min(PAYLOAD_BYTES - size);
             let bytes = &self.bytes[self.used..self.used + count];
             self.packet.payload[size..size + count].copy_from_slice(bytes);
-            self.crc.update(bytes);
             self.used += count;
             self.packet.size += count as u8;
             len -= count;
@@ -350,7 +354,13 @@ impl Tx {
             }
         }
     }
+    /// The CRC takes in what is in packets.
+    pub(crate) fn sum(&mut self) {
+        self.crc.update(&self.bytes[self.summed..self.used]);
+        self.summed = self.used;
+    }
     fn begin_message(&mut self, header: &Taken) {
+        self.summed = self.used;
         self.message = self.message.wrapping_add(1);
         self.id = header.id;
         self.poisoned = false;
@@ -370,6 +380,7 @@ impl Tx {
         if command.last {
             // A message that could not be read whole leaves with a wrong CRC, so that nobody takes
             // it for good.
+            self.sum();
             let error = if self.poisoned { done::ERROR } else { 0 };
             self.packet.crc = self.crc.finish() ^ if self.poisoned { u32::MAX } else { 0 };
             let word = done::COMPLETE | u32::from(command.tag) | error;

@@ -65,8 +65,12 @@ impl PostedWrites {
         // What was gathered for longer arrives, as one, with its last byte; nothing overtakes
         // anything.
         self.last = self.last.max(arrival);
+        let event = match posted {
+            Posted::Bulk { .. } => Event::HostPayload,
+            Posted::Small { .. } | Posted::Interrupt => Event::HostWrite,
+        };
         self.queue.push_back(posted);
-        ports.schedule(self.last, Event::HostWrite);
+        ports.schedule(self.last, event);
     }
     /// A write of the processor that arrives at `arrival`.
     pub(crate) fn write(&mut self, arrival: Time, addr: u64, data: &[u8], ports: &mut impl Ports) {

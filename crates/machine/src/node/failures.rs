@@ -5,7 +5,7 @@ use super::*;
 impl Node {
     /// The first failure of fibres and ranks ends the run.
     pub(super) fn collect_failures(&mut self, now: Time) {
-        if let Some(fault) = self.host.fault() {
+        if let Some(fault) = self.host.has_fault().then(|| self.host.fault()).flatten() {
             let sentence = format!("node {}: {fault}", self.seam.nid);
             self.seam.fail(fault.at, 1, sentence);
         }
@@ -15,7 +15,15 @@ impl Node {
     }
 
     /// A disagreement ends the run.
+    #[inline(always)]
     pub(super) fn collect_verdict(&mut self) {
+        if self.seam.judge.is_some() {
+            self.hear_judge();
+        }
+    }
+
+    #[cold]
+    fn hear_judge(&mut self) {
         let verdict = self.seam.judge.as_ref().and_then(|judge| judge.verdict());
         if let Some(verdict) = verdict {
             self.seam.fail(Time(verdict.at), 1, verdict.to_string());

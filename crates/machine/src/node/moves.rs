@@ -2,6 +2,7 @@
 //! small, and is carried out in a row while the processor need not be looked after.
 
 use super::*;
+use crate::node::processor::LAG_MAX;
 use crate::node::seam::Arrivals;
 
 /// Something that is due in the router or in an engine of the NIC.
@@ -30,6 +31,8 @@ pub(crate) enum Move {
     RxPacket,
     /// As [`nic::Event::RxDeposit`].
     RxDeposit,
+    /// As [`nic::Event::HostPayload`].
+    HostPayload,
 }
 
 /// They are moved within their queue.
@@ -45,6 +48,7 @@ impl Move {
             nic::Event::TxPort => Some(Move::TxPort),
             nic::Event::RxPacket => Some(Move::RxPacket),
             nic::Event::RxDeposit => Some(Move::RxDeposit),
+            nic::Event::HostPayload => Some(Move::HostPayload),
             _ => None,
         }
     }
@@ -68,6 +72,7 @@ impl Move {
             Move::TxPort => Some(nic::Event::TxPort),
             Move::RxPacket => Some(nic::Event::RxPacket),
             Move::RxDeposit => Some(nic::Event::RxDeposit),
+            Move::HostPayload => Some(nic::Event::HostPayload),
             _ => None,
         }
     }
@@ -97,8 +102,8 @@ impl Move {
 }
 
 impl Node {
-    /// Moves packets on, before `horizon`, as long as nothing else is due and the processor need not come there
-    /// before. True if any have moved.
+    /// Moves packets on, before `horizon`, as long as nothing else is due and the processor need
+    /// not come there before. True if any have moved.
     #[inline(always)]
     pub(super) fn move_packets(&mut self, horizon: Time) -> bool {
         // Who debugs or watches it, or writes down what it does, is told of everything.
@@ -114,7 +119,7 @@ impl Node {
         let mut moved = false;
         while self.seam.moves.next_time() < end && self.seam.moves.key() < self.seam.queue.key() {
             let Some((at, &next)) = self.seam.moves.peek() else { break };
-            if !self.move_unseen(at, next) {
+            if !self.mover().move_unseen(at, next) {
                 break;
             }
             moved = true;
@@ -123,75 +128,6 @@ impl Node {
             }
         }
         moved
-    }
-
-    /// Does what is next, if the firmware sees nothing of it.
-    #[inline(always)]
-    fn move_unseen(&mut self, at: Time, next: Move) -> bool {
-        match next {
-            Move::Packet { link, channel, place } => {
-                let message = self.seam.arrivals.packet(place).message;
-                self.tell_move(at, 4 | u64::from(message) << 8);
-                self.seam.take_packet(at, link, channel, place);
-            }
-            Move::TxAnswer => {
-                self.tell_move(at, 1);
-                self.nic.handle(at, nic::Event::TxAnswer, &mut self.seam);
-            }
-            Move::TxData => {
-                if self.nic.is_visible(&nic::Event::TxData) {
-                    return false;
-                }
-                self.tell_move(at, 1);
-                self.nic.handle(at, nic::Event::TxData, &mut self.seam);
-            }
-            Move::RxPacket => {
-                if self.nic.is_visible(&nic::Event::RxPacket) {
-                    return false;
-                }
-                self.tell_move(at, 1);
-                self.nic.handle(at, nic::Event::RxPacket, &mut self.seam);
-            }
-            Move::RxDeposit => {
-                self.tell_move(at, 1);
-                self.nic.handle(at, nic::Event::RxDeposit, &mut self.seam);
-            }
-            Move::Eject => {
-                self.tell_move(at, 3);
-                self.carry_out(at, Move::Eject);
-            }
-            Move::Grant { output } => {
-                self.tell_move(at, 3);
-                self.carry_out(at, Move::Grant { output });
-            }
-            Move::Credit { link, channel, flits } => {
-                self.tell_move(at, 5 | u64::from(flits) << 8);
-                self.carry_out(at, Move::Credit { link, channel, flits });
-            }
-            Move::TxPort | Move::InjectionFree | Move::Recovered { .. } => {
-                self.move_seldom(at, next);
-            }
-        }
-        true
-    }
-
-    #[inline(never)]
-    fn move_seldom(&mut self, at: Time, next: Move) {
-        self.seam.moves.remove_next();
-        let kind = next.kind(&self.seam.arrivals);
-        self.seam.hash.event(at, kind);
-        self.stretches.follow(at, kind, || next.repeats());
-        self.last = at;
-        self.carry_out(at, next);
-    }
-
-    /// What is next leaves its queue, and counts.
-    #[inline(always)]
-    fn tell_move(&mut self, at: Time, kind: u64) {
-        self.seam.moves.remove_next();
-        self.seam.hash.event(at, kind);
-        self.stretches.follow(at, kind, || true);
-        self.last = at;
     }
 
     /// Something moves on, and whoever has to know of it is told.
@@ -209,7 +145,7 @@ impl Node {
             self.seam.stimulated();
         }
         self.stretches.follow(now, kind, || !visible && next.repeats());
-        self.carry_out(now, next);
+        carry_out(&mut self.nic, &mut self.seam, now, next);
         if !self.seam.touched.is_empty() {
             self.tell_of_memory();
         }
@@ -218,37 +154,123 @@ impl Node {
         self.collect_verdict();
     }
 
+    /// What packets are moved on with.
     #[inline(always)]
-    fn carry_out(&mut self, now: Time, next: Move) {
-        let Node { nic, seam, .. } = self;
+    pub(super) fn mover(&mut self) -> Mover<'_> {
+        let Node { nic, seam, stretches, last, .. } = self;
+        Mover { nic, seam, stretches, last }
+    }
+}
+
+/// What packets are moved on with.
+pub(crate) struct Mover<'a> {
+    pub nic: &'a mut nic::SeaStar,
+    pub seam: &'a mut Seam,
+    pub stretches: &'a mut stretch::Stretches,
+    pub last: &'a mut Time,
+}
+
+impl Mover<'_> {
+    /// Does what is next, if the firmware sees nothing of it.
+    #[inline(always)]
+    fn move_unseen(&mut self, at: Time, next: Move) -> bool {
         match next {
             Move::Packet { link, channel, place } => {
-                seam.take_packet(now, link, channel, place);
+                let message = self.seam.arrivals.packet(place).message;
+                self.tell_move(at, 4 | u64::from(message) << 8);
+                self.seam.take_packet(at, link, channel, place);
             }
-            Move::Credit { link, channel, flits } => {
-                let message = net::Message::Credit { link, channel, flits };
-                seam.with_router(|router, seam| router.receive(now, message, seam));
+            Move::TxAnswer => {
+                self.tell_move(at, 1);
+                self.nic.handle(at, nic::Event::TxAnswer, self.seam);
             }
-            Move::Recovered { link, channel, flits } => {
-                let event = net::Event::Recovered { link, channel, flits };
-                seam.with_router(|router, seam| router.handle(now, event, seam));
+            Move::TxData => {
+                if self.nic.is_visible(&nic::Event::TxData) {
+                    return false;
+                }
+                self.tell_move(at, 1);
+                self.nic.handle(at, nic::Event::TxData, self.seam);
             }
-            Move::Grant { output } => {
-                let event = net::Event::Grant { output };
-                seam.with_router(|router, seam| router.handle(now, event, seam));
+            Move::RxPacket => {
+                if self.nic.is_visible(&nic::Event::RxPacket) {
+                    return false;
+                }
+                self.tell_move(at, 1);
+                self.nic.handle(at, nic::Event::RxPacket, self.seam);
+            }
+            Move::RxDeposit => {
+                self.tell_move(at, 1);
+                self.nic.handle(at, nic::Event::RxDeposit, self.seam);
             }
             Move::Eject => {
-                let packet = seam.router.ejected();
-                seam.tap(now, Side::Received, &packet);
-                let taken = nic.packet(now, packet, seam);
-                taken.expect("the router sends what the NIC has told of room for");
+                self.tell_move(at, 3);
+                carry_out(self.nic, self.seam, at, Move::Eject);
             }
-            Move::InjectionFree => nic.injection_free(now, seam),
-            Move::TxAnswer => nic.handle(now, nic::Event::TxAnswer, seam),
-            Move::TxData => nic.handle(now, nic::Event::TxData, seam),
-            Move::TxPort => nic.handle(now, nic::Event::TxPort, seam),
-            Move::RxPacket => nic.handle(now, nic::Event::RxPacket, seam),
-            Move::RxDeposit => nic.handle(now, nic::Event::RxDeposit, seam),
+            Move::Grant { output } => {
+                self.tell_move(at, 3);
+                carry_out(self.nic, self.seam, at, Move::Grant { output });
+            }
+            Move::Credit { link, channel, flits } => {
+                self.tell_move(at, 5 | u64::from(flits) << 8);
+                carry_out(self.nic, self.seam, at, Move::Credit { link, channel, flits });
+            }
+            Move::TxPort | Move::InjectionFree | Move::Recovered { .. } | Move::HostPayload => {
+                self.move_seldom(at, next);
+            }
         }
+        true
+    }
+
+    #[inline(never)]
+    fn move_seldom(&mut self, at: Time, next: Move) {
+        self.seam.moves.remove_next();
+        let kind = next.kind(&self.seam.arrivals);
+        self.seam.hash.event(at, kind);
+        self.stretches.follow(at, kind, || next.repeats());
+        *self.last = at;
+        carry_out(self.nic, self.seam, at, next);
+    }
+
+    /// What is next leaves its queue, and counts.
+    #[inline(always)]
+    fn tell_move(&mut self, at: Time, kind: u64) {
+        self.seam.moves.remove_next();
+        self.seam.hash.event(at, kind);
+        self.stretches.follow(at, kind, || true);
+        *self.last = at;
+    }
+}
+
+#[inline(always)]
+fn carry_out(nic: &mut nic::SeaStar, seam: &mut Seam, now: Time, next: Move) {
+    match next {
+        Move::Packet { link, channel, place } => {
+            seam.take_packet(now, link, channel, place);
+        }
+        Move::Credit { link, channel, flits } => {
+            let message = net::Message::Credit { link, channel, flits };
+            seam.with_router(|router, seam| router.receive(now, message, seam));
+        }
+        Move::Recovered { link, channel, flits } => {
+            let event = net::Event::Recovered { link, channel, flits };
+            seam.with_router(|router, seam| router.handle(now, event, seam));
+        }
+        Move::Grant { output } => {
+            let event = net::Event::Grant { output };
+            seam.with_router(|router, seam| router.handle(now, event, seam));
+        }
+        Move::Eject => {
+            let packet = seam.router.ejected();
+            seam.tap(now, Side::Received, &packet);
+            let taken = nic.packet(now, packet, seam);
+            taken.expect("the router sends what the NIC has told of room for");
+        }
+        Move::InjectionFree => nic.injection_free(now, seam),
+        Move::TxAnswer => nic.handle(now, nic::Event::TxAnswer, seam),
+        Move::TxData => nic.handle(now, nic::Event::TxData, seam),
+        Move::TxPort => nic.handle(now, nic::Event::TxPort, seam),
+        Move::RxPacket => nic.handle(now, nic::Event::RxPacket, seam),
+        Move::RxDeposit => nic.handle(now, nic::Event::RxDeposit, seam),
+        Move::HostPayload => nic.handle(now, nic::Event::HostPayload, seam),
     }
 }

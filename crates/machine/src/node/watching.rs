@@ -1,5 +1,6 @@
 //! A node tells its watch (`crate::instruments::timeline`) what is seen between its parts.
 
+use super::local_bus::LocalBus;
 use super::*;
 use crate::instruments::journal::Journal;
 use crate::instruments::timeline::{About, Depths, Picture, Sink, Watch};
@@ -107,7 +108,7 @@ impl LocalBus<'_> {
         addr: u64,
         data: &[u8],
     ) -> Result<Time, BusError> {
-        let (nic, seam) = (&mut *self.nic, &mut *self.seam);
+        let (nic, seam) = (&mut *self.mover.nic, &mut *self.mover.seam);
         let (tail, notified) = (nic.tx_tail(), nic.depths().rx_done);
         let written = nic.plb_write(at, addr, data, seam);
         const TAIL: u64 = TX_TAIL as u64;
