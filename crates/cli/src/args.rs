@@ -175,6 +175,10 @@ pub struct RunOptions {
     /// Execute every turn of the firmware's polling loop; the result is the same, later
     #[arg(long)]
     pub no_park: bool,
+    /// Interpret all of the firmware, also what is executed often, instead of translating that to code of the
+    /// host's own; the result is the same, later
+    #[arg(long)]
+    pub no_translate: bool,
     /// Carry out every packet of long messages, also where they repeat what the last ones did; the result is
     /// the same, later
     #[arg(long)]

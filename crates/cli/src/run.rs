@@ -89,6 +89,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         compute: options.compute,
         faults: options.faults.clone(),
         park: !options.no_park,
+        translate: !options.no_translate,
         merge: !options.no_merge,
         cold_boot: options.cold_boot,
         boots: cache::folder().map(|folder| folder.join("boots")),

@@ -100,6 +100,7 @@ fn options(root: &Path, program: &Program, ranks: u32, meter: bool) -> Options {
         seed: 1,
         faults: Vec::new(),
         park: true,
+        translate: true,
         merge: true,
         cold_boot: false,
         boots: None,

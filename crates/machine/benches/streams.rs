@@ -63,6 +63,7 @@ fn run(root: &Path, ranks: u32, name: &str, arguments: &[&str; 2], merge: bool) 
         seed: 1,
         faults: Vec::new(),
         park: true,
+        translate: true,
         merge,
         cold_boot: false,
         boots: None,

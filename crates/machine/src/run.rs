@@ -47,6 +47,9 @@ pub struct Options {
     pub faults: Vec<String>,
     /// Skip the turns of polling loops whose every effect is known (changes nothing but the speed).
     pub park: bool,
+    /// What the firmware executes often is translated to code of the host's own; nothing but the speed
+    /// depends on it.
+    pub translate: bool,
     /// Skip stretches in which streams of packets repeat themselves (changes nothing but the speed).
     pub merge: bool,
     /// Let each node boot by itself instead of sharing one boot (changes nothing but the speed).

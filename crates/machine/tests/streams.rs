@@ -47,6 +47,7 @@ impl Case {
             seed: 1,
             faults: self.faults.iter().map(ToString::to_string).collect(),
             park: true,
+            translate: true,
             merge,
             cold_boot: false,
             boots: None,

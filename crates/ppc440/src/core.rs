@@ -13,6 +13,7 @@ use crate::storage::tlb::Tlb;
 use crate::storage::unit::Unit;
 use crate::timing::predictor::Predictor;
 use crate::timing::{Pipeline, Place};
+use crate::translate::HOT;
 use crate::{Fault, FaultKind, Timing};
 use des::{Clock, Time};
 
@@ -124,6 +125,10 @@ pub struct Core {
     /// Level of the external interrupt line, and the cycle in which it rose.
     pub(crate) interrupt: bool,
     pub(crate) interrupt_at: u64,
+    /// How often something is executed before it is translated; 0 for never.
+    pub(crate) hot: u32,
+    /// Where it has left translated code last.
+    pub(crate) left: crate::translate::Stop,
     pub(crate) park: Park,
     pub(crate) unit: Unit,
     pub(crate) tlb: Tlb,
@@ -171,6 +176,8 @@ impl Core {
             limit: Place::first_of(0),
             calm_limit: Place::first_of(0),
             started: 0,
+            hot: HOT,
+            left: Default::default(),
             park: Park::new(false),
             account: Account::new(),
         }

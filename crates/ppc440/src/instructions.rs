@@ -83,6 +83,15 @@ macro_rules! plain {
     };
 }
 
+macro_rules! is_plain {
+    (alu) => {
+        true
+    };
+    ($how:ident) => {
+        false
+    };
+}
+
 macro_rules! instructions {
     ($(
         $kind:ident $name:literal $encoding:expr, $format:ident $pipe:ident $class:ident
@@ -123,6 +132,14 @@ macro_rules! instructions {
             match op.kind {
                 Kind::Illegal => false,
                 $(Kind::$kind => plain!($how, registers, op, $f),)*
+            }
+        }
+
+        /// True if that is nothing but to registers.
+        pub(crate) fn is_plain(kind: Kind) -> bool {
+            match kind {
+                Kind::Illegal => false,
+                $(Kind::$kind => is_plain!($how),)*
             }
         }
     };

@@ -20,6 +20,8 @@
 //! | `storage::coherence` | what others do to memory behind the data cache |
 //! | `storage::gather`, `slots` | stores that become one write; transactions under way |
 //! | `timing`, `timing::predictor` | when instructions issue; branch prediction |
+//! | `timing::stance` | where the stream of issue stands, without saying when |
+//! | `translate` | what is executed often, as code of the host's own; `untranslated` where there is none |
 //! | `park` | polling loops that are skipped instead of executed, exactly: their `turn` and its `analysis` |
 //! | `core`, `run`, `attend`, `clock` | state; main loop; what is up between instructions; cycles and time |
 //! | `outside::probe` | what an observer is told: where every cycle went; nothing if there is none |
@@ -79,7 +81,8 @@
 //! compiled here; docs/reference/ppc440-coverage.md says which instruction is judged by what.
 //! `tests/endian.rs` has byte order by example; `tests/timing.rs` is the table of small loops;
 //! `tests/horizon.rs` the contract with the bench; `tests/coherence.rs` has the faults of stale
-//! lines; `tests/parking.rs` compares parked loops with executed ones. `cargo bench` prints the
+//! lines; `tests/parking.rs` compares parked loops with executed ones, `tests/translate.rs` translated code
+//! with interpreted. `cargo bench` prints the
 //! speed.
 
 mod attend;
@@ -99,6 +102,11 @@ mod semantics;
 mod special;
 mod storage;
 mod timing;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod translate;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+#[path = "untranslated.rs"]
+mod translate;
 
 pub use crate::code::Code;
 pub use crate::core::{Config, Core, Counters, Stop};

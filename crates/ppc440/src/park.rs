@@ -176,6 +176,10 @@ impl Core {
         if self.registers.pc == self.park.head {
             return self.arrive(bus, text, probe);
         }
+        // Translated code comes back in the midst of lines, where no turn is ever seen to begin.
+        if self.hot > 0 && self.registers.pc % 32 != 0 && !self.has_come_to_line() {
+            return false;
+        }
         self.park.lines = self.park.lines.wrapping_sub(1);
         if self.park.lines == 0 {
             self.lose_head();

@@ -6,6 +6,7 @@ use crate::decode::Op;
 use crate::instructions::execute;
 use crate::outside::probe::{Off, Probe};
 use crate::timing::Place;
+use crate::translate::{Ran, Translator};
 use bus::Bus;
 use des::Time;
 
@@ -41,7 +42,19 @@ impl Core {
         }
         // What is executed stands beside the core, which changes.
         let Some(text) = self.icache.text.take() else { unreachable!("only one call at a time") };
-        let stop = self.execute_until(bus, &text, probe);
+        let watched = P::ON || P::STEPS;
+        let mut pieces = if watched { None } else { Translator::take(self, &text) };
+        let gone_on = pieces.as_deref_mut().and_then(|own| self.go_on(bus, own, &text, probe));
+        let stop = match gone_on {
+            Some(stop) => stop,
+            None => {
+                self.pipeline.settle();
+                self.execute_until(bus, &text, pieces.as_deref_mut(), probe)
+            }
+        };
+        if let Some(pieces) = pieces {
+            pieces.give_back();
+        }
         self.icache.text = Some(text);
         if stop == Stop::Fault {
             self.write_last(bus);
@@ -51,7 +64,44 @@ impl Core {
         stop
     }
 
-    fn execute_until<B: Bus, P: Probe>(&mut self, bus: &mut B, text: &Text, probe: &mut P) -> Stop {
+    /// Goes on in translated code, if the run before ended there. Says if there is nothing more to do;
+    /// if not, or if something is up, `execute_until` does it.
+    #[inline]
+    fn go_on<B: Bus, P: Probe>(
+        &mut self,
+        bus: &mut B,
+        own: &mut Translator,
+        text: &Text,
+        probe: &mut P,
+    ) -> Option<Stop> {
+        let up = self.is_looked_for_head()
+            || self.pipeline.next() >= self.limit
+            || self.park.recording()
+            || self.fetched(text).is_none();
+        let code = if up { None } else { self.left_at(own) };
+        match self.go_through(bus, own, text, code?) {
+            Ran::With(_, Flow::Retry) => Some(Stop::Until),
+            Ran::With(op, flow) => {
+                // SAFETY: it stands in the text, which is there.
+                let op = unsafe { &*op };
+                let place = self.pipeline.place(op, self.pipeline.next());
+                self.leave(self.registers.pc, op, place, flow, probe)
+            }
+            // That is all if the end of the run is what came first.
+            _ => {
+                let cycle = self.pipeline.cycle();
+                (cycle >= self.until && self.unit.gather.due >= self.until).then_some(Stop::Until)
+            }
+        }
+    }
+
+    fn execute_until<B: Bus, P: Probe>(
+        &mut self,
+        bus: &mut B,
+        text: &Text,
+        mut pieces: Option<&mut Translator>,
+        probe: &mut P,
+    ) -> Stop {
         loop {
             if self.look_for_head(bus, text, probe) {
                 return Stop::Until;
@@ -66,8 +116,12 @@ impl Core {
             }
             let pc = self.registers.pc;
             let own;
+            let mut at_hand = None;
             let line = match self.fetched(text) {
-                Some(line) => line,
+                Some(line) => {
+                    at_hand = pieces.as_deref_mut();
+                    line
+                }
                 None => match self.fetch(bus, text) {
                     Ok(line) => {
                         self.expect_known(text);
@@ -97,9 +151,51 @@ impl Core {
             let stop = if self.park.recording() {
                 self.run_lines_recorded(bus, text, line, probe)
             } else {
-                self.run_lines::<B, P, false>(bus, text, line, probe)
+                self.run_quickly(bus, text, at_hand, line, probe)
             };
             if let Some(stop) = stop {
+                return stop;
+            }
+        }
+    }
+
+    /// The same as `run_lines`, by pieces where there are any: only of lines of the text that stand in
+    /// the cache.
+    #[inline(always)]
+    fn run_quickly<'a, B: Bus, P: Probe>(
+        &mut self,
+        bus: &mut B,
+        text: &'a Text,
+        pieces: Option<&mut Translator>,
+        mut line: &'a Line,
+        probe: &mut P,
+    ) -> Option<Stop> {
+        let Some(pieces) = pieces else {
+            return self.run_lines::<B, P, false>(bus, text, line, false, probe);
+        };
+        loop {
+            let mut one = false;
+            let ran = self.run_pieces(bus, pieces, text);
+            self.pipeline.settle();
+            match ran {
+                Ran::Enough => return None,
+                Ran::With(op, flow) => {
+                    // SAFETY: it stands in the text, which is there.
+                    let op = unsafe { &*op };
+                    let place = self.pipeline.place(op, self.pipeline.next());
+                    return self.leave(self.registers.pc, op, place, flow, probe);
+                }
+                Ran::Up => {
+                    one = true;
+                    line = text.line(self.registers.pc >> 5)?;
+                }
+                Ran::Cold => {}
+            }
+            let number = self.registers.pc >> 5;
+            let stop = self.run_lines::<B, P, false>(bus, text, line, one, probe);
+            // Where another line begins there may be more to do.
+            let same_line = one && self.registers.pc >> 5 == number;
+            if stop.is_some() || !same_line || self.pipeline.next() >= self.limit {
                 return stop;
             }
         }
@@ -114,17 +210,18 @@ impl Core {
         line: &Line,
         probe: &mut P,
     ) -> Option<Stop> {
-        self.run_lines::<B, P, true>(bus, text, line, probe)
+        self.run_lines::<B, P, true>(bus, text, line, false, probe)
     }
 
     /// Executes instructions of a line, and of those that follow, until something is up or a line is not
-    /// at hand. If somebody watches, of one line.
+    /// at hand. If somebody watches, of one line; or just `one` instruction.
     #[inline(always)]
     fn run_lines<'a, B: Bus, P: Probe, const RECORD: bool>(
         &mut self,
         bus: &mut B,
         text: &'a Text,
         mut line: &'a Line,
+        one: bool,
         probe: &mut P,
     ) -> Option<Stop> {
         // What each instruction needs of the one before stands in registers of the host.
@@ -171,11 +268,11 @@ impl Core {
                 }
                 // The head of a turn that is recorded may stand anywhere in a line.
                 let arrived = RECORD && self.registers.pc == self.park.head;
-                if P::STEPS || arrived || last >= self.limit {
+                if P::STEPS || arrived || one || last >= self.limit {
                     return None;
                 }
             }
-            if P::ON || P::STEPS || RECORD || last >= self.limit {
+            if P::ON || P::STEPS || RECORD || one || last >= self.limit {
                 return None;
             }
             line = self.enter_line(text)?;

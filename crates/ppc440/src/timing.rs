@@ -11,8 +11,12 @@
 
 use crate::decode::Op;
 use des::{Checkpoint, Checkpointed};
+use std::hash::{Hash, Hasher};
 
 pub(crate) mod predictor;
+pub(crate) mod stance;
+
+use stance::Stance;
 
 /// Parameters of the timing model, in core cycles unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,7 +210,7 @@ impl Latencies {
 
 /// A place in the stream of issue: an instruction's is the slot after it has issued.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place(Slot);
+pub(crate) struct Place(pub Slot);
 
 impl Place {
     /// The first one of a cycle, or of the last one that can be told (`u64::MAX`: never).
@@ -254,22 +258,51 @@ impl Phase {
 }
 
 /// The state of issue.
-#[derive(Clone, Hash)]
+#[derive(Clone)]
 #[repr(C)]
 pub(crate) struct Pipeline {
     /// The earliest in which the next instruction can issue.
-    slot: Slot,
+    pub slot: Slot,
+    /// Registers that may not be ready yet, a bit each: all others are.
+    late: u64,
     /// When each register is ready (see `reg`). As long as an index can be, so that none needs a
     /// check.
     ready: [Slot; 256],
+    /// What `ready` and `late` have not been told yet: registers that are not ready as of this cycle.
+    owed: (u64, Stance),
     divide_busy: u8,
 }
 
-des::checkpointed!(Pipeline { slot, ready } given { divide_busy });
+impl Checkpointed for Pipeline {
+    fn pass(&mut self, checkpoint: &mut Checkpoint<'_>) {
+        self.settle();
+        let Pipeline { slot, late, ready, owed: _, divide_busy: _ } = self;
+        slot.pass(checkpoint);
+        late.pass(checkpoint);
+        ready.pass(checkpoint);
+    }
+}
+
+impl Hash for Pipeline {
+    /// Of a register that is ready it does not matter since when.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let mut settled = self.clone();
+        settled.settle();
+        let now = slot(self.cycle());
+        self.slot.hash(state);
+        settled.ready[..READ].iter().for_each(|ready| ready.saturating_sub(now).hash(state));
+    }
+}
 
 impl Pipeline {
     pub fn new(t: &Timing) -> Pipeline {
-        Pipeline { slot: 0, ready: [0; 256], divide_busy: t.divide_busy }
+        let divide_busy = t.divide_busy;
+        Pipeline { slot: 0, late: 0, ready: [0; 256], owed: (0, Stance::NONE), divide_busy }
+    }
+    /// Another one, in which nothing has issued.
+    pub fn empty(&self) -> Pipeline {
+        let divide_busy = self.divide_busy;
+        Pipeline { slot: 0, late: 0, ready: [0; 256], owed: (0, Stance::NONE), divide_busy }
     }
     /// Earliest cycle in which the next instruction can issue.
     #[inline(always)]
@@ -326,11 +359,13 @@ impl Pipeline {
         self.slot = place.0;
         let cycle = slot(place.cycle());
         let [first, second] = op.result;
+        self.late |= 1 << (first & 63) | 1 << (second & 63);
         self.ready[usize::from(first)] = cycle + u64::from(op.latency[0]);
         self.ready[usize::from(second)] = cycle + u64::from(op.latency[1]);
     }
     /// The instruction that issues in `cycle` divides.
     pub fn divide(&mut self, cycle: u64) {
+        self.late |= 1 << reg::DIVIDER;
         self.ready[usize::from(reg::DIVIDER)] = slot(cycle + u64::from(self.divide_busy));
     }
     /// The first result of the instruction just issued is ready no earlier than `cycle`.
@@ -339,6 +374,7 @@ impl Pipeline {
     }
     /// `register` is ready no earlier than `cycle`.
     pub fn late_register(&mut self, register: u8, cycle: u64) {
+        self.late |= 1 << (register & 63);
         let ready = &mut self.ready[usize::from(register)];
         *ready = (*ready).max(slot(cycle));
     }
@@ -363,6 +399,7 @@ impl Pipeline {
     pub fn repeat(&mut self, end: &Phase, registers: u64, cycle: u64) {
         let shift = slot(cycle).wrapping_sub(slot(end.cycle()));
         for register in bits(registers) {
+            self.late |= u64::from(end.ready[register] > end.slot) << register;
             self.ready[register] = end.ready[register].wrapping_add(shift);
         }
         self.slot = end.slot.wrapping_add(shift);
@@ -372,6 +409,45 @@ impl Pipeline {
         if cycle > self.cycle() {
             self.slot = slot(cycle) + L;
         }
+    }
+    /// What is on its way, as seen from the present cycle; `None` if that is too much to be told.
+    #[inline]
+    pub fn stance(&mut self) -> Option<Stance> {
+        let (now, ready) = (slot(self.cycle()), &self.ready);
+        let late = |late, register: usize| late | u64::from(ready[register] > now) << register;
+        self.late = bits(self.late & Self::AWAITED).fold(0, late);
+        Stance::new(self.slot & 7, self.late, |register| (ready[register] - now) >> 3)
+    }
+    /// Registers for which an instruction may wait.
+    const AWAITED: u64 = (1 << READ) - 1;
+    /// All of it is there.
+    #[inline]
+    pub fn forget(&mut self) {
+        for register in bits(self.late) {
+            self.ready[register] = 0;
+        }
+        self.late = 0;
+        self.owed.1 = Stance::NONE;
+    }
+    /// In `cycle` it stands so; nothing else is on its way. Nobody is told before `settle`.
+    #[inline]
+    pub fn assume_later(&mut self, cycle: u64, stance: Stance) {
+        self.slot = slot(cycle) + stance.pipes();
+        self.owed = (cycle, stance);
+    }
+    /// Whoever wants to know of registers can.
+    #[inline]
+    pub fn settle(&mut self) {
+        let (cycle, stance) = std::mem::replace(&mut self.owed, (0, Stance::NONE));
+        self.late |= stance.late();
+        stance.each(|register, wait| self.ready[register] = slot(cycle + wait));
+    }
+    /// In `cycle` it stands so; nothing else is on its way.
+    #[inline]
+    pub fn assume(&mut self, cycle: u64, stance: Stance) {
+        self.slot = slot(cycle) + stance.pipes();
+        self.late |= stance.late();
+        stance.each(|register, wait| self.ready[register] = slot(cycle + wait));
     }
     /// Nothing issues before `cycle`.
     #[inline(always)]

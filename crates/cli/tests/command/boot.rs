@@ -65,6 +65,21 @@ fn parking_changes_nothing_but_the_wall_time() {
     assert_eq!(parked["trace_hash"], plain["trace_hash"]);
 }
 
+/// The processor's own tests compare every part of it (`crates/ppc440/tests/translate.rs`).
+#[test]
+fn translation_changes_nothing_but_the_wall_time() {
+    let lines = [
+        "-n 2 examples/pingpong.c 65536",
+        "-n 8 builtin:halo 4096 2",
+        "-n 8 -t 2 builtin:allreduce 8 20",
+        "-n 2 --set firmware.cache=none builtin:pingpong 8 50",
+        "-n 2 --set ppc440.clock=333MHz builtin:pingpong 8 50",
+        "-n 3 --no-park --cold-boot examples/ring.c",
+        "-n 2 --judge --fault link.drop=0.001 builtin:pingpong 8 20",
+    ];
+    changes_nothing("run", "--no-translate", &lines);
+}
+
 /// Real programs; the machine's own tests compare built-in workloads on many machines.
 #[test]
 fn merging_changes_nothing_but_the_wall_time() {

@@ -74,6 +74,9 @@ impl Parts<'_> {
     pub(super) fn processor(&self) -> ppc440::Core {
         let mut core = ppc440::Core::new(&self.configuration.ppc440);
         core.set_parking(self.options.park);
+        if !self.options.translate {
+            core.set_translation(0);
+        }
         core
     }
 }

@@ -38,6 +38,7 @@ impl Bench {
             seed: 1,
             faults: Vec::new(),
             park,
+            translate: true,
             merge: true,
             cold_boot: false,
             boots: None,

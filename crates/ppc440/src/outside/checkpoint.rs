@@ -27,7 +27,7 @@ des::checkpointed!(Core {
     started,
     park,
     account,
-} given { clock, period, inverse, synchronise, coherence_faults, fault });
+} given { hot, left, clock, period, inverse, synchronise, coherence_faults, fault });
 
 des::checkpointed!(Counters {
     instructions,

@@ -100,7 +100,7 @@ impl Core {
             ("instruction cache", of(&self.icache)),
             ("data cache", of(&self.dcache)),
             ("load and store unit", of(self.unit.without_past(self.pipeline.cycle()))),
-            ("pipeline", of((&self.pipeline, self.issue, self.next, self.bubble))),
+            ("pipeline", of(&self.pipeline)),
             ("predictor", of(&self.predictor)),
             ("counters", of(self.counters)),
         ]

@@ -15,7 +15,7 @@ pub(crate) fn branch(core: &mut Core, op: &Op) -> Flow {
 
 /// Where a branch at `pc` that is no branch to a register goes if it is taken.
 #[inline(always)]
-fn target(pc: u32, op: &Op) -> u32 {
+pub(crate) fn target(pc: u32, op: &Op) -> u32 {
     if op.flags & AA != 0 {
         op.imm
     } else {

@@ -65,10 +65,10 @@ const PIECES: usize = 256;
 /// Where a line is that was used lately and is not stale, and its dirty doublewords, so that a store
 /// which makes none dirty need not look elsewhere.
 #[derive(Clone, Copy, Hash)]
-struct Hint {
-    line: u32,
-    index: u16,
-    dirty: u8,
+pub(crate) struct Hint {
+    pub line: u32,
+    pub index: u16,
+    pub dirty: u8,
 }
 
 des::checkpointed!(Hint { line, index, dirty });
@@ -77,7 +77,7 @@ impl Hint {
     const NONE: Hint = Hint { line: EMPTY, index: 0, dirty: 0 };
 }
 
-const HINTS: usize = 256;
+pub(crate) const HINTS: usize = 256;
 
 fn hint_of(line: u32) -> usize {
     line as usize & (HINTS - 1)
@@ -90,7 +90,7 @@ pub(crate) struct DataCache {
     tags: Box<[u32; LINES]>,
     /// Dirty doublewords of each line.
     dirty: Box<[u8; LINES]>,
-    hints: Box<[Hint; HINTS]>,
+    pub hints: Box<[Hint; HINTS]>,
     pub victims: Victims,
     /// Bytes of each line that memory has others of, and how many lines have such bytes.
     stale: Box<[u32; LINES]>,
@@ -312,7 +312,7 @@ pub(crate) struct InstructionCache {
     generation: u64,
     /// Of each place in the text whether its line stands in the cache, while translations are those of
     /// `generation`. What is held may be missing here.
-    held: [u64; Text::PLACES / 64],
+    pub held: [u64; Text::PLACES / 64],
     /// Changed whenever a line is filled.
     pub epoch: u64,
     tags: Box<[u64; LINES]>,

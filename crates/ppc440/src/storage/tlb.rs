@@ -111,6 +111,9 @@ des::checkpointed!(Mapped { tag, line });
 
 impl Mapped {
     const NONE: Mapped = Mapped { tag: 0, line: 0 };
+    /// Where they stand.
+    pub const TAG: usize = std::mem::offset_of!(Mapped, tag);
+    pub const LINE: usize = std::mem::offset_of!(Mapped, line);
 
     /// What the page allows and how it behaves (`page`).
     #[inline(always)]
@@ -120,7 +123,7 @@ impl Mapped {
 }
 
 /// Entries of the page map.
-const PIECES: usize = 256;
+pub(crate) const PIECES: usize = 256;
 /// Pieces are as large as the smallest page that is valid, from 1 KB to 64 KB.
 const PIECE_BITS: [u32; 2] = [10, 16];
 
@@ -128,10 +131,10 @@ const PIECE_BITS: [u32; 2] = [10, 16];
 #[repr(C)]
 pub(crate) struct Tlb {
     /// Data translations, by the number of the piece, modulo their number.
-    map: Box<[Mapped; PIECES]>,
+    pub map: Box<[Mapped; PIECES]>,
     /// Changed whenever the translation of an instruction fetch may have changed.
     pub fetch_generation: u64,
-    piece_bits: u32,
+    pub piece_bits: u32,
     /// Lines of a piece, less one.
     piece_lines: u32,
     /// The top 4 KB are mapped by the shadow entries of reset.

@@ -15,14 +15,14 @@ pub(crate) struct State {
 #[derive(Clone, Hash)]
 pub(crate) struct Predictor {
     /// Two-bit counters, four to a byte; 2 and 3 agree with the static prediction.
-    history: Box<[u8]>,
+    pub history: Box<[u8]>,
     history_mask: u32,
     /// Branch addresses, the even and the odd array in turn; 1 (no address) if empty.
-    btac: [u32; 16],
-    btac_mask: u32,
-    taken: u64,
-    taken_btac: u64,
-    mispredict: u64,
+    pub btac: [u32; 16],
+    pub btac_mask: u32,
+    pub taken: u64,
+    pub taken_btac: u64,
+    pub mispredict: u64,
 }
 
 des::checkpointed!(Predictor { history, btac } given {
@@ -58,14 +58,14 @@ impl Predictor {
     }
     /// A branch at `pc` has gone as the static prediction says, or not. True if that was predicted.
     #[inline(never)]
-    fn learn(&mut self, pc: u32, agrees: bool) -> bool {
+    pub fn learn(&mut self, pc: u32, agrees: bool) -> bool {
         let counter = self.counter(pc);
         self.set_counter(pc, if agrees { counter + 1 } else { counter - 1 });
         agrees == (counter >= 2)
     }
     /// The byte of the counter for a branch at `pc`, and where in it that stands.
     #[inline(always)]
-    fn index(&self, pc: u32) -> (usize, u32) {
+    pub fn index(&self, pc: u32) -> (usize, u32) {
         let index = pc >> 2 & self.history_mask;
         (index as usize / 4, index % 4 * 2)
     }

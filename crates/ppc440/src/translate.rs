@@ -1,0 +1,453 @@
+//! Firmware as code of the host's own processor.
+//!
+//! What is executed often is translated, a *piece* at a time: instructions from an address on, up to a
+//! branch. A piece is made for one [`Stance`]: pipes that are taken, and registers that are not ready, as
+//! seen from its first cycle. So all of its timing is known when it is made, and it holds no more of it
+//! than how many cycles it takes. Its ends lead to other pieces, made for the stance that it leaves.
+//!
+//! Pieces do what is quick in the interpreter as well: registers, branches that are predicted and teach
+//! nothing, loads and stores that hit in the data cache. Everything else they leave to it, an instruction
+//! at a time (`Then::Interpret`), as they do at every point at which the interpreter would look up: at
+//! the limit, and where a line begins that is not in the instruction cache, or a turn (`park`). So nothing
+//! that can be seen depends on what has been translated; `tests/translate.rs` holds both against one
+//! another.
+//!
+//! Each thread has translations of its own; those of a thread serve all cores that share code. There are
+//! pieces for hosts of the architecture x86-64 that run Linux; elsewhere everything is interpreted.
+
+use crate::code::Text;
+use crate::core::{Core, Flow};
+use crate::decode::Op;
+use crate::timing::stance::Stance;
+use access::Visit;
+use arena::Arena;
+use bus::Bus;
+use emit::{Exit, Site, Then};
+use gate::Places;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+mod access;
+mod arena;
+mod emit;
+mod gate;
+
+/// How a stretch of pieces has ended.
+#[derive(Clone, Copy)]
+pub(crate) enum Ran {
+    /// The next instruction is to be interpreted.
+    Up,
+    /// A load or store has ended in an unusual way. It stands in the text.
+    With(*const Op, Flow),
+    /// Something may be up.
+    Enough,
+    /// There is no piece here.
+    Cold,
+}
+
+/// How often a piece is asked for before it is made.
+pub(crate) const HOT: u32 = 16;
+/// Most starts and stances that are remembered: more than firmware has.
+const MOST: usize = 1 << 16;
+
+/// Enters a piece, with so many slots left to the limit.
+type Enter = extern "sysv64" fn(
+    core: *mut Core,
+    code: *const u8,
+    slots: u64,
+    history: *const u8,
+    visit: *mut (),
+) -> Left;
+
+/// How pieces were left: the number of the exit, and slots that were left to the limit.
+#[repr(C)]
+struct Left {
+    exit: u64,
+    slots: u64,
+}
+
+/// What begins at an address, in a stance.
+#[derive(Clone, Copy)]
+enum Start {
+    /// Nothing yet; it has been asked for so often.
+    Asked(u32),
+    /// An instruction that pieces do not do.
+    Interpret,
+    Piece(*const u8),
+}
+
+/// A piece that was begun lately, where returns find it.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Quick {
+    /// Number of the stance, address.
+    key: u64,
+    code: *const u8,
+}
+
+/// Places of those.
+const QUICK: usize = 1 << 10;
+
+impl Quick {
+    const NONE: Quick = Quick { key: u64::MAX, code: std::ptr::null() };
+
+    fn key(pc: u32, stance: u32) -> u64 {
+        u64::from(stance) << 32 | u64::from(pc)
+    }
+    /// What of a stance's number counts for the place.
+    fn mix(stance: u32) -> u32 {
+        stance.wrapping_mul(0x2f1)
+    }
+    fn place(pc: u32, stance: u32) -> usize {
+        (pc >> 2 ^ Quick::mix(stance)) as usize % QUICK
+    }
+}
+
+/// The same for those who know the stance, not its number.
+#[derive(Clone, Copy)]
+struct Lately {
+    stance: Stance,
+    pc: u32,
+    start: Start,
+}
+
+/// Places of those.
+const LATELY: usize = 1 << 10;
+
+impl Lately {
+    /// No instruction stands there.
+    const NONE: Lately = Lately { stance: Stance::NONE, pc: 1, start: Start::Interpret };
+
+    fn place(pc: u32, stance: Stance) -> usize {
+        (u64::from(pc >> 2) ^ stance.mixed()) as usize % LATELY
+    }
+}
+
+/// A hash of numbers that nobody chooses with bad intent.
+#[derive(Default)]
+struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+    fn write_u64(&mut self, number: u64) {
+        let mixed = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ mixed >> 29;
+    }
+}
+
+/// Numbers of stances. One in which every register is ready has its pipes for a number.
+#[derive(Default)]
+struct Numbers(HashMap<Stance, u32, BuildHasherDefault<Mixer>>);
+
+impl Numbers {
+    fn of(&mut self, stance: Stance) -> u32 {
+        let next = 8 + self.0.len() as u32;
+        stance.ready().unwrap_or_else(|| *self.0.entry(stance).or_insert(next))
+    }
+}
+
+/// Where a core has left pieces: by which exit, and how it stood then.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Stop {
+    /// The translator's serial number.
+    of: u64,
+    exit: usize,
+    pc: u32,
+    slot: u64,
+}
+
+fn next_serial() -> u64 {
+    static SERIAL: AtomicU64 = AtomicU64::new(1);
+    SERIAL.fetch_add(1, Ordering::Relaxed) // it only has to differ
+}
+
+/// What one thread has translated of one text.
+pub(crate) struct Translator {
+    text: Arc<Text>,
+    piece_bits: u32,
+    /// A number that no other one has or had.
+    serial: u64,
+    enter: Enter,
+    /// Where it begins, and its parts.
+    gate: *const u8,
+    places: Places,
+    /// Where an access goes on that leaves.
+    left: *const u8,
+    quick: Box<[Quick; QUICK]>,
+    lately: Box<[Lately; LATELY]>,
+    exits: Vec<Exit>,
+    numbers: Numbers,
+    starts: HashMap<u64, Start, BuildHasherDefault<Mixer>>,
+    arena: Arena,
+    /// Behind the code that enters and leaves.
+    begin: *const u8,
+}
+
+/// Most translators of a thread. Only tests have more than a few texts.
+const TRANSLATORS: usize = 8;
+
+thread_local! {
+    /// Those that are not in use. Boxed, since they are taken out and put back all the time.
+    #[allow(clippy::vec_box)]
+    static OWN: RefCell<Vec<Box<Translator>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Translator {
+    /// This thread's for a core; `None` if the core is not to be translated, or if the system gives no
+    /// memory for code.
+    #[inline]
+    pub fn take(core: &mut Core, text: &Arc<Text>) -> Option<Box<Translator>> {
+        if core.hot == 0 {
+            return None;
+        }
+        OWN.with_borrow_mut(|all| {
+            // Mostly it is the one that was given back last.
+            if all.last().is_some_and(|last| last.serves(core, text)) {
+                return all.pop();
+            }
+            Translator::look(core, text, all)
+        })
+    }
+    #[cold]
+    #[allow(clippy::vec_box)]
+    fn look(
+        core: &mut Core,
+        text: &Arc<Text>,
+        all: &mut Vec<Box<Translator>>,
+    ) -> Option<Box<Translator>> {
+        if let Some(index) = all.iter().position(|translator| translator.serves(core, text)) {
+            return Some(all.remove(index));
+        }
+        if all.len() >= TRANSLATORS {
+            all.remove(0);
+        }
+        let translator = Translator::new(core, text);
+        if translator.is_none() {
+            core.hot = 0;
+        }
+        translator.map(Box::new)
+    }
+    /// Gives it back.
+    #[inline]
+    pub fn give_back(self: Box<Translator>) {
+        OWN.with_borrow_mut(|all| all.push(self));
+    }
+    fn new(core: &Core, text: &Arc<Text>) -> Option<Translator> {
+        let mut arena = Arena::new()?;
+        let gate = gate::gate(arena.next(), core.tlb.piece_bits);
+        let enter = arena.put(&gate.code)?;
+        Some(Translator {
+            text: text.clone(),
+            piece_bits: core.tlb.piece_bits,
+            serial: next_serial(),
+            begin: arena.next(),
+            arena,
+            // SAFETY: what stands there is a function of this kind.
+            enter: unsafe { std::mem::transmute::<*const u8, Enter>(enter) },
+            gate: enter,
+            left: enter.wrapping_add(gate.places.left),
+            places: gate.places,
+            exits: Vec::new(),
+            numbers: Numbers::default(),
+            starts: HashMap::default(),
+            quick: Box::new([Quick::NONE; QUICK]),
+            lately: Box::new([Lately::NONE; LATELY]),
+        })
+    }
+    fn serves(&self, core: &Core, text: &Arc<Text>) -> bool {
+        Arc::ptr_eq(&self.text, text) && self.piece_bits == core.tlb.piece_bits
+    }
+    /// What begins at `pc`; made if it is asked for often.
+    #[inline]
+    fn start(&mut self, core: &Core, pc: u32, stance: Stance) -> Start {
+        let lately = &self.lately[Lately::place(pc, stance)];
+        if lately.pc == pc && lately.stance == stance {
+            return lately.start;
+        }
+        self.find(core, pc, stance)
+    }
+    #[inline(never)]
+    fn find(&mut self, core: &Core, pc: u32, stance: Stance) -> Start {
+        if self.starts.len() > MOST || self.numbers.0.len() > MOST {
+            self.forget();
+        }
+        let number = self.numbers.of(stance);
+        let key = Quick::key(pc, number);
+        let start = self.starts.entry(key).or_insert(Start::Asked(0));
+        if let Start::Asked(times) = start {
+            *times += 1;
+            if *times < core.hot {
+                return *start;
+            }
+            self.make(core, pc, stance, number);
+        }
+        let start = self.starts.get(&key).copied().unwrap_or(Start::Asked(0));
+        if !matches!(start, Start::Asked(_)) {
+            self.lately[Lately::place(pc, stance)] = Lately { stance, pc, start };
+        }
+        if let Start::Piece(code) = start {
+            self.quick[Quick::place(pc, number)] = Quick { key, code };
+        }
+        start
+    }
+    #[cold]
+    fn make(&mut self, core: &Core, pc: u32, stance: Stance, number: u32) {
+        let site = Site {
+            at: self.arena.next(),
+            gate: self.gate,
+            places: self.places,
+            quick: self.quick.as_ptr(),
+            exits: &mut self.exits,
+            numbers: &mut self.numbers,
+        };
+        let start = match emit::translate(core, &self.text, pc, stance, site) {
+            None => Start::Interpret,
+            Some(code) => match self.arena.put(&code) {
+                Some(code) => Start::Piece(code),
+                None => return self.forget(),
+            },
+        };
+        self.starts.insert(Quick::key(pc, number), start);
+    }
+    /// Forgets all pieces.
+    #[cold]
+    fn forget(&mut self) {
+        self.serial = next_serial();
+        self.arena.clear(self.begin);
+        self.exits.clear();
+        self.starts.clear();
+        self.numbers.0.clear();
+        self.quick.fill(Quick::NONE);
+        self.lately.fill(Lately::NONE);
+    }
+    /// The piece that follows an exit by which a core has left.
+    #[cold]
+    fn know(&mut self, left: Stop, code: *const u8) {
+        if let Some(exit) = self.exits.get_mut(left.exit).filter(|_| left.of == self.serial) {
+            // Where a return leads is not always the same.
+            if exit.pc.is_some() {
+                exit.code = code;
+            }
+        }
+    }
+    /// Lets an exit that was taken lead to the piece that begins there, if there is one.
+    #[inline(never)]
+    fn link(&mut self, core: &Core, exit: usize, jump: *const u8) {
+        let (pc, stance) = (core.registers.pc, self.exits[exit].stance);
+        if let Start::Piece(code) = self.start(core, pc, stance) {
+            // All may have been forgotten for it.
+            if let Some(Exit { then: then @ Then::Next(Some(_)), .. }) = self.exits.get_mut(exit) {
+                *then = Then::Next(None);
+                self.arena.link(jump, code);
+            }
+        }
+    }
+}
+
+impl Core {
+    /// What has been executed `times` times is translated, or nothing for 0. It changes nothing but the
+    /// speed of the simulation.
+    pub fn set_translation(&mut self, times: u32) {
+        self.hot = times;
+    }
+
+    /// Runs pieces from the next instruction on, whose line stands in the text and the cache.
+    pub(crate) fn run_pieces<B: Bus>(
+        &mut self,
+        bus: &mut B,
+        own: &mut Translator,
+        text: &Text,
+    ) -> Ran {
+        let quiet = self.unit.replay.count == 0 && self.unit.filled <= self.pipeline.cycle();
+        if !quiet || own.piece_bits != self.tlb.piece_bits {
+            return Ran::Cold;
+        }
+        if let Some(code) = self.left_at(own) {
+            return self.go_through(bus, own, text, code);
+        }
+        self.pipeline.settle();
+        let Some(stance) = self.pipeline.stance() else { return Ran::Cold };
+        match own.start(self, self.registers.pc, stance) {
+            Start::Asked(_) => Ran::Cold,
+            Start::Interpret => Ran::Up,
+            Start::Piece(code) => {
+                if self.stands(own) {
+                    own.know(self.left, code);
+                }
+                self.go_through(bus, own, text, code)
+            }
+        }
+    }
+    /// It has left pieces where a line begins, as somebody wants to know of it.
+    pub(crate) fn has_come_to_line(&self) -> bool {
+        let Stop { pc, slot, .. } = self.left;
+        let left = slot == self.pipeline.slot && pc == self.registers.pc;
+        left && self.pipeline.next() < self.limit
+    }
+    /// It stands where it has left this translator's pieces.
+    #[inline]
+    fn stands(&self, own: &Translator) -> bool {
+        let Stop { of, pc, slot, .. } = self.left;
+        slot == self.pipeline.slot && pc == self.registers.pc && of == own.serial
+    }
+    /// The piece that goes on where it stands, if it has left pieces there and that is known.
+    #[inline]
+    pub(crate) fn left_at(&self, own: &Translator) -> Option<*const u8> {
+        let quiet = self.unit.replay.count == 0 && self.unit.filled <= self.pipeline.cycle();
+        if !quiet || !self.stands(own) || own.piece_bits != self.tlb.piece_bits {
+            return None;
+        }
+        let code = own.exits[self.left.exit].code;
+        (!code.is_null()).then_some(code)
+    }
+    /// Runs pieces from `code` on, and what they leave to the load and store unit (`access`). The pipeline
+    /// stands still meanwhile: it is told at the end where it stands.
+    #[inline]
+    pub(crate) fn go_through<B: Bus>(
+        &mut self,
+        bus: &mut B,
+        own: &mut Translator,
+        text: &Text,
+        code: *const u8,
+    ) -> Ran {
+        let base = self.pipeline.cycle();
+        self.pipeline.forget();
+        let (enter, core): (_, *mut Core) = (own.enter, self);
+        let history = self.predictor.history.as_ptr();
+        let slots = self.limit.0.wrapping_sub(base << 3);
+        let table = Visit::<B>::TABLE;
+        let mut visit = Visit { table, core, bus, own, text, ran: None, panic: None };
+        let Left { exit, slots } = enter(core, code, slots, history, (&raw mut visit).cast());
+        let Visit { own, ran, panic, .. } = visit;
+        if let Some(ended) = ran {
+            if let Some(panic) = panic {
+                resume_unwind(panic);
+            }
+            return ended;
+        }
+        let (number, base) = (exit as usize, self.limit.0.wrapping_sub(slots) >> 3);
+        let exit = &own.exits[number];
+        self.counters.instructions += u64::from(exit.instructions);
+        if let Some(pc) = exit.pc {
+            self.registers.pc = pc;
+        }
+        self.pipeline.assume_later(base + u64::from(exit.cycles), exit.stance);
+        let (pc, slot) = (self.registers.pc, self.pipeline.slot);
+        self.left = Stop { of: own.serial, exit: number, pc, slot };
+        match exit.then {
+            Then::Next(None) => {}
+            Then::Next(Some(jump)) => own.link(self, number, jump),
+            Then::Interpret | Then::Access { .. } => return Ran::Up,
+        }
+        Ran::Enough
+    }
+}

@@ -1,0 +1,232 @@
+//! Loads, stores and barriers that pieces do not do themselves: what is not quick. A piece calls the
+//! instruction's own function and goes on in the piece that follows it, mostly the one that followed it
+//! before.
+
+use super::emit::{Exit, Then};
+use super::{Ran, Start, Translator};
+use crate::code::Text;
+use crate::core::{Core, Flow};
+use crate::decode::Op;
+use crate::instructions::Kind;
+use crate::semantics::caches::storage_synchronise;
+use crate::semantics::memory::{load, store, INDEXED as X, SIGNED as A, UPDATE as W};
+use crate::timing::stance::Stance;
+use bus::Bus;
+use std::any::Any;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::ptr;
+
+/// What has come after an access.
+#[derive(Clone, Copy)]
+pub(super) struct After {
+    /// Cycles from its issue until its result was there, and until the next instruction could issue.
+    took: (u64, u64),
+    /// Where the stream of issue stands then, and the piece that goes on there.
+    stance: Stance,
+    code: *const u8,
+}
+
+impl After {
+    pub const NONE: After = After { took: (u64::MAX, 0), stance: Stance::NONE, code: ptr::null() };
+    /// As many as are remembered of an access, beside the first.
+    const MOST: usize = 7;
+}
+
+/// What pieces need for their accesses.
+#[repr(C)]
+pub(super) struct Visit<'a, B> {
+    pub table: &'static [Function; COUNT],
+    pub core: *mut Core,
+    pub bus: &'a mut B,
+    pub own: &'a mut Translator,
+    pub text: &'a Text,
+    /// How the pieces have ended, if an access ended them.
+    pub ran: Option<Ran>,
+    /// What an access panicked with: there is no way through pieces for it.
+    pub panic: Option<Box<dyn Any + Send>>,
+}
+
+/// Where to go on, and slots from there to the limit.
+#[repr(C)]
+pub(super) struct GoOn {
+    code: *const u8,
+    slots: u64,
+}
+
+/// Does the access before which an exit stands, so many slots before the limit.
+pub(super) type Function = extern "sysv64" fn(visit: *mut (), exit: u64, slots: u64) -> GoOn;
+
+macro_rules! accesses {
+    ($($kind:ident $function:expr;)*) => {
+        const KINDS: &[Kind] = &[$(Kind::$kind,)*];
+        /// How many instructions there are.
+        pub(super) const COUNT: usize = KINDS.len();
+
+        impl<B: Bus> Visit<'_, B> {
+            /// The function of each.
+            pub const TABLE: &'static [Function; COUNT] = &[$({
+                extern "sysv64" fn function<B: Bus>(visit: *mut (), exit: u64, slots: u64) -> GoOn {
+                    // SAFETY: pieces are entered with such a visit, which nobody else uses meanwhile.
+                    let visit = unsafe { &mut *visit.cast::<Visit<'_, B>>() };
+                    visit.access(exit as usize, slots, $function)
+                }
+                function::<B>
+            },)*];
+        }
+    };
+}
+
+accesses! {
+    Lbz   load::<B, 1, 0>;
+    Lbzu  load::<B, 1, W>;
+    Lbzx  load::<B, 1, X>;
+    Lbzux load::<B, 1, { X | W }>;
+    Lhz   load::<B, 2, 0>;
+    Lhzu  load::<B, 2, W>;
+    Lhzx  load::<B, 2, X>;
+    Lhzux load::<B, 2, { X | W }>;
+    Lha   load::<B, 2, A>;
+    Lhax  load::<B, 2, { A | X }>;
+    Lwz   load::<B, 4, 0>;
+    Lwzu  load::<B, 4, W>;
+    Lwzx  load::<B, 4, X>;
+    Lwzux load::<B, 4, { X | W }>;
+    Stb   store::<B, 1, 0>;
+    Stbu  store::<B, 1, W>;
+    Stbx  store::<B, 1, X>;
+    Stbux store::<B, 1, { X | W }>;
+    Sth   store::<B, 2, 0>;
+    Sthu  store::<B, 2, W>;
+    Sthx  store::<B, 2, X>;
+    Sthux store::<B, 2, { X | W }>;
+    Stw   store::<B, 4, 0>;
+    Stwu  store::<B, 4, W>;
+    Stwx  store::<B, 4, X>;
+    Stwux store::<B, 4, { X | W }>;
+    Mbar  storage_synchronise;
+    Msync storage_synchronise;
+}
+
+/// Which of the functions does such an instruction.
+pub(super) fn number(kind: Kind) -> usize {
+    KINDS.iter().position(|of| *of == kind).expect("a load, a store or a barrier")
+}
+
+impl<B: Bus> Visit<'_, B> {
+    #[inline(always)]
+    fn access(
+        &mut self,
+        exit: usize,
+        slots: u64,
+        function: impl FnOnce(&mut Core, &mut B, &Op) -> Flow,
+    ) -> GoOn {
+        let done = catch_unwind(AssertUnwindSafe(|| self.carry_out(exit, slots, function)));
+        match done {
+            Ok(Ok(next)) => return next,
+            Ok(Err(ran)) => self.ran = Some(ran),
+            Err(panic) => (self.ran, self.panic) = (Some(Ran::Cold), Some(panic)),
+        }
+        GoOn { code: self.own.left, slots: 0 }
+    }
+    #[inline(always)]
+    fn carry_out(
+        &mut self,
+        number: usize,
+        slots: u64,
+        function: impl FnOnce(&mut Core, &mut B, &Op) -> Flow,
+    ) -> Result<GoOn, Ran> {
+        // SAFETY: the core is this call's: it stands still in its piece.
+        let core = unsafe { &mut *self.core };
+        let exit = &self.own.exits[number];
+        let Then::Access { op, issues, first, .. } = &exit.then else {
+            unreachable!("an access has an exit of its own")
+        };
+        let base = core.limit.0.wrapping_sub(slots) >> 3;
+        let stands = (base + u64::from(exit.cycles), exit.stance);
+        let pc = exit.pc.unwrap_or_default();
+        core.registers.pc = pc;
+        core.counters.instructions += u64::from(exit.instructions);
+        // SAFETY: it stands in the text, which the translator holds.
+        let op = unsafe { &**op };
+        let issue = base + u64::from(*issues);
+        core.issue = issue;
+        let flow = function(core, self.bus, op);
+        let mut took = (0, 0);
+        if flow == Flow::Late {
+            took.0 = core.unit.data_at.saturating_sub(issue);
+            took.1 = core.unit.stall.saturating_sub(issue);
+            if core.unit.replay.count != 0 {
+                core.unit.replay_forgotten();
+                core.refresh_limit();
+            }
+        } else if flow != Flow::Next {
+            core.pipeline.assume(stands.0, stands.1);
+            return Err(Ran::With(op, flow));
+        }
+        core.counters.instructions += 1;
+        let pc = pc.wrapping_add(4);
+        core.registers.pc = pc;
+        let cycle = issue + took.1;
+        // While a line is filled loads are not quick.
+        let next = if first.took == took && core.unit.filled <= cycle {
+            *first
+        } else {
+            after(core, self.own, number, op, took, stands).ok_or(Ran::Enough)?
+        };
+        // What the interpreter would look for before it goes on.
+        let up = cycle << 3 | next.stance.pipes() >= core.limit.0;
+        if up || pc % 32 == 0 && core.is_up_at_line(self.text) {
+            core.pipeline.assume(cycle, next.stance);
+            return Err(Ran::Enough);
+        }
+        Ok(GoOn { code: next.code, slots: core.limit.0.wrapping_sub(cycle << 3) })
+    }
+}
+
+/// Where the stream of issue stands after an access, and the piece that goes on there; `None` if there is
+/// none: then the pipeline stands there.
+#[inline(never)]
+fn after(
+    core: &mut Core,
+    own: &mut Translator,
+    exit: usize,
+    op: &Op,
+    took: (u64, u64),
+    stood: (u64, Stance),
+) -> Option<After> {
+    let filled = core.unit.filled <= core.issue + took.1;
+    if let Then::Access { others, .. } = &own.exits[exit].then {
+        if let Some(after) = others.iter().find(|after| filled && after.took == took) {
+            return Some(*after);
+        }
+    }
+    core.pipeline.assume(stood.0, stood.1);
+    let place = core.pipeline.place(op, core.pipeline.next());
+    core.pipeline.issue(op, place);
+    core.pipeline.late(op, core.issue + took.0);
+    core.pipeline.hold(core.issue + took.1);
+    let stance = core.pipeline.stance()?;
+    if !filled {
+        return None;
+    }
+    let Start::Piece(code) = own.start(core, core.registers.pc, stance) else { return None };
+    let next = After { took, stance, code };
+    if let Some(Exit { then: Then::Access { first, others, .. }, .. }) = own.exits.get_mut(exit) {
+        if first.code.is_null() {
+            *first = next;
+        } else if others.len() < After::MOST {
+            others.push(next);
+        }
+    }
+    core.pipeline.forget();
+    Some(next)
+}
+
+impl Core {
+    /// A line begins with the next instruction: true if there is something to do before.
+    fn is_up_at_line(&mut self, text: &Text) -> bool {
+        let up = self.is_looked_for_head() || self.fetched(text).is_none();
+        self.park.lines -= u32::from(!up);
+        up
+    }
+}
