@@ -275,7 +275,14 @@ pub(crate) struct Pipeline {
 
 impl Checkpointed for Pipeline {
     fn pass(&mut self, checkpoint: &mut Checkpoint<'_>) {
+        // Since when a register is ready does not matter, and may depend on what was translated.
         self.settle();
+        let now = slot(self.cycle());
+        let past = |ready: &mut Slot| *ready = if *ready > now { *ready } else { 0 };
+        self.ready.iter_mut().for_each(past);
+        self.late =
+            self.ready[..READ].iter().rev().fold(0, |late, r| late << 1 | u64::from(*r > now));
+        self.ready[READ..].fill(0);
         let Pipeline { slot, late, ready, owed: _, divide_busy: _ } = self;
         slot.pass(checkpoint);
         late.pass(checkpoint);

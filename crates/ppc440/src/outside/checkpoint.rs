@@ -15,9 +15,6 @@ des::checkpointed!(Core {
     predictor,
     counters,
     state,
-    issue,
-    next,
-    bubble,
     blocked,
     interrupt,
     interrupt_at,
@@ -27,7 +24,9 @@ des::checkpointed!(Core {
     started,
     park,
     account,
-} given { hot, left, clock, period, inverse, synchronise, coherence_faults, fault });
+} given {
+    issue, next, bubble, hot, left, clock, period, inverse, synchronise, coherence_faults, fault
+});
 
 des::checkpointed!(Counters {
     instructions,
