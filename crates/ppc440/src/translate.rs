@@ -176,6 +176,8 @@ pub(crate) struct Translator {
     piece_bits: u32,
     /// A number that no other one has or had.
     serial: u64,
+    /// It must forget all before it is used again.
+    full: bool,
     enter: Enter,
     /// Where it begins, and its parts.
     gate: *const u8,
@@ -238,7 +240,10 @@ impl Translator {
     }
     /// Gives it back.
     #[inline]
-    pub fn give_back(self: Box<Translator>) {
+    pub fn give_back(mut self: Box<Translator>) {
+        if self.full {
+            self.forget();
+        }
         OWN.with_borrow_mut(|all| all.push(self));
     }
     fn new(core: &Core, text: &Arc<Text>) -> Option<Translator> {
@@ -249,6 +254,7 @@ impl Translator {
             text: text.clone(),
             piece_bits: core.tlb.piece_bits,
             serial: next_serial(),
+            full: false,
             begin: arena.next(),
             arena,
             // SAFETY: what stands there is a function of this kind.
@@ -278,7 +284,8 @@ impl Translator {
     #[inline(never)]
     fn find(&mut self, core: &Core, pc: u32, stance: Stance) -> Start {
         if self.starts.len() > MOST || self.numbers.0.len() > MOST {
-            self.forget();
+            self.full = true;
+            return Start::Asked(0);
         }
         let number = self.numbers.of(stance);
         let key = Quick::key(pc, number);
@@ -313,15 +320,16 @@ impl Translator {
             None => Start::Interpret,
             Some(code) => match self.arena.put(&code) {
                 Some(code) => Start::Piece(code),
-                None => return self.forget(),
+                None => return self.full = true,
             },
         };
         self.starts.insert(Quick::key(pc, number), start);
     }
-    /// Forgets all pieces.
+    /// Forgets all pieces. Not while one runs, which may ask for others.
     #[cold]
     fn forget(&mut self) {
         self.serial = next_serial();
+        self.full = false;
         self.arena.clear(self.begin);
         self.exits.clear();
         self.starts.clear();
@@ -344,7 +352,6 @@ impl Translator {
     fn link(&mut self, core: &Core, exit: usize, jump: *const u8) {
         let (pc, stance) = (core.registers.pc, self.exits[exit].stance);
         if let Start::Piece(code) = self.start(core, pc, stance) {
-            // All may have been forgotten for it.
             if let Some(Exit { then: then @ Then::Next(Some(_)), .. }) = self.exits.get_mut(exit) {
                 *then = Then::Next(None);
                 self.arena.link(jump, code);
