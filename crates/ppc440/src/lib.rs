@@ -121,3 +121,4 @@ pub use storage::tlb::{
     TlbEntry, TLB_E, TLB_G, TLB_I, TLB_SUPERVISOR, TLB_TS, TLB_USER, TLB_VALID, TLB_W,
 };
 pub use timing::Timing;
+pub use translate::set_room_for_translations;

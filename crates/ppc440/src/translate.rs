@@ -24,7 +24,7 @@ use arena::Arena;
 use bus::Bus;
 use emit::{Exit, Site, Then};
 use gate::Places;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::panic::resume_unwind;
@@ -194,6 +194,17 @@ pub(crate) struct Translator {
     begin: *const u8,
 }
 
+thread_local! {
+    /// Bytes for code of each translator that is made.
+    static ROOM: Cell<usize> = const { Cell::new(16 << 20) };
+}
+
+/// Gives translations that this thread begins from now on so many bytes for their code, instead of 16 MB.
+/// When they are full, all is forgotten: it changes nothing but the speed of the simulation.
+pub fn set_room_for_translations(bytes: usize) {
+    ROOM.set(bytes);
+}
+
 /// Most translators of a thread. Only tests have more than a few texts.
 const TRANSLATORS: usize = 8;
 
@@ -247,7 +258,7 @@ impl Translator {
         OWN.with_borrow_mut(|all| all.push(self));
     }
     fn new(core: &Core, text: &Arc<Text>) -> Option<Translator> {
-        let mut arena = Arena::new()?;
+        let mut arena = Arena::new(ROOM.get())?;
         let gate = gate::gate(arena.next(), core.tlb.piece_bits);
         let enter = arena.put(&gate.code)?;
         Some(Translator {
@@ -283,8 +294,8 @@ impl Translator {
     }
     #[inline(never)]
     fn find(&mut self, core: &Core, pc: u32, stance: Stance) -> Start {
-        if self.starts.len() > MOST || self.numbers.0.len() > MOST {
-            self.full = true;
+        self.full |= self.starts.len() > MOST || self.numbers.0.len() > MOST;
+        if self.full {
             return Start::Asked(0);
         }
         let number = self.numbers.of(stance);

@@ -90,6 +90,20 @@ fn compiled_programs_go_the_same_way() {
     }
 }
 
+#[test]
+fn what_was_translated_is_forgotten_where_there_is_no_more_room() {
+    let program = Program::compile("algorithms.c", &["-fwrapv", "-w", "-O2"]);
+    for (seed, room) in (1..).zip([4 << 10, 8 << 10, 16 << 10]) {
+        ppc440::set_room_for_translations(room);
+        // Each text has translations of its own.
+        let (core, flat) = program.load(1, 0);
+        let mut pair = Pair::new(core, flat, seed);
+        pair.run(20_000);
+        let [a, b] = pair.memory(0, 4 << 20);
+        assert!(a == b, "{room}");
+    }
+}
+
 /// A page in the cache, one around it, and one of big-endian data.
 const PAGES: [u32; 3] = [0x4000, 0x8000, 0xc000];
 

@@ -8,14 +8,13 @@ pub(super) struct Arena {
     written: *mut u8,
     executed: *const u8,
     used: usize,
+    room: usize,
 }
 
-/// Room for code. Memory that is not used is not there.
-const BYTES: usize = 16 << 20;
-
 impl Arena {
-    /// An empty one; `None` if the system does not give one.
-    pub fn new() -> Option<Arena> {
+    /// An empty one of `room` bytes, which are not there until they are used; `None` if the system does not
+    /// give one.
+    pub fn new(room: usize) -> Option<Arena> {
         // SAFETY: a name that ends with 0; the file has no other owner.
         let file = unsafe { libc::memfd_create(c"sunstar-code".as_ptr(), libc::MFD_CLOEXEC) };
         if file < 0 {
@@ -24,20 +23,20 @@ impl Arena {
         let map = |rights| {
             // SAFETY: a new mapping, where the system likes.
             let at =
-                unsafe { libc::mmap(ptr::null_mut(), BYTES, rights, libc::MAP_SHARED, file, 0) };
+                unsafe { libc::mmap(ptr::null_mut(), room, rights, libc::MAP_SHARED, file, 0) };
             (at != libc::MAP_FAILED).then_some(at.cast::<u8>())
         };
         // SAFETY: the file is open; mappings keep it when it is closed.
-        let sized = unsafe { libc::ftruncate(file, BYTES as libc::off_t) } == 0;
+        let sized = unsafe { libc::ftruncate(file, room as libc::off_t) } == 0;
         let written = sized.then(|| map(libc::PROT_READ | libc::PROT_WRITE)).flatten();
         let executed = written.and_then(|_| map(libc::PROT_READ | libc::PROT_EXEC));
         // SAFETY: opened above, and closed once.
         unsafe { libc::close(file) };
         match (written, executed) {
-            (Some(written), Some(executed)) => Some(Arena { written, executed, used: 0 }),
+            (Some(written), Some(executed)) => Some(Arena { written, executed, used: 0, room }),
             (Some(written), None) => {
                 // SAFETY: mapped above, and nobody has seen it.
-                unsafe { libc::munmap(written.cast(), BYTES) };
+                unsafe { libc::munmap(written.cast(), room) };
                 None
             }
             _ => None,
@@ -51,7 +50,7 @@ impl Arena {
     pub fn put(&mut self, code: &[u8]) -> Option<*const u8> {
         // What begins a line of the host's cache needs fewer of them.
         let end = (self.used + code.len()).next_multiple_of(64);
-        if end > BYTES {
+        if end > self.room {
             return None;
         }
         let at = self.next();
@@ -80,8 +79,8 @@ impl Drop for Arena {
     fn drop(&mut self) {
         // SAFETY: both were mapped with this length, and nothing executes there any more.
         unsafe {
-            libc::munmap(self.written.cast(), BYTES);
-            libc::munmap(self.executed.cast_mut().cast(), BYTES);
+            libc::munmap(self.written.cast(), self.room);
+            libc::munmap(self.executed.cast_mut().cast(), self.room);
         }
     }
 }
