@@ -241,9 +241,10 @@ impl Seam {
         self.moves.schedule_at(at, place, next);
     }
 
+    /// The router, what it sees of the node, and packets that come to it.
     #[inline(always)]
-    pub fn with_router<R>(&mut self, f: impl FnOnce(&mut net::Router, &mut NetSeam) -> R) -> R {
-        let mut seam = NetSeam {
+    fn network(&mut self) -> (&mut net::Router, NetSeam<'_>, &mut Arrivals) {
+        let seam = NetSeam {
             nid: self.nid,
             queue: &mut self.queue,
             moves: &mut self.moves,
@@ -251,23 +252,21 @@ impl Seam {
             failure: &mut self.failure,
             journal: &self.journal,
         };
-        f(&mut self.router, &mut seam)
+        (&mut self.router, seam, &mut self.arrivals)
+    }
+
+    #[inline(always)]
+    pub fn with_router<R>(&mut self, f: impl FnOnce(&mut net::Router, &mut NetSeam) -> R) -> R {
+        let (router, mut seam, _) = self.network();
+        f(router, &mut seam)
     }
 
     /// A packet has come from a neighbour.
     #[inline(always)]
     pub fn take_packet(&mut self, now: Time, link: u8, channel: u8, place: u32) {
-        let mut seam = NetSeam {
-            nid: self.nid,
-            queue: &mut self.queue,
-            moves: &mut self.moves,
-            outbox: &mut self.outbox,
-            failure: &mut self.failure,
-            journal: &self.journal,
-        };
-        let packet = self.arrivals.packet(place);
-        self.router.receive_packet(now, link, channel, packet, &mut seam);
-        self.arrivals.vacant.push(place);
+        let (router, mut seam, arrivals) = self.network();
+        router.receive_packet(now, link, channel, arrivals.packet(place), &mut seam);
+        arrivals.vacant.push(place);
     }
 }
 
