@@ -88,13 +88,12 @@ soak: soak-tools build ## Long tests: the ignored ones, all proofs, all synthesi
 	@{ $(release) test --quiet --release --workspace --no-fail-fast -- --ignored; echo "ended $$?"; \
 	   rtl/alpu/test; echo "ended $$?"; } 2>&1 | awk -f scripts/total.awk
 
-.PHONY: bench measure
+.PHONY: bench
 bench: bench-tools ## Tune for the sources as they are (make tune), and measure speed, beside SMPI's
 	@if [ -z "$(profile)" ] || [ -n "$$(find crates -name '*.rs' -newer "$(profile)" -print -quit)" ]; \
 	    then $(MAKE) tune; else $(MAKE) build; fi
-	@$(MAKE) measure
-measure:
-	@$(release) bench --quiet --workspace
+	@echo "Whole runs with the tuned command (peers); all else with plain builds"
+	@$(cargo) bench --quiet --workspace
 
 ##@ Housekeeping
 .PHONY: clean
