@@ -66,6 +66,8 @@ fn line<'a>(summary: &'a str, start: &str) -> Option<&'a str> {
     summary.lines().find(|line| line.starts_with(start))
 }
 
+/// It is told of each event, one by one; without it packets are moved on in a row while nothing else is due
+/// and the processor need not be there.
 #[test]
 fn the_judge_changes_nothing() {
     for program in [
@@ -73,6 +75,11 @@ fn the_judge_changes_nothing() {
         "-n 2 examples/portals_put.c",
         "-n 2 --machine redstorm-linux examples/pingpong.c 100000",
         "-n 8 -t 2 builtin:allreduce 8 3",
+        "-n 8 --set nic.tx_buffers=1 builtin:halo 3000 3",
+        "-n 27 builtin:halo 20000 2",
+        "-n 8 --set nic.tx_buffers=2 --set nic.rx_buffers=1 builtin:traffic 3000 3",
+        "-n 8 --set net.credit_batch=1 --set net.input_queue=10 builtin:alltoall 1000 2",
+        "-n 4 --set host.os=linux builtin:exchange 9000 3",
     ] {
         let (judged, free) = (run(program), unjudged(&format!("run {program}")));
         let (judged, free) = (judged.went_well(), free.went_well());
