@@ -7,7 +7,7 @@
 //! choose workloads.
 //!
 //! It measures the command that `make build` has left, not one that cargo builds for benches: there
-//! libraries have other features, so that after `make tune` half of the profile would not be found.
+//! libraries have other features, and most of what `make tune` gains is lost (decision 0036).
 #![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
