@@ -16,7 +16,7 @@ use bus::Direction;
 use des::{Duration, Envelope, LogicalProcess, Offers, Outbox, Standing, Time, LAGS};
 use heartbeat::{IdleTurn, IDLE_OBSERVED};
 use kinds::{is_for_host, kind};
-use moves::{Move, Mover};
+use moves::Move;
 use seam::{Crossing, Event, Failure, Seam, Touched};
 use std::sync::Arc;
 

@@ -25,9 +25,8 @@ impl Node {
             let limit = horizon.min(self.seam.next_time());
             let mut stop = Stop::Until;
             if self.core.now() < limit {
-                let Node { nic, seam, stretches, last, .. } = self;
-                let mover = Mover { nic, seam, stretches, last };
-                let mut bus = LocalBus { mover, horizon, may_wait: false };
+                let Node { nic, seam, .. } = self;
+                let mut bus = LocalBus { nic, seam, horizon, may_wait: false };
                 let watch = &mut debugger.watch;
                 stop = match self.recorder.as_deref_mut() {
                     None => {

@@ -1,6 +1,6 @@
 //! The embedded processor's way to the rest of the node.
 
-use super::moves::Mover;
+use super::seam::Seam;
 use super::Visible;
 use abi::seastar::{niccb, NICCB_BASE, REG_INTERRUPT, SRAM_BASE};
 use bus::BusError;
@@ -8,7 +8,8 @@ use des::Time;
 
 /// What the processor reads and writes goes to its NIC; the seam is told of what others may notice.
 pub(crate) struct LocalBus<'a> {
-    pub mover: Mover<'a>,
+    pub nic: &'a mut nic::SeaStar,
+    pub seam: &'a mut Seam,
     pub horizon: Time,
     /// The processor need not come to the horizon.
     pub may_wait: bool,
@@ -17,49 +18,48 @@ pub(crate) struct LocalBus<'a> {
 impl bus::Bus for LocalBus<'_> {
     #[inline(always)]
     fn horizon(&self) -> Time {
-        self.horizon.min(self.mover.seam.next_time())
+        self.horizon.min(self.seam.next_time())
     }
     fn passes(&self) -> bool {
-        self.may_wait
-            && self.mover.seam.next_is_visible(self.mover.nic, self.horizon) == Visible::Nobody
+        self.may_wait && self.seam.next_is_visible(self.nic, self.horizon) == Visible::Nobody
     }
     #[inline(always)]
     fn read(&mut self, now: Time, addr: u64, buf: &mut [u8]) -> Result<Time, BusError> {
-        self.mover.nic.plb_read(now, addr, buf, self.mover.seam)
+        self.nic.plb_read(now, addr, buf, self.seam)
     }
     fn write(&mut self, now: Time, addr: u64, data: &[u8]) -> Result<Time, BusError> {
         // Gathered with a neighbour it beats all the same.
         if (addr..addr + data.len() as u64).contains(&HEARTBEAT) {
-            let written = self.mover.nic.plb_write(now, addr, data, self.mover.seam);
-            self.mover.seam.beats(1, self.mover.nic.plb_free());
+            let written = self.nic.plb_write(now, addr, data, self.seam);
+            self.seam.beats(1, self.nic.plb_free());
             return written;
         }
         if !is_own_data(addr) {
-            self.mover.seam.stimulated();
-            self.mover.seam.acted = now;
+            self.seam.stimulated();
+            self.seam.acted = now;
             if addr == u64::from(REG_INTERRUPT) {
-                self.mover.seam.journal.interrupt_written(now);
+                self.seam.journal.interrupt_written(now);
             }
-            if self.mover.seam.journal.is_watched() {
+            if self.seam.journal.is_watched() {
                 return self.write_watched(now, addr, data);
             }
         }
-        self.mover.nic.plb_write(now, addr, data, self.mover.seam)
+        self.nic.plb_write(now, addr, data, self.seam)
     }
     fn free(&self) -> Option<[Time; 2]> {
-        Some(self.mover.nic.plb_free())
+        Some(self.nic.plb_free())
     }
     fn peek(&mut self, addr: u64, buf: &mut [u8]) -> bool {
-        self.mover.nic.plb_peek(addr, buf, self.mover.seam)
+        self.nic.plb_peek(addr, buf, self.seam)
     }
     fn repeatable(&self, addr: u64) -> bool {
-        self.mover.nic.is_sram(addr) && is_own_data(addr)
+        self.nic.is_sram(addr) && is_own_data(addr)
     }
     fn repeat(&mut self, turns: u64, accesses: &[bus::Access], free: [Time; 2]) {
         let beats = accesses.iter().filter(|a| a.write && a.addr == HEARTBEAT).count() as u64;
-        self.mover.nic.plb_repeat(turns, accesses, free);
+        self.nic.plb_repeat(turns, accesses, free);
         if beats > 0 {
-            self.mover.seam.beats(turns * beats, free);
+            self.seam.beats(turns * beats, free);
         }
     }
 }

@@ -163,7 +163,7 @@ impl Node {
 }
 
 /// What packets are moved on with.
-pub(crate) struct Mover<'a> {
+pub(super) struct Mover<'a> {
     pub nic: &'a mut nic::SeaStar,
     pub seam: &'a mut Seam,
     pub stretches: &'a mut stretch::Stretches,

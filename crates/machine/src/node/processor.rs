@@ -33,9 +33,8 @@ impl Node {
         while self.acts < limit {
             let patience = self.seam.beat + self.schedule.ras_patience;
             let until = limit.min(patience);
-            let Node { nic, seam, stretches, last, .. } = self;
-            let mover = Mover { nic, seam, stretches, last };
-            let mut bus = LocalBus { mover, horizon, may_wait };
+            let Node { nic, seam, .. } = self;
+            let mut bus = LocalBus { nic, seam, horizon, may_wait };
             self.meter.begin(&self.core);
             let stop = match self.recorder.as_deref_mut() {
                 None => self.core.run(&mut bus, until),

@@ -108,7 +108,7 @@ impl LocalBus<'_> {
         addr: u64,
         data: &[u8],
     ) -> Result<Time, BusError> {
-        let (nic, seam) = (&mut *self.mover.nic, &mut *self.mover.seam);
+        let (nic, seam) = (&mut *self.nic, &mut *self.seam);
         let (tail, notified) = (nic.tx_tail(), nic.depths().rx_done);
         let written = nic.plb_write(at, addr, data, seam);
         const TAIL: u64 = TX_TAIL as u64;

@@ -12,7 +12,6 @@ use des::{Duration, Time};
 use mpi::Rendezvous;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// A stretch of a message's way.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -107,34 +106,12 @@ struct Way {
     legs: Vec<MessageId>,
 }
 
-/// Mixes the numbers of a message's name. Nobody chooses names to make it slow.
-#[derive(Clone, Copy, Default)]
-struct Mixer(u64);
-
-impl Hasher for Mixer {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u32((*byte).into()));
-    }
-    fn write_u16(&mut self, number: u16) {
-        self.write_u32(number.into());
-    }
-    fn write_u32(&mut self, number: u32) {
-        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-        self.0 = (self.0 ^ u64::from(number)).wrapping_mul(ODD).rotate_left(29);
-    }
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
-type ByMessage = HashMap<MessageId, Journey, BuildHasherDefault<Mixer>>;
-
 /// The journeys of all messages on the wire.
-struct Journeys(ByMessage);
+struct Journeys(HashMap<MessageId, Journey>);
 
 impl Journeys {
     fn of(marks: impl IntoIterator<Item = Mark>) -> Journeys {
-        let mut journeys = ByMessage::default();
+        let mut journeys: HashMap<MessageId, Journey> = HashMap::new();
         for mark in marks {
             journeys.entry(mark.message).or_insert(Journey::NONE).take(&mark);
         }
