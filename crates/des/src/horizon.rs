@@ -90,6 +90,18 @@ impl Rows {
     }
 }
 
+/// A message that is known before it is sent, as something is on its way that a process will pass on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Foretold {
+    /// Who will receive it.
+    pub target: u32,
+    /// When, at the earliest.
+    pub at: Time,
+    /// It is meant for the target, which may send something because of it once its slack is over
+    /// ([`crate::Outlook::slack`]). If not, all that the target sends for it is foretold, too.
+    pub ends: bool,
+}
+
 /// What a process may do, and what may be done to it.
 #[derive(Clone, Copy)]
 struct Contact {
@@ -104,6 +116,8 @@ pub(crate) struct Horizons<'a> {
     links: &'a Links,
     /// Of each process. Nobody stands last, never sends, and need not be told anything.
     contacts: Vec<Contact>,
+    /// When the first message that was foretold can reach each.
+    meets: Vec<Time>,
     of: Vec<Time>,
     last: Time,
     /// Nobody goes beyond this.
@@ -115,7 +129,8 @@ impl<'a> Horizons<'a> {
         let processes = links.processes as usize;
         let nobody = Contact { sends: Time::NEVER, takes: Time::ZERO };
         let (contacts, of) = (vec![nobody; processes + 1], vec![Time::ZERO; processes]);
-        Horizons { links, contacts, of, last: Time::ZERO, until }
+        let meets = of.clone();
+        Horizons { links, contacts, meets, of, last: Time::ZERO, until }
     }
     pub(crate) fn of(&self, process: u32) -> Time {
         self.of[process as usize]
@@ -130,12 +145,19 @@ impl<'a> Horizons<'a> {
         self.of.iter_mut().for_each(|of| *of = horizon.max(*of));
         self.last = self.last.max(horizon);
     }
-    /// As far as each can go by the distance from those that may send: `reach` tells when each may,
-    /// if nothing comes. Nobody goes beyond `end`, and all at least to `least`.
+    /// As far as each can go by the distance from those that may send: `reach` tells when each may, if
+    /// nothing comes but what is foretold: by whom, what, and how much slack its target has. Nobody goes
+    /// beyond `end`, and all at least to `least`.
     ///
     /// Of two sides only that of the first one goes: the other side, which it has told by then, will go
     /// twice as far in one turn.
-    pub(crate) fn apart(&mut self, reach: impl Iterator<Item = Time>, least: Time, end: Time) {
+    pub(crate) fn apart(
+        &mut self,
+        reach: impl Iterator<Item = Time>,
+        foretold: &[(u32, Foretold, Duration)],
+        least: Time,
+        end: Time,
+    ) {
         let links = self.links;
         let mut first = (Time::NEVER, 0);
         for (process, (contact, reach)) in self.contacts.iter_mut().zip(reach).enumerate() {
@@ -144,17 +166,31 @@ impl<'a> Horizons<'a> {
                 first = (reach, process);
             }
         }
+        self.meets.fill(Time::NEVER);
+        for &(source, Foretold { target, at, ends }, slack) in foretold {
+            let sent = Time(at.0.saturating_sub(links.lookahead.0));
+            if sent < first.0 {
+                first = (sent, source as usize);
+            }
+            let target = target as usize;
+            self.meets[target] = self.meets[target].min(at);
+            if ends || slack == Duration::ZERO {
+                let sends = &mut self.contacts[target].sends;
+                *sends = (*sends).min(at + slack);
+            }
+        }
         let sides = links.side.as_deref().filter(|_| first.0 < self.until && end == Time::NEVER);
         let goes = sides.map(|side| (side, side[first.1]));
         self.spread(first.0);
         let (lookahead, end) = (links.lookahead, end.min(self.until));
-        for (process, (of, contact)) in self.of.iter_mut().zip(&self.contacts).enumerate() {
+        let processes = self.of.iter_mut().zip(self.contacts.iter().zip(&self.meets));
+        for (process, (of, (contact, meets))) in processes.enumerate() {
             if goes.is_some_and(|(side, goes)| side[process] != goes) {
                 continue;
             }
             // What comes back from the nearest neighbour, should there be none.
             let own = contact.sends + lookahead + lookahead;
-            let horizon = own.min(contact.takes);
+            let horizon = own.min(contact.takes).min(*meets);
             let horizon = if horizon == Time::NEVER { least } else { horizon };
             *of = horizon.min(end).max(*of);
             self.last = self.last.max(*of);
@@ -252,28 +288,49 @@ mod tests {
                     _ => Time(1_000 + random.below(400)),
                 })
                 .collect();
+            // Not before somebody could have sent it who is not beyond the others.
+            let foretold: Vec<_> = (0..random.below(4))
+                .map(|_| {
+                    let target = random.below(count.into()) as u32;
+                    let (at, ends) = (Time(1_050 + random.below(400)), random.below(2) == 0);
+                    let slack = Duration(random.below(3) * 90);
+                    (random.below(count.into()) as u32, Foretold { target, at, ends }, slack)
+                })
+                .collect();
+            let mut sends = reach.clone();
+            let mut meets = vec![Time::NEVER; count as usize];
+            for &(_, Foretold { target, at, ends }, slack) in &foretold {
+                let target = target as usize;
+                meets[target] = meets[target].min(at);
+                if ends || slack == Duration(0) {
+                    sends[target] = sends[target].min(at + slack);
+                }
+            }
+            let ways = by_ways(&links, &sends);
+            let expected: Vec<_> = ways.into_iter().zip(meets).map(|(a, b)| a.min(b)).collect();
             let (least, end) = (Time(1_050), Time(1_300));
             let mut horizons = Horizons::new(&links, Time::NEVER);
-            horizons.apart(reach.iter().copied(), least, end);
-            for (process, horizon) in (0..count).zip(by_ways(&links, &reach)) {
-                let horizon = if horizon == Time::NEVER { least } else { horizon };
+            horizons.apart(reach.iter().copied(), &foretold, least, end);
+            for (process, horizon) in (0..count).zip(&expected) {
+                let horizon = if *horizon == Time::NEVER { least } else { *horizon };
                 assert_eq!(horizons.of(process), horizon.min(end));
             }
             // Without an end only one of two sides goes, that of the first.
             let mut sided = Horizons::new(&links, Time::NEVER);
-            sided.apart(reach.iter().copied(), least, Time::NEVER);
-            let first = (0..count).min_by_key(|process| reach[*process as usize]).unwrap();
-            let alone = reach[first as usize] < Time::NEVER;
-            for (process, horizon) in (0..count).zip(by_ways(&links, &reach)) {
-                let horizon = if horizon == Time::NEVER { least } else { horizon };
+            sided.apart(reach.iter().copied(), &foretold, least, Time::NEVER);
+            let own = (0..count).map(|process| (reach[process as usize], process));
+            let told = foretold.iter().map(|(by, told, _)| (Time(told.at.0 - 50), *by));
+            let (sent, first) = own.chain(told).min_by_key(|(sent, _)| *sent).unwrap();
+            for (process, horizon) in (0..count).zip(&expected) {
+                let horizon = if *horizon == Time::NEVER { least } else { *horizon };
                 let side = |of: u32| links.side.as_ref().map(|side| side[of as usize]);
-                let waits = alone && side(process) != side(first);
+                let waits = sent < Time::NEVER && side(process) != side(first);
                 assert_eq!(sided.of(process), if waits { Time::ZERO } else { horizon });
             }
             let last = (0..count).map(|process| horizons.of(process)).max();
             assert_eq!(Some(horizons.last()), last);
             // Nobody is called back.
-            horizons.apart(reach.iter().map(|_| Time(900)), least, end);
+            horizons.apart(reach.iter().map(|_| Time(900)), &[], least, end);
             assert_eq!(Some(horizons.last()), last);
             horizons.together(Time(1_400));
             assert!((0..count).all(|process| horizons.of(process) == Time(1_400)));

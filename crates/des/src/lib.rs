@@ -14,9 +14,9 @@ mod window;
 
 pub use checkpoint::{Checkpoint, Checkpointed};
 pub use hash::TraceHash;
-pub use horizon::Links;
+pub use horizon::{Foretold, Links};
 pub use queue::{EventQueue, Place};
 pub use random::Random;
 pub use repeat::{fitting, Offers, LAGS};
 pub use time::{Clock, Duration, Time};
-pub use window::{run, Ending, Envelope, LogicalProcess, Outbox, Standing, Stop};
+pub use window::{run, Ending, Envelope, LogicalProcess, Outbox, Outlook, Standing, Stop};

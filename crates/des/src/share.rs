@@ -1,9 +1,11 @@
 //! The logical processes of one worker.
 
-use crate::horizon::Horizons;
+use crate::horizon::{Foretold, Horizons};
 use crate::repeat::{fitting, least, Lead, Repeat};
 use crate::window::{Shared, Summary};
-use crate::{Envelope, LogicalProcess, Offers, Outbox, Standing, Stop, Time, LAGS};
+use crate::{
+    Duration, Envelope, LogicalProcess, Offers, Outbox, Outlook, Standing, Stop, Time, LAGS,
+};
 
 /// A worker's processes, and what it has to know of each in every window.
 pub(crate) struct Share<'a, L: LogicalProcess> {
@@ -12,8 +14,14 @@ pub(crate) struct Share<'a, L: LogicalProcess> {
     pub(crate) processes: Vec<L>,
     /// [`LogicalProcess::next_event`] of each.
     next: Vec<Time>,
-    /// [`LogicalProcess::reach`] of each.
+    /// [`Outlook::reach`] of each.
     reach: Vec<Time>,
+    /// [`Outlook::slack`] of each.
+    slack: Vec<Duration>,
+    /// What each foretells, and who does.
+    foretold: Vec<Vec<Foretold>>,
+    telling: Vec<u32>,
+    tells: Vec<bool>,
     standings: Vec<Standing>,
     /// Something has changed the process since it was looked at.
     changed: Vec<bool>,
@@ -47,6 +55,10 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             first,
             next: vec![Time::NEVER; processes.len()],
             reach: vec![Time::NEVER; processes.len()],
+            slack: vec![Duration::ZERO; processes.len()],
+            foretold: vec![Vec::new(); processes.len()],
+            telling: Vec::new(),
+            tells: vec![false; processes.len()],
             standings: vec![Standing::Done; processes.len()],
             changed: vec![true; processes.len()],
             busy: 0,
@@ -63,13 +75,25 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
         }
     }
     /// What the others have to know, once all messages have been taken in.
-    pub(crate) fn summary(&mut self, stop: &Stop) -> Summary {
+    pub(crate) fn summary(&mut self, stop: &Stop, lookahead: Duration) -> Summary {
         for index in 0..self.processes.len() {
             if std::mem::take(&mut self.changed[index]) {
                 self.look(index);
             }
         }
-        let reach = self.shared.tell(self.first, &self.reach);
+        let mut reach = self.shared.tell(self.first, &self.reach, &self.slack);
+        let mut all = self.shared.foretold_by(self.shared.worker_of(self.first));
+        self.telling.retain(|process| {
+            let index = (process - self.first) as usize;
+            let foretold = &self.foretold[index];
+            self.tells[index] = !foretold.is_empty();
+            for told in foretold {
+                reach = reach.min(Time(told.at.0.saturating_sub(lookahead.0)));
+                all.push((*process, *told));
+            }
+            self.tells[index]
+        });
+        drop(all);
         let next = self.next.iter().fold(Time::NEVER, |a: Time, b| a.min(*b));
         Summary {
             next,
@@ -89,15 +113,29 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
     fn look(&mut self, index: usize) {
         let process = &self.processes[index];
         let standing = process.standing();
+        self.foretold[index].clear();
         (self.next[index], self.reach[index]) = match standing {
             Standing::Failed(at) => {
                 self.failed = self.failed.min(at);
                 (Time::NEVER, Time::NEVER)
             }
-            _ => (process.next_event(), process.reach()),
+            _ => {
+                let Outlook { reach, slack } = process.outlook(&mut self.foretold[index]);
+                self.slack[index] = slack;
+                (process.next_event(), reach)
+            }
         };
+        self.may_tell(index);
         if self.standings[index] != standing {
             self.stand(index, standing);
+        }
+    }
+    /// A process that foretold nothing perhaps does now.
+    #[inline(always)]
+    fn may_tell(&mut self, index: usize) {
+        if !self.foretold[index].is_empty() && !self.tells[index] {
+            self.tells[index] = true;
+            self.telling.push(self.first + index as u32);
         }
     }
     /// A process stands otherwise than before.
@@ -113,13 +151,15 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
         let index = (envelope.target - self.first) as usize;
         let at = envelope.at;
         self.moved[index] = self.sampled + 1;
-        let Some(reach) = self.processes[index].receive_known(envelope) else {
+        let (slack, told) = (self.slack[index], &mut self.foretold[index]);
+        let Some(reach) = self.processes[index].receive_known(envelope, slack, told) else {
             self.changed[index] = true;
             return;
         };
         if matches!(self.standings[index], Standing::Failed(_)) {
-            return;
+            return told.clear();
         }
+        self.may_tell(index);
         self.next[index] = self.next[index].min(at);
         self.reach[index] = self.reach[index].min(reach);
         if self.standings[index] != Standing::Busy {

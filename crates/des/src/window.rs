@@ -9,7 +9,7 @@
 //! thread; only messages cross.
 
 use crate::barrier::{lock, Barrier, PoisonOnPanic};
-use crate::horizon::{Horizons, Links};
+use crate::horizon::{Foretold, Horizons, Links};
 use crate::repeat::{fitting, least, Lead, Offers, Repeats, LAGS};
 use crate::share::Share;
 use crate::{Duration, Time};
@@ -33,14 +33,28 @@ pub trait LogicalProcess {
     fn reach(&self) -> Time {
         self.next_event()
     }
+    /// How far ahead it can be seen what the process sends. It may tell of messages that are known
+    /// beforehand, each with its earliest time, and what will come of them: they need not count for its
+    /// reach.
+    fn outlook(&self, told: &mut Vec<Foretold>) -> Outlook {
+        let _ = told;
+        Outlook { reach: self.reach(), slack: Duration::ZERO }
+    }
     /// Does everything due before `horizon`.
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Self::Message>);
     /// Takes in a message that arrives at `envelope.at`, which is never in its past.
     fn receive(&mut self, envelope: Envelope<Self::Message>);
-    /// Takes in a message as [`LogicalProcess::receive`] does. The earliest time at which the process may send
-    /// something because of it, if that, its arrival and that the process is busy is all that changes of what
-    /// the process tells; else it is asked for everything.
-    fn receive_known(&mut self, envelope: Envelope<Self::Message>) -> Option<Time> {
+    /// Takes in a message as [`LogicalProcess::receive`] does. The earliest time at which the process may
+    /// send something because of it, if that, what it foretells now besides, its arrival and that the
+    /// process is busy is all that changes of what the process tells; else it is asked for everything.
+    /// `slack` is what it told last.
+    fn receive_known(
+        &mut self,
+        envelope: Envelope<Self::Message>,
+        slack: Duration,
+        told: &mut Vec<Foretold>,
+    ) -> Option<Time> {
+        let _ = (slack, told);
         self.receive(envelope);
         None
     }
@@ -77,6 +91,16 @@ pub trait LogicalProcess {
     }
     /// Ends it, where nothing moves any more at `end`, which no horizon is beyond.
     fn finish(self, end: Time) -> Self::Report;
+}
+
+/// How far ahead it can be seen what a logical process sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outlook {
+    /// As [`LogicalProcess::reach`], but for what is foretold.
+    pub reach: Time,
+    /// How long after a foretold message that is meant for it has come it needs to send anything because of
+    /// it. If that is nothing, it may send as soon as any foretold message has come.
+    pub slack: Duration,
 }
 
 /// Where a logical process stands.
@@ -237,11 +261,11 @@ where
 {
     let _poison = PoisonOnPanic(&shared.barrier);
     let mut share = Share::new(share, shared);
-    let mut inbox = Vec::new();
+    let (mut inbox, mut foretold) = (Vec::new(), Vec::new());
     let mut horizons = Horizons::new(links, until);
     let mut repeats = Repeats::default();
     loop {
-        let mut all = shared.exchange(id, share.summary(stop));
+        let mut all = shared.exchange(id, share.summary(stop, links.lookahead()));
         if let Some(ending) = ending_of(&all, until) {
             let end = match ending {
                 Ending::Done | Ending::Deadlock => shared.latest(share.rests()),
@@ -261,7 +285,7 @@ where
                 share.post();
                 shared.wait();
                 share.take(id, &mut inbox);
-                all = shared.exchange(id, share.summary(stop));
+                all = shared.exchange(id, share.summary(stop, links.lookahead()));
             }
         }
         // Who fails at the same time as the first one is heard, too.
@@ -269,7 +293,9 @@ where
         if repeats.are_looked_for() {
             horizons.together((all.reach + links.lookahead()).min(end));
         } else {
-            horizons.apart(shared.reaches(), all.next + links.lookahead(), end);
+            let least = all.next + links.lookahead();
+            shared.foretold(&mut foretold);
+            horizons.apart(shared.reaches(), &foretold, least, end);
         }
         share.advance(&horizons);
         share.post();
@@ -300,6 +326,10 @@ pub(crate) struct Shared<M> {
     summaries: Vec<Mutex<Option<Summary>>>,
     /// [`LogicalProcess::reach`] of each process.
     reaches: Vec<AtomicU64>,
+    /// [`Outlook::slack`] of each.
+    slacks: Vec<AtomicU64>,
+    /// What each worker's processes foretell, and which of them.
+    foretold: Vec<Mutex<Vec<(u32, Foretold)>>>,
     offers: Vec<Mutex<Option<Offers>>>,
     latest: AtomicU64,
     barrier: Barrier,
@@ -312,6 +342,8 @@ impl<M> Shared<M> {
             inboxes: (0..threads).map(|_| Mutex::new(Vec::new())).collect(),
             summaries: (0..threads).map(|_| Mutex::new(None)).collect(),
             reaches: (0..processes).map(|_| AtomicU64::new(0)).collect(),
+            slacks: (0..processes).map(|_| AtomicU64::new(0)).collect(),
+            foretold: (0..threads).map(|_| Mutex::new(Vec::new())).collect(),
             offers: (0..threads).map(|_| Mutex::new(None)).collect(),
             latest: AtomicU64::new(0),
             barrier: Barrier::new(threads),
@@ -325,14 +357,33 @@ impl<M> Shared<M> {
     pub(crate) fn inbox(&self, worker: usize) -> MutexGuard<'_, Vec<Envelope<M>>> {
         lock(&self.inboxes[worker])
     }
-    /// Tells how far the processes from `first` on may reach; returns the least of it.
-    pub(crate) fn tell(&self, first: u32, reaches: &[Time]) -> Time {
+    /// Tells how far the processes from `first` on may reach, and their slacks; returns the least reach.
+    pub(crate) fn tell(&self, first: u32, reaches: &[Time], slacks: &[Duration]) -> Time {
+        let first = first as usize;
         let mut least = Time::NEVER;
-        for (told, reach) in self.reaches[first as usize..].iter().zip(reaches) {
+        for (told, reach) in self.reaches[first..].iter().zip(reaches) {
             told.store(reach.0, Ordering::Relaxed); // the barrier orders it
             least = least.min(*reach);
         }
+        for (told, slack) in self.slacks[first..].iter().zip(slacks) {
+            told.store(slack.0, Ordering::Relaxed); // the barrier orders it
+        }
         least
+    }
+    /// What a worker's processes foretell, to be written anew.
+    pub(crate) fn foretold_by(&self, worker: usize) -> MutexGuard<'_, Vec<(u32, Foretold)>> {
+        let mut told = lock(&self.foretold[worker]);
+        told.clear();
+        told
+    }
+    /// All that is foretold: by whom, what, and the slack of its target.
+    fn foretold(&self, all: &mut Vec<(u32, Foretold, Duration)>) {
+        all.clear();
+        let slack = |process: u32| self.slacks[process as usize].load(Ordering::Relaxed);
+        for worker in &self.foretold {
+            let told = lock(worker);
+            all.extend(told.iter().map(|(by, told)| (*by, *told, Duration(slack(told.target)))));
+        }
     }
     fn reaches(&self) -> impl Iterator<Item = Time> + '_ {
         self.reaches.iter().map(|reach| Time(reach.load(Ordering::Relaxed)))

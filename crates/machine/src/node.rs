@@ -13,7 +13,9 @@ use crate::programs::Ranks;
 use crate::report::NodeReport;
 use abi::seastar::{READY_FLAG, READY_VALUE};
 use bus::Direction;
-use des::{Duration, Envelope, LogicalProcess, Offers, Outbox, Standing, Time, LAGS};
+use des::{
+    Duration, Envelope, Foretold, LogicalProcess, Offers, Outbox, Outlook, Standing, Time, LAGS,
+};
 use heartbeat::{IdleTurn, IDLE_OBSERVED};
 use kinds::{is_for_host, kind};
 use moves::Move;
@@ -313,8 +315,8 @@ impl LogicalProcess for Node {
         self.seam.next_time().min(self.processor_acts())
     }
 
-    fn reach(&self) -> Time {
-        self.earliest_packet()
+    fn outlook(&self, told: &mut Vec<Foretold>) -> Outlook {
+        self.foresee(told)
     }
 
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing>) {
@@ -358,19 +360,20 @@ impl LogicalProcess for Node {
     }
 
     fn receive(&mut self, e: Envelope<Crossing>) {
-        self.receive_known(e);
+        self.receive_known(e, Duration::ZERO, &mut Vec::new());
     }
 
     #[inline(always)]
-    fn receive_known(&mut self, e: Envelope<Crossing>) -> Option<Time> {
+    fn receive_known(
+        &mut self,
+        e: Envelope<Crossing>,
+        slack: Duration,
+        told: &mut Vec<Foretold>,
+    ) -> Option<Time> {
         match e.message {
             Crossing::Link(message) => {
-                let reach = match &message {
-                    net::Message::Packet { .. } => e.at,
-                    net::Message::Credit { .. } if self.seam.router.is_empty() => Time::NEVER,
-                    net::Message::Credit { .. } => e.at,
-                };
-                let next = self.seam.arrivals.expect(message);
+                let next = self.seam.expect(message);
+                let reach = self.foresee_arrival(e.at, next, slack, told);
                 self.seam.moves.schedule_from(e.at, e.source, e.sequence, next);
                 Some(reach)
             }

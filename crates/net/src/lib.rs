@@ -24,6 +24,7 @@
 mod conservation;
 mod failing;
 mod faults;
+mod foretell;
 mod queues;
 mod router;
 mod stretch;
@@ -31,6 +32,7 @@ mod topology;
 
 pub use conservation::{check, Ledger};
 pub use faults::{DeadLink, Faults, Place, Rule, What, Which};
+pub use foretell::Foretold;
 pub use router::{Counters, OutputCounters, Router};
 pub use topology::{Link, Topology, TopologyError, LINKS};
 

@@ -53,6 +53,9 @@ pub(crate) struct Input {
     pub(crate) taken: u32,
     /// Flits that have left it, of which the sender does not know yet.
     pub(crate) untold: u32,
+    /// Flits of packets that are on their way to it, as far as the router was told
+    /// ([`crate::Router::expect`]).
+    pub(crate) coming: u32,
     /// The NIC waits for room.
     pub(crate) blocked: bool,
     /// The way of the newest packet: packets mostly follow one of the same message.

@@ -72,8 +72,8 @@ pub struct Counters {
 #[derive(Clone, Debug)]
 pub struct Router {
     pub(crate) params: Params,
-    topology: Topology,
-    at: [u32; 3],
+    pub(crate) topology: Topology,
+    pub(crate) at: [u32; 3],
     pub(crate) neighbours: [Option<u32>; LINKS],
     /// From the neighbours by [`Link::index`] as the sender names it, and, as number [`PORT`], from
     /// the NIC; a queue a channel.
@@ -178,6 +178,8 @@ impl Router {
     ) {
         let number = input_number(usize::from(link), usize::from(channel));
         self.books.received[number] += u64::from(packet.flits());
+        let input = &mut self.inputs[number];
+        input.coming = input.coming.saturating_sub(packet.flits());
         self.enter(now, number, self.params.flit, packet, ports);
     }
     /// Carries out what was scheduled for the router.
@@ -380,6 +382,11 @@ impl Router {
         let left = course.tail.max(crossing).max(room);
         self.tell(left + self.params.link_latency, number, ports);
     }
+    /// The neighbour that sends to an input.
+    pub(crate) fn sender(&self, link: usize) -> u32 {
+        // What comes in by the neighbour's link up came from below.
+        self.neighbours[link ^ 1].expect("packets come from neighbours")
+    }
     /// Tells the neighbour of freed room, if it is enough for a message.
     fn tell(&mut self, at: Time, number: usize, ports: &mut impl Ports) {
         let input = &mut self.inputs[number];
@@ -389,8 +396,7 @@ impl Router {
         let flits = std::mem::take(&mut input.untold) as u16;
         self.books.told[number] += u64::from(flits);
         let (link, channel) = (number / CHANNELS, number % CHANNELS);
-        // What comes in by the neighbour's link up came from below.
-        let sender = self.neighbours[link ^ 1].expect("packets come from neighbours");
+        let sender = self.sender(link);
         let message = Message::Credit { link: link as u8, channel: channel as u8, flits };
         ports.send(at, sender, message);
     }

@@ -21,26 +21,43 @@ impl SeaStar {
     /// Least time from an access of the processor, or the arrival of one of the host's, until the
     /// network can see something of it.
     pub fn reach_of_access(&self, around: Around) -> Duration {
+        self.reach_of_command(around, self.fabric.params.tx_start)
+    }
+    /// The same from when the transmit engine may take a command.
+    pub fn reach_of_take(&self, around: Around) -> Duration {
+        self.reach_of_command(around, Duration::ZERO)
+    }
+    fn reach_of_command(&self, around: Around, taken: Duration) -> Duration {
         if self.has_news_of_room(around) || !self.tx.is_between_messages() {
             return Duration::ZERO;
         }
-        around.link + self.fabric.params.host_memory_read + around.link
+        let params = &self.fabric.params;
+        taken + around.link + params.host_memory_read + self.reach_of_answer(around)
+    }
+    /// The same from when an answer of host memory leaves for the transmit engine.
+    pub fn reach_of_answer(&self, around: Around) -> Duration {
+        around.link + self.fabric.params.tx_packet
     }
     /// Least time from `event` until the network can see something of it.
     pub fn reach_of(&self, event: &Event, around: Around) -> Duration {
         match event {
+            // All packets have left.
+            Event::TxPort if self.tx.has_none_staged() => self.reach_of_take(around),
             Event::TxData | Event::TxPort => Duration::ZERO,
-            Event::TxAnswer => around.link,
+            Event::TxAnswer => self.reach_of_answer(around),
+            Event::TxTake => self.reach_of_take(around),
             Event::RxPacket | Event::RxDeposit if around.waiting => Duration::ZERO,
             // What the processor sees of it must make it do something.
-            Event::TxTake | Event::TxDone | Event::RxPacket | Event::RxDeposit => {
-                self.reach_of_access(around)
-            }
+            Event::TxDone | Event::RxPacket | Event::RxDeposit => self.reach_of_access(around),
             Event::RxTake | Event::RxDone => self.reach_of_access(around),
             Event::RxAnnounce { .. } | Event::RxOverflow { .. } => self.reach_of_access(around),
             // The host answers, if at all, over the same link.
             Event::HostWrite | Event::HostPayload => around.link + self.reach_of_access(around),
         }
+    }
+    /// Where the packet goes that the transmit engine's next data complete, if it has nothing else under way.
+    pub fn lone_packet(&self) -> Option<u16> {
+        self.tx.lone()
     }
     /// A command for the receive engine may make room for somebody who waits.
     fn has_news_of_room(&self, around: Around) -> bool {

@@ -143,6 +143,18 @@ impl Tx {
     pub(crate) fn is_between_messages(&self) -> bool {
         !self.in_message
     }
+    /// Where the packet goes that the next data will complete, if that is all that the engine has under
+    /// way: a message of a header alone.
+    pub(crate) fn lone(&self) -> Option<u16> {
+        let one = self.asked.len() + self.coming.len() == 1;
+        let rest = self.in_message || self.region.is_some() || !self.staged.is_empty();
+        let command = self.taken.front().filter(|_| one && !rest && self.taken.len() == 1)?;
+        (command.header && command.last).then_some(command.peer)
+    }
+    /// No packet waits for the port.
+    pub(crate) fn has_none_staged(&self) -> bool {
+        self.staged.is_empty()
+    }
     /// The firmware has moved the tail; the engine sees it at `now`.
     pub(crate) fn tail_moved(&mut self, now: Time, fabric: &Fabric, ports: &mut impl Ports) {
         if !self.taking && self.region.is_none() && self.next != self.commands.tail() {

@@ -1,13 +1,12 @@
 //! When a node can send a packet, or give back credits, at the earliest: what the length of the
-//! windows is made of. A message that comes to the router goes on at once; what the host or the
-//! firmware does needs HyperTransport and the NIC's engines before it shows in the network. A time
+//! windows is made of. A message that comes to the router goes on at once, and whom it reaches then is
+//! foretold where that is known; what the host or the firmware does needs HyperTransport and the NIC's engines before it shows in the network. A time
 //! that is told too late here cannot stay unnoticed: what comes to a node before its horizon ends the
 //! simulator (an assertion of `des`, where messages are given out).
 
 use super::*;
-
-/// Longer than any run.
-const NEVER: Duration = Duration(u64::MAX);
+use abi::packet::Packet;
+use abi::seastar::PortalsHeader;
 
 impl Node {
     /// When the processor may next do something that others can see: an idle firmware catches up
@@ -21,37 +20,91 @@ impl Node {
         }
     }
 
-    /// The earliest time at which the node may send anything to another one.
-    pub(super) fn earliest_packet(&self) -> Time {
+    /// The earliest time at which the node may send anything to another one, but for what comes of packets
+    /// that it can foretell: where those go that are on their way to it, or that the transmit engine is
+    /// about to send. Only where nothing stands in the router, and the transmit engine is between messages.
+    pub(super) fn foresee(&self, told: &mut Vec<Foretold>) -> Outlook {
         let link = self.seam.link.latency();
         let waiting = !self.seam.router.is_empty();
         let around = nic::Around { link, waiting };
         let access = self.nic.reach_of_access(around);
-        let move_distance = |next: &Move| match next {
-            // Credits for nobody, and a packet that only the NIC takes note of.
-            Move::Credit { .. } if !waiting => NEVER,
-            Move::Eject if !waiting => access,
-            other => other.nic().map_or(Duration::ZERO, |event| self.nic.reach_of(&event, around)),
-        };
+        let slack = if waiting { Duration::ZERO } else { access };
+        let lone = if slack > Duration::ZERO { self.nic.lone_packet() } else { None };
+        let mut reach = self.processor_acts() + access;
+        for (at, _, next) in self.seam.moves.iter() {
+            if at >= reach {
+                break;
+            }
+            let sends = match (*next, lone) {
+                (Move::Packet { .. } | Move::Credit { .. }, _) => {
+                    self.foresee_arrival(at, *next, slack, told)
+                }
+                // Only the NIC takes note of it.
+                (Move::Eject, _) if !waiting => at + access,
+                (Move::TxAnswer, Some(dest)) => {
+                    self.foretell_lone(at + self.nic.reach_of_answer(around), dest, told);
+                    at + self.nic.reach_of_take(around)
+                }
+                (Move::TxData, Some(dest)) => {
+                    self.foretell_lone(at, dest, told);
+                    at + self.nic.reach_of_take(around)
+                }
+                (other, _) => {
+                    let distance = |event| self.nic.reach_of(&event, around);
+                    at + other.nic().map_or(Duration::ZERO, distance)
+                }
+            };
+            reach = reach.min(sends);
+        }
         let distance = |event: &Event| match event {
             Event::Nic(event) => self.nic.reach_of(event, around),
             Event::MmioWrite { .. } | Event::MmioRead { .. } => access,
             Event::Host(_) | Event::MmioReply { .. } | Event::Interrupt => link + access,
             Event::PollReady | Event::Observe | Event::Launch => link + access,
         };
-        let mut earliest = self.processor_acts() + access;
-        for (at, _, next) in self.seam.moves.iter() {
-            if at >= earliest {
-                break;
-            }
-            earliest = earliest.min(at + move_distance(next));
-        }
         for (at, _, event) in self.seam.queue.iter() {
-            if at >= earliest {
+            if at >= reach {
                 break;
             }
-            earliest = earliest.min(at + distance(event));
+            reach = reach.min(at + distance(event));
         }
-        earliest
+        Outlook { reach, slack }
     }
+
+    /// The earliest time at which the node may send anything for what comes from a neighbour at `at`, but
+    /// for what is foretold of it.
+    #[inline(always)]
+    pub(super) fn foresee_arrival(
+        &self,
+        at: Time,
+        next: Move,
+        slack: Duration,
+        told: &mut Vec<Foretold>,
+    ) -> Time {
+        match next {
+            // Credits for nobody.
+            Move::Credit { .. } if self.seam.router.is_empty() => Time::NEVER,
+            Move::Packet { link, channel, place } if slack > Duration::ZERO => {
+                let packet = self.seam.arrivals.packet(place);
+                self.seam.router.foretell(at, link, channel, packet, |of| told.push(foretold(of)));
+                let here = u32::from(packet.dest) == self.seam.nid;
+                if here {
+                    at + slack
+                } else {
+                    Time::NEVER
+                }
+            }
+            _ => at,
+        }
+    }
+
+    /// The transmit engine sends a header at `at`, and nothing else.
+    fn foretell_lone(&self, at: Time, dest: u16, told: &mut Vec<Foretold>) {
+        let packet = Packet { dest, size: PortalsHeader::SIZE as u8, ..Packet::default() };
+        self.seam.router.foretell_injected(at, &packet, |of| told.push(foretold(of)));
+    }
+}
+
+fn foretold(net::Foretold { node, at, ends }: net::Foretold) -> Foretold {
+    Foretold { target: node, at, ends }
 }

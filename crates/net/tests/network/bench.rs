@@ -57,6 +57,8 @@ pub struct Around {
     /// Packets that a NIC holds, and when it will be done with the last.
     pub held: Vec<(u32, Time)>,
     pub messages: usize,
+    /// Packets and credits on links: to whom, when they arrive, and whether it is a packet.
+    pub sent: Vec<(u32, Time, bool)>,
 }
 
 struct NodePorts<'a> {
@@ -74,6 +76,7 @@ impl Ports for NodePorts<'_> {
     fn send(&mut self, at: Time, neighbour: u32, message: Message) {
         assert!(at >= self.now + PARAMS.lookahead(), "nothing crosses sooner than the lookahead");
         self.around.messages += 1;
+        self.around.sent.push((neighbour, at, matches!(message, Message::Packet { .. })));
         self.queue.schedule(at, (neighbour, Due::Message(message)));
     }
     fn unreachable(&mut self, _now: Time, packet: &Packet) {

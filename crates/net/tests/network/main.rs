@@ -31,6 +31,36 @@ fn a_lone_packet_takes_the_time_of_the_formula() {
 }
 
 #[test]
+fn what_is_foretold_of_a_packet_comes_then_or_later() {
+    let params = Params { credit_batch: 1, ..PARAMS };
+    for topology in ["7", "3x3x2", "torus 4x3x1"] {
+        let nodes = Network::new(topology).routers.len() as u32;
+        for (source, dest) in (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b))) {
+            let mut network = Network::with(topology, &params);
+            let packet = packet(source, dest, 64, 1);
+            let begins = Time(1_000);
+            let mut foretold = Vec::new();
+            let router = &network.routers[source as usize];
+            router.foretell_injected(begins, &packet, |of| foretold.push(of));
+            network.send(begins, packet);
+            network.run();
+            let sent = std::mem::take(&mut network.around.sent);
+            let (packets, credits): (Vec<_>, Vec<_>) = sent.into_iter().partition(|sent| sent.2);
+            assert_eq!((2 * packets.len(), 2 * credits.len()), (foretold.len(), foretold.len()));
+            for ((told, packet), credit) in foretold.chunks(2).zip(packets).zip(credits) {
+                let [passes, freed] = [told[0], told[1]];
+                assert_eq!(
+                    (passes.node, passes.at, passes.ends),
+                    (packet.0, packet.1, packet.0 == dest)
+                );
+                assert_eq!((freed.node, freed.ends), (credit.0, false));
+                assert!(freed.at <= credit.1, "{topology}: {source} to {dest}: {freed:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_stream_flows_at_the_rate_of_the_link_and_two_streams_share_it() {
     // Node 0 and 1 both send to 3 over the link from 1 to 2.
     let packets = 1000;

@@ -1,0 +1,68 @@
+//! What becomes of a packet is known before it moves: its way, and the credits that come back for it. None
+//! of it is earlier than what is told here, whatever else moves in the network, since packets only ever
+//! wait for one another.
+
+use crate::queues::input_number;
+use crate::router::Router;
+use abi::packet::Packet;
+use des::{Duration, Time};
+
+/// Something that will come to a router through a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Foretold {
+    /// The router's node.
+    pub node: u32,
+    /// When, at the earliest.
+    pub at: Time,
+    /// It is a packet for that node. If not, it is one that passes, or credits, which move nothing where no
+    /// packet stands.
+    pub ends: bool,
+}
+
+impl Router {
+    /// A packet is on its way from a neighbour.
+    pub fn expect(&mut self, link: u8, channel: u8, packet: &Packet) {
+        let number = input_number(usize::from(link), usize::from(channel));
+        self.inputs[number].coming += packet.flits();
+    }
+    /// What comes to other routers because of a packet of which this one was told, and which comes at `at`,
+    /// if none stands here then.
+    pub fn foretell(
+        &self,
+        at: Time,
+        link: u8,
+        channel: u8,
+        packet: &Packet,
+        mut each: impl FnMut(Foretold),
+    ) {
+        let input = &self.inputs[input_number(usize::from(link), usize::from(channel))];
+        // Whether credits are worth a message is only known here.
+        if input.untold + input.coming >= self.params.credit_batch {
+            let node = self.sender(usize::from(link));
+            each(Foretold { node, at: at + self.credit_after(packet), ends: false });
+        }
+        self.foretell_injected(at, packet, each);
+    }
+    /// The same for one that the NIC injects.
+    pub fn foretell_injected(&self, at: Time, packet: &Packet, mut each: impl FnMut(Foretold)) {
+        if u32::from(packet.dest) >= self.topology.nodes() {
+            return;
+        }
+        let (hop, credit) = (self.params.hop(), self.credit_after(packet));
+        let dest = self.topology.coordinates(u32::from(packet.dest));
+        let (mut here, mut at) = (self.at, at);
+        while let Some(link) = self.topology.next_link(here, dest) {
+            let from = self.topology.node_at(here);
+            let node = self.topology.neighbour(from, link).expect("routes follow links");
+            here = self.topology.coordinates(node);
+            at += hop;
+            each(Foretold { node, at, ends: here == dest });
+            each(Foretold { node: from, at: at + credit, ends: false });
+        }
+    }
+    /// From when a packet comes to a router until credits for it reach the one before, at least: they leave
+    /// once its tail has left the input.
+    fn credit_after(&self, packet: &Packet) -> Duration {
+        self.params.hop() + self.params.port_flit * u64::from(packet.flits())
+    }
+}
