@@ -151,8 +151,9 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
         let index = (envelope.target - self.first) as usize;
         let at = envelope.at;
         self.moved[index] = self.sampled + 1;
-        let (slack, told) = (self.slack[index], &mut self.foretold[index]);
-        let Some(reach) = self.processes[index].receive_known(envelope, slack, told) else {
+        let outlook = Outlook { reach: self.reach[index], slack: self.slack[index] };
+        let told = &mut self.foretold[index];
+        let Some(reach) = self.processes[index].receive_known(envelope, outlook, told) else {
             self.changed[index] = true;
             return;
         };

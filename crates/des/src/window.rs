@@ -47,14 +47,14 @@ pub trait LogicalProcess {
     /// Takes in a message as [`LogicalProcess::receive`] does. The earliest time at which the process may
     /// send something because of it, if that, what it foretells now besides, its arrival and that the
     /// process is busy is all that changes of what the process tells; else it is asked for everything.
-    /// `slack` is what it told last.
+    /// `outlook` is what it told last, or has told since: nothing that comes after its reach need be foretold.
     fn receive_known(
         &mut self,
         envelope: Envelope<Self::Message>,
-        slack: Duration,
+        outlook: Outlook,
         told: &mut Vec<Foretold>,
     ) -> Option<Time> {
-        let _ = (slack, told);
+        let _ = (outlook, told);
         self.receive(envelope);
         None
     }

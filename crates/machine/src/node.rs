@@ -360,20 +360,21 @@ impl LogicalProcess for Node {
     }
 
     fn receive(&mut self, e: Envelope<Crossing>) {
-        self.receive_known(e, Duration::ZERO, &mut Vec::new());
+        let outlook = Outlook { reach: Time::ZERO, slack: Duration::ZERO };
+        self.receive_known(e, outlook, &mut Vec::new());
     }
 
     #[inline(always)]
     fn receive_known(
         &mut self,
         e: Envelope<Crossing>,
-        slack: Duration,
+        outlook: Outlook,
         told: &mut Vec<Foretold>,
     ) -> Option<Time> {
         match e.message {
             Crossing::Link(message) => {
-                let next = self.seam.expect(message);
-                let reach = self.foresee_arrival(e.at, next, slack, told);
+                let next = self.seam.arrivals.expect(message);
+                let reach = self.foresee_arrival(e.at, next, outlook, told);
                 self.seam.moves.schedule_from(e.at, e.source, e.sequence, next);
                 Some(reach)
             }

@@ -2,7 +2,6 @@
 //! of it is earlier than what is told here, whatever else moves in the network, since packets only ever
 //! wait for one another.
 
-use crate::queues::input_number;
 use crate::router::Router;
 use abi::packet::Packet;
 use des::{Duration, Time};
@@ -20,27 +19,11 @@ pub struct Foretold {
 }
 
 impl Router {
-    /// A packet is on its way from a neighbour.
-    pub fn expect(&mut self, link: u8, channel: u8, packet: &Packet) {
-        let number = input_number(usize::from(link), usize::from(channel));
-        self.inputs[number].coming += packet.flits();
-    }
-    /// What comes to other routers because of a packet of which this one was told, and which comes at `at`,
-    /// if none stands here then.
-    pub fn foretell(
-        &self,
-        at: Time,
-        link: u8,
-        channel: u8,
-        packet: &Packet,
-        mut each: impl FnMut(Foretold),
-    ) {
-        let input = &self.inputs[input_number(usize::from(link), usize::from(channel))];
-        // Whether credits are worth a message is only known here.
-        if input.untold + input.coming >= self.params.credit_batch {
-            let node = self.sender(usize::from(link));
-            each(Foretold { node, at: at + self.credit_after(packet), ends: false });
-        }
+    /// What comes to other routers because of a packet that comes through an input's link at `at`, if none
+    /// stands here then but for the NIC. Credits may be too few for a message, which is not known of others.
+    pub fn foretell(&self, at: Time, link: u8, packet: &Packet, mut each: impl FnMut(Foretold)) {
+        let node = self.sender(usize::from(link));
+        each(Foretold { node, at: at + self.credit_after(packet), ends: false });
         self.foretell_injected(at, packet, each);
     }
     /// The same for one that the NIC injects.

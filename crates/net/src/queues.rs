@@ -6,7 +6,7 @@ use des::{Duration, Time};
 use std::collections::VecDeque;
 
 /// The input from the NIC, and the output to it, beside those of the links.
-pub(crate) const PORT: usize = LINKS;
+pub const PORT: usize = LINKS;
 
 /// The way of a packet through the router.
 #[derive(Clone, Copy, Debug)]
@@ -53,9 +53,6 @@ pub(crate) struct Input {
     pub(crate) taken: u32,
     /// Flits that have left it, of which the sender does not know yet.
     pub(crate) untold: u32,
-    /// Flits of packets that are on their way to it, as far as the router was told
-    /// ([`crate::Router::expect`]).
-    pub(crate) coming: u32,
     /// The NIC waits for room.
     pub(crate) blocked: bool,
     /// The way of the newest packet: packets mostly follow one of the same message.

@@ -178,8 +178,6 @@ impl Router {
     ) {
         let number = input_number(usize::from(link), usize::from(channel));
         self.books.received[number] += u64::from(packet.flits());
-        let input = &mut self.inputs[number];
-        input.coming = input.coming.saturating_sub(packet.flits());
         self.enter(now, number, self.params.flit, packet, ports);
     }
     /// Carries out what was scheduled for the router.
@@ -208,9 +206,10 @@ impl Router {
     pub fn room(&mut self, now: Time, class: Class, packets: u32, ports: &mut impl Ports) {
         self.credit(now, PORT, class.channel(), packets, ports);
     }
-    /// True if no packet waits: then room and credits move nothing.
-    pub fn is_empty(&self) -> bool {
-        self.standing == 0
+    /// True if no packet waits but in the queue for the NIC: then room there and credits move nothing that
+    /// other routers could see.
+    pub fn is_clear(&self) -> bool {
+        self.standing as usize == self.outputs[PORT].waiting
     }
     /// Packets that wait for each output.
     pub fn waiting(&self) -> [usize; LINKS + 1] {

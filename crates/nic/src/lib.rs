@@ -40,6 +40,7 @@ pub use params::Params;
 pub use reach::Around;
 pub use seastar::{Event, SeaStar};
 pub use stretch::{Flow, Skipped};
+pub use tx::UnderWay;
 
 use abi::packet::Packet;
 use abi::MessageId;

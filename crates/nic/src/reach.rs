@@ -5,6 +5,7 @@
 //! that the receive engine has room is no news where nobody waits for it. What is told here holds for
 //! the chip as it is: a packet that comes, or an event, can only shorten it, and is counted itself.
 
+use crate::tx::UnderWay;
 use crate::{Event, SeaStar};
 use des::Duration;
 
@@ -55,9 +56,9 @@ impl SeaStar {
             Event::HostWrite | Event::HostPayload => around.link + self.reach_of_access(around),
         }
     }
-    /// Where the packet goes that the transmit engine's next data complete, if it has nothing else under way.
-    pub fn lone_packet(&self) -> Option<u16> {
-        self.tx.lone()
+    /// What the transmit engine has taken and not given to the network.
+    pub fn under_way(&self) -> UnderWay {
+        self.tx.under_way()
     }
     /// A command for the receive engine may make room for somebody who waits.
     fn has_news_of_room(&self, around: Around) -> bool {

@@ -63,6 +63,20 @@ pub(crate) struct Staged {
     pub(crate) completion: Option<u32>,
 }
 
+/// What the engine has taken and not given to the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnderWay {
+    /// Nothing: the next packet is a header that it must fetch.
+    Nothing,
+    /// A message of a header alone.
+    Header {
+        /// Where it goes.
+        dest: u16,
+    },
+    /// More than that.
+    Packets,
+}
+
 /// The engine.
 #[derive(Clone, Debug)]
 pub(crate) struct Tx {
@@ -143,13 +157,19 @@ impl Tx {
     pub(crate) fn is_between_messages(&self) -> bool {
         !self.in_message
     }
-    /// Where the packet goes that the next data will complete, if that is all that the engine has under
-    /// way: a message of a header alone.
-    pub(crate) fn lone(&self) -> Option<u16> {
-        let one = self.asked.len() + self.coming.len() == 1;
-        let rest = self.in_message || self.region.is_some() || !self.staged.is_empty();
-        let command = self.taken.front().filter(|_| one && !rest && self.taken.len() == 1)?;
-        (command.header && command.last).then_some(command.peer)
+    /// What it has under way.
+    pub(crate) fn under_way(&self) -> UnderWay {
+        let staged = !self.staged.is_empty() || self.port_blocked;
+        if self.in_message || self.region.is_some() || staged {
+            return UnderWay::Packets;
+        }
+        match (self.asked.len() + self.coming.len(), self.taken.len(), self.taken.front()) {
+            (0, 0, _) => UnderWay::Nothing,
+            (1, 1, Some(command)) if command.header && command.last => {
+                UnderWay::Header { dest: command.peer }
+            }
+            _ => UnderWay::Packets,
+        }
     }
     /// No packet waits for the port.
     pub(crate) fn has_none_staged(&self) -> bool {

@@ -261,15 +261,6 @@ impl Seam {
         f(router, &mut seam)
     }
 
-    /// Something is on its way from a neighbour.
-    #[inline(always)]
-    pub fn expect(&mut self, message: net::Message) -> Move {
-        if let net::Message::Packet { link, channel, packet } = &message {
-            self.router.expect(*link, *channel, packet);
-        }
-        self.arrivals.expect(message)
-    }
-
     /// A packet has come from a neighbour.
     #[inline(always)]
     pub fn take_packet(&mut self, now: Time, link: u8, channel: u8, place: u32) {
