@@ -126,6 +126,10 @@ impl Router {
     pub fn lookahead(&self) -> Duration {
         self.params.lookahead()
     }
+    /// The same from a call of any router to an arrival at any other.
+    pub fn longest_way(&self) -> Duration {
+        self.lookahead() * u64::from(self.topology.longest_way())
+    }
     /// Takes a packet from the NIC, whose head stands at the input at `now`. Returns when the port
     /// can take the next one, or `Time::NEVER` if that is not known yet; then
     /// [`Event::InjectionFree`] will tell.

@@ -87,10 +87,12 @@ impl Node {
     }
 
     /// Until when the machine is watched: longer than this firmware takes to idle, and than the windows in
-    /// which it does, which depend on when that is found out.
+    /// which it does, also of those who are farthest away; these depend on when that is found out.
     pub(super) fn rests_at(&self) -> Time {
-        let around = nic::Around { link: self.seam.link.latency(), waiting: false };
-        let window = self.nic.reach_of_access(around) + self.seam.router.lookahead() * 2;
+        let Seam { link, router, .. } = &self.seam;
+        let around = nic::Around { link: link.latency(), waiting: false };
+        let ways = router.longest_way() + router.lookahead() * 2;
+        let window = link.latency() + self.nic.reach_of_access(around) + ways;
         let idles = self.idle.time * (u64::from(IDLE_TURNS) + 2);
         (self.last + REST).max(self.last.max(self.seam.acted) + idles + window)
     }
