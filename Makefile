@@ -28,7 +28,7 @@ build: tools parts ## Build everything that a user needs
 	@$(release) build --quiet --release --bin sunstar
 
 .PHONY: tune
-tune: tune-tools parts ## Build anew for speed: the compiler is told what runs use (4 to 6 min)
+tune: tune-tools parts ## Build anew for speed: the compiler is told what runs use (4 min)
 	@scripts/tune
 	@$(MAKE) build
 
