@@ -99,6 +99,10 @@ impl Node {
                 if slack > Duration::ZERO && at + self.seam.router.lookahead() < reach =>
             {
                 let packet = self.seam.arrivals.packet(place);
+                // Others of the same message come soon.
+                if !packet.is_first() || !packet.is_last() {
+                    return at;
+                }
                 self.seam.router.foretell(at, link, packet, |of| told.push(foretold(of)));
                 let here = u32::from(packet.dest) == self.seam.nid;
                 if here {
