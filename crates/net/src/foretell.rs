@@ -1,33 +1,21 @@
 //! What becomes of a packet is known before it moves: its way, and the credits that come back for it. None
 //! of it is earlier than what is told here, whatever else moves in the network, since packets only ever
-//! wait for one another.
+//! wait for one another. It ends with the packet's destination; credits move nothing where no packet stands.
 
 use crate::router::Router;
 use abi::packet::Packet;
-use des::{Duration, Time};
-
-/// Something that will come to a router through a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Foretold {
-    /// The router's node.
-    pub node: u32,
-    /// When, at the earliest.
-    pub at: Time,
-    /// It is a packet for that node. If not, it is one that passes, or credits, which move nothing where no
-    /// packet stands.
-    pub ends: bool,
-}
+use des::{Duration, Foretold, Time};
 
 impl Router {
     /// What comes to other routers because of a packet that comes through an input's link at `at`, if none
     /// stands here then but for the NIC. Credits may be too few for a message, which is not known of others.
-    pub fn foretell(&self, at: Time, link: u8, packet: &Packet, mut each: impl FnMut(Foretold)) {
-        let node = self.sender(usize::from(link));
-        each(Foretold { node, at: at + self.credit_after(packet), ends: false });
-        self.foretell_injected(at, packet, each);
+    pub fn foretell(&self, at: Time, link: u8, packet: &Packet, told: &mut Vec<Foretold>) {
+        let target = self.sender(usize::from(link));
+        told.push(Foretold { target, at: at + self.credit_after(packet), ends: false });
+        self.foretell_injected(at, packet, told);
     }
     /// The same for one that the NIC injects.
-    pub fn foretell_injected(&self, at: Time, packet: &Packet, mut each: impl FnMut(Foretold)) {
+    pub fn foretell_injected(&self, at: Time, packet: &Packet, told: &mut Vec<Foretold>) {
         if u32::from(packet.dest) >= self.topology.nodes() {
             return;
         }
@@ -36,11 +24,11 @@ impl Router {
         let (mut here, mut at) = (self.at, at);
         while let Some(link) = self.topology.next_link(here, dest) {
             let from = self.topology.node_at(here);
-            let node = self.topology.neighbour(from, link).expect("routes follow links");
-            here = self.topology.coordinates(node);
+            let target = self.topology.neighbour(from, link).expect("routes follow links");
+            here = self.topology.coordinates(target);
             at += hop;
-            each(Foretold { node, at, ends: here == dest });
-            each(Foretold { node: from, at: at + credit, ends: false });
+            told.push(Foretold { target, at, ends: here == dest });
+            told.push(Foretold { target: from, at: at + credit, ends: false });
         }
     }
     /// From when a packet comes to a router until credits for it reach the one before, at least: they leave

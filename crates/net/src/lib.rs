@@ -32,7 +32,6 @@ mod topology;
 
 pub use conservation::{check, Ledger};
 pub use faults::{DeadLink, Faults, Place, Rule, What, Which};
-pub use foretell::Foretold;
 pub use queues::PORT;
 pub use router::{Counters, OutputCounters, Router};
 pub use topology::{Link, Topology, TopologyError, LINKS};

@@ -3,6 +3,13 @@
 use super::*;
 use crate::{EventQueue, Random, TraceHash};
 
+fn busy_with<E: Clone>(queue: &EventQueue<E>) -> Standing {
+    match queue.is_empty() {
+        true => Standing::Done,
+        false => Standing::Busy,
+    }
+}
+
 /// Passes tokens to random peers; each token lives a number of hops.
 struct Node {
     queue: EventQueue<u32>,
@@ -114,11 +121,7 @@ impl LogicalProcess for Slow {
         self.queue.schedule_from(e.at, e.source, e.sequence, e.message);
     }
     fn standing(&self) -> Standing {
-        if self.queue.is_empty() {
-            Standing::Done
-        } else {
-            Standing::Busy
-        }
+        busy_with(&self.queue)
     }
     fn rests(&self) -> Time {
         self.last + THINKS + THINKS
@@ -308,11 +311,7 @@ impl LogicalProcess for Relay {
         self.queue.schedule_from(e.at, e.source, e.sequence, Letter::To(e.message));
     }
     fn standing(&self) -> Standing {
-        if self.queue.is_empty() {
-            Standing::Done
-        } else {
-            Standing::Busy
-        }
+        busy_with(&self.queue)
     }
     fn rests(&self) -> Time {
         self.last + THINKS + THINKS

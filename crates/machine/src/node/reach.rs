@@ -103,7 +103,7 @@ impl Node {
                 if !packet.is_first() || !packet.is_last() {
                     return at;
                 }
-                self.seam.router.foretell(at, link, packet, |of| told.push(foretold(of)));
+                self.seam.router.foretell(at, link, packet, told);
                 let here = u32::from(packet.dest) == self.seam.nid;
                 if here {
                     at + slack
@@ -118,10 +118,6 @@ impl Node {
     /// The transmit engine sends a header at `at`, and nothing else.
     fn foretell_lone(&self, at: Time, dest: u16, told: &mut Vec<Foretold>) {
         let packet = Packet { dest, size: PortalsHeader::SIZE as u8, ..Packet::default() };
-        self.seam.router.foretell_injected(at, &packet, |of| told.push(foretold(of)));
+        self.seam.router.foretell_injected(at, &packet, told);
     }
-}
-
-fn foretold(net::Foretold { node, at, ends }: net::Foretold) -> Foretold {
-    Foretold { target: node, at, ends }
 }

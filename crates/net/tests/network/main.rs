@@ -41,7 +41,7 @@ fn what_is_foretold_of_a_packet_comes_then_or_later() {
             let begins = Time(1_000);
             let mut foretold = Vec::new();
             let router = &network.routers[source as usize];
-            router.foretell_injected(begins, &packet, |of| foretold.push(of));
+            router.foretell_injected(begins, &packet, &mut foretold);
             network.send(begins, packet);
             network.run();
             let sent = std::mem::take(&mut network.around.sent);
@@ -50,10 +50,10 @@ fn what_is_foretold_of_a_packet_comes_then_or_later() {
             for ((told, packet), credit) in foretold.chunks(2).zip(packets).zip(credits) {
                 let [passes, freed] = [told[0], told[1]];
                 assert_eq!(
-                    (passes.node, passes.at, passes.ends),
+                    (passes.target, passes.at, passes.ends),
                     (packet.0, packet.1, packet.0 == dest)
                 );
-                assert_eq!((freed.node, freed.ends), (credit.0, false));
+                assert_eq!((freed.target, freed.ends), (credit.0, false));
                 assert!(freed.at <= credit.1, "{topology}: {source} to {dest}: {freed:?}");
             }
         }
