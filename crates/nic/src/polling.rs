@@ -13,9 +13,13 @@ impl SeaStar {
     }
     /// What a read of the embedded processor would give now, without any effect. False for host
     /// memory, whose reads use the link. Reading a register has no effect on this chip.
+    #[inline(always)]
     pub fn plb_peek(&mut self, addr: u64, buf: &mut [u8], ports: &mut impl Ports) -> bool {
-        matches!(decode(addr), Target::Sram | Target::Register)
-            && self.ras_read(addr, buf, ports).is_ok()
+        match decode(addr) {
+            Target::Sram => self.fabric.sram.read(addr, buf).is_ok(),
+            Target::Register => self.ras_read(addr, buf, ports).is_ok(),
+            Target::Window(..) | Target::Nothing => false,
+        }
     }
     /// What a read of the embedded processor would give now, host memory included, without any effect.
     pub fn plb_look(&mut self, addr: u64, buf: &mut [u8], ports: &mut impl Ports) -> bool {

@@ -247,6 +247,7 @@ fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
 #[derive(Clone)]
 pub(crate) struct Phase {
     slot: Slot,
+    late: u64,
     ready: [Slot; WRITTEN],
 }
 
@@ -388,12 +389,13 @@ impl Pipeline {
     /// Where it stands.
     pub fn phase(&self) -> Phase {
         let ready = self.ready[..WRITTEN].try_into().expect("fewer than all indices");
-        Phase { slot: self.slot, ready }
+        Phase { slot: self.slot, late: self.late, ready }
     }
     /// What issues next, and waits for no other `registers` (a bit each), would issue after the same
     /// waits as from `phase`.
     pub fn same_phase(&self, phase: &Phase, registers: u64) -> bool {
-        // What is ready is ready: mostly that is all.
+        // What is ready is ready.
+        let registers = registers & (self.late | phase.late);
         let (mine, others) = (slot(self.cycle()), slot(phase.cycle()));
         let same = |register: usize| {
             let (a, b) = (self.ready[register], phase.ready[register]);

@@ -24,9 +24,8 @@ use arena::Arena;
 use bus::Bus;
 use emit::{Exit, Site, Then};
 use gate::Places;
+use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -127,26 +126,9 @@ impl Lately {
     }
 }
 
-/// A hash of numbers that nobody chooses with bad intent.
-#[derive(Default)]
-struct Mixer(u64);
-
-impl Hasher for Mixer {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
-    }
-    fn write_u64(&mut self, number: u64) {
-        let mixed = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = mixed ^ mixed >> 29;
-    }
-}
-
 /// Numbers of stances. One in which every register is ready has its pipes for a number.
 #[derive(Default)]
-struct Numbers(HashMap<Stance, u32, BuildHasherDefault<Mixer>>);
+struct Numbers(FxHashMap<Stance, u32>);
 
 impl Numbers {
     fn of(&mut self, stance: Stance) -> u32 {
@@ -188,7 +170,7 @@ pub(crate) struct Translator {
     lately: Box<[Lately; LATELY]>,
     exits: Vec<Exit>,
     numbers: Numbers,
-    starts: HashMap<u64, Start, BuildHasherDefault<Mixer>>,
+    starts: FxHashMap<u64, Start>,
     arena: Arena,
     /// Behind the code that enters and leaves.
     begin: *const u8,
@@ -209,9 +191,11 @@ pub fn set_room_for_translations(bytes: usize) {
 const TRANSLATORS: usize = 8;
 
 thread_local! {
-    /// Those that are not in use. Boxed, since they are taken out and put back all the time.
+    /// The one that was used last, and the others, if none is in use. Boxed, since they are taken out and put
+    /// back all the time.
+    static LAST: Cell<Option<Box<Translator>>> = const { Cell::new(None) };
     #[allow(clippy::vec_box)]
-    static OWN: RefCell<Vec<Box<Translator>>> = const { RefCell::new(Vec::new()) };
+    static OTHERS: RefCell<Vec<Box<Translator>>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Translator {
@@ -222,32 +206,31 @@ impl Translator {
         if core.hot == 0 {
             return None;
         }
-        OWN.with_borrow_mut(|all| {
-            // Mostly it is the one that was given back last.
-            if all.last().is_some_and(|last| last.serves(core, text)) {
-                return all.pop();
-            }
-            Translator::look(core, text, all)
-        })
+        match LAST.take() {
+            Some(last) if last.serves(core, text) => Some(last),
+            last => Translator::look(core, text, last),
+        }
     }
     #[cold]
-    #[allow(clippy::vec_box)]
     fn look(
         core: &mut Core,
         text: &Arc<Text>,
-        all: &mut Vec<Box<Translator>>,
+        last: Option<Box<Translator>>,
     ) -> Option<Box<Translator>> {
-        if let Some(index) = all.iter().position(|translator| translator.serves(core, text)) {
-            return Some(all.remove(index));
-        }
-        if all.len() >= TRANSLATORS {
-            all.remove(0);
-        }
-        let translator = Translator::new(core, text);
-        if translator.is_none() {
-            core.hot = 0;
-        }
-        translator.map(Box::new)
+        OTHERS.with_borrow_mut(|others| {
+            others.extend(last);
+            if let Some(index) = others.iter().position(|other| other.serves(core, text)) {
+                return Some(others.remove(index));
+            }
+            if others.len() >= TRANSLATORS {
+                others.remove(0);
+            }
+            let translator = Translator::new(core, text);
+            if translator.is_none() {
+                core.hot = 0;
+            }
+            translator.map(Box::new)
+        })
     }
     /// Gives it back.
     #[inline]
@@ -255,7 +238,7 @@ impl Translator {
         if self.full {
             self.forget();
         }
-        OWN.with_borrow_mut(|all| all.push(self));
+        LAST.set(Some(self));
     }
     fn new(core: &Core, text: &Arc<Text>) -> Option<Translator> {
         let mut arena = Arena::new(ROOM.get())?;
@@ -275,7 +258,7 @@ impl Translator {
             places: gate.places,
             exits: Vec::new(),
             numbers: Numbers::default(),
-            starts: HashMap::default(),
+            starts: FxHashMap::default(),
             quick: Box::new([Quick::NONE; QUICK]),
             lately: Box::new([Lately::NONE; LATELY]),
         })

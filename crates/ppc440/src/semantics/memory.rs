@@ -7,7 +7,7 @@ use crate::exception::Exception;
 use crate::registers::EQ;
 use crate::special::CCR0_FLSTA;
 use crate::storage::arrays::LINE;
-use crate::storage::tlb::page;
+use crate::storage::tlb::{page, Real};
 use bus::Bus;
 
 /// Forms of loads and stores, as bits of a constant parameter.
@@ -83,6 +83,20 @@ pub(crate) fn load<B: Bus, const N: usize, const FORM: u8>(
     load_slow::<B, N, FORM>(core, bus, op, addr)
 }
 
+/// The same where it is most likely no hit, but goes around the cache.
+#[inline(always)]
+pub(crate) fn load_around<B: Bus, const N: usize, const FORM: u8>(
+    core: &mut Core,
+    bus: &mut B,
+    op: &Op,
+) -> Flow {
+    let addr = address::<FORM>(core, op);
+    match core.around::<N>(addr, page::READ) {
+        Some(real) => load_single::<B, N, FORM>(core, bus, op, addr, real),
+        None => load::<B, N, FORM>(core, bus, op),
+    }
+}
+
 /// A load that is no quick hit. An aligned one that goes around the cache has a short way: it is
 /// what firmware does most of all that is slow.
 #[inline(never)]
@@ -92,19 +106,26 @@ fn load_slow<B: Bus, const N: usize, const FORM: u8>(
     op: &Op,
     addr: u32,
 ) -> Flow {
-    let around = page::READ | page::INHIBITED;
-    match core.tlb.mapped(addr) {
-        Some(piece) if piece.flags() & around == around && addr as usize % N == 0 => {
-            let mut bytes = [0; N];
-            let real = core.tlb.real(piece, addr);
-            if let Err(flow) = core.read_single(bus, real, &mut bytes) {
-                return flow;
-            }
-            loaded::<N, FORM>(core, op, addr, bytes, piece.flags() & page::LITTLE != 0);
-            Flow::Late
-        }
-        _ => load_pieces::<B, N, FORM>(core, bus, op, addr),
+    match core.around::<N>(addr, page::READ) {
+        Some(real) => load_single::<B, N, FORM>(core, bus, op, addr, real),
+        None => load_pieces::<B, N, FORM>(core, bus, op, addr),
     }
+}
+
+#[inline(always)]
+fn load_single<B: Bus, const N: usize, const FORM: u8>(
+    core: &mut Core,
+    bus: &mut B,
+    op: &Op,
+    addr: u32,
+    real: Real,
+) -> Flow {
+    let mut bytes = [0; N];
+    if let Err(flow) = core.read_single(bus, real.addr, &mut bytes) {
+        return flow;
+    }
+    loaded::<N, FORM>(core, op, addr, bytes, real.flags & page::LITTLE != 0);
+    Flow::Late
 }
 
 #[inline(never)]
@@ -146,6 +167,28 @@ pub(crate) fn store<B: Bus, const N: usize, const FORM: u8>(
         }
     }
     store_slow::<B, N, FORM>(core, bus, op, addr)
+}
+
+/// The same where it is most likely no hit, but goes around the cache.
+#[inline(always)]
+pub(crate) fn store_around<B: Bus, const N: usize, const FORM: u8>(
+    core: &mut Core,
+    bus: &mut B,
+    op: &Op,
+) -> Flow {
+    let addr = address::<FORM>(core, op);
+    let Some(real) = core.around::<N>(addr, page::WRITE) else {
+        return store::<B, N, FORM>(core, bus, op);
+    };
+    let little = real.flags & page::LITTLE != 0;
+    let data = bytes::<N>(core.registers.get(op.rt), little != (FORM & REVERSE != 0));
+    if let Err(flow) = core.write_single(bus, real, &data) {
+        return flow;
+    }
+    if FORM & UPDATE != 0 {
+        core.registers.set(op.ra, addr);
+    }
+    Flow::Late
 }
 
 /// Dirty bits of the doublewords that `len` bytes at `addr` touch, within a line.
@@ -306,6 +349,17 @@ impl Core {
         let line = self.tlb.line(mapped, addr);
         let index = self.dcache.hinted(line)?;
         Some((line, index * LINE + addr as usize % LINE, mapped.flags() & page::LITTLE != 0))
+    }
+
+    /// Where `N` aligned bytes at `addr` stand if they are on a page that has just been translated, allows
+    /// the access, and goes around the cache.
+    #[inline(always)]
+    fn around<const N: usize>(&self, addr: u32, need: u8) -> Option<Real> {
+        let mapped = self.tlb.mapped(addr)?;
+        let flags = mapped.flags();
+        let around = need | page::INHIBITED;
+        let short = flags & around == around && addr as usize % N == 0;
+        short.then(|| Real { addr: self.tlb.real(mapped, addr), flags, tid: 0 })
     }
 
     /// With `CCR0[FLSTA]` every misaligned access is an alignment exception.

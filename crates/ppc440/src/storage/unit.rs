@@ -346,6 +346,20 @@ impl Core {
         Ok(())
     }
 
+    /// All of an aligned store that goes around the cache.
+    #[inline(always)]
+    pub(crate) fn write_single<B: Bus>(
+        &mut self,
+        bus: &mut B,
+        real: Real,
+        data: &[u8],
+    ) -> Result<(), Flow> {
+        self.begin();
+        self.bus_write(bus, real, data)?;
+        self.unit.stall = self.unit.at;
+        Ok(())
+    }
+
     /// Writes memory in pieces of up to four bytes within a quadword.
     pub(crate) fn write_bytes<B: Bus>(
         &mut self,

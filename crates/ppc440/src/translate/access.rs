@@ -9,7 +9,7 @@ use crate::core::{Core, Flow};
 use crate::decode::Op;
 use crate::instructions::Kind;
 use crate::semantics::caches::storage_synchronise;
-use crate::semantics::memory::{load, store, INDEXED as X, SIGNED as A, UPDATE as W};
+use crate::semantics::memory::{load_around, store_around, INDEXED as X, SIGNED as A, UPDATE as W};
 use crate::timing::stance::Stance;
 use bus::Bus;
 use std::any::Any;
@@ -77,32 +77,32 @@ macro_rules! accesses {
 }
 
 accesses! {
-    Lbz   load::<B, 1, 0>;
-    Lbzu  load::<B, 1, W>;
-    Lbzx  load::<B, 1, X>;
-    Lbzux load::<B, 1, { X | W }>;
-    Lhz   load::<B, 2, 0>;
-    Lhzu  load::<B, 2, W>;
-    Lhzx  load::<B, 2, X>;
-    Lhzux load::<B, 2, { X | W }>;
-    Lha   load::<B, 2, A>;
-    Lhax  load::<B, 2, { A | X }>;
-    Lwz   load::<B, 4, 0>;
-    Lwzu  load::<B, 4, W>;
-    Lwzx  load::<B, 4, X>;
-    Lwzux load::<B, 4, { X | W }>;
-    Stb   store::<B, 1, 0>;
-    Stbu  store::<B, 1, W>;
-    Stbx  store::<B, 1, X>;
-    Stbux store::<B, 1, { X | W }>;
-    Sth   store::<B, 2, 0>;
-    Sthu  store::<B, 2, W>;
-    Sthx  store::<B, 2, X>;
-    Sthux store::<B, 2, { X | W }>;
-    Stw   store::<B, 4, 0>;
-    Stwu  store::<B, 4, W>;
-    Stwx  store::<B, 4, X>;
-    Stwux store::<B, 4, { X | W }>;
+    Lbz   load_around::<B, 1, 0>;
+    Lbzu  load_around::<B, 1, W>;
+    Lbzx  load_around::<B, 1, X>;
+    Lbzux load_around::<B, 1, { X | W }>;
+    Lhz   load_around::<B, 2, 0>;
+    Lhzu  load_around::<B, 2, W>;
+    Lhzx  load_around::<B, 2, X>;
+    Lhzux load_around::<B, 2, { X | W }>;
+    Lha   load_around::<B, 2, A>;
+    Lhax  load_around::<B, 2, { A | X }>;
+    Lwz   load_around::<B, 4, 0>;
+    Lwzu  load_around::<B, 4, W>;
+    Lwzx  load_around::<B, 4, X>;
+    Lwzux load_around::<B, 4, { X | W }>;
+    Stb   store_around::<B, 1, 0>;
+    Stbu  store_around::<B, 1, W>;
+    Stbx  store_around::<B, 1, X>;
+    Stbux store_around::<B, 1, { X | W }>;
+    Sth   store_around::<B, 2, 0>;
+    Sthu  store_around::<B, 2, W>;
+    Sthx  store_around::<B, 2, X>;
+    Sthux store_around::<B, 2, { X | W }>;
+    Stw   store_around::<B, 4, 0>;
+    Stwu  store_around::<B, 4, W>;
+    Stwx  store_around::<B, 4, X>;
+    Stwux store_around::<B, 4, { X | W }>;
     Mbar  storage_synchronise;
     Msync storage_synchronise;
 }
@@ -121,12 +121,10 @@ impl<B: Bus> Visit<'_, B> {
         function: impl FnOnce(&mut Core, &mut B, &Op) -> Flow,
     ) -> GoOn {
         let done = catch_unwind(AssertUnwindSafe(|| self.carry_out(exit, slots, function)));
-        match done {
-            Ok(Ok(next)) => return next,
-            Ok(Err(ran)) => self.ran = Some(ran),
-            Err(panic) => (self.ran, self.panic) = (Some(Ran::Cold), Some(panic)),
-        }
-        GoOn { code: self.own.left, slots: 0 }
+        done.unwrap_or_else(|panic| {
+            self.panic = Some(panic);
+            self.end(Ran::Cold)
+        })
     }
     #[inline(always)]
     fn carry_out(
@@ -134,7 +132,7 @@ impl<B: Bus> Visit<'_, B> {
         number: usize,
         slots: u64,
         function: impl FnOnce(&mut Core, &mut B, &Op) -> Flow,
-    ) -> Result<GoOn, Ran> {
+    ) -> GoOn {
         // SAFETY: the core is this call's: it stands still in its piece.
         let core = unsafe { &mut *self.core };
         let exit = &self.own.exits[number];
@@ -142,7 +140,6 @@ impl<B: Bus> Visit<'_, B> {
             unreachable!("an access has an exit of its own")
         };
         let base = core.limit.0.wrapping_sub(slots) >> 3;
-        let stands = (base + u64::from(exit.cycles), exit.stance);
         let pc = exit.pc.unwrap_or_default();
         core.registers.pc = pc;
         core.counters.instructions += u64::from(exit.instructions);
@@ -160,8 +157,8 @@ impl<B: Bus> Visit<'_, B> {
                 core.refresh_limit();
             }
         } else if flow != Flow::Next {
-            core.pipeline.assume(stands.0, stands.1);
-            return Err(Ran::With(op, flow));
+            core.pipeline.assume(base + u64::from(exit.cycles), exit.stance);
+            return self.end(Ran::With(op, flow));
         }
         core.counters.instructions += 1;
         let pc = pc.wrapping_add(4);
@@ -171,15 +168,23 @@ impl<B: Bus> Visit<'_, B> {
         let next = if first.took == took && core.unit.filled <= cycle {
             *first
         } else {
-            after(core, self.own, number, op, took, stands).ok_or(Ran::Enough)?
+            match after(core, self.own, number, op, took, base) {
+                Some(next) => next,
+                None => return self.end(Ran::Enough),
+            }
         };
         // What the interpreter would look for before it goes on.
         let up = cycle << 3 | next.stance.pipes() >= core.limit.0;
         if up || pc % 32 == 0 && core.is_up_at_line(self.text) {
             core.pipeline.assume(cycle, next.stance);
-            return Err(Ran::Enough);
+            return self.end(Ran::Enough);
         }
-        Ok(GoOn { code: next.code, slots: core.limit.0.wrapping_sub(cycle << 3) })
+        GoOn { code: next.code, slots: core.limit.0.wrapping_sub(cycle << 3) }
+    }
+    /// The pieces end here.
+    fn end(&mut self, ran: Ran) -> GoOn {
+        self.ran = Some(ran);
+        GoOn { code: self.own.left, slots: 0 }
     }
 }
 
@@ -192,15 +197,16 @@ fn after(
     exit: usize,
     op: &Op,
     took: (u64, u64),
-    stood: (u64, Stance),
+    base: u64,
 ) -> Option<After> {
     let filled = core.unit.filled <= core.issue + took.1;
-    if let Then::Access { others, .. } = &own.exits[exit].then {
+    let Exit { then, cycles, stance, .. } = &own.exits[exit];
+    if let Then::Access { others, .. } = then {
         if let Some(after) = others.iter().find(|after| filled && after.took == took) {
             return Some(*after);
         }
     }
-    core.pipeline.assume(stood.0, stood.1);
+    core.pipeline.assume(base + u64::from(*cycles), *stance);
     let place = core.pipeline.place(op, core.pipeline.next());
     core.pipeline.issue(op, place);
     core.pipeline.late(op, core.issue + took.0);

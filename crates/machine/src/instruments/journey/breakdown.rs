@@ -10,8 +10,9 @@ use super::{Mark, Place, Tie, Waypoint, STRETCHES};
 use abi::MessageId;
 use des::{Duration, Time};
 use mpi::Rendezvous;
+use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// A stretch of a message's way.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -107,11 +108,11 @@ struct Way {
 }
 
 /// The journeys of all messages on the wire.
-struct Journeys(HashMap<MessageId, Journey>);
+struct Journeys(FxHashMap<MessageId, Journey>);
 
 impl Journeys {
     fn of(marks: impl IntoIterator<Item = Mark>) -> Journeys {
-        let mut journeys: HashMap<MessageId, Journey> = HashMap::new();
+        let mut journeys: FxHashMap<MessageId, Journey> = FxHashMap::default();
         for mark in marks {
             journeys.entry(mark.message).or_insert(Journey::NONE).take(&mark);
         }

@@ -182,22 +182,26 @@ impl Turn {
     }
 }
 
-/// Bytes of memory as a number.
+/// 1, 2 or 4 bytes of memory as a number.
+#[inline(always)]
 fn load(bytes: &[u8], little: bool) -> u32 {
-    let join = |value: u32, byte: &u8| value << 8 | u32::from(*byte);
-    if little {
-        bytes.iter().rev().fold(0, join)
-    } else {
-        bytes.iter().fold(0, join)
+    match *bytes {
+        [a, b, c, d] if little => u32::from_le_bytes([a, b, c, d]),
+        [a, b, c, d] => u32::from_be_bytes([a, b, c, d]),
+        [a, b] if little => u16::from_le_bytes([a, b]).into(),
+        [a, b] => u16::from_be_bytes([a, b]).into(),
+        [a] => a.into(),
+        _ => unreachable!("loads of a turn have 1, 2 or 4 bytes"),
     }
 }
 
 /// The last bytes of a number in memory order.
+#[inline(always)]
 fn store(bytes: &mut [u8], value: u32, little: bool) {
-    let len = bytes.len();
-    if little {
-        bytes.copy_from_slice(&value.to_le_bytes()[..len]);
-    } else {
-        bytes.copy_from_slice(&value.to_be_bytes()[4 - len..]);
+    let all = if little { value.to_le_bytes() } else { value.to_be_bytes() };
+    match bytes.len() {
+        4 => bytes.copy_from_slice(&all),
+        len if little => bus::copy(bytes, &all[..len]),
+        len => bus::copy(bytes, &all[4 - len..]),
     }
 }
