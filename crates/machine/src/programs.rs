@@ -64,6 +64,8 @@ pub(crate) struct Ranks {
     observers: Rc<Observers>,
     /// A rank for each core, as far as there are ranks.
     seats: Vec<Rc<Seat>>,
+    /// How many of them have not ended.
+    left: Rc<Cell<usize>>,
 }
 
 /// A rank, as its fibre and the node see it.
@@ -90,9 +92,10 @@ impl Ranks {
         let cores = (0..placement.per_node).map(observer).collect();
         let observers = Rc::new(Observers { cores, judge });
         let seat = |rank| Rc::new(Seat { rank, core: placement.core(rank), ..Seat::default() });
-        let seats = placement.on(nid.into()).map(seat).collect();
+        let seats: Vec<_> = placement.on(nid.into()).map(seat).collect();
+        let left = Rc::new(Cell::new(seats.len()));
         let (booting, kernel) = Default::default();
-        Ranks { nid, software, kernel, booting, observers, seats }
+        Ranks { nid, software, kernel, booting, observers, seats, left }
     }
 
     /// Starts the kernel and then the ranks, each on its core: their libraries are ready before `launch`,
@@ -107,6 +110,7 @@ impl Ranks {
         }));
         let (nid, software) = (self.nid, self.software.clone());
         let (observers, seats) = (self.observers.clone(), self.seats.clone());
+        let left = self.left.clone();
         let booting = self.booting.clone();
         booting.set(Some(1 + seats.len()));
         let ready = move || booting.set(booting.get().map(|left| left - 1));
@@ -120,7 +124,7 @@ impl Ranks {
             ready();
             for seat in seats {
                 let (kernel, software) = (started.clone(), software.clone());
-                let (observers, ready) = (observers.clone(), ready.clone());
+                let (observers, ready, left) = (observers.clone(), ready.clone(), left.clone());
                 let core = seat.core as usize;
                 cpu.spawn_on(core, &format!("rank {}", seat.rank), move |cpu| {
                     let (kernel, software, observer) =
@@ -131,6 +135,7 @@ impl Ranks {
                         cpu.spend(launch.since(cpu.now()));
                     });
                     *seat.ending.borrow_mut() = Some((cpu.now(), ending));
+                    left.set(left.get() - 1);
                 });
             }
         });
@@ -168,7 +173,7 @@ impl Ranks {
 
     /// True once no rank of this node runs any more.
     pub fn all_ended(&self) -> bool {
-        self.seats.iter().all(|seat| seat.ending.borrow().is_some())
+        self.left.get() == 0
     }
 
     /// The ranks of this node, in the order of its cores.
@@ -178,6 +183,9 @@ impl Ranks {
 
     /// Exit status and sentence of the first rank that ended in a way that ends the run.
     pub fn failure(&self) -> Option<(i32, String)> {
+        if self.left.get() == self.seats.len() {
+            return None; // as mostly: nothing else is looked at
+        }
         let failure = |seat: &Rc<Seat>| {
             let ending = seat.ending.borrow();
             let (at, ending) = ending.as_ref()?;

@@ -213,7 +213,7 @@ impl Router {
     /// True if no packet waits but in the queue for the NIC: then room there and credits move nothing that
     /// other routers could see.
     pub fn is_clear(&self) -> bool {
-        self.standing as usize == self.outputs[PORT].waiting
+        self.standing == 0 || self.standing as usize == self.outputs[PORT].waiting
     }
     /// Packets that wait for each output.
     pub fn waiting(&self) -> [usize; LINKS + 1] {

@@ -79,16 +79,26 @@ pub enum UnderWay {
 
 /// The engine.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Tx {
+    pub(crate) in_message: bool,
+    pub(crate) taking: bool,
+    pub(crate) port_event: bool,
+    pub(crate) port_blocked: bool,
+    pub(crate) poisoned: bool,
+    pub(crate) nid: u16,
+    pub(crate) message: u16,
+    pub(crate) next: u32,
+    pub(crate) region: Option<Region>,
+    pub(crate) taken: VecDeque<Taken>,
+    pub(crate) asked: VecDeque<Piece>,
+    pub(crate) coming: VecDeque<Piece>,
+    pub(crate) staged: VecDeque<Staged>,
+    pub(crate) take_at: Time,
+    pub(crate) packetiser_free: Time,
+    pub(crate) port_free: Time,
     pub(crate) commands: CommandFifo,
     pub(crate) done: DoneFifo,
-    pub(crate) nid: u16,
-    pub(crate) next: u32,
-    pub(crate) take_at: Time,
-    pub(crate) taking: bool,
-    pub(crate) in_message: bool,
-    pub(crate) taken: VecDeque<Taken>,
-    pub(crate) region: Option<Region>,
     /// Lines asked for, and payload bytes put into packets, since power-on.
     pub(crate) lines: u64,
     pub(crate) absorbed: u64,
@@ -99,18 +109,9 @@ pub(crate) struct Tx {
     pub(crate) used: usize,
     /// How many of them the CRC has taken in, or need not: it takes many at once.
     pub(crate) summed: usize,
-    pub(crate) asked: VecDeque<Piece>,
-    pub(crate) coming: VecDeque<Piece>,
-    pub(crate) packetiser_free: Time,
     pub(crate) packet: Packet,
     pub(crate) crc: Crc,
-    pub(crate) message: u16,
     pub(crate) id: MessageId,
-    pub(crate) poisoned: bool,
-    pub(crate) staged: VecDeque<Staged>,
-    pub(crate) port_free: Time,
-    pub(crate) port_event: bool,
-    pub(crate) port_blocked: bool,
     pub(crate) leaving: Option<(u32, MessageId)>,
     pub(crate) completing: VecDeque<(u32, MessageId)>,
 }

@@ -407,7 +407,8 @@ impl Pipeline {
     /// `cycle`.
     pub fn repeat(&mut self, end: &Phase, registers: u64, cycle: u64) {
         let shift = slot(cycle).wrapping_sub(slot(end.cycle()));
-        for register in bits(registers) {
+        // Of all others it does not matter since when they are ready.
+        for register in bits(registers & (self.late | end.late)) {
             self.late |= u64::from(end.ready[register] > end.slot) << register;
             self.ready[register] = end.ready[register].wrapping_add(shift);
         }

@@ -15,14 +15,22 @@ pub(crate) struct Journal {
     pub last_write_arrives: Cell<Time>,
     /// Interrupts on their way to the host and the last ones that arrived, oldest first: when the firmware
     /// wrote the register, and when the host had them.
-    interrupts: RefCell<VecDeque<(Time, Option<Time>)>>,
+    interrupts: RefCell<Interrupts>,
     /// Somebody watches, from the launch on.
     watched: Cell<bool>,
     watch: RefCell<Option<Box<Watch>>>,
 }
 
+type Interrupts = VecDeque<(Time, Option<Time>)>;
+
 /// Interrupts that are remembered.
 const INTERRUPTS: usize = 32;
+
+/// They arrive in order: where the first stands that has not. Looked for from the end, near which it is.
+fn first_on_its_way(interrupts: &Interrupts) -> Option<usize> {
+    let under_way = interrupts.iter().rev().take_while(|(_, arrived)| arrived.is_none()).count();
+    (under_way > 0).then(|| interrupts.len() - under_way)
+}
 
 impl Journal {
     /// The journal of one of `nodes` nodes.
@@ -53,20 +61,21 @@ impl Journal {
     }
     pub fn interrupt_arrived(&self, at: Time) {
         let mut interrupts = self.interrupts.borrow_mut();
-        if let Some(first) = interrupts.iter_mut().find(|(_, arrived)| arrived.is_none()) {
-            first.1 = Some(at);
+        if let Some(first) = first_on_its_way(&interrupts) {
+            interrupts[first].1 = Some(at);
         }
     }
     pub fn interrupt_lost(&self) {
         let mut interrupts = self.interrupts.borrow_mut();
-        if let Some(at) = interrupts.iter().position(|(_, arrived)| arrived.is_none()) {
-            interrupts.remove(at);
+        if let Some(first) = first_on_its_way(&interrupts) {
+            interrupts.remove(first);
         }
     }
     /// When the firmware wrote the register for the interrupt that the host had at `arrived`.
     pub fn written_for(&self, arrived: Time) -> Option<Time> {
         let interrupts = self.interrupts.borrow();
-        interrupts.iter().find(|(_, at)| *at == Some(arrived)).map(|(written, _)| *written)
+        let mut latest = interrupts.iter().rev();
+        latest.find(|(_, at)| *at == Some(arrived)).map(|(written, _)| *written)
     }
 
     /// Somebody is to watch from the launch on.
@@ -76,11 +85,6 @@ impl Journal {
     /// The launch: if somebody is to watch, he does from now on. True if so.
     pub fn begin_watch(&self) -> bool {
         self.watched.set(self.watch.borrow().is_some());
-        self.watched.get()
-    }
-    /// True if somebody watches.
-    #[inline(always)]
-    pub fn is_watched(&self) -> bool {
         self.watched.get()
     }
     /// Tells whoever watches.

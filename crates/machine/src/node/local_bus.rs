@@ -40,7 +40,7 @@ impl bus::Bus for LocalBus<'_> {
             if addr == u64::from(REG_INTERRUPT) {
                 self.seam.journal.interrupt_written(now);
             }
-            if self.seam.journal.is_watched() {
+            if self.seam.watched {
                 return self.write_watched(now, addr, data);
             }
         }

@@ -128,6 +128,8 @@ pub(crate) struct Seam {
     /// The processor does nothing but poll until something reaches it, as [`ppc440::Core::is_waiting`] told
     /// after it last ran.
     pub firmware_waits: bool,
+    /// Somebody watches, as the journal knows, too: it stands here since each event asks.
+    pub watched: bool,
     pub nid: u32,
     pub arrivals: Arrivals,
     pub failure: Option<Failure>,
@@ -231,7 +233,7 @@ impl Seam {
 
     /// Somebody is told of each event.
     pub fn is_observed(&self) -> bool {
-        self.tape.is_some() || self.judge.is_some() || self.journal.is_watched()
+        self.tape.is_some() || self.judge.is_some() || self.watched
     }
 
     /// Something is due that moves packets on.

@@ -6,13 +6,14 @@ use super::*;
 use crate::instruments::meter::Events;
 use std::collections::VecDeque;
 
-/// What a node remembers of the last samples.
+/// What a node remembers of the last samples. What each event looks at stands first.
 #[derive(Default)]
+#[repr(C)]
 pub(crate) struct Stretches {
-    /// Stretches are skipped.
-    pub on: bool,
     pub events: Events,
     samples: VecDeque<Sample>,
+    /// Stretches are skipped.
+    pub on: bool,
     /// Events since the oldest sample, for the trace hash: when, and what.
     trail: VecDeque<(Time, u64)>,
     /// Events that were dropped from the front of the trail.

@@ -43,7 +43,8 @@ impl Node {
 
     /// The program is launched.
     pub(super) fn begin_watch(&mut self, now: Time) {
-        if !self.seam.journal.begin_watch() {
+        self.seam.watched = self.seam.journal.begin_watch();
+        if !self.seam.watched {
             return;
         }
         if let Some((ring, slot)) = self.ranks.events() {
@@ -57,7 +58,7 @@ impl Node {
     /// An event has been carried out.
     #[inline(always)]
     pub(super) fn watch_depths(&mut self, now: Time) {
-        if self.seam.journal.is_watched() {
+        if self.seam.watched {
             self.tell_depths(now);
         }
     }

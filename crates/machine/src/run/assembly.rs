@@ -108,6 +108,7 @@ impl Parts<'_> {
             beat: Time::ZERO,
             acted: Time::ZERO,
             firmware_waits: false,
+            watched: false,
             arrivals: Default::default(),
             horizon: Time::ZERO,
             tap: None,
