@@ -70,7 +70,10 @@ pub struct Counters {
 
 /// A router: up to six links and a port to its node's NIC.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Router {
+    /// Packets that stand in the queues of inputs and outputs: what the node looks at in each of its turns.
+    pub(crate) standing: u32,
     pub(crate) params: Params,
     pub(crate) topology: Topology,
     pub(crate) at: [u32; 3],
@@ -83,8 +86,6 @@ pub struct Router {
     pub(crate) ejecting: VecDeque<Packet>,
     pub(crate) faults: Option<Box<LinkFaults>>,
     pub(crate) books: crate::conservation::Books,
-    /// Packets that stand in the queues of inputs and outputs.
-    pub(crate) standing: u32,
     pub(crate) injection_free: Time,
     pub(crate) injection_stalls: u64,
     pub(crate) input_max: u32,

@@ -142,7 +142,6 @@ pub(crate) struct Seam {
     /// The firmware stopped the node for an exception: when, and its vector offset.
     pub exception: Option<(Time, u32)>,
     pub journal: Rc<Journal>,
-    pub link: HyperTransport,
     /// While the node advances: where what it sends goes.
     pub outbox: Outbox<Crossing>,
     pub memory: host::SharedMemory,
@@ -152,6 +151,7 @@ pub(crate) struct Seam {
     pub interrupts: Option<Box<Interrupts>>,
     /// Told of packets that enter and leave the network here.
     pub tap: Option<Tap>,
+    pub link: HyperTransport,
     pub router: net::Router,
 }
 
