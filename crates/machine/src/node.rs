@@ -54,18 +54,18 @@ pub(crate) struct Node {
     acts: Time,
     recorder: Option<Box<Recorder>>,
     debugger: Option<Box<Debugger>>,
+    schedule: Schedule,
     stretches: stretch::Stretches,
+    host: host::Host,
+    ranks: Ranks,
+    idle: IdleTurn,
+    meter: Meter,
     seam: Seam,
     core: ppc440::Core,
     nic: nic::SeaStar,
-    host: host::Host,
-    ranks: Ranks,
     symbols: Arc<Symbols>,
-    schedule: Schedule,
     /// Once it has been launched.
     at_launch: Option<Snapshot>,
-    idle: IdleTurn,
-    meter: Meter,
 }
 
 /// When the machine's keepers do something.

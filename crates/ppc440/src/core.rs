@@ -109,6 +109,8 @@ pub struct Core {
     pub(crate) limit: Place,
     /// The same but for a write that is held.
     pub(crate) calm_limit: Place,
+    /// When the next instruction, which needs the bus, can issue; the horizon did not allow it.
+    pub(crate) blocked: Time,
     /// Cycle in which the current instruction issues.
     pub(crate) issue: u64,
     /// Target of the branch just executed, and cycles from its issue to the next instruction.
@@ -136,8 +138,6 @@ pub struct Core {
     pub(crate) predictor: Predictor,
     pub(crate) counters: Counters,
     pub(crate) icache: InstructionCache,
-    /// When the next instruction, which needs the bus, can issue; the horizon did not allow it.
-    pub(crate) blocked: Time,
     pub(crate) special: Special,
     pub(crate) clock: Clock,
     pub(crate) fault: Option<Fault>,

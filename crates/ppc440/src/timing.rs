@@ -266,12 +266,12 @@ pub(crate) struct Pipeline {
     pub slot: Slot,
     /// Registers that may not be ready yet, a bit each: all others are.
     late: u64,
-    /// When each register is ready (see `reg`). As long as an index can be, so that none needs a
-    /// check.
-    ready: [Slot; 256],
     /// What `ready` and `late` have not been told yet: registers that are not ready as of this cycle.
     owed: (u64, Stance),
     divide_busy: u8,
+    /// When each register is ready (see `reg`). As long as an index can be, so that none needs a
+    /// check.
+    ready: [Slot; 256],
 }
 
 impl Checkpointed for Pipeline {

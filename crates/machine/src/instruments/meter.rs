@@ -77,6 +77,7 @@ const MANY: u64 = 1_000;
 
 /// Measures one node's processor model.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub(crate) struct Meter {
     on: bool,
     metered: Metered,

@@ -16,14 +16,15 @@ const REST: Duration = Duration::from_us(2);
 
 /// The cost of one turn.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(super) struct IdleTurn {
     pub instructions: f64,
     pub cycles: f64,
     /// Zero if it is not known.
     time: Duration,
+    first: Option<Beat>,
     /// From when on a heartbeat is wanted to measure it; `Time::NEVER` if that is done, or not begun.
     pub wanted: Time,
-    first: Option<Beat>,
 }
 
 impl IdleTurn {

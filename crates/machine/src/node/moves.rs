@@ -174,70 +174,16 @@ impl Mover<'_> {
     /// Does what is next, if the firmware sees nothing of it.
     #[inline(always)]
     fn move_unseen(&mut self, at: Time, next: Move) -> bool {
-        match next {
-            Move::Packet { link, channel, place } => {
-                let message = self.seam.arrivals.packet(place).message;
-                self.tell_move(at, 4 | u64::from(message) << 8);
-                self.seam.take_packet(at, link, channel, place);
-            }
-            Move::TxAnswer => {
-                self.tell_move(at, 1);
-                self.nic.handle(at, nic::Event::TxAnswer, self.seam);
-            }
-            Move::TxData => {
-                if self.nic.is_visible(&nic::Event::TxData) {
-                    return false;
-                }
-                self.tell_move(at, 1);
-                self.nic.handle(at, nic::Event::TxData, self.seam);
-            }
-            Move::RxPacket => {
-                if self.nic.is_visible(&nic::Event::RxPacket) {
-                    return false;
-                }
-                self.tell_move(at, 1);
-                self.nic.handle(at, nic::Event::RxPacket, self.seam);
-            }
-            Move::RxDeposit => {
-                self.tell_move(at, 1);
-                self.nic.handle(at, nic::Event::RxDeposit, self.seam);
-            }
-            Move::Eject => {
-                self.tell_move(at, 3);
-                carry_out(self.nic, self.seam, at, Move::Eject);
-            }
-            Move::Grant { output } => {
-                self.tell_move(at, 3);
-                carry_out(self.nic, self.seam, at, Move::Grant { output });
-            }
-            Move::Credit { link, channel, flits } => {
-                self.tell_move(at, 5 | u64::from(flits) << 8);
-                carry_out(self.nic, self.seam, at, Move::Credit { link, channel, flits });
-            }
-            Move::TxPort | Move::InjectionFree | Move::Recovered { .. } | Move::HostPayload => {
-                self.move_seldom(at, next);
-            }
+        if next.is_visible(self.nic) {
+            return false;
         }
-        true
-    }
-
-    #[inline(never)]
-    fn move_seldom(&mut self, at: Time, next: Move) {
-        self.seam.moves.remove_next();
         let kind = next.kind(&self.seam.arrivals);
+        self.seam.moves.remove_next();
         self.seam.hash.event(at, kind);
         self.stretches.follow(at, kind, || next.repeats());
         *self.last = at;
         carry_out(self.nic, self.seam, at, next);
-    }
-
-    /// What is next leaves its queue, and counts.
-    #[inline(always)]
-    fn tell_move(&mut self, at: Time, kind: u64) {
-        self.seam.moves.remove_next();
-        self.seam.hash.event(at, kind);
-        self.stretches.follow(at, kind, || true);
-        *self.last = at;
+        true
     }
 }
 

@@ -109,7 +109,7 @@ pub(crate) enum Touched {
 }
 
 /// The parts of a node that the others reach through their ports.
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Seam {
     pub queue: EventQueue<Event>,
     /// What is due that only moves packets: in one order with the events of the other queue, which gives them

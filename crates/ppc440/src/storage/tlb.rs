@@ -130,6 +130,7 @@ const PIECE_BITS: [u32; 2] = [10, 16];
 #[derive(Clone, Hash)]
 #[repr(C)]
 pub(crate) struct Tlb {
+    entries: [TlbEntry; 64],
     /// Data translations, by the number of the piece, modulo their number.
     pub map: Box<[Mapped; PIECES]>,
     /// Changed whenever the translation of an instruction fetch may have changed.
@@ -139,7 +140,6 @@ pub(crate) struct Tlb {
     piece_lines: u32,
     /// The top 4 KB are mapped by the shadow entries of reset.
     shadow: bool,
-    entries: [TlbEntry; 64],
 }
 
 des::checkpointed!(Tlb { entries, shadow, map, piece_bits, piece_lines, fetch_generation });
