@@ -1,4 +1,4 @@
-//! What the load and store unit has under way, for turns of polling loops (`park`): they come again when it does.
+//! What is under way in the load and store unit: turns of polling loops (`park`) come again when it does.
 
 use super::Unit;
 use crate::storage::gather::Gather;
