@@ -77,7 +77,7 @@ pub enum UnderWay {
     Packets,
 }
 
-/// The engine.
+/// The engine. What its node asks in each turn stands first (`reach`).
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Tx {

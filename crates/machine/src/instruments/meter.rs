@@ -75,7 +75,7 @@ pub fn ticks() -> u64 {
 const LONG: u64 = 250_000;
 const MANY: u64 = 1_000;
 
-/// Measures one node's processor model.
+/// Measures one node's processor model. Whether it does stands first: each call of the model asks.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(crate) struct Meter {

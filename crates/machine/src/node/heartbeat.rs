@@ -14,7 +14,7 @@ const ROUND: u64 = 12;
 /// The least time for which a machine is watched after the last thing has happened on it.
 const REST: Duration = Duration::from_us(2);
 
-/// The cost of one turn.
+/// The cost of one turn. What each event asks for stands last, beside the meter's switch (see [`Node`]).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct IdleTurn {

@@ -119,7 +119,7 @@ impl Node {
         let mut moved = false;
         while self.seam.moves.next_time() < end && self.seam.moves.key() < self.seam.queue.key() {
             let Some((at, &next)) = self.seam.moves.peek() else { break };
-            if !self.mover().move_unseen(at, next) {
+            if !self.move_unseen(at, next) {
                 break;
             }
             moved = true;
@@ -154,35 +154,18 @@ impl Node {
         self.collect_verdict();
     }
 
-    /// What packets are moved on with.
-    #[inline(always)]
-    pub(super) fn mover(&mut self) -> Mover<'_> {
-        let Node { nic, seam, stretches, last, .. } = self;
-        Mover { nic, seam, stretches, last }
-    }
-}
-
-/// What packets are moved on with.
-pub(super) struct Mover<'a> {
-    pub nic: &'a mut nic::SeaStar,
-    pub seam: &'a mut Seam,
-    pub stretches: &'a mut stretch::Stretches,
-    pub last: &'a mut Time,
-}
-
-impl Mover<'_> {
     /// Does what is next, if the firmware sees nothing of it.
     #[inline(always)]
     fn move_unseen(&mut self, at: Time, next: Move) -> bool {
-        if next.is_visible(self.nic) {
+        if next.is_visible(&self.nic) {
             return false;
         }
         let kind = next.kind(&self.seam.arrivals);
         self.seam.moves.remove_next();
         self.seam.hash.event(at, kind);
         self.stretches.follow(at, kind, || next.repeats());
-        *self.last = at;
-        carry_out(self.nic, self.seam, at, next);
+        self.last = at;
+        carry_out(&mut self.nic, &mut self.seam, at, next);
         true
     }
 }

@@ -177,18 +177,10 @@ pub(crate) fn store_around<B: Bus, const N: usize, const FORM: u8>(
     op: &Op,
 ) -> Flow {
     let addr = address::<FORM>(core, op);
-    let Some(real) = core.around::<N>(addr, page::WRITE) else {
-        return store::<B, N, FORM>(core, bus, op);
-    };
-    let little = real.flags & page::LITTLE != 0;
-    let data = bytes::<N>(core.registers.get(op.rt), little != (FORM & REVERSE != 0));
-    if let Err(flow) = core.write_single(bus, real, &data) {
-        return flow;
+    match core.around::<N>(addr, page::WRITE) {
+        Some(real) => store_single::<B, N, FORM>(core, bus, op, addr, real),
+        None => store::<B, N, FORM>(core, bus, op),
     }
-    if FORM & UPDATE != 0 {
-        core.registers.set(op.ra, addr);
-    }
-    Flow::Late
 }
 
 /// Dirty bits of the doublewords that `len` bytes at `addr` touch, within a line.
@@ -199,8 +191,36 @@ pub(crate) fn doublewords(addr: u32, len: usize) -> u8 {
     1 << first | 1 << last
 }
 
+/// A store that is no quick hit; as of loads.
 #[inline(never)]
 fn store_slow<B: Bus, const N: usize, const FORM: u8>(
+    core: &mut Core,
+    bus: &mut B,
+    op: &Op,
+    addr: u32,
+) -> Flow {
+    match core.around::<N>(addr, page::WRITE) {
+        Some(real) => store_single::<B, N, FORM>(core, bus, op, addr, real),
+        None => store_pieces::<B, N, FORM>(core, bus, op, addr),
+    }
+}
+
+#[inline(always)]
+fn store_single<B: Bus, const N: usize, const FORM: u8>(
+    core: &mut Core,
+    bus: &mut B,
+    op: &Op,
+    addr: u32,
+    real: Real,
+) -> Flow {
+    let little = real.flags & page::LITTLE != 0;
+    let data = bytes::<N>(core.registers.get(op.rt), little != (FORM & REVERSE != 0));
+    let written = core.write_single(bus, real, &data);
+    stored::<FORM>(core, op, addr, written)
+}
+
+#[inline(never)]
+fn store_pieces<B: Bus, const N: usize, const FORM: u8>(
     core: &mut Core,
     bus: &mut B,
     op: &Op,
@@ -213,15 +233,18 @@ fn store_slow<B: Bus, const N: usize, const FORM: u8>(
         let data = bytes::<N>(value, little != (FORM & REVERSE != 0));
         core.write_translated(bus, addr, real, &data)
     });
-    match written {
-        Ok(()) => {
-            if FORM & UPDATE != 0 {
-                core.registers.set(op.ra, addr);
-            }
-            Flow::Late
-        }
-        Err(flow) => flow,
+    stored::<FORM>(core, op, addr, written)
+}
+
+#[inline(always)]
+fn stored<const FORM: u8>(core: &mut Core, op: &Op, addr: u32, written: Result<(), Flow>) -> Flow {
+    if let Err(flow) = written {
+        return flow;
     }
+    if FORM & UPDATE != 0 {
+        core.registers.set(op.ra, addr);
+    }
+    Flow::Late
 }
 
 /// lwarx: always the slow path, so that the operand's alignment is checked in one place.
