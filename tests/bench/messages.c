@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HALO 4096
+#ifndef HALO
+#define HALO 4096 /* bytes to each neighbour */
+#endif
 
 static int pingpong(int rank, int ranks, long times)
 {
