@@ -16,6 +16,7 @@ const LAW: &[(&str, &[&str])] = &[
     ("des", &[]),
     ("alpu", &[]),
     ("bus", &["des"]),
+    ("pci", &["bus"]),
     ("ppc440", &["bus", "des"]),
     ("nic", &["abi", "bus", "des"]),
     ("host", &["bus", "des"]),

@@ -1,0 +1,96 @@
+//! The user side of a device's PCI core: what the chip sees and wants in each cycle.
+
+/// A transfer that a device asks for as bus master. All addresses are multiples of 8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Read or write.
+    pub operation: Operation,
+    /// Host's physical address.
+    pub addr: u64,
+    /// 64-bit words: 1 to 512.
+    pub words: u16,
+    /// Tells the device's reads apart.
+    pub tag: u8,
+}
+
+/// Direction of a [`Request`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// From host memory.
+    Read,
+    /// To host memory.
+    Write,
+}
+
+/// What a chip drives in a cycle. All of it comes out of registers: it may not depend on the cycle's inputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceOut {
+    /// Stays until [`DeviceIn::accepted`] (reads) or [`DeviceIn::ended`] (writes).
+    pub request: Option<Request>,
+    /// Next word of the write that is asked for.
+    pub write_word: u64,
+    /// At a 128-byte boundary: the words up to the next one (or the end) are there, so the write may go on.
+    pub write_on: bool,
+    /// What was asked for in the cycle before by [`DeviceIn::read`].
+    pub read_word: u64,
+    /// Writes of the host are answered with Retry.
+    pub busy: bool,
+    /// Level of the interrupt line.
+    pub interrupt: bool,
+}
+
+/// A data phase of a host's write into the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TargetWrite {
+    /// Bytes from the start of the device's region, a multiple of 8.
+    pub offset: u32,
+    /// Eight lanes.
+    pub data: u64,
+    /// Lanes that are written, bit 0 the lowest address.
+    pub enables: u8,
+}
+
+/// A word of a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The read's tag.
+    pub tag: u8,
+    /// Eight bytes, the lowest address in the lowest bits.
+    pub data: u64,
+    /// Last of the read.
+    pub last: bool,
+}
+
+/// The end of a device's write transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Words that were moved; fewer than asked for if it was disconnected.
+    pub words: u16,
+    /// Nobody has claimed the address.
+    pub aborted: bool,
+}
+
+/// What the bus does to a chip in a cycle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceIn {
+    /// The host writes.
+    pub write: Option<TargetWrite>,
+    /// The host reads at this offset; answered by [`DeviceOut::read_word`] in the next cycle.
+    pub read: Option<u32>,
+    /// The read that is asked for is taken; its data will come.
+    pub accepted: bool,
+    /// Data of a read.
+    pub completion: Option<Completion>,
+    /// [`DeviceOut::write_word`] has gone.
+    pub took_word: bool,
+    /// The write that was asked for is over.
+    pub ended: Option<Ended>,
+}
+
+/// A chip on the bus.
+pub trait Device {
+    /// What it drives in this cycle.
+    fn outputs(&self) -> DeviceOut;
+    /// The clock's edge at the end of the cycle.
+    fn clock(&mut self, inputs: &DeviceIn);
+}

@@ -1,0 +1,33 @@
+//! PCI and PCI-X between a host bridge and its devices, cycle by cycle.
+//!
+//! A transaction is a sequence of phases (address, attribute, response, data, turn-around), each of which
+//! takes whole cycles; nothing else has a duration, except for the bridge's memory ([`Params::split`]).
+//!
+//! ```text
+//!  host ── WriteCombiner ── Bridge ══ Bus ══ ConfigSpace ── Device (the chip: registers, DMA engine)
+//!                             │        └──── Cycle ──► Monitor
+//!                          bus::Memory
+//! ```
+//!
+//! The chip sees the user side of its PCI core ([`DeviceIn`], [`DeviceOut`]): what the bus does to it in a
+//! cycle, and what it wants. Decoding of addresses, configuration space, retries and delayed reads are the
+//! core's.
+
+mod bridge;
+mod bus_cycles;
+mod combine;
+mod config;
+mod cycle;
+mod device;
+mod monitor;
+mod params;
+mod transaction;
+
+pub use bridge::{Bridge, HostRead, ReadValue};
+pub use bus_cycles::{Bus, Counters};
+pub use combine::{Burst, WriteCombiner, LINE};
+pub use config::{register, ConfigSpace};
+pub use cycle::{Agent, Command, Cycle, Ending, Phase};
+pub use device::{Completion, Device, DeviceIn, DeviceOut, Ended, Operation, Request, TargetWrite};
+pub use monitor::{Monitor, Violation};
+pub use params::{Params, Protocol, Split, BLOCK, WORD};
