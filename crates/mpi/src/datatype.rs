@@ -1,16 +1,26 @@
 //! Datatypes: where the bytes of an item lie, and what they mean to a reduction.
 //!
-//! A type is kept flat: the list of byte runs of one item, in the order of its type map, neighbours
-//! merged. Reductions see items *packed*, that is without holes.
+//! A type is kept as the loops that made it: its memory does not depend on how often they repeat. The runs of
+//! bytes of an item come out of a walk through them, in the order of its type map, neighbours joined.
+//! Reductions see items *packed*, that is without holes.
 
 use crate::error::Error;
+use layout::Layout;
 use recipe::Recipe;
+use signature::Signature;
 use std::rc::Rc;
+use walk::Runs;
 
 pub(crate) mod constructor;
+#[cfg(test)]
+mod enumerated;
 pub(crate) mod items;
+pub(crate) mod layout;
+mod nested;
 pub(crate) mod recipe;
+pub(crate) mod signature;
 pub(crate) mod types;
+mod walk;
 
 /// What the bytes of a predefined type mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +86,7 @@ pub(crate) struct Run {
 }
 
 /// A datatype.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Type {
     /// Name of the predefined type, or what kind of derived type it is.
     pub name: &'static str,
@@ -87,13 +97,13 @@ pub(crate) struct Type {
     /// Bytes from an item to the next.
     pub extent: i64,
     /// The data of an item.
-    pub runs: Vec<Run>,
+    pub layout: Layout,
     /// The one predefined type that it is made of, if it is made of one.
     pub basic: Option<Basic>,
     /// Predefined items in an item.
     pub elements: u64,
-    /// Bytes of the predefined items, in order: so many bytes, so many times.
-    pub atoms: Vec<(u64, u64)>,
+    /// Bytes of the predefined items, in order; those of a pair are two.
+    pub signature: Signature,
     /// Addresses of items in a C structure are multiples of this.
     pub alignment: u64,
     /// The bounds were set by hand (MPI_Type_create_resized): what contains it keeps to them.
@@ -110,35 +120,35 @@ impl Type {
     fn predefined(name: &'static str, basic: Basic, size: u64, extent: i64) -> Type {
         let runs = match basic {
             // The only pair with a hole between its parts.
-            Basic::Pair(Value::I16, Value::I32) => {
-                vec![Run { offset: 0, length: 2 }, Run { offset: 4, length: 4 }]
-            }
-            _ => vec![Run { offset: 0, length: size }],
+            Basic::Pair(Value::I16, Value::I32) => vec![(0, 2), (4, 4)],
+            _ => vec![(0, size)],
         };
-        let (basic, lower_bound) = (Some(basic), 0);
-        let (elements, committed, predefined, resized) = (1, true, true, false);
-        let (atoms, alignment) = match basic.unwrap_or(Basic::Opaque) {
+        let (atoms, alignment) = match basic {
             Basic::Pair(value, index) => {
                 let (value, index) = (value.size() as u64, index.size() as u64);
-                (vec![(value, 1), (index, 1)], value.max(index))
+                (vec![value, index], value.max(index))
             }
-            Basic::Complex(part) => (vec![(size, 1)], part.into()),
-            Basic::LongDoubleComplex => (vec![(size, 1)], 16),
-            _ => (vec![(size, 1)], size.clamp(1, 16)),
+            Basic::Complex(part) => (vec![size], part.into()),
+            Basic::LongDoubleComplex => (vec![size], 16),
+            _ => (vec![size], size.clamp(1, 16)),
         };
+        let mut layout = layout::Builder::default();
+        for (offset, length) in runs {
+            layout.run(offset, length).expect("a small item");
+        }
         Type {
             name,
             size,
-            lower_bound,
+            lower_bound: 0,
             extent,
-            runs,
-            basic,
-            elements,
-            atoms,
+            layout: layout.finish(),
+            basic: Some(basic),
+            elements: 1,
+            signature: Signature::atoms(&atoms),
             alignment,
-            resized,
-            committed,
-            predefined,
+            resized: false,
+            committed: true,
+            predefined: true,
             recipe: None,
         }
     }
@@ -146,18 +156,13 @@ impl Type {
     /// True if `count` items from an address on are one run of bytes that starts at that address.
     pub fn is_contiguous(&self, count: u64) -> bool {
         let gapless = self.extent >= 0 && self.extent as u64 == self.size || count <= 1;
-        match self.runs[..] {
-            [] => true,
-            [run] => run.offset == 0 && gapless,
-            _ => false,
-        }
+        self.layout.is_empty() || gapless && self.layout.single().is_some_and(|run| run.offset == 0)
     }
 
     /// First and one past the last byte of `count` items, from the buffer's address; empty if there
     /// are none.
     pub fn span(&self, count: u64) -> (i64, i64) {
-        let low = self.runs.iter().map(|r| r.offset).min().unwrap_or(0);
-        let high = self.runs.iter().map(|r| r.offset + r.length as i64).max().unwrap_or(0);
+        let (low, high) = self.layout.span();
         if count == 0 || low == high {
             return (0, 0);
         }
@@ -166,32 +171,14 @@ impl Type {
     }
 
     /// The runs of `count` items that hold the first `bytes` packed bytes: offset from the buffer,
-    /// length.
-    pub fn runs_of(&self, count: u64, bytes: u64) -> impl Iterator<Item = Run> + '_ {
-        let mut left = bytes;
-        let items = (0..count).flat_map(move |item| {
-            let base = item as i64 * self.extent;
-            self.runs.iter().map(move |r| Run { offset: base + r.offset, length: r.length })
-        });
-        items.map_while(move |run| {
-            let length = run.length.min(left);
-            left -= length;
-            (length > 0).then_some(Run { length, ..run })
-        })
+    /// length. Those that touch are joined within an item.
+    pub fn runs_of(&self, count: u64, bytes: u64) -> Runs<'_> {
+        Runs::new(&self.layout, self.extent, count, bytes)
     }
 }
 
 pub(crate) fn too_large() -> Error {
     Error::new(crate::constant::ERR_ARG, "the new type spans more than 2^63 bytes")
-}
-
-/// Adds a run unless it is empty; one that touches the last becomes a part of it.
-pub(crate) fn append(runs: &mut Vec<Run>, run: Run) {
-    match runs.last_mut() {
-        _ if run.length == 0 => {}
-        Some(last) if last.offset + last.length as i64 == run.offset => last.length += run.length,
-        _ => runs.push(run),
-    }
 }
 
 /// Handle and description of every predefined type.
@@ -325,7 +312,7 @@ mod tests {
         let int = named("MPI_INT");
         let v = int.vector(3, 2, 16).expect("legal");
         assert_eq!((v.size, v.extent, v.elements), (24, 40, 6));
-        let offsets: Vec<_> = v.runs.iter().map(|r| (r.offset, r.length)).collect();
+        let offsets: Vec<_> = v.runs_of(1, 24).map(|r| (r.offset, r.length)).collect();
         assert_eq!(offsets, [(0, 8), (16, 8), (32, 8)]);
         assert!(!v.is_contiguous(1));
         assert!(int.vector(3, 2, 8).expect("legal").is_contiguous(5));
@@ -336,7 +323,7 @@ mod tests {
     fn a_contiguous_type_of_a_type_with_holes_keeps_the_holes() {
         let t = named("MPI_SHORT_INT").contiguous(2).expect("legal");
         assert_eq!((t.size, t.extent), (12, 16));
-        let runs: Vec<_> = t.runs.iter().map(|r| (r.offset, r.length)).collect();
+        let runs: Vec<_> = t.runs_of(1, 12).map(|r| (r.offset, r.length)).collect();
         assert_eq!(runs, [(0, 2), (4, 6), (12, 4)]);
         let first: Vec<_> = t.runs_of(2, 7).map(|r| (r.offset, r.length)).collect();
         assert_eq!(first, [(0, 2), (4, 5)]);
@@ -348,7 +335,7 @@ mod tests {
         let int = named("MPI_INT");
         let nothing = int.contiguous(0).expect("legal");
         let wide = int.with_bounds(0, 16);
-        let member = |offset, count, of| Block { offset, count, of };
+        let member = |offset, count, of| Block::new(offset, count, of);
         let members = [member(0, 1, &int), member(16, 1, &nothing), member(8, 1, &int)];
         let t = Type::structure(&members).expect("legal");
         assert_eq!(t.runs_of(1, 8).map(|r| r.offset).collect::<Vec<_>>(), [0, 8]);
@@ -362,7 +349,7 @@ mod tests {
         let bounds = |t: Result<Type, Error>| t.map(|t| (t.lower_bound, t.extent)).expect("legal");
         let int = named("MPI_INT");
         let nothing = int.contiguous(0).expect("legal");
-        let member = |offset, count, of| Block { offset, count, of };
+        let member = |offset, count, of| Block::new(offset, count, of);
         assert_eq!(bounds(nothing.contiguous(3)), (0, 0));
         assert_eq!(bounds(nothing.vector(4, 1, 12)), (0, 0));
         assert_eq!(bounds(nothing.vector(4, 1, -12)), (0, 0));

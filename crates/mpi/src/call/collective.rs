@@ -41,8 +41,8 @@ pub(super) fn reduction(
 /// told later, as such.
 pub(super) fn apart(send: &Items, recv: &Items) -> Result<()> {
     let first = |items: &Items| {
-        let run = items.datatype.runs.first().filter(|_| items.count > 0)?;
-        Some(items.va.wrapping_add_signed(run.offset)).filter(|&va| va != 0)
+        let offset = items.datatype.layout.first().filter(|_| items.count > 0)?;
+        Some(items.va.wrapping_add_signed(offset)).filter(|&va| va != 0)
     };
     match first(send) {
         Some(va) if first(recv) == Some(va) => {

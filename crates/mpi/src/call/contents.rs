@@ -19,7 +19,7 @@ fn envelope(mpi: &Process, handle: u64) -> Result<([i64; 4], i32)> {
         recipe.plain().len(),
         recipe.plain_addresses().len(),
         recipe.large_counts().len(),
-        recipe.types.len(),
+        recipe.types.0.len(),
     ];
     Ok((sizes.map(|size| size as i64), recipe.combiner))
 }
@@ -66,7 +66,7 @@ fn recipe(mpi: &Process, handle: u64, room: [u64; 4]) -> Result<Rc<Recipe>> {
 /// Stores the types, as handles that the program frees.
 fn put_types(mpi: &mut Process, recipe: &Recipe, va: u64) -> Answer {
     let mut handles = Vec::new();
-    for ingredient in &recipe.types {
+    for ingredient in &recipe.types.0 {
         handles.push(match ingredient {
             Ingredient::Predefined(handle) => *handle as i64,
             Ingredient::Derived(datatype) => mpi.types.add_again(datatype) as i64,

@@ -3,7 +3,7 @@
 use super::arguments::{count, int};
 use super::Answer;
 use crate::constant;
-use crate::datatype::recipe::Recipe;
+use crate::datatype::recipe::{Ingredients, Recipe};
 use crate::datatype::Type;
 use crate::error::{Error, Result};
 use crate::process::Process;
@@ -69,7 +69,8 @@ pub(super) fn add(
     va: u64,
 ) -> Answer {
     let new = new?;
-    let types = of.iter().map(|&handle| mpi.types.ingredient(handle)).collect::<Result<_>>()?;
+    let types = of.iter().map(|&handle| mpi.types.ingredient(handle));
+    let types = Ingredients(types.collect::<Result<_>>()?);
     let recipe = Some(Rc::new(Recipe { types, ..recipe }));
     let handle = mpi.types.add(Type { recipe, ..new });
     mpi.put_word(va, "the new datatype", handle)
@@ -102,7 +103,7 @@ pub(super) fn resized<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer
 pub(super) fn dup(mpi: &mut Process, args: &[u64]) -> Answer {
     let old = mpi.types.any(args[0])?;
     mpi.put_word(args[1], "the new datatype", constant::DATATYPE_NULL)?;
-    let types = vec![mpi.types.ingredient(args[0])?];
+    let types = Ingredients(vec![mpi.types.ingredient(args[0])?]);
     let recipe = Some(Rc::new(Recipe { types, ..Recipe::new(constant::COMBINER_DUP) }));
     let handle = mpi.types.add(Type { predefined: false, recipe, ..(*old).clone() });
     if let Err(error) = mpi.copy_type_attributes(args[0], handle) {

@@ -5,7 +5,7 @@ use super::arguments::{count, int};
 use super::datatype::add;
 use super::Answer;
 use crate::constant;
-use crate::datatype::constructor::{check_shape, Block};
+use crate::datatype::constructor::{check_shape, Block, Share};
 use crate::datatype::recipe::Recipe;
 use crate::datatype::{too_large, Type};
 use crate::error::{Error, Result};
@@ -88,7 +88,7 @@ pub(super) fn structure<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answ
     let types = handles.iter().map(|&handle| mpi.types.any(handle));
     let types = types.collect::<Result<Vec<_>>>()?;
     let blocks: Vec<Block<'_>> = (lengths.into_iter().zip(places).zip(&types))
-        .map(|((count, offset), of)| Block { offset, count, of })
+        .map(|((count, offset), of)| Block::new(offset, count, of))
         .collect();
     add(mpi, Type::structure(&blocks), recipe, &handles, args[4])
 }
@@ -120,8 +120,8 @@ pub(super) fn subarray<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answe
 /// How the items of a dimension are spread over processes: kind, argument, processes.
 type Spread = (i32, i64, u64);
 
-/// The runs of `whole` items (first, items) that the process with this coordinate has.
-fn runs(whole: u64, (kind, argument, processes): Spread, at: u64) -> Result<Vec<(i64, u64)>> {
+/// Those of `whole` items that the process with this coordinate has.
+fn share(whole: u64, (kind, argument, processes): Spread, at: u64) -> Result<Share> {
     let wrong = |text: String| Error::new(constant::ERR_ARG, text);
     let default = argument == i64::from(constant::DISTRIBUTE_DFLT_DARG);
     let block = match kind {
@@ -143,9 +143,13 @@ fn runs(whole: u64, (kind, argument, processes): Spread, at: u64) -> Result<Vec<
         let text = format!("{processes} blocks of {block} are less than {whole} items");
         return Err(wrong(text));
     }
-    let firsts = (0..whole.div_ceil(round)).map(|turn| turn * round + at * block);
-    let here = firsts.filter(|&first| first < whole);
-    Ok(here.map(|first| (first as i64, block.min(whole - first))).collect())
+    let first = at * block;
+    let Some(room) = whole.checked_sub(first) else { return Ok(Share::default()) };
+    let blocks = room.checked_sub(block).map_or(0, |room| room / round + 1);
+    let step = if blocks > 1 { round } else { 0 };
+    let next = blocks.checked_mul(round).and_then(|end| end.checked_add(first));
+    let rest = next.filter(|&next| next < whole).map_or((0, 0), |next| (next, whole - next));
+    Ok(Share { first, block, blocks, step, rest })
 }
 
 /// `size, rank, ndims, gsizes, distribs, dargs, psizes, order, oldtype, newtype`; processes stand in
@@ -158,14 +162,15 @@ pub(super) fn darray<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer 
     let arguments = mpi.numbers::<4>(args[5], number, "the distribution arguments")?;
     let processes = mpi.counts::<4>(args[6], number, "the sizes of the grid")?;
     let (all, mut rank) = (count(args[0], "size")?, count(args[1], "rank")?);
-    if rank >= all || processes.iter().product::<u64>() != all || all == 0 {
+    let places = processes.iter().try_fold(1, |product: u64, &n| product.checked_mul(n));
+    if rank >= all || places != Some(all) {
         let text = format!("rank {rank} of {all} has no place in a grid of {processes:?}");
         return Err(wrong(text));
     }
     let mut dimensions = Vec::new();
     for d in (0..sizes.len()).rev() {
         let spread = (kinds[d] as i32, arguments[d], processes[d]);
-        dimensions.push((sizes[d], runs(sizes[d], spread, rank % processes[d])?));
+        dimensions.push((sizes[d], share(sizes[d], spread, rank % processes[d])?));
         rank /= processes[d];
     }
     match int(args[7]) {

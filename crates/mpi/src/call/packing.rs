@@ -65,10 +65,9 @@ pub(super) fn get_elements_c(mpi: &mut Process, args: &[u64]) -> Answer {
 pub(super) fn set_elements(mpi: &mut Process, args: &[u64]) -> Answer {
     let datatype = mpi.types.any(args[1])?;
     let elements = count(args[2], "count")?;
-    let per_item: u64 = datatype.atoms.iter().map(|&(_, times)| times).sum();
-    let bytes = match per_item {
-        0 => 0,
-        n => elements / n * datatype.size + datatype.bytes_of(elements % n),
-    };
+    let bytes = datatype.bytes_of(elements).ok_or_else(|| {
+        let text = format!("{elements} elements of the type have more than 2^63 bytes");
+        Error::new(constant::ERR_COUNT, text)
+    })?;
     mpi.set_status_bytes(args[0], bytes)
 }

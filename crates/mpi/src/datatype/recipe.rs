@@ -4,7 +4,7 @@ use super::Type;
 use std::rc::Rc;
 
 /// A type that another was made of.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Ingredient {
     /// A predefined one, by its handle.
     Predefined(u64),
@@ -12,8 +12,27 @@ pub(crate) enum Ingredient {
     Derived(Rc<Type>),
 }
 
+/// The types that one was made of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ingredients(pub Vec<Ingredient>);
+
+impl Drop for Ingredients {
+    /// A program may make types of types as long as it likes: dropping them one within the other would
+    /// overflow the stack.
+    fn drop(&mut self) {
+        let mut waiting = std::mem::take(&mut self.0);
+        while let Some(ingredient) = waiting.pop() {
+            let Ingredient::Derived(datatype) = ingredient else { continue };
+            let recipe = Rc::into_inner(datatype).and_then(|datatype| datatype.recipe);
+            if let Some(mut recipe) = recipe.and_then(Rc::into_inner) {
+                waiting.append(&mut recipe.types.0);
+            }
+        }
+    }
+}
+
 /// The constructor of a type, and its arguments.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Recipe {
     /// `MPI_COMBINER_...`.
     pub combiner: i32,
@@ -23,7 +42,7 @@ pub(crate) struct Recipe {
     /// Offsets in bytes.
     pub addresses: Vec<i64>,
     /// Types.
-    pub types: Vec<Ingredient>,
+    pub types: Ingredients,
     /// It was made by a function for large counts.
     pub large: bool,
 }
@@ -31,7 +50,7 @@ pub(crate) struct Recipe {
 impl Recipe {
     /// A constructor without arguments so far.
     pub fn new(combiner: i32) -> Recipe {
-        let (integers, addresses, types) = (Vec::new(), Vec::new(), Vec::new());
+        let (integers, addresses, types) = (Vec::new(), Vec::new(), Ingredients::default());
         Recipe { combiner, integers, addresses, types, large: false }
     }
     /// Counts, lengths, displacements.

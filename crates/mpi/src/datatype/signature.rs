@@ -1,0 +1,149 @@
+//! Bytes of the predefined items of a type, in order: what MPI_Get_elements counts.
+
+use super::nested::{release, Nested};
+use std::rc::Rc;
+
+/// Predefined items of a type, in order. The two parts of a pair count apart.
+#[derive(Clone, Debug)]
+pub(crate) struct Signature {
+    list: Rc<List>,
+}
+
+#[derive(Debug, Default)]
+struct List {
+    /// What comes how often, one after the other.
+    parts: Vec<(u64, Part)>,
+    total: Total,
+}
+
+#[derive(Clone, Debug)]
+enum Part {
+    /// A predefined item of so many bytes, at least one.
+    Atom(u64),
+    /// Others, in order.
+    Of(Rc<List>),
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Total {
+    bytes: u64,
+    atoms: u64,
+}
+
+impl Part {
+    fn total(&self) -> Total {
+        match self {
+            Part::Atom(bytes) => Total { bytes: *bytes, atoms: 1 },
+            Part::Of(list) => list.total,
+        }
+    }
+    fn is(&self, other: &Part) -> bool {
+        match (self, other) {
+            (Part::Atom(one), Part::Atom(other)) => one == other,
+            (Part::Of(one), Part::Of(other)) => Rc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+}
+
+impl Nested for List {
+    fn give_parts(&mut self, parts: &mut Vec<Rc<List>>) {
+        parts.extend(self.parts.drain(..).filter_map(|(_, part)| match part {
+            Part::Atom(_) => None,
+            Part::Of(list) => Some(list),
+        }));
+    }
+}
+
+impl Drop for List {
+    fn drop(&mut self) {
+        if self.parts.iter().any(|(_, part)| matches!(part, Part::Of(_))) {
+            release(self);
+        }
+    }
+}
+
+impl Signature {
+    /// Predefined items of these sizes.
+    pub fn atoms(sizes: &[u64]) -> Signature {
+        let mut builder = Builder::default();
+        for &bytes in sizes {
+            builder.push(1, Part::Atom(bytes)).expect("few small items");
+        }
+        builder.finish()
+    }
+    /// Predefined items.
+    pub fn count(&self) -> u64 {
+        self.list.total.atoms
+    }
+    /// Bytes of the first `atoms` predefined items, or of all if there are fewer.
+    pub fn bytes_of(&self, atoms: u64) -> u64 {
+        self.descend(atoms, |total| total.atoms).0.bytes
+    }
+    /// Predefined items in the first `bytes` bytes, or in all if there are fewer; None if the last is cut.
+    pub fn atoms_in(&self, bytes: u64) -> Option<u64> {
+        let (total, rest) = self.descend(bytes, |total| total.bytes);
+        (rest == 0).then_some(total.atoms)
+    }
+    /// Whole predefined items, as many as `wanted` has room for in the `measure`; and what is left of that.
+    fn descend(&self, wanted: u64, measure: impl Fn(Total) -> u64) -> (Total, u64) {
+        let (mut list, mut left, mut done) = (&self.list, wanted, Total::default());
+        'deeper: loop {
+            for (times, part) in &list.parts {
+                let each = part.total();
+                let here = (left / measure(each)).min(*times);
+                done.bytes += here * each.bytes;
+                done.atoms += here * each.atoms;
+                left -= here * measure(each);
+                if here < *times {
+                    match part {
+                        Part::Atom(_) => return (done, left),
+                        Part::Of(inner) => list = inner,
+                    }
+                    continue 'deeper;
+                }
+            }
+            return (done, 0);
+        }
+    }
+}
+
+/// Makes a signature, part by part. `None` where there are more than 2^64 bytes.
+#[derive(Default)]
+pub(super) struct Builder {
+    list: List,
+}
+
+impl Builder {
+    /// `times` times `of`.
+    pub fn repeat(&mut self, times: u64, of: &Signature) -> Option<()> {
+        match &of.list.parts[..] {
+            [] => Some(()),
+            [(inner, part)] => self.push(times.checked_mul(*inner)?, part.clone()),
+            _ => self.push(times, Part::Of(of.list.clone())),
+        }
+    }
+
+    fn push(&mut self, times: u64, part: Part) -> Option<()> {
+        if times == 0 {
+            return Some(());
+        }
+        let (each, total) = (part.total(), &mut self.list.total);
+        total.bytes = total.bytes.checked_add(each.bytes.checked_mul(times)?)?;
+        total.atoms = total.atoms.checked_add(each.atoms.checked_mul(times)?)?;
+        match self.list.parts.last_mut() {
+            Some((before, last)) if last.is(&part) => *before += times,
+            _ => self.list.parts.push((times, part)),
+        }
+        Some(())
+    }
+
+    /// The signature.
+    pub fn finish(mut self) -> Signature {
+        if let [(1, Part::Of(list))] = &self.list.parts[..] {
+            return Signature { list: list.clone() };
+        }
+        self.list.parts.shrink_to_fit();
+        Signature { list: Rc::new(self.list) }
+    }
+}
