@@ -19,4 +19,4 @@ pub use queue::{EventQueue, Place};
 pub use random::Random;
 pub use repeat::{fitting, Offers, LAGS};
 pub use time::{Clock, Duration, Time};
-pub use window::{run, Ending, Envelope, LogicalProcess, Outbox, Outlook, Standing, Stop};
+pub use window::{run, Bounds, Ending, Envelope, LogicalProcess, Outbox, Outlook, Standing, Stop};

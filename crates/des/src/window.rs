@@ -112,8 +112,8 @@ pub enum Standing {
     Quiet,
     /// Quiet, and it has done all that it was there for.
     Done,
-    /// A fault was recorded at this time: it does nothing more, and the others nothing that is
-    /// later.
+    /// A fault was recorded at this time: it does nothing more, and the run ends
+    /// [`Bounds::notice`] after the first one.
     Failed(Time),
 }
 
@@ -174,6 +174,24 @@ pub enum Ending {
     TimeUp,
 }
 
+/// When a run ends that does not end by itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Nothing is done then or later.
+    pub until: Time,
+    /// Time from the first failure to the end of the run, in which notice of it goes round. Nobody gets
+    /// further ahead of the others than this, so the end does not depend on the windows. At least the
+    /// lookahead; a short one makes short windows.
+    pub notice: Duration,
+}
+
+impl Bounds {
+    /// When the run ends if the first failure was at `failed` (`Time::NEVER` if there was none).
+    fn end(&self, failed: Time) -> Time {
+        self.until.min(failed + self.notice)
+    }
+}
+
 /// A way to end a run from outside (another thread, a signal).
 #[derive(Debug, Default)]
 pub struct Stop(AtomicBool);
@@ -207,19 +225,22 @@ pub(crate) struct Summary {
 }
 
 /// Runs the logical processes that `builders` make (number i becomes process i) until all are done,
-/// nothing moves, one fails, nothing is left before `until`, or `stop` is requested. The calling
-/// thread is the first of `threads`. Returns the reports in order, how it ended, and when.
+/// nothing moves, the notice of a failure has gone round, nothing is left before `bounds.until`, or
+/// `stop` is requested. The calling thread is the first of `threads`. Returns the reports in order, how
+/// it ended, and when. But for a stop, all has happened by then that is due before the end, and nothing
+/// else.
 pub fn run<L, F>(
     builders: Vec<F>,
     links: &Links,
     threads: usize,
-    until: Time,
+    bounds: Bounds,
     stop: &Stop,
 ) -> (Vec<L::Report>, Ending, Time)
 where
     L: LogicalProcess,
     F: FnOnce() -> L + Send,
 {
+    assert!(bounds.notice >= links.lookahead(), "a window is as long as the lookahead at least");
     let threads = threads.clamp(1, builders.len().max(1));
     let shared = Shared::new(threads, builders.len());
     let mut shares: Vec<Vec<(u32, F)>> = (0..threads).map(|_| Vec::new()).collect();
@@ -233,10 +254,10 @@ where
         let (_, own) = shares.next().expect("there is at least one worker");
         let others: Vec<_> = shares
             .map(|(id, share)| {
-                scope.spawn(move || work::<L, F>(shared, id, share, links, until, stop))
+                scope.spawn(move || work::<L, F>(shared, id, share, links, bounds, stop))
             })
             .collect();
-        endings.push(work::<L, F>(shared, 0, own, links, until, stop));
+        endings.push(work::<L, F>(shared, 0, own, links, bounds, stop));
         for other in others {
             // A worker's panic is our bug: let it continue in the caller.
             endings.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
@@ -252,7 +273,7 @@ fn work<L, F>(
     id: usize,
     share: Vec<(u32, F)>,
     links: &Links,
-    until: Time,
+    bounds: Bounds,
     stop: &Stop,
 ) -> (Vec<L::Report>, Ending, Time)
 where
@@ -262,25 +283,30 @@ where
     let _poison = PoisonOnPanic(&shared.barrier);
     let mut share = Share::new(share, shared);
     let (mut inbox, mut foretold) = (Vec::new(), Vec::new());
-    let mut horizons = Horizons::new(links, until);
+    let mut horizons = Horizons::new(links);
     let mut repeats = Repeats::default();
     loop {
         let mut all = shared.exchange(id, share.summary(stop, links.lookahead()));
-        if let Some(ending) = ending_of(&all, until) {
+        let end = bounds.end(all.failed);
+        if let Some(ending) = ending_of(&all, end) {
             let end = match ending {
-                Ending::Done | Ending::Deadlock => shared.latest(share.rests()),
-                Ending::Failed | Ending::Stopped => Time::ZERO,
-                Ending::TimeUp => until,
+                // Where nothing moves the windows still end somewhere.
+                Ending::Done | Ending::Deadlock => {
+                    shared.latest(share.rests()).max(horizons.last())
+                }
+                Ending::Failed | Ending::TimeUp => end,
+                Ending::Stopped => horizons.last(),
             };
-            let end = horizons.last().max(end);
+            assert!(horizons.last() <= end, "nobody goes beyond the end of the run");
             let processes = share.processes.into_iter();
             return (processes.map(|p| p.finish(end)).collect(), ending, end);
         }
         // Whoever is ahead of the others may have done something later than what comes next.
-        if repeats.beat(all.lead) && horizons.last() <= all.next {
+        let together = all.failed == Time::NEVER && horizons.last() <= all.next;
+        if repeats.beat(all.lead) && together {
             let (number, began) = repeats.sample(all.next, all.reach);
             let offers = shared.agree(id, share.sample(number, all.next, began));
-            if let Some(repeat) = repeats.chosen(offers, fitting(until, all.next, began)) {
+            if let Some(repeat) = repeats.chosen(offers, fitting(bounds.until, all.next, began)) {
                 share.repeat(repeat);
                 share.post();
                 shared.wait();
@@ -288,8 +314,8 @@ where
                 all = shared.exchange(id, share.summary(stop, links.lookahead()));
             }
         }
-        // Who fails at the same time as the first one is heard, too.
-        let end = all.failed + Duration(1);
+        // A failure that is yet to be found is no earlier than what comes next.
+        let end = end.min(bounds.end(all.next));
         if repeats.are_looked_for() {
             horizons.together((all.reach + links.lookahead()).min(end));
         } else {
@@ -304,8 +330,9 @@ where
     }
 }
 
-fn ending_of(all: &Summary, until: Time) -> Option<Ending> {
-    if all.failed < Time::NEVER && (all.failed < all.next || !all.busy) {
+/// How the run ends now, if it does; `end` is when it does at the latest.
+fn ending_of(all: &Summary, end: Time) -> Option<Ending> {
+    if all.failed < Time::NEVER && (all.next >= end || !all.busy) {
         Some(Ending::Failed)
     } else if all.stopped {
         Some(Ending::Stopped)
@@ -313,7 +340,7 @@ fn ending_of(all: &Summary, until: Time) -> Option<Ending> {
         Some(Ending::Done)
     } else if !all.busy || all.next == Time::NEVER {
         Some(Ending::Deadlock)
-    } else if all.next >= until {
+    } else if all.next >= end {
         Some(Ending::TimeUp)
     } else {
         None

@@ -15,7 +15,7 @@ use crate::parameters::Parameters;
 use crate::programs::Program;
 use crate::report::Report;
 use assembly::Parts;
-use des::{Duration, Links, Stop, Time};
+use des::{Bounds, Duration, Links, Stop, Time};
 use outcome::{balance, report, settle};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,6 +27,10 @@ mod outcome;
 mod shelf;
 #[cfg(test)]
 mod tests;
+
+/// Hops of the network that the notice of a failure takes to end the run everywhere: more than any window is
+/// ahead of others, so that it costs no speed.
+const NOTICE_HOPS: u64 = 100;
 
 /// What to run, on what.
 #[derive(Clone, Debug)]
@@ -170,7 +174,8 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
         };
         let links = Links::new(configuration.net.lookahead(), topology.nodes(), neighbours);
         let until = options.until.map_or(Time::NEVER, |until| launch + until);
-        des::run::<Node, _>(builders, &links, options.threads, until, &options.stop)
+        let bounds = Bounds { until, notice: configuration.net.lookahead() * NOTICE_HOPS };
+        des::run::<Node, _>(builders, &links, options.threads, bounds, &options.stop)
     };
     let wall_seconds = started.elapsed().as_secs_f64();
     let end = remains.iter().map(|node| node.end).max().unwrap_or(launch);

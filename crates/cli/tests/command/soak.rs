@@ -142,7 +142,7 @@ impl Case {
 }
 
 /// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     if word.contains([' ', '#']) {
         format!("'{word}'")
     } else {
@@ -160,7 +160,7 @@ fn may_be_repeated(kind: &Kind) -> bool {
 }
 
 /// A fault of a kind, if the machine can have it.
-fn fault(
+pub fn fault(
     kind: &Kind,
     nodes: u32,
     options: &[String],

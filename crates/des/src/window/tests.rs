@@ -3,6 +3,9 @@
 use super::*;
 use crate::{EventQueue, Random, TraceHash};
 
+/// No end but its own, and a notice that takes longer than most windows.
+const FREE: Bounds = Bounds { until: Time::NEVER, notice: Duration(1_000) };
+
 fn busy_with<E: Clone>(queue: &EventQueue<E>) -> Standing {
     match queue.is_empty() {
         true => Standing::Done,
@@ -68,7 +71,7 @@ fn tokens(threads: usize, fail_at: Time) -> (Vec<u64>, Ending, Time) {
             }
         })
         .collect();
-    run(builders, &Links::between_all(Duration(50), 7), threads, Time::NEVER, &Stop::new())
+    run(builders, &Links::between_all(Duration(50), 7), threads, FREE, &Stop::new())
 }
 
 #[test]
@@ -147,7 +150,7 @@ fn looking_further_ahead_makes_fewer_windows_and_changes_nothing() {
             })
             .collect();
         let (reports, _, end) =
-            run(builders, &Links::between_all(Duration(50), 2), threads, Time::NEVER, &Stop::new());
+            run(builders, &Links::between_all(Duration(50), 2), threads, FREE, &Stop::new());
         (reports, end)
     };
     let ((near, end), (far, far_end)) = (slow(1, false), slow(1, true));
@@ -160,9 +163,10 @@ fn looking_further_ahead_makes_fewer_windows_and_changes_nothing() {
 }
 
 #[test]
-fn a_failure_ends_the_run_at_the_same_window_for_any_number_of_threads() {
+fn a_failure_ends_the_run_at_one_instant_for_any_number_of_threads() {
     let one = tokens(1, Time(4_000));
     assert_eq!(one.1, Ending::Failed);
+    assert!(one.2 >= Time(4_000) + FREE.notice);
     assert_eq!(tokens(2, Time(4_000)), one);
 }
 
@@ -199,25 +203,29 @@ impl LogicalProcess for Alone {
 }
 
 #[test]
-fn what_is_earlier_than_the_first_failure_has_happened_everywhere() {
+fn a_failure_ends_all_others_a_notice_later_wherever_windows_end() {
     // In a long row the first is far from the last: the last one fails early in the run's rounds, but late in
     // time.
     let fails = [900, 5_000, 5_000, 5_000, 5_000, 300].map(Time);
-    for threads in [1, 2] {
+    for (threads, hop, notice) in [(1, 70, 400), (2, 70, 400), (1, 1, 400), (1, 400, 400)] {
         let builders: Vec<_> = fails
             .iter()
             .map(|fails| move || Alone { fails: *fails, done: Time::ZERO, steps: Vec::new() })
             .collect();
-        let row = Links::new(Duration(70), 6, |i| {
+        let row = Links::new(Duration(hop), 6, |i| {
             [i.wrapping_sub(1), i + 1].into_iter().filter(|i| *i < 6)
         });
-        let (reports, ending, end) = run(builders, &row, threads, Time::NEVER, &Stop::new());
-        assert_eq!(ending, Ending::Failed);
-        assert!(end >= Time(300));
-        for steps in &reports {
-            assert!(*steps.last().unwrap() >= Time(290), "{steps:?}");
+        for until in [Time::NEVER, Time(600), Time(200)] {
+            let bounds = Bounds { until, notice: Duration(notice) };
+            let (reports, ending, end) = run(builders.clone(), &row, threads, bounds, &Stop::new());
+            let failed = until > Time(300);
+            assert_eq!(ending, if failed { Ending::Failed } else { Ending::TimeUp });
+            assert_eq!(end, until.min(Time(700)));
+            for (steps, fails) in reports.iter().zip(&fails) {
+                let last = (end.0 - 1) / 10 * 10;
+                assert_eq!(*steps.last().unwrap(), Time(last).min(*fails));
+            }
         }
-        assert!(reports[0].last() < Some(&Time(900)), "goes on after the first failure");
     }
 }
 
@@ -339,7 +347,7 @@ fn what_is_foretold_makes_windows_longer_and_changes_nothing() {
                 }
             })
             .collect();
-        let (reports, ending, end) = run(builders, &row, threads, Time::NEVER, &Stop::new());
+        let (reports, ending, end) = run(builders, &row, threads, FREE, &Stop::new());
         assert_eq!(ending, Ending::Done);
         let windows: u64 = reports.iter().map(|(_, windows)| windows).sum();
         (reports.into_iter().map(|(hash, _)| hash).collect::<Vec<_>>(), end, windows)
@@ -372,7 +380,7 @@ impl LogicalProcess for Waiting {
 fn nothing_moving_is_a_deadlock() {
     let builders = vec![|| Waiting, || Waiting];
     let links = Links::between_all(Duration(1), 2);
-    assert_eq!(run(builders, &links, 2, Time::NEVER, &Stop::new()).1, Ending::Deadlock);
+    assert_eq!(run(builders, &links, 2, FREE, &Stop::new()).1, Ending::Deadlock);
 }
 
 #[test]
@@ -380,7 +388,7 @@ fn a_panic_on_one_worker_ends_the_run() {
     let result = std::panic::catch_unwind(|| {
         let builders: Vec<Box<dyn FnOnce() -> Waiting + Send>> =
             vec![Box::new(|| Waiting), Box::new(|| panic!("our bug"))];
-        run(builders, &Links::between_all(Duration(1), 2), 2, Time::NEVER, &Stop::new())
+        run(builders, &Links::between_all(Duration(1), 2), 2, FREE, &Stop::new())
     });
     assert!(result.is_err());
 }
@@ -418,7 +426,7 @@ fn all_that_fail_at_the_time_of_the_first_are_heard() {
     let ring = Links::new(Duration(50), 6, |to| [(to + 1) % 6, (to + 5) % 6]);
     for times in [[300, 500, 300, 200, 200, 201], [201, 200, 201, 201, 200, 900]] {
         let builders = times.map(|fails| move || Fragile { fails: Time(fails), failed: false });
-        let (failed, ending, _) = run(builders.into(), &ring, 1, Time::NEVER, &Stop::new());
+        let (failed, ending, _) = run(builders.into(), &ring, 1, FREE, &Stop::new());
         assert_eq!(ending, Ending::Failed);
         assert!(times.iter().zip(failed).all(|(fails, failed)| failed || *fails > 200));
     }

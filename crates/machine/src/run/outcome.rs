@@ -118,11 +118,15 @@ fn exit_of(remains: &[Remains], ending: Ending, options: &Options) -> Exit {
     if options.stop.requested() {
         return Exit { code: 130, sentences: vec!["interrupted".into()] };
     }
-    if let Some((code, sentence)) = remains.iter().find_map(|node| node.missed.clone()) {
-        return Exit { code, sentences: vec![sentence] };
-    }
     let failures = remains.iter().filter_map(|node| node.failure.as_ref());
     let first = failures.min_by_key(|failure| failure.at).cloned();
+    // What failed later fails in a run that is over.
+    let over =
+        |node: &&Remains| node.failure.as_ref().is_some_and(|own| first.as_ref() != Some(own));
+    let missed = remains.iter().filter(|node| !over(node)).find_map(|node| node.missed.clone());
+    if let Some((code, sentence)) = missed {
+        return Exit { code, sentences: vec![sentence] };
+    }
     if let Some(Failure { code, sentence, .. }) = first {
         return Exit { code, sentences: vec![sentence] };
     }

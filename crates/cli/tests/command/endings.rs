@@ -1,0 +1,209 @@
+//! A run has one end, however it ends: programs that end badly, on random machines with random faults, end at
+//! the same instant with the same report whatever changes nothing but the speed, with and without observers.
+//!
+//! ```text
+//! ENDINGS_FIRST=17 ENDINGS_SEEDS=1 cargo test -p cli --test command endings -- --ignored    one seed
+//! ```
+
+use crate::runner::{command, ended, root, Ended};
+use crate::soak::{fault, quoted};
+use des::Random;
+use machine::faults::KINDS;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Ends in a way that follows from its argument.
+const PROGRAM: &str = "tests/soak/endings.c";
+
+/// Options that change nothing but the speed; the last are observers'.
+const SAME: [&str; 8] = [
+    "--threads 2",
+    "--no-translate",
+    "--no-park",
+    "--no-merge",
+    "--cold-boot",
+    "--judge",
+    "--pcap PCAP --trace TRACE",
+    "--pcap PCAP --trace TRACE --threads 2 --no-park",
+];
+
+/// What is told of the command, or is wall time.
+const OTHERWISE: [&str; 3] = ["threads", "wall_seconds", "judged"];
+
+/// Runs to be compared.
+struct Case {
+    seed: u64,
+    options: Vec<String>,
+}
+
+/// One of them.
+#[derive(PartialEq)]
+struct Run {
+    code: i32,
+    said: Vec<String>,
+    report: Value,
+}
+
+impl Case {
+    fn new(seed: u64) -> Case {
+        let mut random = Random::new(seed ^ 0xe4d5);
+        let mut below = |bound: u64| random.below(bound);
+        let most = [4, 8, 34][below(3) as usize];
+        let ranks = 2 + below(most) as u32;
+        let per_node = 1 + u32::from(below(4) == 0);
+        let topology = ["row", "mesh", "mesh", "torus"][below(4) as usize];
+        let mut options = vec![format!("--seed {seed}"), format!("-n {ranks}")];
+        options.push(format!("--ranks-per-node {per_node}"));
+        options.push(format!("--set net.topology={topology}"));
+        match below(8) {
+            0 => options.push("--set host.os=linux".into()),
+            1 => options.push(format!("--set nic.rx_buffers={}", 1 + below(20))),
+            _ => {}
+        }
+        // Some programs end only so.
+        let until = 1 + below(400_000);
+        if below(3) == 0 {
+            options.push(format!("--until {until}ns"));
+        } else {
+            options.push("--until 3ms".into());
+        }
+        if below(3) == 0 {
+            let kind = &KINDS[below(KINDS.len() as u64) as usize];
+            let nodes = ranks.div_ceil(per_node);
+            if let Some(fault) = fault(kind, nodes, &options, &mut below) {
+                options.push(format!("--fault {fault}"));
+            }
+        }
+        Case { seed, options }
+    }
+
+    fn replay(&self) -> String {
+        let words = self.options.iter().flat_map(|option| option.split(' '));
+        let words: Vec<String> = words.map(quoted).collect();
+        format!("sunstar run {} {PROGRAM} {}", words.join(" "), self.seed)
+    }
+
+    /// Runs it with `more`, in `folder`, with boots kept in `cache`.
+    fn run(&self, program: &Path, more: &str, folder: &Path, cache: Option<&Path>) -> Run {
+        let json = folder.join("run.json");
+        let mut command = command();
+        if let Some(cache) = cache {
+            command.env("XDG_CACHE_HOME", cache);
+        }
+        command.args(["run", "-q", "--json"]).arg(&json);
+        command.args(self.options.iter().flat_map(|option| option.split(' ')));
+        for word in more.split_whitespace() {
+            match word {
+                "PCAP" | "TRACE" => command.arg(folder.join(word)),
+                word => command.arg(word),
+            };
+        }
+        let Ended { code, stderr, .. } = ended(command.arg(program).arg(self.seed.to_string()));
+        let said = stderr.lines().filter(|line| line.starts_with("sunstar: ")).map(str::to_owned);
+        let bytes = std::fs::read(json).unwrap_or_else(|why| panic!("{why}: {stderr}"));
+        let mut report: Value = serde_json::from_slice(&bytes).unwrap();
+        for key in OTHERWISE {
+            report.as_object_mut().unwrap().remove(key);
+        }
+        Run { code, said: said.collect(), report }
+    }
+
+    /// Compares all runs of it; the error says which differs, and where. True if it ended badly.
+    fn check(&self, program: &Path) -> Result<bool, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let first = self.run(program, "", folder, None);
+        let same = |other: &Run, how: &str| match differs(&first, other) {
+            None => Ok(()),
+            Some(what) => Err(format!("{how}: {what}")),
+        };
+        for cache in ["empty cache", "filled cache"] {
+            same(&self.run(program, "", folder, Some(&folder.join("cache"))), cache)?;
+        }
+        let mut files: Option<[Vec<u8>; 2]> = None;
+        for how in SAME {
+            let run = self.run(program, how, folder, None);
+            if run.said.iter().any(|line| line.contains("the judge:")) {
+                continue; // a fault, found earlier than it shows otherwise
+            }
+            same(&run, how)?;
+            if how.contains("PCAP") {
+                let read = ["PCAP", "TRACE"].map(|name| std::fs::read(folder.join(name)).unwrap());
+                if *files.get_or_insert(read.clone()) != read {
+                    return Err(format!("{how}: files differ"));
+                }
+            }
+        }
+        Ok(first.code != 0)
+    }
+}
+
+/// Where two runs differ first.
+fn differs(a: &Run, b: &Run) -> Option<String> {
+    if a.code != b.code || a.said != b.said {
+        return Some(format!("{} {:#?} instead of {} {:#?}", b.code, b.said, a.code, a.said));
+    }
+    difference("", &a.report, &b.report)
+}
+
+/// Where two values differ first.
+fn difference(place: &str, a: &Value, b: &Value) -> Option<String> {
+    let inner = |key: &str, a: &Value, b: &Value| difference(&format!("{place}/{key}"), a, b);
+    match (a, b) {
+        (Value::Object(left), Value::Object(right)) if left.len() == right.len() => left
+            .iter()
+            .find_map(|(key, value)| inner(key, value, right.get(key).unwrap_or(&Value::Null))),
+        (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
+            left.iter().zip(right).enumerate().find_map(|(at, (a, b))| inner(&at.to_string(), a, b))
+        }
+        _ if a == b => None,
+        _ => Some(format!("{place}: {b} instead of {a}")),
+    }
+}
+
+/// The program, compiled in a folder.
+fn compiled(folder: &Path) -> PathBuf {
+    let program = folder.join("endings");
+    let mut cc = Command::new(env!("CARGO_BIN_EXE_sunstar"));
+    cc.current_dir(root()).env("SUNSTAR_ROOT", root());
+    cc.args(["cc", "-O1", "-Wall", "-Wextra", "-Werror", PROGRAM, "-o"]).arg(&program);
+    ended(&mut cc).went_well();
+    program
+}
+
+/// Compares the runs of so many seeds; returns how many ended badly.
+fn compare(first: u64, seeds: u64) -> u64 {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(folder.path());
+    let (mut bad, mut wrong) = (0, Vec::new());
+    for seed in first..first + seeds {
+        let case = Case::new(seed);
+        match case.check(&program) {
+            Ok(badly) => bad += u64::from(badly),
+            Err(why) => {
+                let told = format!("seed {seed}: {}\n{why}", case.replay());
+                eprintln!("{told}");
+                wrong.push(told);
+            }
+        }
+    }
+    println!("{seeds} seeds from {first}: {bad} ended badly");
+    assert!(wrong.is_empty(), "{} of {seeds} seeds failed:\n{}", wrong.len(), wrong.join("\n"));
+    bad
+}
+
+#[test]
+fn a_run_that_ends_badly_has_one_end() {
+    let bad = compare(1, 8);
+    assert!(bad > 3, "{bad}");
+}
+
+#[test]
+#[ignore = "some 20 minutes: ENDINGS_FIRST and ENDINGS_SEEDS choose the seeds, 2000 by default"]
+fn runs_that_end_badly_soak() {
+    let number = |name: &str, default| {
+        std::env::var(name).map_or(default, |text| text.parse().expect("it is a number"))
+    };
+    compare(number("ENDINGS_FIRST", 1000), number("ENDINGS_SEEDS", 2000));
+}
