@@ -1,4 +1,4 @@
-//! Generates Rust, C, a Wireshark dissector and reference pages from the data in `abi/`.
+//! Generates Rust, C, SystemVerilog, a Wireshark dissector and reference pages from the data in `abi/`.
 //!
 //! A bit is defined once, in `abi/`; everything here only spells it in another language. The output is
 //! committed, so that a reader and a foreign build need no generator, and a test holds it current.
@@ -10,6 +10,7 @@ mod mpi;
 mod pages;
 mod portals;
 mod rust;
+mod sv;
 
 pub use layout::{Layout, LayoutError};
 pub use mpi::Mpi;
@@ -17,9 +18,34 @@ pub use portals::Portals;
 
 use std::path::{Path, PathBuf};
 
-/// Folders of `abi/` that hold layouts, and the folder of the C header that is made of each.
-const LAYOUTS: [(&str, &str); 2] =
-    [("rank", "crates/rank/libmpi_abi/generated"), ("seastar", "firmware/seastar/include")];
+/// Folders of `abi/` that hold layouts, and where the file for those who know no Rust is made of each.
+const LAYOUTS: [(&str, Foreign); 3] = [
+    ("rank", Foreign::C("crates/rank/libmpi_abi/generated")),
+    ("seastar", Foreign::C("firmware/seastar/include")),
+    ("forth", Foreign::SystemVerilog("rtl/rdma")),
+];
+
+/// A language other than Rust, and the folder of its file.
+#[derive(Clone, Copy)]
+enum Foreign {
+    C(&'static str),
+    SystemVerilog(&'static str),
+}
+
+impl Foreign {
+    fn output(self, layout: &Layout, machine: &str) -> Output {
+        match self {
+            Foreign::C(folder) => {
+                let path = format!("{folder}/abi_{machine}.h");
+                Output::new(path, c::header(layout, machine))
+            }
+            Foreign::SystemVerilog(folder) => {
+                let path = format!("{folder}/abi_{machine}_pkg.sv");
+                Output::new(path, sv::package(layout, machine))
+            }
+        }
+    }
+}
 
 /// The dissector, of the layouts that hold what travels on the wire.
 const DISSECTOR: &str = "wireshark/sunstar.lua";
@@ -47,11 +73,10 @@ impl Output {
 /// Everything that is generated from the data below `root`.
 pub fn generate(root: &Path) -> Result<Vec<Output>, LayoutError> {
     let mut outputs = Vec::new();
-    for (machine, headers) in LAYOUTS {
+    for (machine, foreign) in LAYOUTS {
         let layout = Layout::load(&root.join("abi").join(machine))?;
         outputs.push(Output::new(format!("crates/abi/src/{machine}.rs"), rust::module(&layout)));
-        outputs
-            .push(Output::new(format!("{headers}/abi_{machine}.h"), c::header(&layout, machine)));
+        outputs.push(foreign.output(&layout, machine));
         outputs.push(Output::new(
             format!("docs/reference/{machine}.md"),
             pages::layout(&layout, machine),

@@ -17,6 +17,8 @@ const LAW: &[(&str, &[&str])] = &[
     ("alpu", &[]),
     ("bus", &["des"]),
     ("pci", &["bus"]),
+    ("serial", &["abi", "des"]),
+    ("rdma", &["abi", "des", "pci", "serial"]),
     ("ppc440", &["bus", "des"]),
     ("nic", &["abi", "bus", "des"]),
     ("host", &["bus", "des"]),

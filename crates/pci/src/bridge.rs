@@ -117,6 +117,10 @@ impl Bridge {
     pub fn is_quiet(&self) -> bool {
         self.host.is_empty()
     }
+    /// Words that devices have posted and memory has not taken yet.
+    pub fn posted_words(&self) -> usize {
+        self.posted.len()
+    }
     /// Level of the host's interrupt line.
     pub fn interrupt(&self) -> bool {
         self.interrupt

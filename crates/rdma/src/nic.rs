@@ -1,0 +1,116 @@
+//! The NIC: two halves in two clocks, and what crosses between them.
+
+use crate::fifo::Fifo;
+use crate::host_side::{HostCounters, HostSide};
+use crate::link_side::{LinkCounters, LinkSide};
+use crate::packet::{Entry, Header};
+use crate::params::Params;
+use pci::{Device, DeviceIn, DeviceOut};
+use serial::Symbol;
+
+/// Messages, limits and freed words that can cross at a time (assumed).
+const SMALL_FIFO: usize = 8;
+
+/// What crosses between the clocks.
+#[derive(Clone, Debug)]
+pub(crate) struct Crossing {
+    /// Words of messages, and the messages whose words are all there.
+    pub tx_data: Fifo<u64>,
+    pub tx_messages: Fifo<Header>,
+    /// Packets that arrive.
+    pub rx: Fifo<Entry>,
+    /// Words that have left `rx`, by flow.
+    pub freed: Fifo<(u8, u16)>,
+    /// Limits of flows, at start-up.
+    pub limits: Fifo<(u8, u16)>,
+    // Levels, which change rarely: each half sees them at once.
+    pub loop_back: bool,
+    pub freeze: bool,
+    pub frozen: bool,
+}
+
+/// A packet that has been written to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// What it was.
+    pub header: Header,
+    /// False if its payload's CRC was wrong: then no interrupt comes of it.
+    pub good: bool,
+}
+
+/// The NIC.
+#[derive(Clone, Debug)]
+pub struct Nic {
+    host: HostSide,
+    link: LinkSide,
+    crossing: Crossing,
+}
+
+impl Nic {
+    /// A NIC after reset.
+    pub fn new(params: Params) -> Nic {
+        let rx_depth = usize::from(params.rx_words).next_power_of_two();
+        Nic {
+            host: HostSide::new(params),
+            link: LinkSide::new(params),
+            crossing: Crossing {
+                tx_data: Fifo::new(usize::from(params.tx_words)),
+                tx_messages: Fifo::new(SMALL_FIFO),
+                rx: Fifo::new(rx_depth),
+                freed: Fifo::new(SMALL_FIFO),
+                limits: Fifo::new(SMALL_FIFO),
+                loop_back: false,
+                freeze: false,
+                frozen: false,
+            },
+        }
+    }
+
+    /// The edge of the lanes' clock: what the transceivers give in, what they are given out. A link of one
+    /// lane uses the first only.
+    pub fn link_clock(&mut self, symbols: [Symbol; 2]) -> [Symbol; 2] {
+        if !self.link.is_ready() {
+            self.link.busy_edges(&mut self.crossing);
+        }
+        self.link.clock(symbols, &mut self.crossing)
+    }
+
+    /// The packet whose last word went to memory with the last edge of the bus.
+    pub fn arrival(&self) -> Option<Arrival> {
+        self.host.arrival()
+    }
+    /// Counters of the bus's half.
+    pub fn host_counters(&self) -> &HostCounters {
+        self.host.counters()
+    }
+    /// Counters of the lanes' half.
+    pub fn link_counters(&self) -> LinkCounters {
+        self.link.counters()
+    }
+    /// Words of a flow that are sent and not known to have left the receiver's buffer.
+    pub fn outstanding(&self, flow: u8) -> u16 {
+        self.link.outstanding(flow)
+    }
+    /// True if a wrong CRC, or a transfer to memory that does not exist, has stopped it.
+    pub fn is_frozen(&self) -> bool {
+        self.crossing.frozen
+    }
+    /// True if it has nothing to do until somebody gives it something.
+    pub fn is_quiet(&self) -> bool {
+        let crossing = &self.crossing;
+        let empty = crossing.tx_messages.is_empty() && crossing.rx.is_empty();
+        empty && crossing.freed.is_empty() && self.host.is_quiet() && self.link.is_quiet()
+    }
+}
+
+impl Device for Nic {
+    fn outputs(&self) -> DeviceOut {
+        self.host.outputs(&self.crossing)
+    }
+    fn clock(&mut self, inputs: &DeviceIn) {
+        if let Some(offset) = inputs.read {
+            self.host.read(offset, &self.link.counters(), self.crossing.frozen);
+        }
+        self.host.clock(inputs, &mut self.crossing);
+    }
+}

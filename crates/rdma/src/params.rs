@@ -1,0 +1,74 @@
+//! Parameters of a NIC.
+
+use abi::forth::PACKET_OVERHEAD;
+
+/// The sender's idea of the space that a packet needs at the other end (marazakis2006 s4.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Estimate {
+    /// The packet, and all that could come while a credit travels: a round trip's words.
+    Conservative,
+    /// The packet.
+    Fine,
+}
+
+/// A NIC: depths of its FIFOs, clock and flow control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Params {
+    /// Number that packets tell as their source.
+    pub source: u8,
+    /// Descriptors in the request queue (assumed). The host is retried while less than a write-combining
+    /// buffer's fit.
+    pub queue_depth: u8,
+    /// Words of the sending FIFO, a power of two (assumed: two messages, so that one is read while one is
+    /// sent).
+    pub tx_words: u16,
+    /// Words of the receiving FIFO that flow control counts with (`nic.rx_fifo`: calibrated on the 10 to 15
+    /// % that the finer estimate brings, marazakis2006 s4.3). The memory has the next power of two.
+    pub rx_words: u16,
+    /// Reads of host memory under way at a time: two follow from marazakis2006 Fig. 4b.
+    pub reads_max: u8,
+    /// Lanes: two bonded (marazakis2006 s2.1), or one to the crossbar (s2.3).
+    pub lanes: u8,
+    /// Space that a packet is taken to need.
+    pub estimate: Estimate,
+    /// Words that can be sent in a round trip of credits, for the conservative estimate (assumed: what the
+    /// lanes' latency comes to).
+    pub round_trip_words: u16,
+    /// Words after which a credit goes before the words of packets; it goes at once when there are none
+    /// (assumed).
+    pub credit_words: u16,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            source: 0,
+            queue_depth: 16,
+            tx_words: 1024,
+            rx_words: 640,
+            reads_max: 2,
+            lanes: 2,
+            estimate: Estimate::Fine,
+            round_trip_words: 96,
+            credit_words: 64,
+        }
+    }
+}
+
+/// Clock of the lanes: 78.125 MHz (marazakis2006 s2.1).
+pub const LINK_HZ: u64 = 78_125_000;
+
+impl Params {
+    /// Bits of a flow's counters: log2 of the FIFO, and two against wrapping (marazakis2006 s3.5).
+    pub fn counter_bits(&self) -> u32 {
+        u32::from(self.rx_words).next_power_of_two().trailing_zeros() + 2
+    }
+    /// Words that a packet of `words` of payload is taken to need.
+    pub fn needed(&self, words: u16) -> u16 {
+        let packet = words + PACKET_OVERHEAD as u16;
+        match self.estimate {
+            Estimate::Fine => packet,
+            Estimate::Conservative => packet + self.round_trip_words,
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! A lane from transmitter to receiver: latency, drift of two clocks, clock correction, shifted bytes,
+//! faults.
+//!
+//! Behavioural: it stands for two transceivers and a cable, whose insides are the manufacturer's.
+
+use crate::{Symbol, Word};
+use des::{Duration, Time};
+use std::collections::VecDeque;
+
+/// Settings of a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelParams {
+    /// From the transmitter's input to the receiver's elastic buffer.
+    pub latency: Duration,
+    /// Bytes by which words are late at the receiver, 0 to 3: where the receiver locked on.
+    pub shift: u8,
+    /// Elastic buffer: it fills up to `fill` symbols before the first is taken, holds `depth`, and drops or
+    /// repeats an idle symbol when it holds more than `fill + 1` or less than `fill`.
+    pub fill: usize,
+    /// Symbols that the elastic buffer holds.
+    pub depth: usize,
+    /// Clock correction. Without it (a wrong attribute) the buffer runs over or dry, after long.
+    pub correction: bool,
+}
+
+impl Default for ChannelParams {
+    /// Two transceivers with 5 m of cable: about 30 cycles of 12.8 ns (assumed; marazakis2006 has no number).
+    fn default() -> ChannelParams {
+        ChannelParams {
+            latency: Duration::from_ns(384),
+            shift: 0,
+            fill: 4,
+            depth: 16,
+            correction: true,
+        }
+    }
+}
+
+/// A fault on the wire: turns bits of one symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Which symbol, counted from switching on.
+    pub nth: u64,
+    /// Bits that are turned.
+    pub bits: u32,
+}
+
+/// A lane.
+#[derive(Clone, Debug)]
+pub struct Channel {
+    params: ChannelParams,
+    /// On the way, with the time of arrival.
+    flying: VecDeque<(Time, Symbol)>,
+    elastic: VecDeque<Symbol>,
+    /// The receiver has begun to take symbols.
+    running: bool,
+    last: Symbol,
+    /// The symbol before, for the shift of bytes.
+    before: Symbol,
+    lane: u8,
+    sent: u64,
+    fault: Option<Fault>,
+    dropped: u64,
+    repeated: u64,
+    errors: u64,
+}
+
+impl Channel {
+    /// The even (0) or odd (1) lane of a link.
+    pub fn new(params: ChannelParams, lane: u8) -> Channel {
+        assert!(params.shift < 4 && params.fill + 1 < params.depth, "a lane's settings");
+        let idle = Word::Idle.half(lane);
+        Channel {
+            params,
+            flying: VecDeque::new(),
+            elastic: VecDeque::with_capacity(params.depth),
+            running: false,
+            last: idle,
+            before: idle,
+            lane,
+            sent: 0,
+            fault: None,
+            dropped: 0,
+            repeated: 0,
+            errors: 0,
+        }
+    }
+
+    /// Plants a fault.
+    pub fn plant(&mut self, fault: Fault) {
+        self.fault = Some(fault);
+    }
+    /// Idle symbols that clock correction has dropped, and repeated.
+    pub fn corrections(&self) -> (u64, u64) {
+        (self.dropped, self.repeated)
+    }
+    /// Symbols lost because the elastic buffer was full, or made up because it was empty.
+    pub fn errors(&self) -> u64 {
+        self.errors
+    }
+
+    /// The transmitter's edge at `now`.
+    pub fn send(&mut self, now: Time, mut symbol: Symbol) {
+        if let Some(fault) = self.fault.filter(|fault| fault.nth == self.sent) {
+            symbol.bytes ^= fault.bits;
+        }
+        self.sent += 1;
+        self.flying.push_back((now + self.params.latency, symbol));
+    }
+
+    /// The receiver's edge at `now`: what stands at its output.
+    pub fn receive(&mut self, now: Time) -> Symbol {
+        while self.flying.front().is_some_and(|(time, _)| *time <= now) {
+            if let Some((_, symbol)) = self.flying.pop_front() {
+                self.buffer(symbol);
+            }
+        }
+        self.running |= self.elastic.len() >= self.params.fill;
+        let symbol = if self.running { self.take() } else { Word::Idle.half(self.lane) };
+        let before = std::mem::replace(&mut self.before, symbol);
+        let shift = u32::from(self.params.shift);
+        let bytes = u64::from(symbol.bytes) << 32 | u64::from(before.bytes);
+        let control = u16::from(symbol.control) << 4 | u16::from(before.control);
+        Symbol {
+            bytes: (bytes >> (32 - 8 * shift)) as u32,
+            control: (control >> (4 - shift) & 0xF) as u8,
+        }
+    }
+
+    fn buffer(&mut self, symbol: Symbol) {
+        if self.elastic.len() == self.params.depth {
+            self.errors += 1;
+            return;
+        }
+        self.elastic.push_back(symbol);
+    }
+
+    fn take(&mut self) -> Symbol {
+        let (fill, correction) = (self.params.fill, self.params.correction);
+        let next_is_idle = self.elastic.front().is_some_and(Symbol::is_idle);
+        if correction && self.elastic.len() > fill + 1 && next_is_idle {
+            self.elastic.pop_front();
+            self.dropped += 1;
+        } else if correction && self.elastic.len() < fill && self.last.is_idle() {
+            self.repeated += 1;
+            return self.last;
+        }
+        match self.elastic.pop_front() {
+            Some(symbol) => self.last = symbol,
+            // An empty buffer gives its last symbol again.
+            None => self.errors += 1,
+        }
+        self.last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use des::Clock;
+
+    /// Sends packets of 500 words with an idle one between for `cycles` over clocks `ppm` apart.
+    fn run(params: ChannelParams, ppm: u64, faster: bool, cycles: u64) -> (Channel, u64) {
+        const HZ: u64 = 78_125_000;
+        let other = HZ + HZ / 1_000_000 * ppm;
+        let (tx, rx) = if faster { (other, HZ) } else { (HZ, other) };
+        let (tx, rx) = (Clock::from_hz(tx), Clock::from_hz(rx));
+        let mut channel = Channel::new(params, 0);
+        let (mut sent, mut received, mut expected, mut wrong) = (0, 0, 0, 0);
+        while sent < cycles {
+            if tx.edge(sent) <= rx.edge(received) {
+                let idle = sent < 100 || sent % 501 == 0;
+                let number = (sent - sent / 501) as u32;
+                let symbol = Symbol { bytes: number, control: 0 };
+                channel.send(tx.edge(sent), if idle { Word::Idle.half(0) } else { symbol });
+                sent += 1;
+                continue;
+            }
+            let symbol = channel.receive(rx.edge(received));
+            received += 1;
+            if symbol.is_idle() {
+                continue;
+            }
+            wrong += u64::from(expected != 0 && symbol.bytes != expected);
+            expected = symbol.bytes + 1;
+        }
+        (channel, wrong)
+    }
+
+    #[test]
+    fn correction_holds_a_drift_of_200_ppm_for_ever() {
+        for faster in [true, false] {
+            let (channel, wrong) = run(ChannelParams::default(), 200, faster, 1_000_000);
+            assert_eq!((channel.errors(), wrong), (0, 0));
+            let (dropped, repeated) = channel.corrections();
+            let used = if faster { dropped } else { repeated };
+            assert!((150..260).contains(&used), "{dropped} dropped, {repeated} repeated");
+        }
+    }
+
+    #[test]
+    fn without_correction_data_are_lost_or_doubled() {
+        let params = ChannelParams { correction: false, ..ChannelParams::default() };
+        for faster in [true, false] {
+            let (channel, wrong) = run(params, 200, faster, 1_000_000);
+            assert!(channel.errors() > 100 && wrong > 100, "{} {wrong}", channel.errors());
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Serial lanes that carry 64-bit words: what stands between the NICs of marazakis2006, and their crossbar.
+//!
+//! ```text
+//! Word ─► LinkTx ─► Channel (transceivers, cable, clock correction) ─► LinkRx ─► Word
+//!          bytes      one a lane; behavioural: nothing is            Aligner and synchronisation
+//!          dealt      serialised                                     FIFO a lane
+//! ```
+//!
+//! [`LinkTx`] and [`LinkRx`] are clocked logic that exists as RTL, too. [`Channel`] is a model of the
+//! transceivers: it moves words of four bytes in time, and knows neither bits nor the 8b/10b code.
+
+mod align;
+mod bond;
+mod channel;
+mod crc;
+mod symbol;
+
+pub use align::Aligner;
+pub use bond::{LinkRx, LinkTx, SYNC_DEPTH};
+pub use channel::{Channel, ChannelParams, Fault};
+pub use crc::{crc16, crc32};
+pub use symbol::{Credit, Symbol, Word};
