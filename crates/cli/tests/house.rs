@@ -20,6 +20,8 @@ const LAW: &[(&str, &[&str])] = &[
     ("serial", &["abi", "des"]),
     ("rdma", &["abi", "des", "pci", "serial"]),
     ("ppc440", &["bus", "des"]),
+    ("lanai", &["bus", "des"]),
+    ("lanai-link", &["lanai"]),
     ("nic", &["abi", "bus", "des"]),
     ("host", &["bus", "des"]),
     ("net", &["abi", "des"]),
@@ -41,8 +43,9 @@ const FILE_LINES_MAX: usize = 500;
 /// only with the reason at the top of the file.
 const LONG_FILES: &[(&str, usize)] = &[];
 
-/// Tables with a row a line, however wide: the instructions of the processor.
-const WIDE_FILES: &[&str] = &["crates/ppc440/src/instructions.rs"];
+/// Tables with a row a line, however wide: the instructions of the processors.
+const WIDE_FILES: &[&str] =
+    &["crates/lanai/src/instructions.rs", "crates/ppc440/src/instructions.rs"];
 
 /// Columns of a line of code, and of one that is a comment: rustfmt breaks the first kind only.
 const CODE_COLUMNS_MAX: usize = 100;

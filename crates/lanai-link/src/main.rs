@@ -1,0 +1,111 @@
+//! `lanai-link` links clang's LANai objects.
+
+#![forbid(unsafe_code)]
+
+use clap::Parser;
+use lanai_link::{link, Image, Input, Map};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Links clang's objects for the LANai into an image that begins at address 0.
+#[derive(Parser)]
+#[command(name = "lanai-link", version)]
+struct Arguments {
+    /// Memory map: a file of abi/ with constants REGION_NAME_BASE and REGION_NAME_SIZE
+    #[arg(long, value_name = "FILE")]
+    map: PathBuf,
+    /// ELF file with symbols and lines
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Flat image
+    #[arg(long, value_name = "FILE")]
+    flat: Option<PathBuf>,
+    /// The flat image as a C array
+    #[arg(long, value_name = "FILE")]
+    c_array: Option<PathBuf>,
+    /// Name of the C array
+    #[arg(long, default_value = "mcp")]
+    name: String,
+    /// Refuse instructions that the vendor's table of 1995 does not have
+    #[arg(long)]
+    only_1995: bool,
+    /// Print the sizes, and how much of its region the image takes
+    #[arg(long)]
+    sizes: bool,
+    /// Objects; the first one's code stands at address 0
+    #[arg(required = true)]
+    objects: Vec<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(sentences) => {
+            for sentence in sentences {
+                eprintln!("lanai-link: {sentence}");
+            }
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Vec<String>> {
+    std::fs::read(path).map_err(|error| vec![format!("cannot read {}: {error}", path.display())])
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Vec<String>> {
+    std::fs::write(path, bytes)
+        .map_err(|error| vec![format!("cannot write {}: {error}", path.display())])
+}
+
+fn run(arguments: &Arguments) -> Result<(), Vec<String>> {
+    let text = String::from_utf8_lossy(&read(&arguments.map)?).into_owned();
+    let map = Map::parse(&text).map_err(|mistake| vec![mistake.to_string()])?;
+    let mut inputs = Vec::new();
+    for path in &arguments.objects {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        inputs.push(Input { name, bytes: read(path)? });
+    }
+    let image = link(&inputs, &map)
+        .map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    let later = later(&image);
+    if arguments.only_1995 && !later.is_empty() {
+        return Err(later);
+    }
+    write(&arguments.output, &image.elf)?;
+    if let Some(path) = &arguments.flat {
+        write(path, &image.flat)?;
+    }
+    if let Some(path) = &arguments.c_array {
+        write(path, image.c_array(&arguments.name).as_bytes())?;
+    }
+    if arguments.sizes {
+        print_sizes(&image, &map);
+        later.iter().for_each(|line| println!("{line}"));
+    }
+    Ok(())
+}
+
+/// Instructions outside of the table of 1995, by function and mnemonic.
+fn later(image: &Image) -> Vec<String> {
+    let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for later in image.later() {
+        let mnemonic = later.text.split(' ').next().unwrap_or_default().to_owned();
+        let function = later.function.unwrap_or_else(|| "no function".to_owned());
+        *counts.entry((function, mnemonic)).or_default() += 1;
+    }
+    let lines = counts.into_iter().map(|((function, mnemonic), count)| {
+        format!("{function}: {count} x {mnemonic}, which the table of 1995 does not have")
+    });
+    lines.collect()
+}
+
+fn print_sizes(image: &Image, map: &Map) {
+    for size in &image.sizes {
+        println!("{:<10} {:#08x} {:>8}", size.what, size.base, size.bytes);
+    }
+    let (region, zeroed) = (map.image(), image.sizes[3]);
+    let used = zeroed.base + zeroed.bytes;
+    println!("{:<10} {used} of {} bytes, {} for the stack", region.name, region.size, map.stack());
+}

@@ -1,0 +1,374 @@
+//! State, the main loop, cycles.
+
+use crate::board::{Board, SLOTS_A_CYCLE, SLOT_UNIT};
+use crate::code::Code;
+use crate::decode::Op;
+use crate::fault::{Fault, FaultKind};
+use crate::instructions::execute;
+use des::{Clock, Time};
+use std::ops::Range;
+
+/// The program counter among the registers.
+const PC: usize = 2;
+
+/// No jump is on its way.
+const NONE: u32 = u32::MAX;
+
+/// What an instruction takes of the memory to be fetched: two stand in an access.
+const FETCH: i32 = SLOT_UNIT as i32 / 2;
+const ACCESS: i32 = SLOT_UNIT as i32;
+/// What the memory gives a cycle.
+const CYCLE: i32 = (SLOTS_A_CYCLE * SLOT_UNIT) as i32;
+
+/// What a core is made with.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The processor's clock.
+    pub clock: Clock,
+    /// Addresses that nothing may be stored to: a store there is a fault with a name.
+    pub guard: Range<u32>,
+}
+
+/// What came of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    Next,
+    Fault,
+}
+
+/// Why [`Core::run`] returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The next instruction would issue at or after the time asked for, or the board's horizon.
+    Reached,
+    /// The program did something wrong: [`Core::fault`].
+    Fault,
+}
+
+/// What the core has done since its last reset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Instructions.
+    pub instructions: u64,
+    /// Cycles that an instruction waited for a register that was being loaded.
+    pub load_waits: u64,
+    /// Cycles that an instruction waited for memory, which DMA and links had.
+    pub memory_waits: u64,
+}
+
+/// A LANai processor.
+pub struct Core {
+    registers: [u32; 32],
+    pub(crate) flags: u32,
+    pc: u32,
+    /// Address of the instruction after this one, and of the one after that.
+    next: u32,
+    after: u32,
+    /// Where a load into the program counter goes to, from its first slot on.
+    late: u32,
+    /// A bit for the register that the last instruction loads.
+    loading: u32,
+    /// The next instruction issues in this cycle or later.
+    cycle: u64,
+    /// First cycle in which nothing may issue, by `until` and the horizon.
+    limit: u64,
+    until: Time,
+    horizon: Time,
+    /// What DMA and links leave of the memory in a cycle.
+    left: i32,
+    /// Accesses that the memory still owes.
+    owed: i32,
+    code: Code,
+    counters: Counters,
+    config: Config,
+    fault: Option<Fault>,
+}
+
+impl Core {
+    /// A core that will begin at address 0 at time zero.
+    pub fn new(config: Config) -> Core {
+        let mut core = Core {
+            registers: [0; 32],
+            flags: 0,
+            pc: 0,
+            next: 4,
+            after: 8,
+            late: NONE,
+            loading: 0,
+            cycle: 0,
+            limit: 0,
+            until: Time::ZERO,
+            horizon: Time::ZERO,
+            left: CYCLE,
+            owed: 0,
+            code: Code::new(),
+            counters: Counters::default(),
+            config,
+            fault: None,
+        };
+        core.reset(Time::ZERO);
+        core
+    }
+
+    /// Begins anew at address 0, with the first clock edge at or after `at`. Registers are zero.
+    pub fn reset(&mut self, at: Time) {
+        self.registers = [0; 32];
+        self.registers[1] = u32::MAX;
+        (self.flags, self.loading, self.owed) = (0, 0, -FETCH);
+        (self.pc, self.next, self.late) = (0, 4, NONE);
+        self.cycle = self.config.clock.edge_at_or_after(at);
+        self.counters = Counters::default();
+        self.fault = None;
+    }
+
+    /// Executes instructions that issue before `until` and before the board's horizon.
+    pub fn run<B: Board>(&mut self, board: &mut B, until: Time) -> Stop {
+        if self.fault.is_some() {
+            return Stop::Fault;
+        }
+        self.until = until;
+        self.look(board, true);
+        while self.cycle < self.limit {
+            let Some(&op) = self.code.get(self.pc) else {
+                if !self.code.decode(board.sram(), self.pc) {
+                    self.fail(FaultKind::Fetch, None);
+                    return Stop::Fault;
+                }
+                continue;
+            };
+            if op.reads & self.loading != 0 {
+                self.wait_for_load();
+                continue;
+            }
+            if self.step(board, &op) == Flow::Fault {
+                return Stop::Fault;
+            }
+        }
+        Stop::Reached
+    }
+
+    #[inline(always)]
+    fn step<B: Board>(&mut self, board: &mut B, op: &Op) -> Flow {
+        self.loading = 0;
+        self.registers[PC] = self.pc;
+        self.after = self.next.wrapping_add(4);
+        if self.late != NONE {
+            self.after = self.late;
+            self.late = NONE;
+        }
+        if execute(self, board, op) == Flow::Fault {
+            return Flow::Fault;
+        }
+        self.cycle += 1 + u64::from(op.more);
+        self.counters.instructions += 1;
+        if self.left < FETCH + ACCESS {
+            self.contend(op);
+        }
+        (self.pc, self.next) = (self.next, self.after);
+        Flow::Next
+    }
+
+    /// Waits for what the last instruction loads.
+    #[inline(always)]
+    fn wait_for_load(&mut self) {
+        self.loading = 0;
+        self.cycle += 1;
+        self.counters.load_waits += 1;
+    }
+
+    /// Waits until the memory has given what `op` took.
+    #[cold]
+    fn contend(&mut self, op: &Op) {
+        let cycles = 1 + i32::from(op.more);
+        self.owed += FETCH + ACCESS * i32::from(op.accesses) - self.left * cycles;
+        if self.owed > 0 {
+            let waits = (self.owed + self.left - 1) / self.left;
+            self.owed -= waits * self.left;
+            self.cycle += waits as u64;
+            self.counters.memory_waits += waits as u64;
+        }
+        // What is not used in a cycle is lost, but for the half of an access that a fetch leaves.
+        self.owed = self.owed.max(-FETCH);
+    }
+
+    /// Looks at what the board may have changed.
+    #[inline(always)]
+    fn look<B: Board>(&mut self, board: &B, anew: bool) {
+        self.left = CYCLE - board.taken() as i32;
+        debug_assert!(self.left >= ACCESS / 16, "the processor never gets at the memory");
+        let horizon = board.horizon();
+        if anew || horizon != self.horizon {
+            self.horizon = horizon;
+            self.limit = self.config.clock.edge_at_or_after(self.until.min(horizon));
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn register(&self, number: u8) -> u32 {
+        self.registers[usize::from(number) % 32]
+    }
+
+    /// Address of the instruction that is executed.
+    #[inline(always)]
+    pub fn pc(&self) -> u32 {
+        self.pc
+    }
+
+    #[inline(always)]
+    pub(crate) fn put(&mut self, number: u8, value: u32) -> Flow {
+        if number > PC as u8 {
+            self.registers[usize::from(number) % 32] = value;
+            return Flow::Next;
+        }
+        // The first two are constants.
+        if number == PC as u8 {
+            return self.branch(value);
+        }
+        Flow::Next
+    }
+
+    /// Puts what has been loaded, which is there a cycle late.
+    #[inline(always)]
+    pub(crate) fn put_late(&mut self, number: u8, value: u32) -> Flow {
+        if number == PC as u8 {
+            return self.branch_late(value);
+        }
+        self.loading = 1 << number;
+        self.put(number, value)
+    }
+
+    /// Goes to `target` after the next instruction.
+    #[inline(always)]
+    pub(crate) fn branch(&mut self, target: u32) -> Flow {
+        if let Some(kind) = self.mistake(target) {
+            return self.fail(kind, None);
+        }
+        self.after = target;
+        Flow::Next
+    }
+
+    /// Goes to `target` after the next two.
+    #[inline(always)]
+    fn branch_late(&mut self, target: u32) -> Flow {
+        if let Some(kind) = self.mistake(target) {
+            return self.fail(kind, None);
+        }
+        self.late = target;
+        Flow::Next
+    }
+
+    #[inline(always)]
+    fn mistake(&self, target: u32) -> Option<FaultKind> {
+        if self.next != self.pc.wrapping_add(4) || self.after != self.next.wrapping_add(4) {
+            return Some(FaultKind::Slot);
+        }
+        (target % 4 != 0).then_some(FaultKind::Fetch)
+    }
+
+    #[inline(always)]
+    pub(crate) fn guards(&self, addr: u32) -> bool {
+        self.config.guard.contains(&addr)
+    }
+
+    #[inline(always)]
+    pub(crate) fn stored(&mut self, addr: u32) {
+        self.code.written(addr);
+    }
+
+    /// Records a fault.
+    #[cold]
+    pub(crate) fn fail(&mut self, kind: FaultKind, addr: Option<u32>) -> Flow {
+        self.fault = Some(Fault { at: self.now(), pc: self.pc, kind, addr });
+        Flow::Fault
+    }
+
+    #[cold]
+    pub(crate) fn illegal(&mut self, op: &Op) -> Flow {
+        self.fail(FaultKind::Illegal { word: op.imm }, None)
+    }
+
+    pub(crate) fn read_outside<B: Board>(
+        &mut self,
+        board: &mut B,
+        addr: u32,
+        len: usize,
+    ) -> Option<u32> {
+        match board.read(self.now(), addr, len) {
+            Ok(value) => {
+                self.look(board, false);
+                Some(value)
+            }
+            Err(error) => {
+                self.fail(FaultKind::Bus(error), Some(addr));
+                None
+            }
+        }
+    }
+
+    pub(crate) fn write_outside<B: Board>(
+        &mut self,
+        board: &mut B,
+        addr: u32,
+        len: usize,
+        value: u32,
+    ) -> bool {
+        match board.write(self.now(), addr, len, value) {
+            Ok(()) => self.look(board, false),
+            Err(error) => {
+                self.fail(FaultKind::Bus(error), Some(addr));
+            }
+        }
+        self.fault.is_none()
+    }
+
+    /// Says that somebody else has written `len` bytes of memory at `addr`.
+    pub fn memory_changed(&mut self, addr: u32, len: usize) {
+        self.code.changed(addr, len);
+    }
+
+    /// Clock edge at which the next instruction issues at the earliest.
+    pub fn now(&self) -> Time {
+        self.config.clock.edge(self.cycle)
+    }
+
+    /// Clock cycles since time zero.
+    pub fn cycle(&self) -> u64 {
+        self.cycle
+    }
+
+    /// What stopped the core.
+    pub fn fault(&self) -> Option<Fault> {
+        self.fault
+    }
+
+    /// What it has done.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// All registers, as instructions would read them now: `r2` is the program counter.
+    pub fn registers(&self) -> [u32; 32] {
+        let mut registers = self.registers;
+        registers[PC] = self.pc;
+        registers
+    }
+
+    /// The flags: zero 1, negative 2, overflow 4, carry 8.
+    pub fn flags(&self) -> u32 {
+        self.flags
+    }
+
+    /// Sets the flags.
+    pub fn set_flags(&mut self, flags: u32) {
+        self.flags = flags & 15;
+    }
+
+    /// Sets a register; `r0` and `r1` stay as they are, and `r2` is where it goes on, with no slot before.
+    pub fn set_register(&mut self, number: usize, value: u32) {
+        if number == PC {
+            (self.pc, self.next, self.late) = (value, value.wrapping_add(4), NONE);
+        } else {
+            self.put(number as u8, value);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Random C programs (csmith), compiled by clang at four levels of optimisation for the core, and by GCC
+//! for QEMU's PowerPC, which has the same byte order: all print the same checksum.
+
+use crate::support::{compile, core, link, load, programs, run, runtime};
+use lanai_link::{Image, Input};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
+
+const LEVELS: [&str; 4] = ["-O0", "-O1", "-O2", "-Os"];
+
+/// Cycles after which a program is thought to hang: some seconds of its processor.
+const CYCLES: u64 = 400_000_000;
+
+/// A program of csmith; none if it has none for this seed.
+fn generate(seed: u64, folder: &Path) -> bool {
+    let options = "--no-argc --no-packed-struct --no-bitfields --no-float --no-volatiles \
+                   --max-funcs 5 --max-block-depth 3";
+    let run = Command::new("csmith")
+        .args(["--seed", &seed.to_string()])
+        .args(options.split_whitespace())
+        .arg("--output")
+        .arg(folder.join("program.c"))
+        .current_dir(folder)
+        .output()
+        .expect("csmith runs (scripts/bootstrap test)");
+    run.status.success()
+}
+
+/// The checksum that QEMU's PowerPC comes to; none if the program does not end in time.
+fn reference(folder: &Path) -> Option<u32> {
+    let out = folder.join("powerpc");
+    let options = "-m32 -static -nostdlib -no-pie -fno-pic -O1 -w -fno-strict-aliasing \
+                   -fno-builtin -ffreestanding -isystem /usr/include/csmith";
+    let build = Command::new("powerpc-linux-gnu-gcc")
+        .args(options.split_whitespace())
+        .arg(format!("-I{}", programs().join("csmith").display()))
+        .args([folder.join("program.c"), programs().join("powerpc.c")])
+        .args(["-lgcc", "-o"])
+        .arg(&out)
+        .output()
+        .unwrap();
+    assert!(build.status.success(), "{}", String::from_utf8_lossy(&build.stderr));
+    let run = Command::new("timeout").args(["5", "qemu-ppc"]).arg(&out).output().unwrap();
+    run.status
+        .success()
+        .then(|| u32::from_str_radix(&String::from_utf8_lossy(&run.stdout), 16).unwrap())
+}
+
+/// The program, compiled and linked with start-up code.
+fn build(folder: &Path, runtime: &[Input], level: &str) -> Image {
+    let own = format!("-I{}", programs().join("csmith").display());
+    let options = [level, "-isystem", "/usr/include/csmith", &own];
+    let program = compile(&folder.join("program.c"), folder, &options);
+    let around = compile(&programs().join("lanai.c"), folder, &["-O1"]);
+    let mut inputs = runtime.to_vec();
+    inputs.extend([around, program]);
+    link(&inputs)
+}
+
+/// How often each row of the table stands in the code of compiled programs.
+pub type Counts = BTreeMap<(&'static str, &'static str), u64>;
+
+/// Counts in what csmith wrote; start-up code and what clang calls are not its.
+fn count(image: &Image, counts: &mut Counts) {
+    let own = ["main", "func_", "safe_"];
+    let functions = image.symbols.iter().filter(|symbol| {
+        symbol.function && own.iter().any(|prefix| symbol.name.starts_with(prefix))
+    });
+    let words =
+        functions.flat_map(|f| image.flat[f.addr as usize..][..f.size as usize].chunks_exact(4));
+    for word in words {
+        let row = lanai::describe(u32::from_be_bytes(word.try_into().unwrap())).unwrap();
+        *counts.entry((row.name, row.format)).or_default() += 1;
+    }
+}
+
+/// Compares `wanted` programs from `seed` on, as far as they end.
+fn compare(seed: u64, wanted: usize) -> Counts {
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = runtime(folder.path());
+    let (mut compared, mut counts) = (0, Counts::new());
+    for seed in seed.. {
+        if !generate(seed, folder.path()) {
+            continue;
+        }
+        let Some(expected) = reference(folder.path()) else {
+            continue;
+        };
+        for level in LEVELS {
+            let image = build(folder.path(), &runtime, level);
+            count(&image, &mut counts);
+            let found = run(&mut core(), &mut load(&image), CYCLES);
+            assert_eq!(found, Ok(expected), "seed {seed} {level}");
+        }
+        compared += 1;
+        if compared == wanted {
+            break;
+        }
+    }
+    counts
+}
+
+/// What the programs of the fast ring are made of.
+pub fn counts() -> &'static Counts {
+    static COUNTS: OnceLock<Counts> = OnceLock::new();
+    COUNTS.get_or_init(|| compare(1, 20))
+}
+
+#[test]
+fn compiled_programs_compute_what_a_powerpc_does() {
+    assert!(counts().len() > 30, "{:?}", counts());
+}
+
+#[test]
+#[ignore = "five hundred programs take an hour"]
+fn many_compiled_programs_compute_what_a_powerpc_does() {
+    compare(10_000, 500);
+}
