@@ -34,6 +34,24 @@ pub trait AddressSpace {
     fn read(&self, va: u64, buf: &mut [u8]) -> Result<(), BusError>;
     /// Stores `data` at `va`; an error names the first byte that cannot be stored, and how many are left.
     fn write(&self, va: u64, data: &[u8]) -> Result<(), BusError>;
+    /// Fills `buf` with these pieces (address and length), one after the other.
+    fn read_pieces(&self, pieces: &[(u64, usize)], buf: &mut [u8]) -> Result<(), BusError> {
+        let mut rest = buf;
+        pieces.iter().try_for_each(|&(va, len)| {
+            let (piece, after) = std::mem::take(&mut rest).split_at_mut(len);
+            rest = after;
+            self.read(va, piece)
+        })
+    }
+    /// Stores `data` in these pieces, one after the other.
+    fn write_pieces(&self, pieces: &[(u64, usize)], data: &[u8]) -> Result<(), BusError> {
+        let mut rest = data;
+        pieces.iter().try_for_each(|&(va, len)| {
+            let (piece, after) = rest.split_at(len);
+            rest = after;
+            self.write(va, piece)
+        })
+    }
 }
 
 struct Space {
@@ -266,6 +284,48 @@ impl Memory {
         } else {
             owner.process.write(va, data).inspect_err(|_| self.refused = Some((space, va)))
         }
+    }
+
+    /// As [`Memory::read`] for many pieces (address and length), which fill `buf` one after the other.
+    pub fn read_pieces(
+        &mut self,
+        space: SpaceId,
+        pieces: &[(u64, usize)],
+        buf: &mut [u8],
+    ) -> Result<(), BusError> {
+        if pieces.iter().any(|&(va, _)| va >= LIBRARY_BASE) {
+            let mut rest = buf;
+            return pieces.iter().try_for_each(|&(va, len)| {
+                let (piece, after) = std::mem::take(&mut rest).split_at_mut(len);
+                rest = after;
+                self.read(space, va, piece)
+            });
+        }
+        self.flush();
+        self.spaces[usize::from(space.0)].process.read_pieces(pieces, buf)
+    }
+
+    /// As [`Memory::write`] for many pieces (address and length), to which `data` goes one after the other.
+    pub fn write_pieces(
+        &mut self,
+        space: SpaceId,
+        pieces: &[(u64, usize)],
+        data: &[u8],
+    ) -> Result<(), BusError> {
+        if pieces.iter().any(|&(va, _)| va >= LIBRARY_BASE) {
+            let mut rest = data;
+            return pieces.iter().try_for_each(|&(va, len)| {
+                let (piece, after) = rest.split_at(len);
+                rest = after;
+                self.write(space, va, piece)
+            });
+        }
+        self.forget();
+        self.flush();
+        let process = &self.spaces[usize::from(space.0)].process;
+        process.write_pieces(pieces, data).inspect_err(|error| {
+            self.refused = Some((space, error.addr));
+        })
     }
 
     /// True if the last write that a process did not take from a library began within these `len` bytes of

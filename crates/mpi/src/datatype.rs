@@ -17,6 +17,7 @@ mod enumerated;
 pub(crate) mod items;
 pub(crate) mod layout;
 mod nested;
+mod packing;
 pub(crate) mod recipe;
 pub(crate) mod signature;
 pub(crate) mod types;

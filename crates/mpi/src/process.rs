@@ -46,6 +46,10 @@ pub(crate) struct Queue {
     pub reserved: u32,
 }
 
+/// Bytes that are moved or combined at a time: what is on its way takes no more of the simulator's memory,
+/// and a process that has ended is missed after so many.
+pub(crate) const PIECE: u64 = 1 << 20;
+
 /// One MPI process over one Portals interface. Its calls are made from a fibre of the rank's host.
 pub struct Process {
     pub(crate) cpu: Cpu,
@@ -292,11 +296,16 @@ impl Process {
             return Ok(());
         }
         self.charge(self.cpu.copy_cost(bytes));
-        self.bounce.resize(bytes as usize, 0);
+        self.bounce.resize(bytes.min(PIECE) as usize, 0);
         let mut memory = self.cpu.memory().borrow_mut();
-        let read = memory.read(self.space, from, &mut self.bounce);
-        read.map_err(|_| outside(from, bytes))?;
-        memory.write(self.space, to, &self.bounce).map_err(|_| outside(to, bytes))
+        for at in (0..bytes).step_by(PIECE as usize) {
+            let piece = &mut self.bounce[..(bytes - at).min(PIECE) as usize];
+            let read = memory.read(self.space, from.wrapping_add(at), piece);
+            read.map_err(|_| outside(from, bytes))?;
+            let written = memory.write(self.space, to.wrapping_add(at), piece);
+            written.map_err(|_| outside(to, bytes))?;
+        }
+        Ok(())
     }
 
     /// Reads the process's memory. Takes no time.
@@ -309,6 +318,18 @@ impl Process {
     pub(crate) fn write(&self, va: u64, data: &[u8]) -> Result<()> {
         let mut memory = self.cpu.memory().borrow_mut();
         memory.write(self.space, va, data).map_err(|_| outside(va, data.len() as u64))
+    }
+
+    /// Reads runs (address and length), one after the other. Takes no time.
+    pub(crate) fn read_runs(&self, runs: &[(u64, usize)], buf: &mut [u8]) -> Result<()> {
+        let mut memory = self.cpu.memory().borrow_mut();
+        memory.read_pieces(self.space, runs, buf).map_err(|error| no_such_run(runs, error.addr))
+    }
+
+    /// Writes runs, likewise.
+    pub(crate) fn write_runs(&self, runs: &[(u64, usize)], data: &[u8]) -> Result<()> {
+        let mut memory = self.cpu.memory().borrow_mut();
+        memory.write_pieces(self.space, runs, data).map_err(|error| no_such_run(runs, error.addr))
     }
 
     /// Checks that the first and the last byte of a buffer are the program's now, wherever it was seen before.
@@ -396,6 +417,13 @@ impl Process {
         let text = format!("tag {tag} is not allowed (0 to {TAG_UPPER_BOUND})");
         Err(Error::new(constant::ERR_TAG, text))
     }
+}
+
+/// The error for one of several runs, in which this address is not the program's.
+fn no_such_run(runs: &[(u64, usize)], address: u64) -> Error {
+    let holds = |&&(va, bytes): &&(u64, usize)| address.wrapping_sub(va) < bytes as u64;
+    let (va, bytes) = runs.iter().find(holds).copied().unwrap_or((address, 1));
+    outside(va, bytes as u64)
 }
 
 /// The error for a buffer that is not the program's.

@@ -7,7 +7,7 @@ use crate::datatype::items::Items;
 use crate::datatype::types::Types;
 use crate::datatype::{Basic, Type};
 use crate::error::{Error, Result};
-use crate::process::Process;
+use crate::process::{Process, PIECE};
 use crate::slots::{Slots, OPERATIONS};
 use op::Op;
 use std::rc::Rc;
@@ -137,11 +137,18 @@ impl Process {
             }
         };
         let basic = reduction.basic(op)?;
+        // Whole items at a time.
+        let size = reduction.size();
+        let most = (PIECE / size).max(1) * size;
         let mut bounce = std::mem::take(&mut self.bounce);
-        bounce.resize(2 * bytes as usize, 0);
-        let (left, right) = bounce.split_at_mut(bytes as usize);
-        let read = self.read(input, left).and_then(|()| self.read(inout, right));
-        let combined = read.and_then(|()| {
+        bounce.resize(2 * most.min(bytes) as usize, 0);
+        let (left, right) = bounce.split_at_mut(most.min(bytes) as usize);
+        let mut pieces = (0..bytes).step_by(most as usize);
+        let combined = pieces.try_for_each(|at| {
+            let length = (bytes - at).min(most) as usize;
+            let (left, right) = (&mut left[..length], &mut right[..length]);
+            let (input, inout) = (input.wrapping_add(at), inout.wrapping_add(at));
+            self.read(input, left).and_then(|()| self.read(inout, right))?;
             op.apply(basic, left, right);
             self.write(inout, right)
         });
@@ -149,7 +156,8 @@ impl Process {
         combined
     }
 
-    /// The program's function finds the items in its own memory, laid out as their type says.
+    /// The program's function finds the items in its own memory, laid out as their type says. That takes no
+    /// time, because a library in the program's process would not do it.
     fn combine_by_user(
         &mut self,
         user: UserOp,
@@ -164,11 +172,11 @@ impl Process {
         let place =
             |va: u64| Items { va: va.wrapping_add_signed(-low), count, datatype: datatype.clone() };
         let (left, right) = (place(left), place(right));
-        self.lay_out(input, &left)?;
-        self.lay_out(inout, &right)?;
+        self.unpack(input, &left, left.bytes())?;
+        self.unpack(inout, &right, right.bytes())?;
         let (a, b) = (left.va, right.va);
         self.run_callback(&Callback::operation(user.function, a, b, count, reduction.handle))?;
-        self.pick_up(&right, inout)
+        self.pack(&right, inout).map(|_| ())
     }
 
     /// Two buffers of at least `bytes` bytes in the program's memory.
@@ -176,7 +184,7 @@ impl Process {
         if self.lent.1 >= bytes {
             return Ok(self.lent.0);
         }
-        let size = bytes.next_power_of_two().max(4096);
+        let size = bytes.checked_next_power_of_two().unwrap_or(bytes).max(4096);
         for slot in 0..2 {
             let old = std::mem::take(&mut self.lent.0[slot]);
             if old != 0 {
@@ -192,30 +200,5 @@ impl Process {
         }
         self.lent.1 = size;
         Ok(self.lent.0)
-    }
-
-    /// Unpacks items; takes no time, because a library in the program's process would not.
-    fn lay_out(&self, from: u64, to: &Items) -> Result<()> {
-        let mut packed = vec![0; to.bytes() as usize];
-        self.read(from, &mut packed)?;
-        let mut at = 0;
-        for run in to.datatype.runs_of(to.count, to.bytes()) {
-            let end = at + run.length as usize;
-            self.write(to.va.wrapping_add_signed(run.offset), &packed[at..end])?;
-            at = end;
-        }
-        Ok(())
-    }
-
-    /// Packs items, likewise.
-    fn pick_up(&self, from: &Items, to: u64) -> Result<()> {
-        let mut packed = vec![0; from.bytes() as usize];
-        let mut at = 0;
-        for run in from.datatype.runs_of(from.count, from.bytes()) {
-            let end = at + run.length as usize;
-            self.read(from.va.wrapping_add_signed(run.offset), &mut packed[at..end])?;
-            at = end;
-        }
-        self.write(to, &packed)
     }
 }

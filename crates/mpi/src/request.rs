@@ -3,11 +3,10 @@
 
 use crate::collective::schedule::Schedule;
 use crate::comm::CommId;
-use crate::datatype::Type;
+use crate::datatype::items::Items;
 use crate::error::Error;
 use crate::scratch::Buffer;
 use portals::MeHandle;
-use std::rc::Rc;
 
 pub(crate) mod wait;
 pub(crate) mod waiting;
@@ -73,7 +72,7 @@ pub(crate) enum State {
 pub(crate) struct Scattered {
     pub buffer: Buffer,
     /// Where a receive's bytes go in the end; a send's are gathered beforehand.
-    pub target: Option<(Rc<Type>, u64, u64)>,
+    pub target: Option<Items>,
 }
 
 /// An operation under way.

@@ -1,5 +1,8 @@
 //! Objects of one kind by handle, and the handles of all kinds.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 /// First handle of the datatypes that programs make. Kinds lie `KIND` apart, above the standard's own handles
 /// and the requests, which the program's library counts from 2^16 on.
 pub(crate) const DATATYPES: u64 = KIND;
@@ -20,11 +23,15 @@ pub(crate) const KIND: u64 = 1 << 28;
 
 /// Objects with handles from `FIRST` on. A new one gets the lowest that is free.
 #[derive(Debug)]
-pub(crate) struct Slots<T, const FIRST: u64>(Vec<Option<T>>);
+pub(crate) struct Slots<T, const FIRST: u64> {
+    all: Vec<Option<T>>,
+    /// Those without an object, the lowest first: a program may have millions of objects.
+    free: BinaryHeap<Reverse<usize>>,
+}
 
 impl<T, const FIRST: u64> Default for Slots<T, FIRST> {
     fn default() -> Self {
-        Slots(Vec::new())
+        Slots { all: Vec::new(), free: BinaryHeap::new() }
     }
 }
 
@@ -34,28 +41,36 @@ impl<T, const FIRST: u64> Slots<T, FIRST> {
     }
     /// Adds one; its handle.
     pub fn add(&mut self, object: T) -> u64 {
-        let index = self.0.iter().position(Option::is_none).unwrap_or(self.0.len());
-        if index == self.0.len() {
-            self.0.push(None);
-        }
-        self.0[index] = Some(object);
+        let index = match self.free.pop() {
+            Some(Reverse(index)) => {
+                self.all[index] = Some(object);
+                index
+            }
+            None => {
+                self.all.push(Some(object));
+                self.all.len() - 1
+            }
+        };
         FIRST + index as u64
     }
     /// The object of a handle.
     pub fn get(&self, handle: u64) -> Option<&T> {
-        self.0.get(Self::index(handle)?)?.as_ref()
+        self.all.get(Self::index(handle)?)?.as_ref()
     }
     /// The same, to be changed.
     pub fn get_mut(&mut self, handle: u64) -> Option<&mut T> {
-        self.0.get_mut(Self::index(handle)?)?.as_mut()
+        self.all.get_mut(Self::index(handle)?)?.as_mut()
     }
     /// Takes it out.
     pub fn remove(&mut self, handle: u64) -> Option<T> {
-        self.0.get_mut(Self::index(handle)?)?.take()
+        let index = Self::index(handle)?;
+        let object = self.all.get_mut(index)?.take()?;
+        self.free.push(Reverse(index));
+        Some(object)
     }
     /// All, with their handles.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
-        (FIRST..).zip(&self.0).filter_map(|(handle, slot)| Some((handle, slot.as_ref()?)))
+        (FIRST..).zip(&self.all).filter_map(|(handle, slot)| Some((handle, slot.as_ref()?)))
     }
 }
 

@@ -342,8 +342,8 @@ impl Process {
             self.queues[usize::from(queue)].reserved -= EVENTS_PER_OPERATION;
         }
         if let Some(scattered) = scattered {
-            if let Some((datatype, va, count)) = &scattered.target {
-                let result = self.scatter(scattered.buffer.va, datatype, *va, *count, bytes);
+            if let Some(target) = &scattered.target {
+                let result = self.scatter(scattered.buffer.va, target, bytes);
                 let request = self.requests.get_mut(id);
                 request.error = request.error.take().or(result.err());
             }

@@ -13,6 +13,32 @@ pub struct ProcessMemory {
     pub(crate) life: Arc<Life>,
 }
 
+/// Vectors that the kernel takes at a time.
+const PIECES_MAX: usize = 1024;
+/// Fewer pieces are left to the process, if they are small enough for that.
+const PIECES_MIN: usize = 16;
+const PAGE: u64 = 4096;
+
+/// A process's memory where pieces are read and written each for itself.
+struct OneByOne<'a>(&'a ProcessMemory);
+
+impl AddressSpace for OneByOne<'_> {
+    fn read(&self, va: u64, buf: &mut [u8]) -> Result<(), BusError> {
+        self.0.read(va, buf)
+    }
+    fn write(&self, va: u64, data: &[u8]) -> Result<(), BusError> {
+        self.0.write(va, data)
+    }
+}
+
+fn bytes_of(pieces: &[(u64, usize)]) -> usize {
+    pieces.iter().map(|piece| piece.1).sum()
+}
+
+fn iovec(start: *mut libc::c_void, len: usize) -> libc::iovec {
+    libc::iovec { iov_base: start, iov_len: len }
+}
+
 const NOT_MAPPED: &str = "the program has no such memory";
 const NOT_WRITABLE: &str = "the program has no such memory, or may not write it";
 const ENDED: &str = "the program has ended";
@@ -42,6 +68,56 @@ impl ProcessMemory {
             Some(libc::EPERM) => "the kernel forbids access to the program's memory",
             _ => no_memory,
         }
+    }
+
+    /// Reads pieces with one call of the kernel, which looks for a page once if several lie in it. False if
+    /// not all were read.
+    fn load_together(&self, pieces: &[(u64, usize)], buf: &mut [u8]) -> bool {
+        // Between pieces of a page is what nobody wants.
+        let mut unwanted = [0u8; PAGE as usize];
+        let (mut local, mut remote) = (Vec::new(), Vec::<(u64, u64)>::new());
+        let (mut at, mut all) = (buf.as_mut_ptr(), 0);
+        for &(va, len) in pieces {
+            let Some(end) = va.checked_add(len as u64) else { return false };
+            match remote.last_mut() {
+                Some(last) if last.1 <= va && (last.1 - 1) / PAGE == va / PAGE => {
+                    let gap = (va - last.1) as usize;
+                    local.push((unwanted.as_mut_ptr(), gap));
+                    last.1 = end;
+                    all += gap;
+                }
+                _ => remote.push((va, end)),
+            }
+            local.push((at, len));
+            all += len;
+            // SAFETY: the pieces are `buf` together, so the next one begins here, or there is none.
+            at = unsafe { at.add(len) };
+        }
+        let vector = |(start, len): (*mut u8, usize)| iovec(start.cast(), len);
+        let local: Vec<_> = local.into_iter().filter(|&(_, len)| len > 0).map(vector).collect();
+        let remote =
+            remote.into_iter().map(|(va, end)| iovec(va as usize as _, (end - va) as usize));
+        let remote: Vec<_> = remote.collect();
+        let (here, there) = (local.len() as libc::c_ulong, remote.len() as libc::c_ulong);
+        // SAFETY: the local vectors lie in `buf` and in `unwanted`, which nothing else uses meanwhile; the
+        // kernel checks the remote ones.
+        let moved = unsafe {
+            libc::process_vm_readv(self.life.pid, local.as_ptr(), here, remote.as_ptr(), there, 0)
+        };
+        usize::try_from(moved) == Ok(all)
+    }
+
+    /// Stores pieces with one call of the kernel. False if not all were stored.
+    fn store_together(&self, pieces: &[(u64, usize)], data: &[u8]) -> bool {
+        let local = iovec(data.as_ptr().cast_mut().cast(), data.len());
+        let remote = pieces.iter().map(|&(va, len)| iovec(va as usize as _, len));
+        let remote: Vec<_> = remote.collect();
+        let there = remote.len() as libc::c_ulong;
+        // SAFETY: the kernel only reads the local vector, which is `data`, and checks the remote ones.
+        let moved = unsafe {
+            libc::process_vm_writev(self.life.pid, &raw const local, 1, remote.as_ptr(), there, 0)
+        };
+        usize::try_from(moved) == Ok(data.len())
     }
 
     fn store(&self, va: u64, data: &[u8]) -> Result<(), BusError> {
@@ -93,6 +169,35 @@ impl AddressSpace for ProcessMemory {
             }
         }
         Ok(())
+    }
+
+    fn read_pieces(&self, pieces: &[(u64, usize)], buf: &mut [u8]) -> Result<(), BusError> {
+        let mut rest = buf;
+        pieces.chunks(PIECES_MAX / 2).try_for_each(|pieces| {
+            let (here, after) = std::mem::take(&mut rest).split_at_mut(bytes_of(pieces));
+            rest = after;
+            if !self.life.is_over() && self.flush().is_ok() && self.load_together(pieces, here) {
+                return Ok(());
+            }
+            // One of them is not there: it is found, and told.
+            OneByOne(self).read_pieces(pieces, here)
+        })
+    }
+
+    fn write_pieces(&self, pieces: &[(u64, usize)], data: &[u8]) -> Result<(), BusError> {
+        if pieces.len() < PIECES_MIN {
+            return OneByOne(self).write_pieces(pieces, data);
+        }
+        let mut rest = data;
+        pieces.chunks(PIECES_MAX).try_for_each(|pieces| {
+            let (here, after) = rest.split_at(bytes_of(pieces));
+            rest = after;
+            self.life.channel.forget_carried();
+            if !self.life.is_over() && self.flush().is_ok() && self.store_together(pieces, here) {
+                return Ok(());
+            }
+            OneByOne(self).write_pieces(pieces, here)
+        })
     }
 
     fn write(&self, va: u64, data: &[u8]) -> Result<(), BusError> {

@@ -48,6 +48,11 @@ impl Channel {
         true
     }
 
+    /// What the call has brought is no longer believed.
+    pub fn forget_carried(&self) {
+        self.word(at::CARRIED_BYTES).store(0, Ordering::Relaxed);
+    }
+
     /// Empties the log: hands out its pieces, oldest first.
     pub fn take_log(&self) -> Vec<(u64, Vec<u8>)> {
         let end = self.logged.swap(0, Ordering::Relaxed) as usize;

@@ -323,3 +323,93 @@ fn a_process_that_is_missed_tells_how_it_ended() {
     assert_eq!(process.next(), Demand::Exited(status));
     assert!(memory.ending().is_none(), "everybody knows");
 }
+
+/// Pieces of a page, of neighbouring pages, in any order, again and again.
+fn some_pieces(base: u64) -> Vec<(u64, usize)> {
+    let mut seed = 1u64;
+    let mut random = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) % below
+    };
+    let mut pieces: Vec<_> = (0..2500).map(|i| (base + 24 * i, 8)).collect();
+    pieces.extend((0..2500).map(|_| (base + random(60 << 12), random(300) as usize)));
+    pieces.extend((0..40).map(|i| (base + (i << 12) + 4090, 12)));
+    pieces
+}
+
+#[test]
+fn many_pieces_are_read_and_stored_as_one_by_one() {
+    let program = Program::new(
+        "#include <sys/mman.h>
+         static long data[4] = {1, 2, 3, 4};",
+        "char *all = mmap(0, 64 << 12, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+         for (int i = 0; i < 62 << 12; i++) all[i] = (char)(i * 7 + i / 999);
+         mprotect(all + (62 << 12), 4096, PROT_READ);
+         munmap(all + (63 << 12), 4096);
+         MPI_Init(0, 0);
+         MPI_Bcast(all, 1, MPI_INT, 0, MPI_COMM_WORLD);
+         MPI_Bcast(data, 4, MPI_LONG, 0, MPI_COMM_WORLD);
+         MPI_Finalize();",
+    );
+    let mut process = program.spawn();
+    let memory = process.memory();
+    let mut calls = 0;
+    let status = play(&mut process, |_, function, args, _| {
+        if function != Function::Bcast {
+            return 0;
+        }
+        calls += 1;
+        let base = args[0];
+        if calls == 2 {
+            // What came with the call, and what is left to be stored, are the program's, too.
+            memory.write(base + 24, &9u64.to_le_bytes()).unwrap();
+            let numbers: Vec<_> = (0..4).rev().map(|i| (base + 8 * i, 8)).collect();
+            let mut bytes = [0; 32];
+            memory.read_pieces(&numbers, &mut bytes).unwrap();
+            assert_eq!([bytes[0], bytes[8], bytes[16], bytes[24]], [9, 3, 2, 1]);
+            let each: Vec<_> = (0..32).map(|i| (base + i, 1)).collect();
+            memory.write_pieces(&each, &[5; 32]).unwrap();
+            assert_eq!(word(&memory, base + 8), Ok(0x0505_0505));
+            return 0;
+        }
+        let pieces = some_pieces(base);
+        let bytes = pieces.iter().map(|piece| piece.1).sum();
+        let (mut together, mut single) = (vec![0; bytes], vec![0; bytes]);
+        let one_by_one = |single: &mut [u8]| {
+            let mut rest = single;
+            for &(va, len) in &pieces {
+                let (piece, after) = rest.split_at_mut(len);
+                memory.read(va, piece).unwrap();
+                rest = after;
+            }
+        };
+        memory.read_pieces(&pieces, &mut together).unwrap();
+        one_by_one(&mut single);
+        assert_eq!(together, single);
+        // The last of those that overlap holds: in both ways the same bytes are there afterwards.
+        let new: Vec<u8> = (0..bytes).map(|i| (i * 31 + i / 77) as u8).collect();
+        memory.write_pieces(&pieces, &new).unwrap();
+        let mut after = vec![0; 62 << 12];
+        memory.read(base, &mut after).unwrap();
+        let mut rest = &new[..];
+        for &(va, len) in &pieces {
+            let (piece, others) = rest.split_at(len);
+            memory.write(va, piece).unwrap();
+            rest = others;
+        }
+        let mut wanted = vec![0; 62 << 12];
+        memory.read(base, &mut wanted).unwrap();
+        assert_eq!(after, wanted);
+        // The first piece that is not there is told.
+        let mut wrong = pieces.clone();
+        wrong[1700] = (base + (63 << 12) + 5, 8);
+        wrong[1900] = (base + (63 << 12) + 50, 8);
+        let error = memory.read_pieces(&wrong, &mut vec![0; bytes]).unwrap_err();
+        assert_eq!((error.addr, error.write), (wrong[1700].0, false));
+        wrong[1700] = (base + (62 << 12) + 5, 8);
+        let error = memory.write_pieces(&wrong, &new).unwrap_err();
+        assert_eq!((error.addr, error.write), (wrong[1700].0, true));
+        0
+    });
+    assert_eq!((calls, status.code), (2, Some(0)));
+}

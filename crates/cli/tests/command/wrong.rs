@@ -86,6 +86,28 @@ fn bad_arguments_of_mpi_calls() {
     }
 }
 
+/// The work of a call is bounded by what the program gave, not by a number in it.
+#[test]
+fn numbers_that_promise_more_than_there_is() {
+    let ended = run("-n 9 --quiet tests/cli/numbers.c");
+    let said = &ended.went_well().stdout;
+    for (class, calls) in [
+        (
+            "MPI_ERR_COUNT",
+            &["group_incl", "waitall", "cart_create", "struct", "reduce_scatter"][..],
+        ),
+        ("MPI_ERR_RANK", &["range_incl"]),
+        ("MPI_ERR_ARG", &["contiguous", "vector", "darray"]),
+        ("MPI_ERR_BUFFER", &["pack", "unpack"]),
+        ("success", &["dims_create", "line", "gather", "alltoall", "alltoall in place"]),
+    ] {
+        for call in calls {
+            assert!(said.lines().any(|line| line == format!("{call}: {class}")), "{call}: {said}");
+        }
+    }
+    assert!(said.contains("\n19 5 3\n"), "{said}");
+}
+
 /// Once a message is on its way, its receiver hears of what befalls it.
 #[test]
 fn a_send_that_fails_under_way_fails_at_both_ends() {

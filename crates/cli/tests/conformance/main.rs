@@ -40,6 +40,11 @@ fn contents_of_datatypes_and_distributed_arrays() {
 }
 
 #[test]
+fn counts_that_no_array_stands_behind() {
+    compare("counts", &[1, 2, 4], &[]);
+}
+
+#[test]
 fn graphs_and_exchange_with_neighbours() {
     compare("neighbours", &[1, 2, 6], &[]);
 }

@@ -10,6 +10,11 @@ use crate::request::{RequestId, Status};
 use crate::slots::COMMUNICATORS;
 use abi::mpi::status;
 
+/// Bytes of an array that are read at a time.
+const READ_MAX: usize = 1 << 16;
+/// Bytes of a string that are read at a time: a part of a page.
+const STRING_PIECE: usize = 64;
+
 /// A C `int`.
 pub(crate) fn int(arg: u64) -> i32 {
     arg as i32
@@ -165,14 +170,19 @@ impl Process {
         let length = length.ok_or_else(|| {
             Error::new(constant::ERR_COUNT, format!("{what} are {count}, which is too many"))
         })?;
-        let mut bytes = vec![0; length as usize];
-        self.read(va, &mut bytes)?;
         let number = |word: &[u8]| {
             let mut wide = [if word[W - 1] < 0x80 { 0 } else { 0xff }; 8];
             wide[..W].copy_from_slice(word);
             i64::from_le_bytes(wide)
         };
-        Ok(bytes.chunks_exact(W).map(number).collect())
+        // The count may be wrong: room is made only for what is there.
+        let (mut numbers, mut piece) = (Vec::new(), [0; READ_MAX]);
+        for at in (0..length).step_by(READ_MAX) {
+            let piece = &mut piece[..(length - at).min(READ_MAX as u64) as usize];
+            self.read(va.wrapping_add(at), piece)?;
+            numbers.extend(piece.chunks_exact(W).map(number));
+        }
+        Ok(numbers)
     }
     /// Reads `number` counts of `W` bytes.
     pub(crate) fn counts<const W: usize>(
@@ -194,35 +204,39 @@ impl Process {
         if numbers.is_empty() {
             return Ok(());
         }
-        let bytes: Vec<u8> =
-            numbers.iter().flat_map(|number| number.to_le_bytes()[..W].to_vec()).collect();
+        let mut bytes = Vec::with_capacity(numbers.len() * W);
+        numbers.iter().for_each(|number| bytes.extend(&number.to_le_bytes()[..W]));
         self.put_bytes(va, what, &bytes)
     }
     /// Reads a string of at most `limit - 1` bytes; what is beyond is cut off. Its encoding is the
     /// program's: it goes back as it came.
     pub(crate) fn get_string(&self, va: u64, limit: i32, what: &str) -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        let mut byte = [0];
-        while (bytes.len() as i32) < limit - 1 {
-            if va == 0 {
-                let text = format!("the address of {what} is a null pointer");
-                return Err(Error::new(constant::ERR_ARG, text));
-            }
-            self.read(va + bytes.len() as u64, &mut byte)?;
-            if byte[0] == 0 {
+        if va == 0 {
+            let text = format!("the address of {what} is a null pointer");
+            return Err(Error::new(constant::ERR_ARG, text));
+        }
+        let (mut bytes, mut piece) = (Vec::new(), [0; STRING_PIECE]);
+        let max = usize::try_from(limit - 1).unwrap_or(0);
+        while bytes.len() < max {
+            // The memory behind the string need not be there: a piece ends with its page at the latest.
+            let at = va.wrapping_add(bytes.len() as u64);
+            let room = (max - bytes.len()).min(STRING_PIECE - at as usize % STRING_PIECE);
+            self.read(at, &mut piece[..room])?;
+            let end = piece[..room].iter().position(|&byte| byte == 0);
+            bytes.extend(&piece[..end.unwrap_or(room)]);
+            if end.is_some() {
                 break;
             }
-            bytes.push(byte[0]);
         }
         Ok(bytes)
     }
     /// Changes the bytes received that a status tells of.
     pub(crate) fn set_status_bytes(&self, va: u64, bytes: u64) -> Result<()> {
-        self.write(va + BYTES as u64, &bytes.to_le_bytes())
+        self.write(va.wrapping_add(BYTES as u64), &bytes.to_le_bytes())
     }
     /// Changes whether a status says that the operation was cancelled.
     pub(crate) fn set_status_cancelled(&self, va: u64, cancelled: bool) -> Result<()> {
-        self.write(va + status::INTERNAL as u64, &i32::from(cancelled).to_le_bytes())
+        self.write(va.wrapping_add(status::INTERNAL as u64), &i32::from(cancelled).to_le_bytes())
     }
 
     /// Stores the status of a call that has one; its error field stays as it is, as the standard
@@ -236,7 +250,7 @@ impl Process {
             return self.write(va, &bytes);
         }
         self.write(va, &bytes[..status::ERROR])?;
-        self.write(va + status::INTERNAL as u64, &bytes[status::INTERNAL..])
+        self.write(va.wrapping_add(status::INTERNAL as u64), &bytes[status::INTERNAL..])
     }
     /// Stores the statuses of a call that has several, error fields included.
     pub(crate) fn put_statuses(&self, va: u64, values: &[Status]) -> Result<()> {

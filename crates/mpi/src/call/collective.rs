@@ -135,7 +135,11 @@ pub(super) fn reduce_scatter<const W: usize>(mpi: &mut Process, args: &[u64]) ->
 fn shares(mpi: &mut Process, args: &[u64], counts: &[u64], comm: CommId) -> Begun {
     let own = counts[mpi.rank(comm)? as usize];
     let va = if args[0] == IN_PLACE { args[1] } else { args[0] };
-    let send = mpi.items(va, counts.iter().sum(), args[3])?;
+    let all = counts.iter().try_fold(0i64, |sum, &count| sum.checked_add(count as i64));
+    let all = all.ok_or_else(|| {
+        Error::new(constant::ERR_COUNT, "the receive counts are more than 2^63 together")
+    })?;
+    let send = mpi.items(va, all as u64, args[3])?;
     let recv = Items { va: args[1], count: own, ..send.clone() };
     if args[0] != IN_PLACE {
         apart(&send, &recv)?;

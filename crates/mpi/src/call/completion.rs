@@ -17,13 +17,8 @@ struct Array {
 
 impl Array {
     fn read(mpi: &Process, number: u64, va: u64) -> Result<Array> {
-        let number = count(number, "count")?;
-        let length = usize::try_from(number).ok().and_then(|n| n.checked_mul(8));
-        let too_many = || Error::new(constant::ERR_COUNT, format!("count {number} is too large"));
-        let mut bytes = vec![0; length.filter(|&n| n < 1 << 32).ok_or_else(too_many)?];
-        mpi.read(va, &mut bytes)?;
-        let word = |w: &[u8]| u64::from_le_bytes(w.try_into().expect("eight bytes"));
-        let handles: Vec<u64> = bytes.chunks_exact(8).map(word).collect();
+        let handles = mpi.numbers::<8>(va, count(number, "count")?, "the requests")?;
+        let handles: Vec<u64> = handles.into_iter().map(|handle| handle as u64).collect();
         let mut live = Vec::with_capacity(handles.len());
         for (index, &handle) in handles.iter().enumerate() {
             let request = mpi.request_of(handle).map_err(|error| {
@@ -171,7 +166,7 @@ fn end_any(mpi: &mut Process, array: &Array, index_va: u64, status_va: u64) -> R
         return Ok(false);
     };
     mpi.put_int(index_va, "the index", index as i32)?;
-    let (handle, handle_va) = (array.handles[index], array.va + 8 * index as u64);
+    let (handle, handle_va) = (array.handles[index], array.va.wrapping_add(8 * index as u64));
     end_one(mpi, id, handle, handle_va, status_va).map(|()| true)
 }
 

@@ -5,6 +5,7 @@ use super::Answer;
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 fn members(mpi: &Process, handle: u64) -> Result<Rc<[u32]>> {
@@ -57,7 +58,8 @@ fn distinct(list: impl Iterator<Item = i64>, size: usize) -> Result<Vec<usize>> 
 
 /// The ranks of triples `first, last, stride`.
 fn ranges(mpi: &Process, (number, va): (u64, u64), size: usize) -> Result<Vec<usize>> {
-    let words = mpi.numbers::<4>(va, 3 * count(number, "the number of ranges")?, "the ranges")?;
+    let number = count(number, "the number of ranges")?.saturating_mul(3);
+    let words = mpi.numbers::<4>(va, number, "the ranges")?;
     let mut list = Vec::new();
     for triple in words.chunks_exact(3) {
         let (first, last, stride) = (triple[0], triple[1], triple[2]);
@@ -68,8 +70,9 @@ fn ranges(mpi: &Process, (number, va): (u64, u64), size: usize) -> Result<Vec<us
         while if stride > 0 { rank <= last } else { rank >= last } {
             list.push(rank);
             rank += stride;
+            // One of these is wrong, and no more are needed to tell which.
             if list.len() > size {
-                break;
+                return distinct(list.into_iter(), size);
             }
         }
     }
@@ -113,19 +116,22 @@ fn two(mpi: &mut Process, args: &[u64], f: fn(&[u32], &[u32]) -> Vec<u32>) -> An
     add(mpi, f(&one, &other), args[2])
 }
 
+/// Members of `one`, in its order, that are in `other`, or those that are not.
+fn of_both(one: &[u32], other: &[u32], shared: bool) -> Vec<u32> {
+    let other: BTreeSet<u32> = other.iter().copied().collect();
+    one.iter().copied().filter(|member| other.contains(member) == shared).collect()
+}
+
 pub(super) fn union(mpi: &mut Process, args: &[u64]) -> Answer {
-    two(mpi, args, |one, other| {
-        let new = other.iter().filter(|member| !one.contains(member));
-        one.iter().chain(new).copied().collect()
-    })
+    two(mpi, args, |one, other| [one, &of_both(other, one, false)].concat())
 }
 
 pub(super) fn intersection(mpi: &mut Process, args: &[u64]) -> Answer {
-    two(mpi, args, |one, other| one.iter().copied().filter(|m| other.contains(m)).collect())
+    two(mpi, args, |one, other| of_both(one, other, true))
 }
 
 pub(super) fn difference(mpi: &mut Process, args: &[u64]) -> Answer {
-    two(mpi, args, |one, other| one.iter().copied().filter(|m| !other.contains(m)).collect())
+    two(mpi, args, |one, other| of_both(one, other, false))
 }
 
 pub(super) fn compare(mpi: &mut Process, args: &[u64]) -> Answer {
@@ -149,7 +155,7 @@ pub(super) fn translate_ranks(mpi: &mut Process, args: &[u64]) -> Answer {
     for (rank, &member) in other.iter().enumerate() {
         place[member as usize] = rank as i32;
     }
-    let mut translated = Vec::with_capacity(number as usize);
+    let mut translated = Vec::new();
     for rank in mpi.numbers::<4>(args[2], number, "the ranks")? {
         if rank == i64::from(constant::PROC_NULL) {
             translated.push(constant::PROC_NULL);

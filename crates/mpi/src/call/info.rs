@@ -7,9 +7,47 @@ use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::slots::{Slots, INFOS};
+use std::collections::BTreeMap;
 
 /// Keys and values, in the program's encoding.
-type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
+#[derive(Clone, Debug, Default)]
+struct Pairs {
+    /// In the order in which they were set, by numbers that rise.
+    order: BTreeMap<u64, (Vec<u8>, Vec<u8>)>,
+    /// The number of each key: a program may set millions.
+    numbers: BTreeMap<Vec<u8>, u64>,
+    next: u64,
+}
+
+impl Pairs {
+    fn value(&self, key: &[u8]) -> Option<&Vec<u8>> {
+        let number = self.numbers.get(key)?;
+        self.order.get(number).map(|(_, value)| value)
+    }
+    /// Sets a value; a new key comes last.
+    fn set(&mut self, key: Vec<u8>, value: Vec<u8>) {
+        let number = self.numbers.get(&key).copied().unwrap_or(self.next);
+        if number == self.next {
+            self.next += 1;
+            self.numbers.insert(key.clone(), number);
+        }
+        self.order.insert(number, (key, value));
+    }
+    /// Forgets a key. False if there is none.
+    fn remove(&mut self, key: &[u8]) -> bool {
+        let number = self.numbers.remove(key);
+        number.is_some_and(|number| self.order.remove(&number).is_some())
+    }
+    /// The key that stands at that place.
+    fn key(&self, place: usize) -> Option<&Vec<u8>> {
+        // While none was removed, its number is its place.
+        let numbered = self.order.get(&(place as u64)).filter(|_| self.next == self.len() as u64);
+        numbered.or_else(|| self.order.values().nth(place)).map(|(key, _)| key)
+    }
+    fn len(&self) -> usize {
+        self.order.len()
+    }
+}
 
 /// The info objects of a process.
 #[derive(Default)]
@@ -58,8 +96,7 @@ impl Process {
 
     /// The value of a key.
     pub(super) fn value(&mut self, handle: u64, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        let pairs = self.info(handle)?;
-        Ok(pairs.iter().find(|(other, _)| other == key).map(|(_, value)| value.clone()))
+        Ok(self.info(handle)?.value(key).cloned())
     }
 
     /// Stores at most `room` bytes of a text, and a zero behind them.
@@ -71,12 +108,12 @@ impl Process {
     /// What MPI_INFO_ENV tells: called when the program begins MPI.
     pub(super) fn set_environment(&mut self) {
         let size = self.world().size;
-        self.side.infos.environment = vec![("maxprocs".into(), size.to_string().into())];
+        self.side.infos.environment.set("maxprocs".into(), size.to_string().into());
     }
 }
 
 pub(super) fn create(mpi: &mut Process, args: &[u64]) -> Answer {
-    let handle = mpi.side.infos.add(Pairs::new());
+    let handle = mpi.side.infos.add(Pairs::default());
     mpi.put_word(args[0], "the info object", handle)
 }
 
@@ -109,24 +146,18 @@ pub(super) fn set(mpi: &mut Process, args: &[u64]) -> Answer {
     let key = mpi.key(args[1])?;
     let (max, class) = (constant::MAX_INFO_VAL, constant::ERR_INFO_VALUE);
     let value = mpi.info_text(args[2], max, class, "the value")?;
-    let pairs = mpi.info(args[0])?;
-    match pairs.iter_mut().find(|(other, _)| *other == key) {
-        Some((_, old)) => *old = value,
-        None => pairs.push((key, value)),
-    }
+    mpi.info(args[0])?.set(key, value);
     Ok(())
 }
 
 /// `info, key`.
 pub(super) fn delete(mpi: &mut Process, args: &[u64]) -> Answer {
     let key = mpi.key(args[1])?;
-    let pairs = mpi.info(args[0])?;
-    let Some(index) = pairs.iter().position(|(other, _)| *other == key) else {
-        let text = format!("there is no key {}", String::from_utf8_lossy(&key));
-        return Err(Error::new(constant::ERR_INFO_NOKEY, text));
-    };
-    pairs.remove(index);
-    Ok(())
+    if mpi.info(args[0])?.remove(&key) {
+        return Ok(());
+    }
+    let text = format!("there is no key {}", String::from_utf8_lossy(&key));
+    Err(Error::new(constant::ERR_INFO_NOKEY, text))
 }
 
 /// `info, key, valuelen, value, flag`.
@@ -173,7 +204,7 @@ pub(super) fn get_nkeys(mpi: &mut Process, args: &[u64]) -> Answer {
 pub(super) fn get_nthkey(mpi: &mut Process, args: &[u64]) -> Answer {
     let n = int(args[1]);
     let pairs = mpi.info(args[0])?;
-    let found = usize::try_from(n).ok().and_then(|n| pairs.get(n)).map(|(key, _)| key.clone());
+    let found = usize::try_from(n).ok().and_then(|n| pairs.key(n)).cloned();
     let key = found.ok_or_else(|| {
         let text = format!("there is no key {n}: the info object has {}", pairs.len());
         Error::new(constant::ERR_ARG, text)
@@ -193,6 +224,27 @@ pub(super) fn comm_set(mpi: &mut Process, args: &[u64]) -> Answer {
 /// `comm, info`: no hint is in use.
 pub(super) fn comm_get(mpi: &mut Process, args: &[u64]) -> Answer {
     mpi.comm_of(args[0])?;
-    let handle = mpi.side.infos.add(Pairs::new());
+    let handle = mpi.side.infos.add(Pairs::default());
     mpi.put_word(args[1], "the info object", handle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_stand_in_the_order_in_which_they_were_set() {
+        let mut pairs = Pairs::default();
+        for key in ["d", "b", "a", "c", "b"] {
+            pairs.set(key.into(), key.repeat(2).into());
+        }
+        let keys = |pairs: &Pairs| {
+            (0..4).map_while(|n| pairs.key(n).cloned()).collect::<Vec<_>>().concat()
+        };
+        assert_eq!(keys(&pairs), b"dbac");
+        assert!(pairs.remove(b"b") && !pairs.remove(b"b"));
+        assert_eq!((keys(&pairs), pairs.len()), (b"dac".to_vec(), 3));
+        pairs.set("b".into(), "new".into());
+        assert_eq!((keys(&pairs), pairs.value(b"b")), (b"dacb".to_vec(), Some(&b"new".to_vec())));
+    }
 }

@@ -57,7 +57,7 @@ fn exchange(
 /// Equal parts, one behind the other, of `buffer, count, datatype`.
 fn equal(mpi: &Process, args: &[u64], parts: usize) -> Result<Vec<Items>> {
     let first = mpi.items(args[0], args[1], args[2])?;
-    Ok((0..parts as u64).map(|i| first.part(i * first.count, first.count)).collect())
+    Ok((0..parts as u64).map(|i| first.part(i.wrapping_mul(first.count), first.count)).collect())
 }
 
 /// The parts of `buffer, counts, displacements, datatype`.

@@ -43,7 +43,7 @@ pub(super) fn reduce_local(mpi: &mut Process, args: &[u64]) -> Answer {
         .gather(&input, a.va)
         .and_then(|()| mpi.gather(&inout, b.va))
         .and_then(|()| mpi.combine(&reduction, a.va, b.va, inout.count))
-        .and_then(|()| mpi.scatter(b.va, &inout.datatype, inout.va, inout.count, bytes));
+        .and_then(|()| mpi.scatter(b.va, &inout, bytes));
     mpi.scratch.give(a);
     mpi.scratch.give(b);
     done

@@ -4,7 +4,6 @@
 use super::arguments::count;
 use super::Answer;
 use crate::constant;
-use crate::datatype::items::Items;
 use crate::error::{Error, Result};
 use crate::process::Process;
 
@@ -24,7 +23,7 @@ pub(super) fn pack<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
     mpi.comm_of(args[6])?;
     let items = mpi.items(args[0], args[1], args[2])?;
     let position = place::<W>(mpi, args[5], items.bytes(), args[4])?;
-    mpi.gather(&items, args[3] + position)?;
+    mpi.gather(&items, args[3].wrapping_add(position))?;
     mpi.put_numbers::<W>(args[5], "the position", &[(position + items.bytes()) as i64])
 }
 
@@ -33,8 +32,7 @@ pub(super) fn unpack<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer 
     mpi.comm_of(args[6])?;
     let items = mpi.items(args[3], args[4], args[5])?;
     let position = place::<W>(mpi, args[2], items.bytes(), args[1])?;
-    let Items { va, count, datatype } = &items;
-    mpi.scatter(args[0] + position, datatype, *va, *count, items.bytes())?;
+    mpi.scatter(args[0].wrapping_add(position), &items, items.bytes())?;
     mpi.put_numbers::<W>(args[2], "the position", &[(position + items.bytes()) as i64])
 }
 

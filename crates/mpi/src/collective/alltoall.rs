@@ -48,10 +48,10 @@ fn bruck(plan: &mut Plan<'_>, out: &Parts, into: &Parts) {
     let va = plan.buffer(bytes(size));
     let received = plan.buffer(bytes(size / 2 + 1));
     let above = size - rank;
-    let from_here = first.part(u64::from(rank) * first.count, u64::from(above) * first.count);
+    let from_here = first.nth(rank).times(above);
     plan.copy(from_here, plan.bytes(va, bytes(above)));
     if rank > 0 {
-        let below = first.part(0, u64::from(rank) * first.count);
+        let below = first.times(rank);
         plan.copy(below, plan.bytes(va + bytes(above), bytes(rank)));
     }
     let mut bit = 1;
@@ -69,7 +69,7 @@ fn bruck(plan: &mut Plan<'_>, out: &Parts, into: &Parts) {
     // Now place `i` holds what came from the rank that is `i` below.
     let source = |place: u32| (rank + size - place) % size;
     match into {
-        Parts::Equal(first) if first.part(0, u64::from(size) * first.count).is_contiguous() => {
+        Parts::Equal(first) if first.times(size).is_contiguous() => {
             let places: Vec<_> =
                 (0..size).map(|place| (bytes(source(place)) as i64, block)).collect();
             let all = plan.runs(first.va, &places);
@@ -123,8 +123,7 @@ impl Process {
             None => {
                 // What is sent lies where it will be overwritten: it is sent from a copy.
                 if let Parts::Equal(first) = into {
-                    let (all, block) =
-                        (first.part(0, u64::from(size) * first.count), first.bytes());
+                    let (all, block) = (first.times(size), first.bytes());
                     let va = plan.buffer(all.bytes());
                     let copy = plan.bytes(va, all.bytes());
                     plan.copy(all, copy);

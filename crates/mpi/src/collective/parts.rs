@@ -15,7 +15,7 @@ impl Parts {
     /// That of `rank`.
     pub fn of(&self, rank: u32) -> Items {
         match self {
-            Parts::Equal(first) => first.part(u64::from(rank) * first.count, first.count),
+            Parts::Equal(first) => first.nth(rank),
             Parts::Any(parts) => parts[rank as usize].clone(),
         }
     }

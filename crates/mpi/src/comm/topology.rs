@@ -57,44 +57,74 @@ pub fn balance(nodes: u32, free: usize) -> Option<Vec<u32>> {
     }
     // No more factors are larger than 1: so many dimensions are searched, and the rest is 1.
     let searched = free.min(nodes.ilog2() as usize + 1);
-    let mut best: Option<Vec<u32>> = None;
-    let mut chosen = Vec::with_capacity(searched);
-    search(nodes, searched, nodes, &mut chosen, &mut best);
-    best.map(|mut best| {
+    let mut search = Search { divisors: divisors(nodes), chosen: Vec::new(), best: None };
+    search.go_on(nodes, searched, nodes);
+    search.best.map(|(_, mut best)| {
         best.resize(free, 1);
         best
     })
 }
 
-/// Tries all factors that do not rise.
-fn search(nodes: u32, free: usize, limit: u32, chosen: &mut Vec<u32>, best: &mut Option<Vec<u32>>) {
-    if free == 1 {
-        if nodes > limit {
+/// All divisors, rising.
+fn divisors(of: u32) -> Vec<u32> {
+    let small = (1..=of.isqrt()).filter(|divisor| of % divisor == 0);
+    let mut all: Vec<u32> = small.flat_map(|divisor| [divisor, of / divisor]).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Tries all factors that do not rise, but for those that cannot be better than the best so far: a number
+/// below 2^31 may have a million products of factors.
+struct Search {
+    divisors: Vec<u32>,
+    chosen: Vec<u32>,
+    /// How far the largest and the smallest factor are apart, and the largest; and all factors.
+    best: Option<((u32, u32), Vec<u32>)>,
+}
+
+impl Search {
+    /// Splits `nodes` into `free` more factors up to `limit`.
+    fn go_on(&mut self, nodes: u32, free: usize, limit: u32) {
+        let first = self.chosen.first().copied();
+        if free == 1 {
+            if nodes > limit {
+                return;
+            }
+            let first = first.unwrap_or(nodes);
+            let spread = (first - nodes, first);
+            if self.best.as_ref().is_none_or(|(best, _)| spread < *best) {
+                let factors = self.chosen.iter().copied().chain([nodes]).collect();
+                self.best = Some((spread, factors));
+            }
             return;
         }
-        chosen.push(nodes);
-        let spread = |factors: &[u32]| (factors[0] - factors[factors.len() - 1], factors[0]);
-        if best.as_ref().is_none_or(|best| spread(chosen) < spread(best)) {
-            *best = Some(chosen.clone());
+        for index in 0..self.divisors.len() {
+            let factor = self.divisors[index];
+            if factor > limit {
+                break;
+            }
+            // The others are not larger, and the smallest of them is not larger than their mean.
+            let is_enough = u64::from(factor).checked_pow(free as u32);
+            if nodes % factor != 0 || is_enough.is_some_and(|most| most < nodes.into()) {
+                continue;
+            }
+            let (rest, first) = (nodes / factor, first.unwrap_or(factor));
+            let exceeds_mean = |low: u32| {
+                u64::from(low).checked_pow(free as u32 - 1).is_none_or(|p| p > rest.into())
+            };
+            let is_worse = self.best.as_ref().is_some_and(|&((spread, largest), _)| {
+                // The smallest factor would have to be at least this.
+                let least = first.saturating_sub(spread);
+                exceeds_mean(least) || least > 0 && first > largest && exceeds_mean(least + 1)
+            });
+            if is_worse {
+                continue;
+            }
+            self.chosen.push(factor);
+            self.go_on(rest, free - 1, factor);
+            self.chosen.pop();
         }
-        chosen.pop();
-        return;
-    }
-    let mut divisor = 1;
-    let mut divisors = Vec::new();
-    while u64::from(divisor) * u64::from(divisor) <= u64::from(nodes) {
-        if nodes % divisor == 0 {
-            divisors.push(divisor);
-            divisors.push(nodes / divisor);
-        }
-        divisor += 1;
-    }
-    divisors.sort_unstable();
-    divisors.dedup();
-    for factor in divisors.into_iter().filter(|&factor| factor <= limit) {
-        chosen.push(factor);
-        search(nodes / factor, free - 1, factor, chosen, best);
-        chosen.pop();
     }
 }
 
@@ -116,9 +146,35 @@ mod tests {
             assert_eq!(balance(nodes, free), Some(wanted), "{nodes} in {free}");
         }
         assert_eq!(balance(2, 0), None);
+        // It has 1536 divisors and some 10^6 products of ten factors.
+        let many = balance(2_095_133_040, 10).expect("possible");
+        assert_eq!(many.iter().product::<u32>(), 2_095_133_040);
         let many = balance(12, 20_000).expect("possible");
         assert_eq!((&many[..4], many.len()), (&[3, 2, 2, 1][..], 20_000));
         assert_eq!(Cartesian { dimensions: vec![(1 << 16, false); 4] }.size(), None);
+    }
+
+    /// All products of factors that do not rise, in their order.
+    fn products(of: u32, free: usize, limit: u32) -> Vec<Vec<u32>> {
+        if free == 0 {
+            return if of == 1 { vec![Vec::new()] } else { Vec::new() };
+        }
+        let factors = (1..=limit.min(of)).filter(|factor| of % factor == 0);
+        let with = |factor: u32| {
+            let rest = products(of / factor, free - 1, factor);
+            rest.into_iter().map(move |rest| [vec![factor], rest].concat())
+        };
+        factors.flat_map(with).collect()
+    }
+
+    #[test]
+    fn what_is_not_tried_is_not_better() {
+        for (nodes, free) in (1..700).flat_map(|nodes| (1..5).map(move |free| (nodes, free))) {
+            let all = products(nodes, free, nodes);
+            let spread = |factors: &Vec<u32>| (factors[0] - factors[free - 1], factors[0]);
+            let best = all.iter().min_by_key(|factors| spread(factors));
+            assert_eq!(balance(nodes, free).as_ref(), best, "{nodes} in {free}");
+        }
     }
 
     #[test]

@@ -38,6 +38,14 @@ impl Items {
         let offset = self.datatype.extent.wrapping_mul(index as i64);
         Items { va: self.va.wrapping_add_signed(offset), count, datatype: self.datatype.clone() }
     }
+    /// The `index`th of neighbours that are as large. Counts of items without data have no limit.
+    pub fn nth(&self, index: u32) -> Items {
+        self.part(self.count.wrapping_mul(index.into()), self.count)
+    }
+    /// So many neighbours, each as large, together.
+    pub fn times(&self, number: u32) -> Items {
+        self.part(0, self.count.saturating_mul(number.into()))
+    }
 }
 
 impl Process {
@@ -68,7 +76,7 @@ impl Process {
         }
         self.check_items(items)?;
         let buffer = self.scratch.take(self.cpu.memory(), bytes);
-        let target = Some((items.datatype.clone(), items.va, items.count));
+        let target = Some(items.clone());
         self.start_receive(from, (buffer.va, bytes), Some(Scattered { buffer, target }))
     }
 
@@ -85,7 +93,7 @@ impl Process {
         }
         self.check_items(items)?;
         let buffer = self.scratch.take(self.cpu.memory(), bytes);
-        let target = Some((items.datatype.clone(), items.va, items.count));
+        let target = Some(items.clone());
         self.start_matched(comm, message, (buffer.va, bytes), Some(Scattered { buffer, target }))
     }
 
@@ -101,37 +109,17 @@ impl Process {
         if items.is_contiguous() {
             return self.copy(items.va, to, items.bytes());
         }
-        let mut packed = vec![0; items.bytes() as usize];
-        let (mut at, mut runs) = (0, 0);
-        for run in items.datatype.runs_of(items.count, items.bytes()) {
-            let end = at + run.length as usize;
-            self.read(items.va.wrapping_add_signed(run.offset), &mut packed[at..end])?;
-            (at, runs) = (end, runs + 1);
-        }
-        self.charge(self.params.datatype_run * runs + self.cpu.copy_cost(at as u64));
-        self.write(to, &packed)
+        let runs = self.pack(items, to)?;
+        self.charge(self.params.datatype_run * runs + self.cpu.copy_cost(items.bytes()));
+        Ok(())
     }
 
-    /// Unpacks the first `bytes` bytes at `from` into `count` items at `va`.
-    pub(crate) fn scatter(
-        &mut self,
-        from: u64,
-        datatype: &Type,
-        va: u64,
-        count: u64,
-        bytes: u64,
-    ) -> Result<()> {
-        if datatype.is_contiguous(count) {
-            return self.copy(from, va, bytes);
+    /// Unpacks the first `bytes` bytes at `from` into items.
+    pub(crate) fn scatter(&mut self, from: u64, items: &Items, bytes: u64) -> Result<()> {
+        if items.is_contiguous() {
+            return self.copy(from, items.va, bytes);
         }
-        let mut packed = vec![0; bytes as usize];
-        self.read(from, &mut packed)?;
-        let (mut at, mut runs) = (0, 0);
-        for run in datatype.runs_of(count, bytes) {
-            let end = at + run.length as usize;
-            self.write(va.wrapping_add_signed(run.offset), &packed[at..end])?;
-            (at, runs) = (end, runs + 1);
-        }
+        let runs = self.unpack(from, items, bytes)?;
         self.charge(self.params.datatype_run * runs + self.cpu.copy_cost(bytes));
         Ok(())
     }
@@ -140,12 +128,10 @@ impl Process {
     pub(crate) fn copy_items(&mut self, from: &Items, to: &Items) -> Result<()> {
         let bytes = from.bytes().min(to.bytes());
         if from.is_contiguous() {
-            return self.scatter(from.va, &to.datatype, to.va, to.count, bytes);
+            return self.scatter(from.va, to, bytes);
         }
         let buffer = self.scratch.take(self.cpu.memory(), from.bytes());
-        let copied = self
-            .gather(from, buffer.va)
-            .and_then(|()| self.scatter(buffer.va, &to.datatype, to.va, to.count, bytes));
+        let copied = self.gather(from, buffer.va).and_then(|()| self.scatter(buffer.va, to, bytes));
         self.scratch.give(buffer);
         copied
     }

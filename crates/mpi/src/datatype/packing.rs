@@ -1,0 +1,87 @@
+//! Packing and unpacking, many runs at a time. Takes no simulated time: who asks for it charges it.
+
+use super::items::Items;
+use crate::error::Result;
+use crate::process::{Process, PIECE};
+
+/// Runs that are moved together.
+const RUNS_MAX: usize = 4096;
+
+/// Runs in their order, on their way between the program's memory and packed bytes.
+struct Moved {
+    /// Address of the packed bytes that are next.
+    packed: u64,
+    /// Address and bytes of each run.
+    runs: Vec<(u64, usize)>,
+    /// Bytes of all of them.
+    bytes: u64,
+    /// The bytes themselves.
+    held: Vec<u8>,
+}
+
+/// Which way they go.
+#[derive(Clone, Copy)]
+enum Way {
+    Pack,
+    Unpack,
+}
+
+impl Process {
+    /// Packs items to `to`; the number of runs.
+    pub(crate) fn pack(&mut self, items: &Items, to: u64) -> Result<u64> {
+        self.move_items(items, (to, items.bytes()), Way::Pack)
+    }
+
+    /// Unpacks the first `bytes` bytes at `from` into items; the number of runs.
+    pub(crate) fn unpack(&mut self, from: u64, items: &Items, bytes: u64) -> Result<u64> {
+        self.move_items(items, (from, bytes), Way::Unpack)
+    }
+
+    fn move_items(&mut self, items: &Items, (packed, bytes): (u64, u64), way: Way) -> Result<u64> {
+        let held = std::mem::take(&mut self.bounce);
+        let mut moved = Moved { packed, runs: Vec::new(), bytes: 0, held };
+        let mut number = 0;
+        let result = items.datatype.runs_of(items.count, bytes).try_for_each(|run| {
+            number += 1;
+            moved.add(self, items.va.wrapping_add_signed(run.offset), run.length, way)
+        });
+        let result = result.and_then(|()| moved.go(self, way));
+        self.bounce = moved.held;
+        result.map(|()| number)
+    }
+}
+
+impl Moved {
+    /// One more run.
+    fn add(&mut self, process: &Process, mut va: u64, mut length: u64, way: Way) -> Result<()> {
+        while length > 0 {
+            if self.bytes == PIECE || self.runs.len() == RUNS_MAX {
+                self.go(process, way)?;
+            }
+            let here = length.min(PIECE - self.bytes);
+            self.runs.push((va, here as usize));
+            self.bytes += here;
+            (va, length) = (va.wrapping_add(here), length - here);
+        }
+        Ok(())
+    }
+
+    /// Moves the runs so far.
+    fn go(&mut self, process: &Process, way: Way) -> Result<()> {
+        self.held.resize(self.bytes as usize, 0);
+        match way {
+            Way::Pack => {
+                process.read_runs(&self.runs, &mut self.held)?;
+                process.write(self.packed, &self.held)?;
+            }
+            Way::Unpack => {
+                process.read(self.packed, &mut self.held)?;
+                process.write_runs(&self.runs, &self.held)?;
+            }
+        }
+        self.packed = self.packed.wrapping_add(self.bytes);
+        self.bytes = 0;
+        self.runs.clear();
+        Ok(())
+    }
+}
