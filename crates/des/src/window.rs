@@ -183,12 +183,14 @@ pub struct Bounds {
     /// further ahead of the others than this, so the end does not depend on the windows. At least the
     /// lookahead; a short one makes short windows.
     pub notice: Duration,
+    /// No failure ends the run before this time: processes may begin in the state that they have then.
+    pub begins: Time,
 }
 
 impl Bounds {
     /// When the run ends if the first failure was at `failed` (`Time::NEVER` if there was none).
     fn end(&self, failed: Time) -> Time {
-        self.until.min(failed + self.notice)
+        self.until.min((failed + self.notice).max(self.begins))
     }
 }
 

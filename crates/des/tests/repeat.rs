@@ -194,7 +194,7 @@ fn ring(seed: u64, threads: usize, skip: bool, until: Time) -> (Ended, u64) {
             }
         })
         .collect();
-    let bounds = Bounds { until, notice: LOOKAHEAD * 100 };
+    let bounds = Bounds { until, notice: LOOKAHEAD * 100, begins: Time::ZERO };
     let (reports, ending, horizon) =
         run(builders, &Links::between_all(LOOKAHEAD, stations), threads, bounds, &Stop::new());
     let (reports, carried_out): (Vec<_>, Vec<_>) = reports.into_iter().unzip();

@@ -19,6 +19,7 @@ pub(crate) struct Configuration {
     pub link: HyperTransport,
     pub ppc440: ppc440::Config,
     pub portals: portals::Config,
+    pub driver: portals::seastar::Config,
     pub mpi: mpi::Params,
     pub agent: rank::Costs,
     pub ras_poll: Duration,
@@ -47,6 +48,7 @@ impl Configuration {
                 code: ppc440::Code::new(&timing(p)),
             },
             portals,
+            driver: driver(p),
             mpi: mpi(p)?,
             agent: rank::Costs { clock_read: p.duration("rank.clock_read") },
             ras_poll: p.duration("machine.ras_poll"),
@@ -227,6 +229,15 @@ fn portals(p: &Parameters, nodes: u32) -> portals::Config {
             list_entry: p.duration("portals.list_entry"),
             event_post: p.duration("portals.event_post"),
             event_get: p.duration("portals.event_get"),
+        },
+        limits: portals::Limits::default(),
+    }
+}
+
+/// Of a node that lacks nothing; `Os` has the rest.
+fn driver(p: &Parameters) -> portals::seastar::Config {
+    portals::seastar::Config {
+        costs: portals::seastar::Costs {
             header_build: p.duration("portals.header_build"),
             header_read: p.duration("portals.header_read"),
             slot_read: p.duration("portals.slot_read"),
@@ -236,8 +247,8 @@ fn portals(p: &Parameters, nodes: u32) -> portals::Config {
         shadow_fifos: p.switch("firmware.shadow_fifos"),
         inline_messages: p.switch("firmware.inline"),
         tx_pendings: p.number("portals.tx_pendings"),
-        limits: portals::Limits::default(),
-        pools: portals::Pools::FULL,
+        list_commands: 0,
+        pools: portals::seastar::Pools::FULL,
         empty_interrupts: p.number("portals.empty_interrupts"),
         boot_timeout: p.duration("portals.boot_timeout"),
     }

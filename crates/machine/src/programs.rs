@@ -7,7 +7,8 @@ use host::Host;
 use life::{Late, Life};
 use observers::{Observer, Observers};
 use placement::Placement;
-use portals::{Kernel, PendingsMax, ProcessId};
+use portals::seastar::{self, PendingsMax};
+use portals::{Kernel, Nal, ProcessId};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -37,6 +38,7 @@ pub enum Program {
 #[derive(Clone, Debug)]
 pub(crate) struct Software {
     pub portals: portals::Config,
+    pub driver: seastar::Config,
     pub mpi: mpi::Params,
     pub agent: rank::Costs,
     /// A user of Portals in the kernel sends back what it gets.
@@ -59,6 +61,8 @@ pub(crate) struct Ranks {
     software: Rc<Software>,
     /// Set once it has booted.
     kernel: Rc<OnceCell<Rc<Kernel>>>,
+    /// The same, of its driver.
+    driver: Rc<OnceCell<Rc<seastar::Driver>>>,
     /// What is not ready yet: the kernel and each rank; none before the kernel begins to boot.
     booting: Rc<Cell<Option<usize>>>,
     observers: Rc<Observers>,
@@ -94,14 +98,14 @@ impl Ranks {
         let seat = |rank| Rc::new(Seat { rank, core: placement.core(rank), ..Seat::default() });
         let seats: Vec<_> = placement.on(nid.into()).map(seat).collect();
         let left = Rc::new(Cell::new(seats.len()));
-        let (booting, kernel) = Default::default();
-        Ranks { nid, software, kernel, booting, observers, seats, left }
+        let (booting, kernel, driver) = Default::default();
+        Ranks { nid, software, kernel, driver, booting, observers, seats, left }
     }
 
     /// Starts the kernel and then the ranks, each on its core: their libraries are ready before `launch`,
     /// when the program itself starts.
     pub fn boot(&self, host: &mut Host, launch: Time) {
-        let kernel = self.kernel.clone();
+        let (kernel, driver) = (self.kernel.clone(), self.driver.clone());
         let for_interrupts = kernel.clone();
         host.set_interrupt_handler(Rc::new(move |cpu| {
             if let Some(kernel) = for_interrupts.get() {
@@ -115,7 +119,10 @@ impl Ranks {
         booting.set(Some(1 + seats.len()));
         let ready = move || booting.set(booting.get().map(|left| left - 1));
         host.spawn("kernel boot", move |cpu| {
-            let started = Kernel::boot(&cpu, nid, &software.portals, observers.clone());
+            let nal = Rc::new(seastar::Driver::new(cpu.memory(), &software.driver));
+            let started =
+                Kernel::boot(&cpu, nid, &software.portals, observers.clone(), nal.clone());
+            assert!(driver.set(nal).is_ok(), "a kernel has one driver");
             assert!(kernel.set(started.clone()).is_ok(), "a kernel boots once");
             if software.echo {
                 let kernel = started.clone();
@@ -143,17 +150,17 @@ impl Ranks {
 
     /// Most pendings that were in use at a time.
     pub fn pendings_max(&self) -> PendingsMax {
-        self.kernel.get().map_or_else(PendingsMax::default, |kernel| kernel.pendings_max())
+        self.driver.get().map_or_else(PendingsMax::default, |driver| driver.pendings_max())
     }
 
     /// True if the firmware has posted events that the kernel has not taken.
     pub fn has_events(&self) -> bool {
-        self.kernel.get().is_some_and(|kernel| kernel.has_events())
+        self.driver.get().is_some_and(|driver| driver.has_events())
     }
 
     /// The event ring of the kernel, and the slot that it takes next.
     pub fn events(&self) -> Option<(std::ops::Range<u64>, u32)> {
-        self.kernel.get().map(|kernel| kernel.events())
+        self.driver.get().map(|driver| driver.events())
     }
 
     /// True once the program can be launched.

@@ -174,7 +174,9 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
         };
         let links = Links::new(configuration.net.lookahead(), topology.nodes(), neighbours);
         let until = options.until.map_or(Time::NEVER, |until| launch + until);
-        let bounds = Bounds { until, notice: configuration.net.lookahead() * NOTICE_HOPS };
+        // Nodes that share a boot begin behind it, when one that does not may have failed in its own.
+        let notice = configuration.net.lookahead() * NOTICE_HOPS;
+        let bounds = Bounds { until, notice, begins: launch };
         des::run::<Node, _>(builders, &links, options.threads, bounds, &options.stop)
     };
     let wall_seconds = started.elapsed().as_secs_f64();

@@ -3,12 +3,12 @@
 
 mod way;
 
+use crate::kernel::{Call, Kernel, Mark, ObjectCall, Returned, Seat, Told};
 use crate::library::{
     option, AccessEntry, AckRequest, Atomic, Buffer, Criteria, EqHandle, Error, Event, Identity,
     Interface, IoVec, Limits, Md, MdHandle, MeHandle, Next, Position, ProcessId, Region,
     StatusRegister, Unlink,
 };
-use crate::nal::{Call, Kernel, Mark, ObjectCall, Returned, Seat, Told};
 use des::{Duration, Time};
 use host::{Cpu, SpaceId};
 use std::rc::Rc;

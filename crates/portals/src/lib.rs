@@ -1,21 +1,23 @@
-//! Portals 3.3: the library (`library`), the kernel's driver for the SeaStar (`nal`), and what a process
-//! calls (`Ni`).
+//! Portals 3.3: the library (`library`), the kernel that serves processes with it (`kernel`), its drivers
+//! of network interfaces (`nal`), and what a process calls (`Ni`).
 
 mod api;
+mod kernel;
 pub mod library;
 mod nal;
 mod plant;
 
 pub use api::{Ni, Polled, Target};
+pub use kernel::{
+    Asked, Bridge, Config, Costs, Counters, Fate, Kernel, Mark, ObjectCall, Observer, Reaction,
+    Returned, Seat, System, Told, Unobserved,
+};
 pub use library::{
     option, AccessEntry, AckRequest, Atomic, Criteria, EqHandle, Error, Event, EventKind, IoVec,
     Limits, Md, MdHandle, MeHandle, Next, NiFail, Position, ProcessId, Region, StatusRegister,
     Unlink, JID_ANY, NID_ANY, PID_ANY, PT_INDEX_ANY, THRESH_INF, UID_ANY,
 };
-pub use nal::{
-    Asked, Bridge, Config, Costs, Counters, Fate, Kernel, Mark, ObjectCall, Observer, PendingsMax,
-    Pools, Reaction, Returned, System, Told, Unobserved,
-};
+pub use nal::{seastar, Nal, Run, Transmit};
 #[cfg(debug_assertions)]
 pub use plant::plant;
 pub use plant::Plant;

@@ -199,6 +199,16 @@ fn a_run_that_ends_badly_has_one_end() {
     assert!(bad > 3, "{bad}");
 }
 
+/// Seeds that were bugs: a node of its own that fails in its boot, beside nodes that share one.
+const FOUND: [u64; 2] = [1012, 1074];
+
+#[test]
+fn ends_that_were_found_to_differ_are_one() {
+    for seed in FOUND {
+        compare(seed, 1);
+    }
+}
+
 #[test]
 #[ignore = "some 20 minutes: ENDINGS_FIRST and ENDINGS_SEEDS choose the seeds, 2000 by default"]
 fn runs_that_end_badly_soak() {

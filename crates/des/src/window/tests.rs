@@ -4,7 +4,7 @@ use super::*;
 use crate::{EventQueue, Random, TraceHash};
 
 /// No end but its own, and a notice that takes longer than most windows.
-const FREE: Bounds = Bounds { until: Time::NEVER, notice: Duration(1_000) };
+const FREE: Bounds = Bounds { until: Time::NEVER, notice: Duration(1_000), begins: Time::ZERO };
 
 fn busy_with<E: Clone>(queue: &EventQueue<E>) -> Standing {
     match queue.is_empty() {
@@ -215,12 +215,13 @@ fn a_failure_ends_all_others_a_notice_later_wherever_windows_end() {
         let row = Links::new(Duration(hop), 6, |i| {
             [i.wrapping_sub(1), i + 1].into_iter().filter(|i| *i < 6)
         });
-        for until in [Time::NEVER, Time(600), Time(200)] {
-            let bounds = Bounds { until, notice: Duration(notice) };
+        let never = Time::NEVER;
+        for (until, begins) in [(never, 0), (Time(600), 0), (Time(200), 0), (never, 800)] {
+            let bounds = Bounds { until, notice: Duration(notice), begins: Time(begins) };
             let (reports, ending, end) = run(builders.clone(), &row, threads, bounds, &Stop::new());
             let failed = until > Time(300);
             assert_eq!(ending, if failed { Ending::Failed } else { Ending::TimeUp });
-            assert_eq!(end, until.min(Time(700)));
+            assert_eq!(end, until.min(Time(700.max(begins))));
             for (steps, fails) in reports.iter().zip(&fails) {
                 let last = (end.0 - 1) / 10 * 10;
                 assert_eq!(*steps.last().unwrap(), Time(last).min(*fails));

@@ -12,7 +12,7 @@ pub use parse::set;
 
 use des::{Duration, Time};
 use net::Which;
-use portals::Pools;
+use portals::seastar::Pools;
 
 /// Everything that is to go wrong.
 #[derive(Clone, Debug, Default)]

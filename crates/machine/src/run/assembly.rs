@@ -85,7 +85,7 @@ impl Parts<'_> {
         let ht = &configuration.nic;
         let judge = self.ledger.map(|ledger| {
             let (ledger, memory) = (ledger.clone(), host.memory().clone());
-            let few = pools.list_commands < portals::Pools::FULL.list_commands;
+            let few = pools.list_commands < portals::seastar::Pools::FULL.list_commands;
             Rc::new(Bailiff::new(nid, ledger, memory, true, os == Os::Linux || few))
         });
         let mut seam = Seam {
@@ -117,10 +117,11 @@ impl Parts<'_> {
         };
         let (core, nic) = chip(&mut seam);
         let software = Rc::new(Software {
-            portals: portals::Config {
-                system: os.portals(parameters),
+            portals: portals::Config { system: os.portals(parameters), ..configuration.portals },
+            driver: portals::seastar::Config {
+                list_commands: os.list_commands(parameters),
                 pools,
-                ..configuration.portals
+                ..configuration.driver
             },
             echo: os == Os::Linux && parameters.switch("host.echo"),
             mpi: configuration.mpi.clone(),

@@ -1,6 +1,6 @@
 //! How calls come into the kernel, and what that costs.
 
-use crate::nal::{Bridge, Kernel};
+use crate::kernel::{Bridge, Kernel};
 use host::Cpu;
 
 /// The way into the kernel.

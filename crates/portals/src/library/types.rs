@@ -290,18 +290,23 @@ pub struct Limits {
     pub max_getput_md: u32,
 }
 
+impl Limits {
+    /// Those of a process that asks for none.
+    pub const DEFAULT: Limits = Limits {
+        max_mes: 1 << 16,
+        max_mds: 1 << 16,
+        max_eqs: 64,
+        max_ac_index: 7,
+        max_pt_index: 63,
+        max_md_iovecs: 16,
+        max_me_list: 1 << 16,
+        max_getput_md: 64,
+    };
+}
+
 impl Default for Limits {
     fn default() -> Limits {
-        Limits {
-            max_mes: 1 << 16,
-            max_mds: 1 << 16,
-            max_eqs: 64,
-            max_ac_index: 7,
-            max_pt_index: 63,
-            max_md_iovecs: 16,
-            max_me_list: 1 << 16,
-            max_getput_md: 64,
-        }
+        Limits::DEFAULT
     }
 }
 

@@ -1,26 +1,73 @@
-//! The kernel's driver for the SeaStar in generic mode (pedretti2005 s4): every process's operations go
-//! through one mailbox, and one interrupt handler drains one event queue.
-//!
-//! The kernel runs with interrupts masked and nothing else of its core runs meanwhile, and on a host of
-//! several cores one lock keeps the others out, so a kernel section is atomic even where it lets time pass.
-//! Only event queues, which are in the processes' own memory, are read beside it.
+//! The seam between the kernel's Portals and a network interface: the network abstraction layer of Portals
+//! 3.0. A driver carries messages, each a wire header and a payload, from the kernel of one node to that of
+//! another; what they mean is the kernel's.
 
-mod atomic;
-mod costs;
-mod dma_list;
-mod issue;
-mod kernel;
-mod mailbox;
-mod observe;
-mod receive;
-mod region;
-mod tap;
-mod transmit;
-mod wire;
+use crate::kernel::{Counters, Data, Kernel, Seat};
+use crate::library::{Operation, Place};
+use abi::seastar::PortalsHeader;
+use des::Time;
+use host::Cpu;
 
-pub use costs::{Bridge, Config, Costs, Pools, System};
-pub(crate) use issue::Call;
-pub(crate) use kernel::Seat;
-pub use kernel::{Counters, Kernel, PendingsMax};
-pub use observe::{Mark, Observer, Unobserved};
-pub use tap::{Asked, Fate, ObjectCall, Reaction, Returned, Told};
+pub mod seastar;
+
+/// A driver of a network interface. All but `has_events` and `takes_pieces` is called in the kernel, with its
+/// lock held.
+pub trait Nal {
+    /// Starts the network interface; a fault of the fibre if it does not answer as it should.
+    fn start(&self, kernel: &Kernel, cpu: &Cpu);
+
+    /// Sends a message, or keeps it until there is room. Its operation ends ([`Kernel`]) when its bytes have
+    /// left.
+    fn transmit(&self, kernel: &Kernel, cpu: &Cpu, message: Transmit);
+
+    /// Takes all that the network interface has to tell, in the interrupt handler.
+    fn interrupt(&self, kernel: &Kernel, cpu: &Cpu, run: Run);
+
+    /// True if the network interface has something to tell that nobody has taken.
+    fn has_events(&self) -> bool;
+
+    /// True if a payload in so many physical pieces can be sent and received.
+    fn takes_pieces(&self, pieces: usize) -> bool;
+
+    /// Adds the driver's own counts.
+    fn count(&self, counters: &mut Counters);
+}
+
+/// A run of the interrupt handler.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// When the interrupt was raised.
+    pub raised: Time,
+    /// When the handler began.
+    pub entered: Time,
+}
+
+/// A message to be sent.
+#[derive(Clone, Debug)]
+pub struct Transmit {
+    pub(crate) header: PortalsHeader,
+    /// Its payload.
+    pub(crate) source: Source,
+    /// What ends when the message has left; None for an acknowledgement.
+    pub(crate) ending: Option<Ending>,
+}
+
+/// An operation of a process that ends with a message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ending {
+    pub(crate) seat: Seat,
+    pub(crate) operation: Operation,
+}
+
+/// Where a payload comes from.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    /// There is none.
+    Nothing,
+    /// The memory of the process `ending.seat`.
+    Place(Place),
+    /// The kernel: the answer of an atomic operation.
+    Data(Data),
+    /// There should be an answer of an atomic operation, which failed.
+    Lost,
+}

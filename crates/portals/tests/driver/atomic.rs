@@ -6,9 +6,9 @@ use crate::bench::{
     config, expose, id, pattern, pause, target, wait, Behaviour, Bench, Fate, CONSTANT, DATA,
     FLEETING, PID,
 };
+use portals::seastar::Config;
 use portals::{
-    option, AckRequest, Atomic, Config, Error, EventKind, Md, MdHandle, NiFail, Region, Target,
-    Unlink,
+    option, AckRequest, Atomic, Error, EventKind, Md, MdHandle, NiFail, Region, Target, Unlink,
 };
 use std::collections::BTreeMap;
 

@@ -4,7 +4,8 @@ use crate::bench::{
     anybody, config, expose, pattern, pause, target, wait, Behaviour, Bench, Process, DATA, PID,
 };
 use des::Duration;
-use portals::{option, AckRequest, Config, EventKind, Md, NiFail, Pools, Position, Unlink};
+use portals::seastar::{Config, Pools};
+use portals::{option, AckRequest, EventKind, Md, NiFail, Position, Unlink};
 
 /// Sends `count` messages at once; returns the sender's counters.
 fn flood(config: Config, behaviour: Behaviour, count: u64, size: u64) -> portals::Counters {

@@ -5,9 +5,10 @@ use crate::bench::{
     DATA, FLEETING, HOLE, PID,
 };
 use des::Duration;
+use portals::seastar::Config;
 use portals::{
-    option, AckRequest, Config, Error, EventKind, Md, NiFail, Position, ProcessId, Region,
-    StatusRegister, Target, Unlink,
+    option, AckRequest, Error, EventKind, Md, NiFail, Position, ProcessId, Region, StatusRegister,
+    Target, Unlink,
 };
 use std::collections::BTreeMap;
 

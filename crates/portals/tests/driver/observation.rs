@@ -1,7 +1,8 @@
 //! What can be seen of a message's way through the kernel's driver.
 
 use crate::bench::{config, expose, pause, target, wait, Behaviour, Bench, Journal, DATA, PID};
-use portals::{option, AckRequest, Config, EventKind, Mark, Md, Observer, Unlink, Unobserved};
+use portals::seastar::Config;
+use portals::{option, AckRequest, EventKind, Mark, Md, Observer, Unlink, Unobserved};
 use std::cell::RefCell;
 use std::rc::Rc;
 

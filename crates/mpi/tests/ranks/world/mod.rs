@@ -8,7 +8,7 @@ use des::{Duration, EventQueue, Time};
 use host::{AddressSpace, Costs, Host, Ports, SpaceId};
 use mpi::{Algorithms, Mpi, Outcome, Params, Process, Waiting, World};
 use nic::{Event, Nic};
-use portals::{Config, Kernel, Limits, Ni, ProcessId, Unobserved};
+use portals::{seastar, Config, Kernel, Limits, Ni, ProcessId, Unobserved};
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
@@ -188,21 +188,26 @@ fn config() -> Config {
         list_entry: ns(15),
         event_post: ns(30),
         event_get: ns(20),
-        header_build: ns(60),
-        header_read: ns(60),
-        slot_read: ns(20),
-        dispatch: ns(30),
-        command_build: ns(30),
     };
-    Config {
-        nodes: 1 << 16,
-        costs,
-        system: portals::System::CATAMOUNT,
+    let system = portals::System::CATAMOUNT;
+    Config { nodes: 1 << 16, costs, system, limits: Limits::default() }
+}
+
+fn driver() -> seastar::Config {
+    let ns = Duration::from_ns;
+    seastar::Config {
+        costs: seastar::Costs {
+            header_build: ns(60),
+            header_read: ns(60),
+            slot_read: ns(20),
+            dispatch: ns(30),
+            command_build: ns(30),
+        },
         shadow_fifos: true,
         inline_messages: true,
         tx_pendings: 64,
-        limits: Limits::default(),
-        pools: portals::Pools::FULL,
+        list_commands: 0,
+        pools: seastar::Pools::FULL,
         empty_interrupts: u64::MAX,
         boot_timeout: Duration::from_us(100),
     }
@@ -266,7 +271,8 @@ impl Setting {
         let (params, size) = (self.params.clone(), self.ranks as u32);
         let (says, done): (Shared<Option<Waiting>>, _) = (Rc::clone(&waiting), finished.clone());
         host.spawn(&format!("rank {index}"), move |cpu| {
-            let booted = Kernel::boot(&cpu, index as u16, &config(), Rc::new(Unobserved));
+            let nal = Rc::new(seastar::Driver::new(cpu.memory(), &driver()));
+            let booted = Kernel::boot(&cpu, index as u16, &config(), Rc::new(Unobserved), nal);
             *kernel.borrow_mut() = Some(booted.clone());
             let ni = Ni::init(&cpu, &booted, PID, space).unwrap();
             let map: Arc<[ProcessId]> = (0..size).map(|nid| ProcessId { nid, pid: PID }).collect();

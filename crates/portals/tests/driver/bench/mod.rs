@@ -18,7 +18,8 @@ use des::{Duration, EventQueue, Time};
 use firmware::{Firmware, Message};
 use host::{Cpu, Host};
 use judge::Bailiff;
-use portals::{Config, Costs, Counters, Kernel, Limits, Mark, Ni, Observer, ProcessId, Told};
+use portals::seastar::{self, Config, Driver};
+use portals::{Counters, Kernel, Limits, Mark, Ni, Observer, ProcessId, Told};
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -140,7 +141,7 @@ impl Bench {
 
     pub fn observed(config: Config, behaviour: Behaviour, observer: Rc<dyn Observer>) -> Bench {
         let ledger = Arc::new(spec::Ledger::new(2, !behaviour.fates.is_empty()));
-        let few = config.pools.list_commands < portals::Pools::FULL.list_commands;
+        let few = config.pools.list_commands < seastar::Pools::FULL.list_commands;
         let node = |nid: usize| {
             let mut host = Host::new(&HOST_COSTS);
             let memory = host.memory().clone();
@@ -156,7 +157,8 @@ impl Bench {
             let booted = kernel.clone();
             let observer = Rc::new(Judged { observer: observer.clone(), judge: judge.clone() });
             host.spawn("boot", move |cpu| {
-                let kernel = Kernel::boot(&cpu, nid as u16, &config, observer);
+                let driver = Rc::new(Driver::new(cpu.memory(), &config));
+                let kernel = Kernel::boot(&cpu, nid as u16, &LIBRARY, observer, driver);
                 assert!(booted.set(kernel).is_ok());
             });
             Node { host, firmware: Firmware::new(nid as u16, behaviour.clone()), kernel, judge }
@@ -287,30 +289,38 @@ pub const HOST_COSTS: host::Costs = host::Costs {
     lock_pass: Duration::from_ns(60),
 };
 
+/// The kernel's Portals.
+const LIBRARY: portals::Config = portals::Config {
+    nodes: 2,
+    costs: portals::Costs {
+        api_call: Duration::from_ns(20),
+        api_check: Duration::from_ns(30),
+        object: Duration::from_ns(40),
+        translate: Duration::from_ns(20),
+        list_entry: Duration::from_ns(15),
+        event_post: Duration::from_ns(50),
+        event_get: Duration::from_ns(20),
+    },
+    system: portals::System::CATAMOUNT,
+    limits: Limits::DEFAULT,
+};
+
+/// Its driver.
 pub fn config() -> Config {
     let ns = Duration::from_ns;
     Config {
-        nodes: 2,
-        costs: Costs {
-            api_call: ns(20),
-            api_check: ns(30),
-            object: ns(40),
-            translate: ns(20),
-            list_entry: ns(15),
-            event_post: ns(50),
-            event_get: ns(20),
+        costs: seastar::Costs {
             header_build: ns(30),
             header_read: ns(60),
             slot_read: ns(30),
             dispatch: ns(20),
             command_build: ns(10),
         },
-        system: portals::System::CATAMOUNT,
         shadow_fifos: true,
         inline_messages: true,
         tx_pendings: 600,
-        limits: Limits::default(),
-        pools: portals::Pools::FULL,
+        list_commands: 0,
+        pools: seastar::Pools::FULL,
         empty_interrupts: u64::MAX,
         boot_timeout: Duration::from_us(1000),
     }

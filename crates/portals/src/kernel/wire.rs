@@ -127,3 +127,11 @@ pub(crate) fn ack(put: &PortalsHeader, grant: &Grant, message: MessageId) -> Por
 pub(crate) fn reply(get: &PortalsHeader, grant: &Grant, message: MessageId) -> PortalsHeader {
     back(portals_op::REPLY, get, grant, message)
 }
+
+/// Payload bytes of a message.
+pub(crate) fn payload_length(header: &PortalsHeader) -> u32 {
+    match header.op {
+        portals_op::GET | portals_op::ACK => 0,
+        _ => header.length,
+    }
+}

@@ -3,20 +3,20 @@
 //! payload, but in kernel memory (the second half of the upper pending), and so leaves the answer.
 
 use super::issue::Call;
-use super::kernel::{Kernel, Seat};
 use super::tap::{Fate, Told};
-use super::transmit::{Ending, Source, Transmit};
 use super::wire;
+use super::{Kernel, Seat};
 use crate::library::{Atomic, Error, Grant, MdHandle, NiFail, Place, ProcessId, RequestKind};
+use crate::nal::{Ending, Source, Transmit};
 use crate::plant::{is_planted, Plant};
-use abi::seastar::{PortalsHeader, UpperPending};
+use abi::seastar::PortalsHeader;
 use host::Cpu;
 
-/// Bytes that an atomic operation has at most: the second half of an upper pending.
-pub(crate) const DATA_MAX: usize = UpperPending::SIZE - PortalsHeader::SIZE;
+/// Bytes that an atomic operation has at most.
+pub(crate) const DATA_MAX: usize = 64;
 
 /// Operand or answer of an atomic operation.
-pub(crate) type Data = [u8; DATA_MAX];
+pub type Data = [u8; DATA_MAX];
 
 impl Kernel {
     /// PtlGetPut, PtlCGetPut and PtlGetAdd, in the kernel: `call` names the operand's descriptor, `get` that

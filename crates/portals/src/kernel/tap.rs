@@ -3,8 +3,8 @@
 //! which it takes effect, without simulated time, and not at all if nobody listens.
 
 use super::issue::Call;
-use super::kernel::{Kernel, Seat};
 use super::wire::Destination;
+use super::{Kernel, Seat};
 use crate::library::{
     AccessEntry, AckRequest, Criteria, Delivery, EqHandle, Error, EventKind, Grant, Identity,
     IoVec, Limits, Md, MdHandle, MeHandle, Next, NiFail, Position, ProcessId, Region, RequestKind,

@@ -1,31 +1,35 @@
-//! The kernel's Portals on one node: its processes, its pendings, and how they are set up.
+//! The kernel's Portals on one node: its processes, the operations that they begin, what becomes of messages
+//! that arrive. It meets the network interface in a driver ([`crate::nal`]).
+//!
+//! The kernel runs with interrupts masked and nothing else of its core runs meanwhile, and on a host of
+//! several cores one lock keeps the others out, so a kernel section is atomic even where it lets time pass.
+//! Only event queues, which are in the processes' own memory, are read beside it.
 
-use super::atomic::DATA_MAX;
-use super::costs::Config;
-use super::dma_list::DmaLists;
-use super::mailbox::Mailbox;
-use super::observe::{Mark, Observer};
-use super::receive::Receive;
-use super::region::Region;
-use super::tap::Told;
-use super::transmit::{Flight, Transmit};
 use crate::library::{Error, Identity, Interface, IoVec, Place, ProcessId, Work, PID_ANY};
-use abi::seastar::{
-    command_op, InitEqcbCommand, InitProcessCommand, MarkAliveCommand, GENERIC_PENDINGS,
-    GENERIC_PROCESS, READY_FLAG, READY_VALUE,
-};
+use crate::nal::{Nal, Run};
 use abi::MessageId;
 use host::{Cpu, Extent, Lock, SpaceId, Waker};
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// Process id that the generic firmware process is initialised with: it serves every process id.
-const GENERIC_PID: u16 = 0;
+mod atomic;
+mod costs;
+mod deliver;
+mod issue;
+mod observe;
+mod tap;
+pub(crate) mod wire;
+
+pub(crate) use atomic::{Data, DATA_MAX};
+pub use costs::{Bridge, Config, Costs, System};
+pub(crate) use deliver::Taker;
+pub(crate) use issue::Call;
+pub use observe::{Mark, Observer, Unobserved};
+pub use tap::{Asked, Fate, ObjectCall, Reaction, Returned, Told};
 
 /// Names a process's place in the kernel; never used again once the process has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Seat(pub(crate) usize);
+pub struct Seat(pub(crate) usize);
 
 struct Process {
     pid: u32,
@@ -84,51 +88,26 @@ pub struct Kernel {
     /// Whoever uses the kernel's Portals on a host of several cores holds it.
     pub(crate) lock: Lock,
     processes: RefCell<Vec<Process>>,
-    pub(crate) mailbox: Mailbox,
-    pub(crate) region: Region,
-    pub(crate) lists: DmaLists,
-    /// Free pendings of the host's pool.
-    pub(crate) free: RefCell<Vec<u16>>,
-    /// What is under way in each pending of the host's pool, as far as they have been used.
-    pub(crate) flights: RefCell<Vec<Option<Flight>>>,
-    /// Messages that wait for a pending or a DMA list.
-    pub(crate) waiting: RefCell<VecDeque<Transmit>>,
-    /// What is under way in each pending; the host's own stay empty.
-    pub(crate) receives: RefCell<Vec<Option<Box<Receive>>>>,
-    /// Receive commands that wait for a DMA list.
-    pub(crate) deferred: RefCell<VecDeque<(u16, Vec<Extent>)>>,
+    /// Drives the network interface.
+    nal: Rc<dyn Nal>,
     /// Room for the extents of a buffer, used again and again.
     spare_extents: Cell<Vec<Extent>>,
-    pub(crate) slot: Cell<u32>,
-    /// Runs of the interrupt handler since the last that found an event.
-    pub(crate) empty: Cell<u64>,
     serial: Cell<u32>,
-    pub(crate) counters: Cell<Counters>,
-    /// Pendings of the host's pool that have ever been in use.
-    pub(crate) used: Cell<u16>,
-    /// Which of the firmware's have.
-    pub(crate) seen: RefCell<Vec<bool>>,
-}
-
-/// Most pendings that were in use at a time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PendingsMax {
-    /// Of the host's pool, for transmits.
-    pub transmit: u16,
-    /// Of the firmware's, for receives.
-    pub receive: u16,
+    counters: Cell<Counters>,
 }
 
 impl Kernel {
-    /// Sets up the region that the firmware writes to, maps it, and starts the generic firmware process. Runs
-    /// in a fibre; ends in a fault of that fibre if the firmware does not answer as it should.
-    pub fn boot(cpu: &Cpu, nid: u16, config: &Config, observer: Rc<dyn Observer>) -> Rc<Kernel> {
-        let tx = config.tx_pendings;
-        assert!(u32::from(tx) < GENERIC_PENDINGS && tx > 0, "both pools of pendings have some");
+    /// Starts the network interface behind `nal`. Runs in a fibre; ends in a fault of that fibre if the
+    /// interface does not answer as it should.
+    pub fn boot(
+        cpu: &Cpu,
+        nid: u16,
+        config: &Config,
+        observer: Rc<dyn Observer>,
+        nal: Rc<dyn Nal>,
+    ) -> Rc<Kernel> {
         let swap = config.limits.max_getput_md as usize;
-        assert!(swap <= DATA_MAX, "an atomic operation's bytes fit in an upper pending");
-        let pools = config.pools;
-        let region = Region::new(cpu.memory(), config.system.list_commands, pools.event_slots);
+        assert!(swap <= DATA_MAX, "an atomic operation's bytes are as many as the kernel keeps");
         let kernel = Rc::new(Kernel {
             nid,
             config: *config,
@@ -136,104 +115,23 @@ impl Kernel {
             observer,
             lock: Lock::new(),
             processes: RefCell::default(),
-            mailbox: Mailbox::new(config.shadow_fifos),
-            lists: DmaLists::new(
-                region.lists_local(),
-                config.system.list_commands,
-                pools.list_commands,
-            ),
-            region,
-            free: RefCell::new((0..tx.min(pools.transmits)).rev().collect()),
-            flights: RefCell::default(),
-            waiting: RefCell::default(),
-            receives: RefCell::new(vec![None; GENERIC_PENDINGS as usize]),
-            deferred: RefCell::default(),
+            nal,
             spare_extents: Cell::default(),
-            slot: Cell::new(0),
-            empty: Cell::new(0),
             serial: Cell::new(0),
             counters: Cell::default(),
-            used: Cell::new(0),
-            seen: RefCell::new(vec![false; GENERIC_PENDINGS as usize]),
         });
-        cpu.kernel(|| kernel.initialise(cpu));
+        cpu.kernel(|| kernel.nal.start(&kernel, cpu));
         // Messages may have come before the caller can hand interrupts to this kernel.
-        while kernel.region.has_event(kernel.slot.get()) {
+        while kernel.nal.has_events() {
             cpu.kernel(|| kernel.interrupt(cpu));
         }
         kernel
     }
 
-    /// Most pendings in use at a time so far. Both pools hand out the pending that was freed last, and one
-    /// that was never used only if all others are: as many as were ever used were in use at once.
-    pub fn pendings_max(&self) -> PendingsMax {
-        let receive = self.seen.borrow().iter().filter(|seen| **seen).count() as u16;
-        PendingsMax { transmit: self.used.get(), receive }
-    }
-
-    /// Where the firmware writes events, a word each, and the slot from which the next one is taken.
-    pub fn events(&self) -> (std::ops::Range<u64>, u32) {
-        (self.region.events(), self.slot.get())
-    }
-
-    fn initialise(&self, cpu: &Cpu) {
-        let deadline = cpu.now() + self.config.boot_timeout;
-        while cpu.mmio_read(READY_FLAG) != READY_VALUE {
-            if cpu.now() >= deadline {
-                cpu.fault(format_args!("the firmware of node {} is not ready", self.nid));
-            }
-        }
-        self.region.map(cpu);
-        let init = InitProcessCommand {
-            op: command_op::INIT_PROCESS,
-            process_index: GENERIC_PROCESS as u8,
-            pid: GENERIC_PID,
-            num_pendings: self.pendings(),
-            pending_tx_limit: self.config.tx_pendings,
-            upper_pending_lo: self.region.pendings as u32,
-            upper_pending_hi: (self.region.pendings >> 32) as u32,
-            upper_pending_local: self.region.pendings_local(),
-            ..InitProcessCommand::default()
-        };
-        let mut bytes = [0; InitProcessCommand::SIZE];
-        init.emit(&mut bytes);
-        self.ask(cpu, &bytes, 0, "INIT_PROCESS");
-        let queue = InitEqcbCommand {
-            op: command_op::INIT_EQCB,
-            process_index: GENERIC_PROCESS as u8,
-            count: self.config.pools.event_slots,
-            base_local: self.region.events_local(),
-        };
-        queue.emit(&mut bytes);
-        self.ask(cpu, &bytes, 1, "INIT_EQCB");
-        let alive =
-            MarkAliveCommand { op: command_op::MARK_ALIVE, process_index: GENERIC_PROCESS as u8 };
-        alive.emit(&mut bytes);
-        self.ask(cpu, &bytes, 0, "MARK_ALIVE");
-    }
-
-    /// The firmware's pendings and the kernel's own.
-    fn pendings(&self) -> u16 {
-        let tx = self.config.tx_pendings;
-        tx + self.config.pools.receives.min(GENERIC_PENDINGS as u16 - tx)
-    }
-
-    /// True if the firmware has posted events that no interrupt handler has taken.
-    pub fn has_events(&self) -> bool {
-        self.region.has_event(self.slot.get())
-    }
-
-    fn ask(&self, cpu: &Cpu, command: &[u8], expected: u32, name: &str) {
-        cpu.spend(self.config.costs.command_build);
-        self.mailbox.command(cpu, command);
-        let nid = self.nid;
-        match self.mailbox.result(cpu, self.config.boot_timeout) {
-            Ok(value) if value == expected => {}
-            Ok(value) => cpu.fault(format_args!(
-                "the firmware of node {nid} answered {name} with {value} instead of {expected}"
-            )),
-            Err(_) => cpu.fault(format_args!("the firmware of node {nid} did not answer {name}")),
-        }
+    /// The interrupt handler: takes all that the network interface has to tell.
+    pub fn interrupt(&self, cpu: &Cpu) {
+        let run = Run { raised: cpu.interrupt_raised_at(), entered: cpu.now() };
+        self.lock.hold(cpu, || self.nal.interrupt(self, cpu, run));
     }
 
     /// Charges for a call that stays in the process's library.
@@ -244,13 +142,9 @@ impl Kernel {
     /// What has been counted.
     pub fn counters(&self) -> Counters {
         let (locks, locks_contended) = self.lock.counts();
-        Counters {
-            locks,
-            locks_contended,
-            commands: self.mailbox.commands.get(),
-            index_reads: self.mailbox.index_reads.get(),
-            ..self.counters.get()
-        }
+        let mut counters = Counters { locks, locks_contended, ..self.counters.get() };
+        self.nal.count(&mut counters);
+        counters
     }
 
     pub(crate) fn count(&self, change: impl FnOnce(&mut Counters)) {
@@ -337,7 +231,7 @@ impl Kernel {
         }
         self.count(|counters| counters.pages_translated += pages);
         cpu.spend(self.config.system.translate_page * pages);
-        if !self.lists.can_hold(extents.len()) {
+        if !self.nal.takes_pieces(extents.len()) {
             self.keep_extents(extents);
             return None;
         }

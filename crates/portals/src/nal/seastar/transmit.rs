@@ -1,11 +1,11 @@
 //! Sending: a header in an upper pending, the payload where it stands, a TX command (pedretti2005 s4.3.1).
 
-use super::atomic::Data;
 use super::dma_list::{self, DmaList};
-use super::kernel::{Kernel, Seat};
-use super::observe::Mark;
-use super::tap::Told;
-use crate::library::{NiFail, Operation, Place};
+use super::Driver;
+use crate::kernel::wire::payload_length;
+use crate::kernel::{Kernel, Mark, Told};
+use crate::library::NiFail;
+use crate::nal::{Ending, Source, Transmit};
 use abi::seastar::{
     command_op, header_flag, PortalsHeader, TxCommand, GENERIC_PROCESS, INLINE_MAX,
 };
@@ -15,36 +15,6 @@ use host::{Cpu, Extent};
 /// Words of a TX command that have a meaning.
 const TX_BYTES: usize = 24;
 
-/// An operation of a process that ends with a message.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ending {
-    pub(crate) seat: Seat,
-    pub(crate) operation: Operation,
-}
-
-/// A message to be sent.
-#[derive(Clone, Debug)]
-pub(crate) struct Transmit {
-    pub(crate) header: PortalsHeader,
-    /// Its payload.
-    pub(crate) source: Source,
-    /// What ends when the message has left; None for an acknowledgement.
-    pub(crate) ending: Option<Ending>,
-}
-
-/// Where a payload comes from.
-#[derive(Clone, Debug)]
-pub(crate) enum Source {
-    /// There is none.
-    Nothing,
-    /// The memory of the process `ending.seat`.
-    Place(Place),
-    /// The kernel: the answer of an atomic operation.
-    Data(Data),
-    /// There should be an answer of an atomic operation, which failed.
-    Lost,
-}
-
 /// A message in the hands of the firmware.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flight {
@@ -53,33 +23,33 @@ pub(crate) struct Flight {
     ending: Option<Ending>,
 }
 
-impl Kernel {
+impl Driver {
     /// Sends a message now, or queues it behind those that wait.
-    pub(crate) fn transmit(&self, cpu: &Cpu, message: Transmit) {
-        if self.waiting.borrow().is_empty() && self.try_transmit(cpu, &message) {
+    pub(super) fn send(&self, kernel: &Kernel, cpu: &Cpu, message: Transmit) {
+        if self.waiting.borrow().is_empty() && self.try_transmit(kernel, cpu, &message) {
             return;
         }
-        self.count(|counters| counters.transmits_queued += 1);
-        self.mark(cpu, MessageId::from(&message.header), Mark::Queued);
+        kernel.count(|counters| counters.transmits_queued += 1);
+        kernel.mark(cpu, MessageId::from(&message.header), Mark::Queued);
         self.waiting.borrow_mut().push_back(message);
     }
 
     /// Sends what waits, as far as there are pendings and DMA lists.
-    fn transmit_waiting(&self, cpu: &Cpu) {
+    fn transmit_waiting(&self, kernel: &Kernel, cpu: &Cpu) {
         loop {
             let Some(message) = self.waiting.borrow_mut().pop_front() else { return };
-            if !self.try_transmit(cpu, &message) {
+            if !self.try_transmit(kernel, cpu, &message) {
                 return self.waiting.borrow_mut().push_front(message);
             }
         }
     }
 
     /// False if there is no pending or no DMA list for it.
-    fn try_transmit(&self, cpu: &Cpu, message: &Transmit) -> bool {
+    fn try_transmit(&self, kernel: &Kernel, cpu: &Cpu, message: &Transmit) -> bool {
         let Some(pending) = self.free.borrow_mut().pop() else { return false };
         self.used.set(self.used.get().max(pending + 1));
         let id = MessageId::from(&message.header);
-        let payload = self.payload(cpu, message, pending);
+        let payload = self.payload(kernel, cpu, message, pending);
         // The header goes without it, or the target would wait for ever.
         let failed = payload.is_none();
         let payload = payload.unwrap_or(Payload::Inline([0; INLINE_MAX as usize]));
@@ -87,7 +57,7 @@ impl Kernel {
             Payload::Extents(extents) if extents.len() > 1 => {
                 let Some(list) = self.lists.alloc(extents.len()) else {
                     self.free.borrow_mut().push(pending);
-                    payload.keep(self);
+                    payload.keep(kernel);
                     return false;
                 };
                 dma_list::write(cpu, &self.region, list, extents);
@@ -96,7 +66,7 @@ impl Kernel {
             _ => None,
         };
         let (seat, inline) = (message.ending.map(|e| e.seat.0), payload.is_inline());
-        self.tell(cpu, || Told::Commanded { seat, message: id, inline, failed });
+        kernel.tell(cpu, || Told::Commanded { seat, message: id, inline, failed });
         let mut header = message.header;
         if let Payload::Inline(data) = &payload {
             header.flags |= header_flag::INLINE;
@@ -109,11 +79,11 @@ impl Kernel {
         self.region.write_header(pending, &header);
         self.fly(pending, Flight { id, list, ending: message.ending.filter(|_| !failed) });
         self.write_tx(cpu, pending, &header, &payload, list);
-        payload.keep(self);
-        self.count(|counters| counters.transmits += 1);
-        self.mark(cpu, id, Mark::CommandWritten);
+        payload.keep(kernel);
+        kernel.count(|counters| counters.transmits += 1);
+        kernel.mark(cpu, id, Mark::CommandWritten);
         if failed {
-            self.end(cpu, message.ending, id, NiFail::Fail);
+            kernel.end(cpu, message.ending, id, NiFail::Fail);
         }
         true
     }
@@ -127,7 +97,13 @@ impl Kernel {
     }
 
     /// How the payload travels; None if the process does not have it, or it is in too many pieces.
-    fn payload(&self, cpu: &Cpu, message: &Transmit, pending: u16) -> Option<Payload> {
+    fn payload(
+        &self,
+        kernel: &Kernel,
+        cpu: &Cpu,
+        message: &Transmit,
+        pending: u16,
+    ) -> Option<Payload> {
         let bytes = payload_length(&message.header);
         let inline = message.header.flags & header_flag::INLINE != 0
             || (self.config.inline_messages && bytes <= INLINE_MAX);
@@ -136,9 +112,9 @@ impl Kernel {
         match (&message.source, seat) {
             (Source::Place(place), Some(seat)) if bytes > 0 => {
                 if !inline {
-                    return self.extents(cpu, seat, place).map(Payload::Extents);
+                    return kernel.extents(cpu, seat, place).map(Payload::Extents);
                 }
-                if self.fetch(cpu, seat, place, &mut data) != NiFail::Ok {
+                if kernel.fetch(cpu, seat, place, &mut data) != NiFail::Ok {
                     return None;
                 }
             }
@@ -147,14 +123,14 @@ impl Kernel {
                 if !inline {
                     self.region.write_data(pending, &answer[..bytes as usize]);
                     let extent = Extent { phys: self.region.data(pending), len: bytes.into() };
-                    let mut extents = self.no_extents();
+                    let mut extents = kernel.no_extents();
                     extents.push(extent);
                     return Some(Payload::Extents(extents));
                 }
                 data[..bytes as usize].copy_from_slice(&answer[..bytes as usize]);
             }
             (Source::Lost, _) => return None,
-            _ if !inline => return Some(Payload::Extents(self.no_extents())),
+            _ if !inline => return Some(Payload::Extents(kernel.no_extents())),
             _ => {}
         }
         Some(Payload::Inline(data))
@@ -193,39 +169,28 @@ impl Kernel {
     }
 
     /// The firmware says that the message in `pending` has left, or could not.
-    pub(crate) fn transmitted(&self, cpu: &Cpu, pending: u16, fail: NiFail) {
+    pub(crate) fn transmitted(&self, kernel: &Kernel, cpu: &Cpu, pending: u16, fail: NiFail) {
         let flight = self.flights.borrow_mut().get_mut(usize::from(pending)).and_then(Option::take);
         let Some(flight) = flight else {
             cpu.fault(format_args!(
                 "the firmware of node {} ended transmit {pending}, which is not under way",
-                self.nid
+                kernel.nid
             ));
         };
-        self.mark(cpu, flight.id, Mark::SentDrained);
-        self.end(cpu, flight.ending, flight.id, fail);
+        kernel.mark(cpu, flight.id, Mark::SentDrained);
+        kernel.end(cpu, flight.ending, flight.id, fail);
         self.free.borrow_mut().push(pending);
         if let Some(list) = flight.list {
-            self.free_list(cpu, list);
+            self.free_list(kernel, cpu, list);
         }
-        self.transmit_waiting(cpu);
+        self.transmit_waiting(kernel, cpu);
     }
 
     /// Gives a DMA list back to those that wait for one; receives go first.
-    pub(crate) fn free_list(&self, cpu: &Cpu, list: DmaList) {
+    pub(crate) fn free_list(&self, kernel: &Kernel, cpu: &Cpu, list: DmaList) {
         self.lists.free(list);
-        self.receive_deferred(cpu);
-        self.transmit_waiting(cpu);
-    }
-
-    /// Ends an operation: END and UNLINK events.
-    pub(crate) fn end(&self, cpu: &Cpu, ending: Option<Ending>, id: MessageId, fail: NiFail) {
-        let Some(Ending { seat, operation }) = ending else { return };
-        let work = self.with(seat, |interface| interface.complete(&operation, fail));
-        let work = work.unwrap_or_default();
-        let (kind, message) = (operation.event().kind, operation.event().message);
-        self.tell(cpu, || Told::Ended { seat: seat.0, kind, message, fail, work });
-        self.charge_events(cpu, seat, work, id);
-        self.wake_leaving(seat);
+        self.receive_deferred(kernel, cpu);
+        self.transmit_waiting(kernel, cpu);
     }
 }
 
@@ -243,14 +208,5 @@ impl Payload {
         if let Payload::Extents(extents) = self {
             kernel.keep_extents(extents);
         }
-    }
-}
-
-/// Payload bytes of a message.
-pub(crate) fn payload_length(header: &PortalsHeader) -> u32 {
-    use abi::seastar::portals_op;
-    match header.op {
-        portals_op::GET | portals_op::ACK => 0,
-        _ => header.length,
     }
 }

@@ -1,14 +1,14 @@
 //! Operations that processes of this node begin, and the short cut between two of them.
 
-use super::kernel::{Kernel, Seat};
 use super::observe::Mark;
 use super::tap::{Fate, Told};
-use super::transmit::{Ending, Source, Transmit};
 use super::wire::{self, Destination};
+use super::{Kernel, Seat};
 use crate::library::{
     AckRequest, Error, Grant, IoVec, Issue, MdHandle, NiFail, Place, ProcessId, Region, Request,
     RequestKind, Response, Work,
 };
+use crate::nal::{Ending, Source, Transmit};
 use abi::seastar::{header_flag, portals_op};
 use abi::MessageId;
 use des::Time;

@@ -1,0 +1,182 @@
+//! The driver for the SeaStar in generic mode (pedretti2005 s4): every process's operations go through one
+//! mailbox, and one interrupt handler drains one event queue.
+
+use crate::kernel::{Counters, Data, Kernel};
+use crate::nal::{Nal, Run, Transmit};
+use abi::seastar::{
+    command_op, InitEqcbCommand, InitProcessCommand, MarkAliveCommand, GENERIC_PENDINGS,
+    GENERIC_PROCESS, READY_FLAG, READY_VALUE,
+};
+use dma_list::DmaLists;
+use host::{Cpu, Extent, SharedMemory};
+use mailbox::Mailbox;
+use receive::Receive;
+use region::Region;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use transmit::Flight;
+
+mod config;
+mod dma_list;
+mod mailbox;
+mod receive;
+mod region;
+mod transmit;
+
+pub use config::{Config, Costs, Pools};
+
+/// Process id that the generic firmware process is initialised with: it serves every process id.
+const GENERIC_PID: u16 = 0;
+
+/// An atomic operation's operand and answer travel in a pending's second half.
+const _: () = assert!(
+    size_of::<Data>() == abi::seastar::UpperPending::SIZE - abi::seastar::PortalsHeader::SIZE
+);
+
+/// The driver of one node's SeaStar.
+pub struct Driver {
+    config: Config,
+    mailbox: Mailbox,
+    region: Region,
+    lists: DmaLists,
+    /// Free pendings of the host's pool.
+    free: RefCell<Vec<u16>>,
+    /// What is under way in each pending of the host's pool, as far as they have been used.
+    flights: RefCell<Vec<Option<Flight>>>,
+    /// Messages that wait for a pending or a DMA list.
+    waiting: RefCell<VecDeque<Transmit>>,
+    /// What is under way in each pending; the host's own stay empty.
+    receives: RefCell<Vec<Option<Box<Receive>>>>,
+    /// Receive commands that wait for a DMA list.
+    deferred: RefCell<VecDeque<(u16, Vec<Extent>)>>,
+    slot: Cell<u32>,
+    /// Runs of the interrupt handler since the last that found an event.
+    empty: Cell<u64>,
+    /// Pendings of the host's pool that have ever been in use.
+    used: Cell<u16>,
+    /// Which of the firmware's have.
+    seen: RefCell<Vec<bool>>,
+}
+
+/// Most pendings that were in use at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PendingsMax {
+    /// Of the host's pool, for transmits.
+    pub transmit: u16,
+    /// Of the firmware's, for receives.
+    pub receive: u16,
+}
+
+impl Driver {
+    /// Sets up, in the kernel's memory, the region that the firmware writes to.
+    pub fn new(memory: &SharedMemory, config: &Config) -> Driver {
+        let tx = config.tx_pendings;
+        assert!(u32::from(tx) < GENERIC_PENDINGS && tx > 0, "both pools of pendings have some");
+        let pools = config.pools;
+        let region = Region::new(memory, config.list_commands, pools.event_slots);
+        Driver {
+            config: *config,
+            mailbox: Mailbox::new(config.shadow_fifos),
+            lists: DmaLists::new(region.lists_local(), config.list_commands, pools.list_commands),
+            region,
+            free: RefCell::new((0..tx.min(pools.transmits)).rev().collect()),
+            flights: RefCell::default(),
+            waiting: RefCell::default(),
+            receives: RefCell::new(vec![None; GENERIC_PENDINGS as usize]),
+            deferred: RefCell::default(),
+            slot: Cell::new(0),
+            empty: Cell::new(0),
+            used: Cell::new(0),
+            seen: RefCell::new(vec![false; GENERIC_PENDINGS as usize]),
+        }
+    }
+
+    /// Most pendings in use at a time so far. Both pools hand out the pending that was freed last, and one
+    /// that was never used only if all others are: as many as were ever used were in use at once.
+    pub fn pendings_max(&self) -> PendingsMax {
+        let receive = self.seen.borrow().iter().filter(|seen| **seen).count() as u16;
+        PendingsMax { transmit: self.used.get(), receive }
+    }
+
+    /// Where the firmware writes events, a word each, and the slot from which the next one is taken.
+    pub fn events(&self) -> (std::ops::Range<u64>, u32) {
+        (self.region.events(), self.slot.get())
+    }
+
+    fn initialise(&self, kernel: &Kernel, cpu: &Cpu) {
+        let deadline = cpu.now() + self.config.boot_timeout;
+        while cpu.mmio_read(READY_FLAG) != READY_VALUE {
+            if cpu.now() >= deadline {
+                cpu.fault(format_args!("the firmware of node {} is not ready", kernel.nid));
+            }
+        }
+        self.region.map(cpu);
+        let init = InitProcessCommand {
+            op: command_op::INIT_PROCESS,
+            process_index: GENERIC_PROCESS as u8,
+            pid: GENERIC_PID,
+            num_pendings: self.pendings(),
+            pending_tx_limit: self.config.tx_pendings,
+            upper_pending_lo: self.region.pendings as u32,
+            upper_pending_hi: (self.region.pendings >> 32) as u32,
+            upper_pending_local: self.region.pendings_local(),
+            ..InitProcessCommand::default()
+        };
+        let mut bytes = [0; InitProcessCommand::SIZE];
+        init.emit(&mut bytes);
+        self.ask(kernel, cpu, &bytes, 0, "INIT_PROCESS");
+        let queue = InitEqcbCommand {
+            op: command_op::INIT_EQCB,
+            process_index: GENERIC_PROCESS as u8,
+            count: self.config.pools.event_slots,
+            base_local: self.region.events_local(),
+        };
+        queue.emit(&mut bytes);
+        self.ask(kernel, cpu, &bytes, 1, "INIT_EQCB");
+        let alive =
+            MarkAliveCommand { op: command_op::MARK_ALIVE, process_index: GENERIC_PROCESS as u8 };
+        alive.emit(&mut bytes);
+        self.ask(kernel, cpu, &bytes, 0, "MARK_ALIVE");
+    }
+
+    /// The firmware's pendings and the kernel's own.
+    fn pendings(&self) -> u16 {
+        let tx = self.config.tx_pendings;
+        tx + self.config.pools.receives.min(GENERIC_PENDINGS as u16 - tx)
+    }
+
+    fn ask(&self, kernel: &Kernel, cpu: &Cpu, command: &[u8], expected: u32, name: &str) {
+        cpu.spend(self.config.costs.command_build);
+        self.mailbox.command(cpu, command);
+        let nid = kernel.nid;
+        match self.mailbox.result(cpu, self.config.boot_timeout) {
+            Ok(value) if value == expected => {}
+            Ok(value) => cpu.fault(format_args!(
+                "the firmware of node {nid} answered {name} with {value} instead of {expected}"
+            )),
+            Err(_) => cpu.fault(format_args!("the firmware of node {nid} did not answer {name}")),
+        }
+    }
+}
+
+impl Nal for Driver {
+    fn start(&self, kernel: &Kernel, cpu: &Cpu) {
+        self.initialise(kernel, cpu);
+    }
+    fn transmit(&self, kernel: &Kernel, cpu: &Cpu, message: Transmit) {
+        self.send(kernel, cpu, message);
+    }
+    fn interrupt(&self, kernel: &Kernel, cpu: &Cpu, run: Run) {
+        self.drain(kernel, cpu, run);
+    }
+    fn has_events(&self) -> bool {
+        self.region.has_event(self.slot.get())
+    }
+    fn takes_pieces(&self, pieces: usize) -> bool {
+        self.lists.can_hold(pieces)
+    }
+    fn count(&self, counters: &mut Counters) {
+        counters.commands += self.mailbox.commands.get();
+        counters.index_reads += self.mailbox.index_reads.get();
+    }
+}
