@@ -19,6 +19,7 @@ const LAW: &[(&str, &[&str])] = &[
     ("pci", &["bus"]),
     ("serial", &["abi", "des"]),
     ("rdma", &["abi", "des", "pci", "serial"]),
+    ("crossbar", &["abi", "serial"]),
     ("ppc440", &["bus", "des"]),
     ("lanai", &["bus", "des"]),
     ("lanai-link", &["lanai"]),

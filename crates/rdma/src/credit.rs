@@ -34,10 +34,15 @@ impl CreditSender {
             errors: 0,
         }
     }
-    /// Tells the words of buffer that are the flow's at the other end; at start-up, before anything is sent.
+    /// Tells the words of buffer that are the flow's at the other end, at start-up: its counters begin at
+    /// zero.
     pub fn set_limit(&mut self, flow: u8, words: u16) {
-        assert!(words <= self.mask >> 2, "counters of {:#x} hold no buffer of {words}", self.mask);
-        self.flows[usize::from(flow)].limit = words;
+        assert!(
+            words <= (self.mask >> 2) + 1,
+            "counters of {:#x} hold no buffer of {words}",
+            self.mask
+        );
+        self.flows[usize::from(flow)] = Flow { sent: 0, credited: 0, limit: words };
     }
     /// Words under way or in the buffer, as far as is known.
     pub fn outstanding(&self, flow: u8) -> u16 {

@@ -58,7 +58,8 @@ pub(crate) struct LinkSide {
 
 impl LinkSide {
     pub fn new(params: Params) -> LinkSide {
-        let bits = params.counter_bits();
+        let (near, far) = (params.rx_words, params.peer_words);
+        let (near, far) = (Params::counter_bits(near), Params::counter_bits(far));
         LinkSide {
             params,
             tx: LinkTx::new(params.lanes),
@@ -66,8 +67,8 @@ impl LinkSide {
             sending: Sending::Nothing,
             crc: 0,
             parser: Parser::default(),
-            credits: CreditSender::new(bits),
-            freed: CreditReceiver::new(bits, params.credit_words),
+            credits: CreditSender::new(far),
+            freed: CreditReceiver::new(near, params.credit_words),
             counters: LinkCounters::default(),
             looped: None,
         }

@@ -25,6 +25,9 @@ pub struct Params {
     /// Words of the receiving FIFO that flow control counts with (`nic.rx_fifo`: calibrated on the 10 to 15
     /// % that the finer estimate brings, marazakis2006 s4.3). The memory has the next power of two.
     pub rx_words: u16,
+    /// Words of the buffer at the other end of the lanes, another card's or the crossbar's: what a flow's
+    /// limit can be.
+    pub peer_words: u16,
     /// Reads of host memory under way at a time: two follow from marazakis2006 Fig. 4b.
     pub reads_max: u8,
     /// Lanes: two bonded (marazakis2006 s2.1), or one to the crossbar (s2.3).
@@ -46,6 +49,7 @@ impl Default for Params {
             queue_depth: 16,
             tx_words: 1024,
             rx_words: 640,
+            peer_words: 640,
             reads_max: 2,
             lanes: 2,
             estimate: Estimate::Fine,
@@ -59,9 +63,10 @@ impl Default for Params {
 pub const LINK_HZ: u64 = 78_125_000;
 
 impl Params {
-    /// Bits of a flow's counters: log2 of the FIFO, and two against wrapping (marazakis2006 s3.5).
-    pub fn counter_bits(&self) -> u32 {
-        u32::from(self.rx_words).next_power_of_two().trailing_zeros() + 2
+    /// Bits of the counters of a buffer of `words`: log2 of it, and two against wrapping (marazakis2006
+    /// s3.5).
+    pub fn counter_bits(words: u16) -> u32 {
+        u32::from(words).next_power_of_two().trailing_zeros() + 2
     }
     /// Words that a packet of `words` of payload is taken to need.
     pub fn needed(&self, words: u16) -> u16 {

@@ -76,7 +76,7 @@ fn random_writes_arrive_as_the_specification_says() {
 
 #[test]
 fn a_small_buffer_holds_back_and_is_never_overrun() {
-    let params = Params { rx_words: 520, ..Params::default() };
+    let params = Params { rx_words: 520, peer_words: 520, ..Params::default() };
     let mut world = pair(params, true, [0, 0], [0; 4]);
     for message in 0..20 {
         world.write(0, 0x1000 * message, 1, 0x8_0000 + 0x1000 * message as u32, 512, 0);

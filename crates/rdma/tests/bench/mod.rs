@@ -31,6 +31,9 @@ pub struct Node {
     link_clock: Clock,
     bus_edges: u64,
     link_edges: u64,
+    /// Times of the next edges.
+    next_bus: Time,
+    next_link: Time,
     /// What the processor wants to store, in order.
     pub stores: VecDeque<Burst>,
     combiner: Option<WriteCombiner>,
@@ -56,6 +59,8 @@ impl Node {
             link_clock: Clock::from_hz(hz as u64),
             bus_edges: 0,
             link_edges: 0,
+            next_bus: Time::ZERO,
+            next_link: Time::ZERO,
             stores: VecDeque::new(),
             combiner: combining.then(|| WriteCombiner::new(1)),
             cycles: None,
@@ -134,6 +139,7 @@ impl Node {
             cycles.push(cycle);
         }
         self.bus_edges += 1;
+        self.next_bus = self.bus_clock.edge(self.bus_edges);
     }
 
     fn is_quiet(&self) -> bool {
@@ -200,9 +206,7 @@ impl<F: Fabric> World<F> {
     /// The next edge of any clock.
     pub fn step(&mut self) {
         let edges = self.nodes.iter().enumerate().flat_map(|(place, node)| {
-            let bus = node.bus_clock.edge(node.bus_edges);
-            let link = node.link_clock.edge(node.link_edges);
-            [(bus, place, false), (link, place, true)]
+            [(node.next_bus, place, false), (node.next_link, place, true)]
         });
         let (time, place, link) = edges.min().expect("a world has nodes");
         let fabric = self.fabric.next_edge();
@@ -217,6 +221,7 @@ impl<F: Fabric> World<F> {
             let sent = node.nic.link_clock(arrived);
             self.fabric.send(place, time, sent);
             node.link_edges += 1;
+            node.next_link = node.link_clock.edge(node.link_edges);
             return;
         }
         node.bus_edge();

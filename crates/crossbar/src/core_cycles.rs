@@ -1,0 +1,118 @@
+//! The inside of the crossbar: a word of each lane in, a word for each lane out, a cycle.
+
+use crate::input::Input;
+use crate::output::{Action, Output};
+use crate::params::{Params, PORTS_MAX};
+use crate::point::Point;
+use serial::Word;
+
+/// What the crossbar has counted: what its monitor shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Words that have passed each crosspoint, input by input.
+    pub words: Vec<u64>,
+    /// Packets that have begun to leave each crosspoint.
+    pub packets: Vec<u64>,
+    /// Words in each crosspoint now.
+    pub occupancy: Vec<usize>,
+    /// Headers that say what cannot be: dropped.
+    pub header_errors: u64,
+    /// Credits that were spoilt: discarded.
+    pub credit_errors: u64,
+    /// Words that found a crosspoint full: lost.
+    pub overflows: u64,
+}
+
+/// The inside.
+#[derive(Clone, Debug)]
+pub struct Crossbar {
+    params: Params,
+    inputs: Vec<Input>,
+    outputs: Vec<Output>,
+    /// Row by row.
+    points: Vec<Point>,
+    overflows: u64,
+}
+
+impl Crossbar {
+    /// An empty crossbar.
+    pub fn new(params: Params) -> Crossbar {
+        params.check();
+        let bits = Params::counter_bits(params.point_words);
+        let card_bits = Params::counter_bits(params.card_words);
+        let (ports, limit) = (params.ports, params.card_words);
+        Crossbar {
+            params,
+            inputs: vec![Input::default(); ports],
+            outputs: (0..ports).map(|_| Output::new(ports, card_bits, limit)).collect(),
+            points: (0..ports * ports).map(|_| Point::new(params.point_words, bits)).collect(),
+            overflows: 0,
+        }
+    }
+
+    /// Parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// A cycle: what came from each lane, and for which lanes a word is wanted; gives the words for these.
+    pub fn clock(&mut self, arrived: &[Option<Word>], ready: &[bool]) -> [Option<Word>; PORTS_MAX] {
+        let ports = self.params.ports;
+        let mut words = [None; PORTS_MAX];
+        let (mut pops, mut told) = ([false; PORTS_MAX * PORTS_MAX], [false; PORTS_MAX * PORTS_MAX]);
+        for port in (0..ports).filter(|port| ready[*port]) {
+            let action = self.choose(port);
+            words[port] = action.word;
+            if let Some(from) = action.pop {
+                pops[from * ports + port] = true;
+            }
+            if let Some(to) = action.told {
+                told[port * ports + to] = true;
+            }
+        }
+        for (port, arrived) in arrived.iter().copied().enumerate().take(ports) {
+            let push = self.inputs[port].clock(arrived, ports);
+            for to in 0..ports {
+                let place = port * ports + to;
+                let word = push.filter(|(target, _)| *target == to).map(|(_, word)| word);
+                let room = self.points[place].clock(word, pops[place], told[place]);
+                self.overflows += u64::from(!room);
+            }
+            if let Some(Word::Credit(credit)) = arrived {
+                self.outputs[port].credit(credit, port);
+            }
+        }
+        words
+    }
+
+    fn choose(&mut self, port: usize) -> Action {
+        let ports = self.params.ports;
+        let (mut column, mut row) = ([None; PORTS_MAX], [(0, 0); PORTS_MAX]);
+        for other in 0..ports {
+            column[other] = self.points[other * ports + port].front();
+            let point = &self.points[port * ports + other];
+            row[other] = (point.untold(), point.freed());
+        }
+        self.outputs[port].choose(&column[..ports], &row[..ports], self.params.urgent_words)
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> Counters {
+        let ports = self.params.ports;
+        let packets = (0..ports * ports).map(|p| self.outputs[p % ports].packets[p / ports]);
+        Counters {
+            words: self.points.iter().map(|point| point.forwarded).collect(),
+            packets: packets.collect(),
+            occupancy: self.points.iter().map(Point::len).collect(),
+            header_errors: self.inputs.iter().map(|input| input.errors).sum(),
+            credit_errors: self.outputs.iter().map(|output| output.credit_errors).sum(),
+            overflows: self.overflows,
+        }
+    }
+
+    /// True if it holds nothing, has told all, and knows that the cards have emptied their buffers.
+    pub fn is_quiet(&self) -> bool {
+        let empty = self.points.iter().all(|point| point.len() == 0 && point.untold() == 0);
+        empty && self.outputs.iter().all(Output::is_quiet)
+    }
+}

@@ -1,0 +1,62 @@
+//! A crosspoint: a buffer, and what the card at its input is to be told of it.
+
+use std::collections::VecDeque;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Point {
+    words: VecDeque<u64>,
+    depth: usize,
+    mask: u16,
+    /// Words that have left, cumulative.
+    freed: u16,
+    /// Of them, those that no credit has told of; saturating.
+    untold: u16,
+    /// For the monitor.
+    pub forwarded: u64,
+}
+
+impl Point {
+    pub fn new(depth: u16, bits: u32) -> Point {
+        Point {
+            words: VecDeque::with_capacity(usize::from(depth)),
+            depth: usize::from(depth),
+            mask: (1 << bits) - 1,
+            freed: 0,
+            untold: 0,
+            forwarded: 0,
+        }
+    }
+    pub fn front(&self) -> Option<u64> {
+        self.words.front().copied()
+    }
+    pub fn len(&self) -> usize {
+        self.words.len()
+    }
+    pub fn untold(&self) -> u16 {
+        self.untold
+    }
+    pub fn freed(&self) -> u16 {
+        self.freed
+    }
+    /// The edge: a word in (false if there was no room), one out, and a credit that was sent.
+    pub fn clock(&mut self, push: Option<u64>, pop: bool, told: bool) -> bool {
+        let full = self.words.len() == self.depth;
+        if told {
+            self.untold = 0;
+        }
+        if pop {
+            self.words.pop_front();
+            self.freed = self.freed.wrapping_add(1) & self.mask;
+            self.untold = self.untold.saturating_add(1).min(self.mask);
+            self.forwarded += 1;
+        }
+        match push {
+            Some(_) if full => false,
+            Some(word) => {
+                self.words.push_back(word);
+                true
+            }
+            None => true,
+        }
+    }
+}
