@@ -14,7 +14,7 @@ use crate::repeat::{fitting, least, Lead, Offers, Repeats, LAGS};
 use crate::share::Share;
 use crate::{Duration, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 /// A part of the simulated machine with its own time.
 pub trait LogicalProcess {
@@ -243,26 +243,38 @@ where
     F: FnOnce() -> L + Send,
 {
     assert!(bounds.notice >= links.lookahead(), "a window is as long as the lookahead at least");
-    let threads = threads.clamp(1, builders.len().max(1));
-    let shared = Shared::new(threads, builders.len());
-    let mut shares: Vec<Vec<(u32, F)>> = (0..threads).map(|_| Vec::new()).collect();
-    for (index, builder) in builders.into_iter().enumerate() {
-        shares[shared.worker_of(index as u32)].push((index as u32, builder));
-    }
-    let shared = &shared;
+    let (wanted, processes) = (threads.clamp(1, builders.len().max(1)), builders.len());
+    let shared = OnceLock::new();
     let mut endings = Vec::new();
     std::thread::scope(|scope| {
-        let mut shares = shares.into_iter().enumerate();
-        let (_, own) = shares.next().expect("there is at least one worker");
-        let others: Vec<_> = shares
-            .map(|(id, share)| {
-                scope.spawn(move || work::<L, F>(shared, id, share, links, bounds, stop))
+        // The system may grant fewer threads than are wished for: the result is the same.
+        let others: Vec<_> = (1..wanted)
+            .map_while(|_| {
+                let (give, share) = std::sync::mpsc::channel();
+                let shared = &shared;
+                let worker = std::thread::Builder::new().spawn_scoped(scope, move || {
+                    let (id, share) = share.recv().ok()?;
+                    let shared: &Shared<L::Message> = shared.get()?;
+                    Some(work::<L, F>(shared, id, share, links, bounds, stop))
+                });
+                Some((give, worker.ok()?))
             })
             .collect();
+        let shared = shared.get_or_init(|| Shared::new(1 + others.len(), processes));
+        let mut shares: Vec<Vec<(u32, F)>> = (0..=others.len()).map(|_| Vec::new()).collect();
+        for (index, builder) in builders.into_iter().enumerate() {
+            shares[shared.worker_of(index as u32)].push((index as u32, builder));
+        }
+        let mut shares = shares.into_iter().enumerate();
+        let (_, own) = shares.next().expect("there is at least one worker");
+        for ((give, _), share) in others.iter().zip(shares) {
+            give.send(share).expect("a worker waits for its share");
+        }
         endings.push(work::<L, F>(shared, 0, own, links, bounds, stop));
-        for other in others {
+        for (_, other) in others {
             // A worker's panic is our bug: let it continue in the caller.
-            endings.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            let ended = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            endings.push(ended.expect("a worker got its share"));
         }
     });
     let (ending, horizon) = (endings[0].1, endings[0].2);
