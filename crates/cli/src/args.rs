@@ -7,6 +7,7 @@ mod spelling;
 mod sweep;
 mod value;
 
+use crate::{run, terminal};
 pub use spelling::plain;
 pub use sweep::{DiffOptions, SweepOptions};
 
@@ -32,8 +33,23 @@ pub struct Arguments {
 pub fn parse(words: Vec<OsString>) -> Result<Arguments, Mistake> {
     Arguments::try_parse_from(&words).map_err(|error| {
         let said = sweep::run_taken_by_json(&error, &words).or_else(|| value::refused(&error));
-        said.unwrap_or_else(|| error.exit())
+        said.unwrap_or_else(|| end(&error))
     })
+}
+
+/// Prints what clap says, which is help or a mistake, and ends the command.
+fn end(error: &clap::Error) -> ! {
+    if error.use_stderr() {
+        error.exit();
+    }
+    let said = error.render();
+    let said = if terminal::Terminal::of_stdout().colour {
+        said.ansi().to_string()
+    } else {
+        said.to_string()
+    };
+    let written = terminal::write(&said);
+    std::process::exit(run::unless_written(0, written).into())
 }
 
 /// What to do.

@@ -3,6 +3,7 @@
 use crate::fortran::{self, Modules};
 use crate::mistake::Mistake;
 use crate::root::Root;
+use crate::terminal;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -75,8 +76,8 @@ pub fn pass_through(
             arguments.iter().filter(|word| *word != "-show").cloned().collect();
         let command = command(root, language, &rest)?;
         let words = std::iter::once(command.get_program()).chain(command.get_args());
-        println!("{}", words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" "));
-        return Ok(0);
+        let words = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        return terminal::write(&(words + "\n")).map(|()| 0);
     }
     // Without any argument a linker error about a missing main would be the answer.
     if arguments.is_empty() {

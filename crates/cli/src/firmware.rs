@@ -5,6 +5,7 @@ use crate::machines;
 use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::{self, Terminal};
+use machine::console;
 use machine::firmware::image::{variant, FirmwareImage};
 use machine::parameters::Parameters;
 use std::fs::File;
@@ -114,7 +115,7 @@ fn build(
     if output.status.success() {
         return Ok(());
     }
-    eprint!("{}", String::from_utf8_lossy(&output.stderr));
+    console::pass_on(&String::from_utf8_lossy(&output.stderr));
     Err(Mistake(format!(
         "the firmware does not build with {}; the messages above are the compiler's",
         options_text(options)

@@ -1,7 +1,9 @@
-//! Ctrl-C, termination and hang-up: all ranks are killed, the run ends at once, and nothing is left behind.
+//! Ctrl-C, termination and hang-up: all ranks are killed, the run ends at once with what is known then, and
+//! nothing is left behind.
 
 use crate::mistake::Mistake;
 use des::Stop;
+use machine::console;
 use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::PathBuf;
@@ -13,14 +15,23 @@ use std::time::{Duration, Instant};
 static WAKE: AtomicI32 = AtomicI32::new(-1);
 /// The signal that came, 0 if none did.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
+/// What a signal asks to end.
+static STOP: OnceLock<Arc<Stop>> = OnceLock::new();
 /// There is no run any more that would have to end by itself.
 static OVER: AtomicBool = AtomicBool::new(false);
 
-/// How long the simulator may take to end by itself before it is ended.
-const GRACE: Duration = Duration::from_secs(2);
+/// How long the simulator may take to end by itself before it is ended. It looks in every window, so that
+/// only the assembly of a large machine takes a part of it.
+const GRACE: Duration = Duration::from_secs(20);
+/// A signal that comes so often is no echo of the first: timeout(1) signals its child, and then its group.
+const SIGNALS_MAX: usize = 3;
 
 extern "C" fn on_signal(signal: libc::c_int) {
     SIGNAL.store(signal, Ordering::Relaxed);
+    // Before anybody can see a rank die of the same signal, which comes to the whole group.
+    if let Some(stop) = STOP.get() {
+        stop.request();
+    }
     // SAFETY: write is async-signal-safe, and the byte outlives the call. If the pipe is full a signal is
     // already on its way, so the result does not matter.
     unsafe { libc::write(WAKE.load(Ordering::Relaxed), (&raw const WAKE).cast(), 1) };
@@ -34,19 +45,37 @@ pub fn exit_status() -> Option<i32> {
     }
 }
 
+/// Says why a command ends of which there is nothing else to tell.
+fn tell() {
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    if !TOLD.swap(true, Ordering::Relaxed) {
+        console::say("interrupted");
+    }
+}
+
+/// Exit status of a command that could not be obeyed, if a signal has asked for its end: what it has started
+/// (a compiler) was ended, too, and what that has led to is nobody's mistake.
+pub fn instead_of_mistake() -> Option<u8> {
+    let status = exit_status().and_then(|status| u8::try_from(status).ok());
+    status.inspect(|_| tell())
+}
+
 /// What a run shares with those who watch for signals.
 #[derive(Clone, Default)]
 pub struct Reins {
     /// Asks the run to end.
     pub stop: Arc<Stop>,
-    /// The run writes its files, and is given time for it.
+    /// The run has begun: there is something to tell of it when it ends.
+    pub begun: Arc<AtomicBool>,
+    /// Nothing is simulated any more: what is written then is written whole, however long it takes.
     pub writing: Arc<AtomicBool>,
     /// What is to be removed, as soon as it is there.
     pub folder: Arc<OnceLock<PathBuf>>,
 }
 
-/// From now on a signal kills all ranks and asks the run to end. If that takes too long, or a second signal
-/// comes, its folder is removed and the process ends on the spot.
+/// From now on a signal kills all ranks and asks the run to end. If it has not begun, or if that takes too
+/// long, or if signals go on coming, its folder is removed and the process ends on the spot. Only once in a
+/// process.
 pub fn watch_signals(run: Reins) -> Result<(), Mistake> {
     let failed =
         |verb| Mistake(format!("cannot {verb} signals: {}", std::io::Error::last_os_error()));
@@ -58,6 +87,8 @@ pub fn watch_signals(run: Reins) -> Result<(), Mistake> {
     // SAFETY: the descriptor was just made and nothing else owns it.
     let read_end = std::fs::File::from(unsafe { OwnedFd::from_raw_fd(ends[0]) });
     WAKE.store(ends[1], Ordering::Relaxed);
+    STOP.get_or_init(|| run.stop.clone());
+    rank::adopt_orphans();
     std::thread::Builder::new()
         .name("interrupt".into())
         .spawn(move || watch(read_end, &run))
@@ -98,25 +129,33 @@ pub fn run_is_over() {
 }
 
 fn watch(mut pipe: std::fs::File, run: &Reins) {
-    let mut byte = [0];
-    if !readable(&pipe, None) || pipe.read(&mut byte).is_err() {
+    let mut bytes = [0; SIGNALS_MAX];
+    if !readable(&pipe, None) {
         return;
     }
-    run.stop.request();
-    let mut deadline = Instant::now() + GRACE;
-    while Instant::now() < deadline && !OVER.load(Ordering::Relaxed) {
+    let mut signals = pipe.read(&mut bytes).unwrap_or(0);
+    let deadline = Instant::now() + GRACE;
+    let on_the_spot = |signals: usize| {
+        let writing = run.writing.load(Ordering::Relaxed);
+        let late = !writing && Instant::now() >= deadline;
+        let begun = run.begun.load(Ordering::Relaxed) && !OVER.load(Ordering::Relaxed);
+        !begun || late || signals >= SIGNALS_MAX
+    };
+    while !on_the_spot(signals) {
         // Again and again: a rank may just be starting.
         rank::kill_all();
         if readable(&pipe, Some(Duration::from_millis(20))) {
-            break;
-        }
-        if run.writing.load(Ordering::Relaxed) {
-            deadline = Instant::now() + GRACE;
+            signals += pipe.read(&mut bytes).unwrap_or(0);
         }
     }
+    rank::kill_all();
+    rank::end_orphans();
     if let Some(folder) = run.folder.get() {
         // Nothing can be done about a folder that cannot be removed.
         std::fs::remove_dir_all(folder).ok();
+    }
+    if !OVER.load(Ordering::Relaxed) {
+        tell();
     }
     // SAFETY: _exit ends the process; destructors of other threads must not run under their feet.
     unsafe { libc::_exit(exit_status().unwrap_or(1)) }

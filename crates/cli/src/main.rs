@@ -1,5 +1,8 @@
 //! The `sunstar` command: runs MPI programs on a simulated machine and tells where the time went.
 
+// What is printed must not end us where it cannot be written: `machine::console` prints.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod args;
 mod bench;
 mod cache;
@@ -27,6 +30,7 @@ mod terminal;
 mod trace;
 
 use args::Command;
+use machine::console;
 use mistake::Mistake;
 use std::process::ExitCode;
 
@@ -38,10 +42,10 @@ fn main() -> ExitCode {
     let words = args::plain(std::env::args_os());
     match words.and_then(args::parse).and_then(|arguments| obey(arguments.command)) {
         Ok(code) => ExitCode::from(code),
-        Err(mistake) => {
-            eprintln!("sunstar: {mistake}");
-            ExitCode::from(EXIT_MISTAKE)
-        }
+        Err(mistake) => ExitCode::from(interrupt::instead_of_mistake().unwrap_or_else(|| {
+            console::say(&mistake.to_string());
+            EXIT_MISTAKE
+        })),
     }
 }
 

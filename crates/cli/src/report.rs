@@ -19,6 +19,8 @@ mod svg;
 mod units;
 mod waterfall;
 
+use machine::console;
+use machine::input;
 pub use units::quoted;
 
 use crate::args::{ReportOptions, LARGEST_MAX};
@@ -32,7 +34,6 @@ use depths::{Depths, Node};
 use indicatif::{ProgressBar, ProgressStyle};
 use machine::instruments::timeline::Watcher;
 use series::{Curves, Plan};
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -64,7 +65,7 @@ pub fn report(root: &Root, options: &ReportOptions) -> Result<u8, Mistake> {
     let curves = match plan.measure(root) {
         Ok(curves) => curves,
         Err(Broken { text, code }) => {
-            eprint!("{text}");
+            console::pass_on(&text);
             return Ok(code);
         }
     };
@@ -81,7 +82,7 @@ fn check_page(file: &Path) -> Result<(), Mistake> {
         return Ok(());
     }
     let mut head = [0; page::HEAD.len()];
-    let read = File::open(file).and_then(|mut file| file.read_exact(&mut head));
+    let read = input::open(file).and_then(|mut file| file.read_exact(&mut head));
     match read {
         Ok(()) if head.eq_ignore_ascii_case(page::HEAD) => Ok(()),
         _ => {

@@ -9,6 +9,7 @@ use crate::scratch::Scratch;
 use crate::streams::Output;
 use crate::terminal::Terminal;
 use crate::{cache, firmware, machines, program, summary, terminal};
+use machine::console;
 use machine::debugger::Door;
 use machine::firmware::symbols::Symbols;
 use machine::instruments::perfetto::Trace;
@@ -19,6 +20,7 @@ use machine::report::Report;
 use machine::{Options, Outcome, Program};
 use serde_json::{json, Map, Value};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
 /// Version of the JSON: raised when a key that its readers need is new or has another meaning.
@@ -59,6 +61,7 @@ pub fn run(root: &Root, options: &RunOptions) -> Result<u8, Mistake> {
 
 /// Compiles the program if it is source, assembles the machine, and runs it while `observers` look on.
 pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Result<Run, Mistake> {
+    rank::permitted(program::file(options.program())?.is_some()).map_err(Mistake)?;
     // A run may take long: what is wrong with the command is found out before it.
     let mut parameters = machines::chosen(root, &options.machine())?;
     machine::faults::set(&mut parameters, &options.faults).map_err(Mistake)?;
@@ -80,6 +83,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     let firmware = firmware::folder(root, &parameters)?;
     let door = |gdb| open_door(root, options.ranks, gdb, &parameters, &firmware);
     let debugger = options.gdb.map(door).transpose()?;
+    reins.begun.store(true, Ordering::Relaxed);
     let outcome = machine::run(&Options {
         parameters: parameters.clone(),
         program,
@@ -142,7 +146,7 @@ fn open_door(
 ) -> Result<Arc<Door>, Mistake> {
     let door = Door::open(parameters, ranks, gdb.node, gdb.port);
     let door = door.map_err(|why| Mistake(why.to_string()))?;
-    eprintln!("sunstar: {}", invitation(&door, root, firmware));
+    console::say(&invitation(&door, root, firmware));
     Ok(Arc::new(door))
 }
 
@@ -205,10 +209,14 @@ pub fn digest_of(file: &Path) -> Result<String, Mistake> {
 /// Says what went wrong in a run, and then what could not be written of it; gives the exit status.
 pub fn end(report: &Report, written: impl IntoIterator<Item = Result<(), Mistake>>) -> u8 {
     for sentence in &report.exit.sentences {
-        eprintln!("sunstar: {sentence}");
+        console::say(sentence);
+    }
+    if !report.exit.sentences.is_empty() {
+        // Ranks were killed: what they have started has nobody any more.
+        rank::end_orphans();
     }
     let code = interrupt::exit_status().unwrap_or(report.exit.code);
-    written.into_iter().fold(u8::try_from(code).unwrap_or(1), unless_written)
+    written.into_iter().fold(u8::try_from(code).unwrap_or(EXIT_UNWRITTEN), unless_written)
 }
 
 /// `status`, of which success is none if something could not be written.
@@ -216,7 +224,7 @@ pub fn unless_written(status: u8, written: Result<(), Mistake>) -> u8 {
     match written {
         Ok(()) => status,
         Err(why) => {
-            eprintln!("sunstar: {why}");
+            console::say(&why.to_string());
             status.max(EXIT_UNWRITTEN)
         }
     }

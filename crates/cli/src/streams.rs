@@ -1,11 +1,33 @@
 //! Standard output: left to one thing that is written, or silenced.
 
 use crate::mistake::Mistake;
-use crate::{run, terminal};
+use crate::run;
+use machine::console;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+
+/// Runs before the standard library opens /dev/null for a stream that is closed, and lets all that is written
+/// to it vanish without a word.
+// SAFETY: the system calls a function of no arguments for each entry of this section, before `main`.
+#[used]
+#[link_section = ".init_array"]
+static BEFORE_MAIN: extern "C" fn() = keep_closed_streams;
+
+/// A stream that is closed keeps its number, so that no file gets it, and cannot be written: neither by us
+/// nor by the ranks. Standard input is at its end.
+extern "C" fn keep_closed_streams() {
+    for stream in 0..=2 {
+        // SAFETY: system calls that touch no memory but a constant. The least number that is free is the
+        // stream's, as those before it are open.
+        unsafe {
+            if libc::fcntl(stream, libc::F_GETFD) == -1 {
+                libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY);
+            }
+        }
+    }
+}
 
 /// Where something goes that an option of a run asks for, such as its JSON.
 pub enum Output {
@@ -37,7 +59,7 @@ impl Output {
         match self {
             Output::Nowhere => Ok(()),
             Output::File(file) => run::write(file, &text()?),
-            Output::Stdout(stdout) => terminal::write_to(stdout, &text()?),
+            Output::Stdout(stdout) => console::print_to(stdout.as_fd(), &text()?).map_err(Mistake),
         }
     }
 }

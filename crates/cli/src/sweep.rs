@@ -24,6 +24,7 @@ use des::Stop;
 use estimate::{span, Estimate};
 use execute::Children;
 use indicatif::{ProgressBar, ProgressStyle};
+use machine::console;
 use plan::Plan;
 use prepare::Prepared;
 use record::{Record, Records};
@@ -134,7 +135,8 @@ pub fn sweep(root: &Root, options: &SweepOptions) -> Result<u8, Mistake> {
         let counts = format!("{points} points, {found} done already, {open} runs to do\n");
         return terminal::write(&counts).map(|()| 0);
     }
-    sweep.run_all();
+    reins.begun.store(true, Ordering::Relaxed);
+    sweep.run_all()?;
     sweep.end(found)
 }
 
@@ -215,7 +217,7 @@ impl Sweep<'_> {
     }
 
     /// Runs what is open, on as many cores as there are.
-    fn run_all(&mut self) {
+    fn run_all(&mut self) -> Result<(), Mistake> {
         if !self.options.quiet {
             self.bar = ProgressBar::new(self.plan.len() as u64);
         }
@@ -225,26 +227,39 @@ impl Sweep<'_> {
         let this = &*self;
         let (next, first) = (AtomicUsize::new(0), rank::processor_now());
         let over = AtomicBool::new(false);
+        let work = |slot| {
+            // Or two runs might choose the same core, and stay there.
+            if this.options.threads == 1 {
+                rank::keep_thread_on(first, slot);
+            }
+            this.work(slot, &next);
+        };
         std::thread::scope(|scope| {
-            scope.spawn(|| this.watch(&next, &over));
-            let workers: Vec<_> = (0..this.side_by_side.min(this.jobs.len()))
-                .map(|slot| {
-                    let next = &next;
-                    scope.spawn(move || {
-                        // Or two runs might choose the same core, and stay there.
-                        if this.options.threads == 1 {
-                            rank::keep_thread_on(first, slot);
-                        }
-                        this.work(slot, next);
-                    })
-                })
-                .collect();
+            let started = |work| std::thread::Builder::new().spawn_scoped(scope, work);
+            let watch: Box<dyn FnOnce() + Send> = Box::new(|| this.watch(&next, &over));
+            if let Err(why) = started(watch) {
+                return Err(Mistake(format!(
+                    "the system refuses a thread to watch the sweep: {why}"
+                )));
+            }
+            let slots = 0..this.side_by_side.min(this.jobs.len());
+            // The system may grant fewer threads: then it takes longer.
+            let worker = |slot| started(Box::new(move || work(slot))).ok();
+            let workers: Vec<_> = slots.map_while(worker).collect();
+            let none = workers.is_empty() && !this.jobs.is_empty();
             for worker in workers {
                 worker.join().expect("a worker does not panic");
             }
             over.store(true, Ordering::Relaxed);
-        });
+            let refused = || Mistake("the system refuses a thread to run points".into());
+            if none {
+                Err(refused())
+            } else {
+                Ok(())
+            }
+        })?;
         self.bar.finish_and_clear();
+        Ok(())
     }
 
     /// Passes a signal on, and tells the time left.
@@ -337,28 +352,31 @@ impl Sweep<'_> {
         let (points, done, failed) = (self.plan.len(), state.done, state.failed.len());
         let table = self.options.out.display();
         for (point, sentence) in state.failed.iter().take(FAILURES_TOLD) {
-            eprintln!("sunstar: {}: {sentence}", named(self.plan, *point));
+            console::say(&format!("{}: {sentence}", named(self.plan, *point)));
         }
         if failed > FAILURES_TOLD {
-            eprintln!("sunstar: {} more points failed; {table} has them", failed - FAILURES_TOLD);
+            console::say(&format!(
+                "{} more points failed; {table} has them",
+                failed - FAILURES_TOLD
+            ));
         }
         for absent in &state.absent {
             match absent {
                 Absent::Output(name) => {
-                    eprintln!("sunstar: column {name} is empty where its --take found nothing");
+                    console::say(&format!("column {name} is empty where its --take found nothing"));
                 }
-                Absent::Key(name) => eprintln!(
-                    "sunstar: column {name} is empty where the run's JSON has no such key \
+                Absent::Key(name) => console::say(&format!(
+                    "column {name} is empty where the run's JSON has no such key \
                      (docs/reference/run-json.md)"
-                ),
+                )),
             }
         }
         let absent = |name: &&str| state.absent.contains(&Absent::Key((*name).into()));
         for name in self.columns.empty(self.plan, &state.rows).filter(|name| !absent(name)) {
-            eprintln!("sunstar: column {name} is empty: no run has a value there");
+            console::say(&format!("column {name} is empty: no run has a value there"));
         }
         if let Some(status) = interrupt::exit_status() {
-            eprintln!("sunstar: {done} of {points} points are done; the same command goes on");
+            console::say(&format!("{done} of {points} points are done; the same command goes on"));
             return Ok(u8::try_from(status).unwrap_or(EXIT_FAILED));
         }
         let ran = done - found;

@@ -1,8 +1,9 @@
 //! What the reader's terminal can show.
 
 use crate::mistake::Mistake;
+use machine::console;
 use std::fmt;
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::io::IsTerminal;
 
 /// How to print for people.
 #[derive(Clone, Copy, Debug)]
@@ -79,15 +80,5 @@ fn columns() -> usize {
 
 /// Prints what was asked for. A reader that has gone away (`| head`) is no failure of ours.
 pub fn write(text: &str) -> Result<(), Mistake> {
-    write_to(io::stdout().lock(), text)
-}
-
-/// The same, to what is or was standard output.
-pub fn write_to(mut out: impl Write, text: &str) -> Result<(), Mistake> {
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(why) if why.kind() != ErrorKind::BrokenPipe => {
-            Err(Mistake(format!("cannot write to standard output: {why}")))
-        }
-        _ => Ok(()),
-    }
+    console::print(text).map_err(Mistake)
 }

@@ -11,6 +11,8 @@ pub struct FibreId(pub(crate) usize);
 
 /// Address space of a fibre's stack. Pages are committed as they are touched.
 const STACK_SIZE: usize = 1 << 20;
+/// What to do where there is none.
+const ADVICE: &str = "raise the limit of address space (ulimit -v) or take fewer nodes";
 /// Mappings of address space that the simulator has for a fibre: its stack, and the page below that stops it
 /// from running over.
 pub const MAPPINGS_PER_FIBRE: u64 = 2;
@@ -85,28 +87,39 @@ pub(crate) struct Fibre {
     pub(crate) looks: bool,
     /// Counts its waits, so that a deadline of an earlier wait is known to be stale.
     pub(crate) waits: u64,
-    /// Gone when its function has returned, and its stack with it.
+    /// Gone when its function has returned, and its stack with it; never there if the system refused a stack.
     coroutine: Option<Coroutine<u64, Request, ()>>,
 }
 
 impl Fibre {
-    pub(crate) fn new(name: &str, f: impl FnOnce(&Suspend) + 'static) -> Fibre {
-        let stack = SPARE.take().unwrap_or_else(|| {
-            DefaultStack::new(STACK_SIZE).expect("address space for a fibre's stack")
+    /// One that is ready to run `f`. If the system refuses a stack it stops at once, and a sentence says why.
+    pub(crate) fn new(
+        name: &str,
+        f: impl FnOnce(&Suspend) + 'static,
+        refused: impl FnOnce(String),
+    ) -> Fibre {
+        let stack = SPARE.take().map_or_else(|| DefaultStack::new(STACK_SIZE), Ok);
+        let stack = stack.map_err(|why| {
+            refused(format!("the system refuses a stack of {STACK_SIZE} bytes: {why}; {ADVICE}"));
         });
+        let state = if stack.is_ok() { FibreState::Running } else { FibreState::Stopped };
+        let run = move |suspend: &Suspend, _| f(suspend);
         Fibre {
             name: name.to_string(),
-            state: FibreState::Running,
+            state,
             answer: 0,
             polling: None,
             looks: false,
             waits: 0,
-            coroutine: Some(Coroutine::with_stack(stack, move |suspend: &Suspend, _| f(suspend))),
+            coroutine: stack.ok().map(|stack| Coroutine::with_stack(stack, run)),
         }
     }
     /// Runs it until it asks for something; `None` when its function has returned. A panic inside comes out
     /// here.
     pub(crate) fn resume(&mut self) -> Option<Request> {
+        if self.state == FibreState::Stopped {
+            return Some(Request::Stop); // It never had a stack.
+        }
         let coroutine =
             self.coroutine.as_mut().expect("a fibre that has returned never runs again");
         match coroutine.resume(self.answer) {
@@ -126,9 +139,10 @@ mod tests {
     /// Thousands of nodes have fibres that have returned (each kernel's boot), and mappings are few.
     #[test]
     fn a_fibre_that_has_returned_has_no_stack() {
-        let mut fibre = Fibre::new("one", |suspend| {
+        let wait = |suspend: &Suspend| {
             suspend.suspend(Request::Unmask);
-        });
+        };
+        let mut fibre = Fibre::new("one", wait, |why| panic!("{why}"));
         assert!(fibre.resume().is_some() && fibre.coroutine.is_some());
         assert!(fibre.resume().is_none() && fibre.coroutine.is_none());
     }

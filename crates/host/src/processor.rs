@@ -9,7 +9,7 @@ mod busy;
 
 use crate::accounting::{Class, Observer};
 use crate::core::Core;
-use crate::fibre::{Fibre, Polling, Request, TIMED_OUT, WOKEN};
+use crate::fibre::{Fibre, Polling, Request, Suspend, TIMED_OUT, WOKEN};
 use crate::host::{Event, Kind, Ports};
 use crate::pace::Pace;
 use crate::shared::Shared;
@@ -96,16 +96,14 @@ impl Processor {
         self.stuck
     }
 
-    /// Adds a user-level fibre. It starts when the core is free, at the earliest at the next
-    /// [`Processor::attend`].
+    /// Adds a user-level fibre. It starts when the core is free, at the next [`Processor::attend`] or later.
     pub(crate) fn spawn(&mut self, name: &str, f: Box<dyn FnOnce(Cpu)>) -> FibreId {
         let id = self.core.spawn(name, f);
         self.collect_spawned();
         id
     }
 
-    /// What runs at an interrupt: a fibre of its own on the same core, with interrupts masked. Interrupts
-    /// that come meanwhile (one pending bit) run it again.
+    /// What runs at an interrupt: a fibre of its own, with interrupts masked; again if more come meanwhile.
     pub(crate) fn set_interrupt_handler(&mut self, handler: Rc<dyn Fn(&Cpu)>) {
         assert!(self.handler.is_none(), "a host has one interrupt handler");
         let handle = move |cpu: Cpu| loop {
@@ -117,8 +115,7 @@ impl Processor {
         self.handler = Some(id.0);
     }
 
-    /// Lets the fibres run that are ready: at the start, and after [`Processor::spawn`] or
-    /// [`crate::Waker::wake`] by somebody else.
+    /// Lets the fibres run that are ready: at the start, and after `spawn` or a wake by somebody else.
     pub(crate) fn attend(&mut self, now: Time, ports: &mut impl Ports) {
         self.core.now.set(now);
         self.collect_woken(ports);
@@ -467,11 +464,14 @@ impl Processor {
         while !self.core.spawned.borrow().is_empty() {
             let (name, f) = self.core.spawned.borrow_mut().remove(0);
             let cpu = self.cpu();
-            self.ready.push_back(self.fibres.len());
-            self.fibres.push(Fibre::new(&name, move |suspend| {
+            let id = self.fibres.len();
+            self.ready.push_back(id);
+            let run = move |suspend: &Suspend| {
                 cpu.core.suspend.set(suspend);
                 f(cpu);
-            }));
+            };
+            let refused = |why| self.core.record_fault(FibreId(id), why);
+            self.fibres.push(Fibre::new(&name, run, refused));
         }
     }
 

@@ -4,10 +4,67 @@
 //! pages or so. With pages of 4 KiB some tens of nodes need more of them than the host's
 //! translation buffers hold, and each turn begins with misses (docs/decisions/0026).
 
+use std::alloc::{GlobalAlloc, Layout};
+use std::io::Write;
 use tikv_jemallocator::Jemalloc;
 
 #[global_allocator]
-static ALLOCATOR: Jemalloc = Jemalloc;
+static ALLOCATOR: Granting = Granting(Jemalloc);
+
+/// An allocator that is never refused: where the system has no more memory, the command ends with a sentence.
+struct Granting(Jemalloc);
+
+// SAFETY: each call is passed on as it is, and so is what comes back, unless it is nothing.
+unsafe impl GlobalAlloc for Granting {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: what the caller owes goes on to whom it is owed.
+        granted(unsafe { self.0.alloc(layout) }, layout.size())
+    }
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        granted(unsafe { self.0.alloc_zeroed(layout) }, layout.size())
+    }
+    #[inline]
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { self.0.dealloc(at, layout) }
+    }
+    #[inline]
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as above.
+        granted(unsafe { self.0.realloc(at, layout, size) }, size)
+    }
+}
+
+#[inline]
+fn granted(at: *mut u8, size: usize) -> *mut u8 {
+    if at.is_null() {
+        refused(size);
+    }
+    at
+}
+
+/// Nothing that allocates can be done any more, so this is the end of everything: ranks die with us.
+#[cold]
+fn refused(size: usize) -> ! {
+    let mut text = [0; 256];
+    let mut rest = &mut text[..];
+    let said = writeln!(
+        rest,
+        "sunstar: the system refuses {size} bytes of memory; allow more of it (ulimit -v, the \
+         control group's memory.max) or take fewer ranks"
+    );
+    let left = if said.is_ok() { rest.len() } else { 0 };
+    let used = text.len() - left;
+    // SAFETY: the first bytes of our own text; then the process ends, without a destructor that could
+    // allocate.
+    unsafe {
+        libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), used);
+        libc::_exit(1)
+    }
+}
 
 /// What jemalloc reads when it starts: all memory is advised to be huge pages.
 // SAFETY: no other symbol has this name: it is the one that jemalloc asks its users to define.

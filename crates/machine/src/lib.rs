@@ -11,12 +11,17 @@
 //!                                     └─ firmware: its image, its symbols, its trace
 //! ```
 
+// What is printed must not end us where it cannot be written: `console` prints.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod allocator;
 mod configure;
+pub mod console;
 pub mod debugger;
 mod digest;
 pub mod faults;
 pub mod firmware;
+pub mod input;
 pub mod instruments;
 mod judge;
 mod node;

@@ -8,6 +8,7 @@
 pub mod quantity;
 mod schema;
 
+use crate::input;
 pub use schema::{row, Row, ROWS};
 
 use des::{Clock, Duration};
@@ -108,7 +109,7 @@ impl Parameters {
 
     /// The same; it may also build on a machine in the folder `machines`.
     pub fn load_among(file: &Path, machines: &Path) -> Result<Parameters, Mistake> {
-        let text = std::fs::read_to_string(file).map_err(|error| {
+        let text = input::text(file).map_err(|error| {
             Mistake(format!("cannot read the machine file {}: {error}", file.display()))
         })?;
         Parameters::parse(file, &text, machines)
@@ -293,7 +294,7 @@ impl Reader<'_> {
         let beside = self.file.with_file_name(format!("{name}.toml"));
         let known = self.machines.join(format!("{name}.toml"));
         let file = if !beside.exists() && known.exists() { known } else { beside };
-        let text = std::fs::read_to_string(&file).map_err(|error| {
+        let text = input::text(&file).map_err(|error| {
             self.mistake(offset, format!("base: cannot read {}: {error}", file.display()))
         })?;
         // One level is enough, and cannot go in circles.

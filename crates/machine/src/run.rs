@@ -81,8 +81,8 @@ pub struct Options {
     pub until: Option<Duration>,
     /// Ends the run from outside.
     pub stop: Arc<Stop>,
-    /// True while nothing is simulated any more and packets and traces are written, which takes a while if
-    /// there are many.
+    /// True once nothing is simulated any more: packets and traces are written, which takes a while if there
+    /// are many, and the caller tells what is left.
     pub writing: Arc<AtomicBool>,
 }
 
@@ -197,7 +197,6 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
         exit.code = if exit.code == 0 { 1 } else { exit.code };
         exit.sentences.push(why);
     }
-    options.writing.store(false, Ordering::Relaxed);
     if let Some(session) = session {
         session.end(outcome.report.exit.code);
     }

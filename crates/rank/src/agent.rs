@@ -16,6 +16,9 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 const DAYS_MAX: u64 = 213;
 const TIME_MAX: Time = Time(DAYS_MAX * 86_400 * 1_000_000_000_000);
 
+/// With this the system's loader ends a program, and a shell that does not find one.
+const NOT_LOADED: i32 = 127;
+
 /// Answer to every Portals call where there is no Portals.
 const NO_PORTALS: i32 = abi::portals::code::FAIL;
 
@@ -39,6 +42,15 @@ pub enum Ending {
     Unimplemented(Function),
 }
 
+/// Exit status of a run that a program has aborted with `code`, of which a shell sees the low byte. What is
+/// no success does not become one by that.
+fn abort_status(code: i32) -> i32 {
+    match code & 0xFF {
+        0 if code != 0 => 1,
+        low => low,
+    }
+}
+
 impl Ending {
     /// Of a process that its library may have ended for a fault.
     pub(crate) fn of(status: ExitStatus, fault: Option<String>) -> Ending {
@@ -50,7 +62,7 @@ impl Ending {
         match self {
             Ending::Exited(ExitStatus { signal: Some(signal), .. }) => 128 + signal,
             Ending::Exited(status) => status.code.unwrap_or(1),
-            Ending::Aborted(code) => *code,
+            Ending::Aborted(code) => abort_status(*code),
             Ending::Fatal(_) | Ending::Unimplemented(_) => 1,
         }
     }
@@ -72,6 +84,10 @@ impl Ending {
                     format!("rank {rank} {status} without calling MPI_Finalize")
                 }
                 _ if code == 0 => return None,
+                ExitStatus { code: Some(NOT_LOADED), .. } => format!(
+                    "rank {rank} {status} before MPI_Init, as a program does that cannot be \
+                     loaded; what the system's loader says about it stands above"
+                ),
                 _ => format!("rank {rank} {status} before MPI_Init"),
             },
             Ending::Aborted(code) => format!("rank {rank} called MPI_Abort with code {code}"),
@@ -330,7 +346,9 @@ mod tests {
         assert!(failure.unwrap().1.starts_with("rank 3 was killed by SIGSEGV"));
         let failure = Ending::Aborted(5).failure(1);
         assert_eq!(failure, Some((5, "rank 1 called MPI_Abort with code 5".into())));
-        assert_eq!(Ending::Aborted(0).failure(1).map(|f| f.0), Some(0));
+        for (code, status) in [(0, 0), (44, 44), (300, 44), (-1, 255), (256, 1), (-512, 1)] {
+            assert_eq!(Ending::Aborted(code).failure(1).map(|f| f.0), Some(status), "{code}");
+        }
         let failure = Ending::Unimplemented(Function::WinCreate).failure(0);
         let sentence = "rank 0 called MPI_Win_create, which is not implemented";
         assert_eq!(failure, Some((1, sentence.into())));

@@ -5,6 +5,8 @@
 //! side [`Process`] gives the calls out one by one, and [`agent()`] runs them on the host's simulated
 //! timeline: those of Portals through a [`Bridge`].
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod agent;
 mod bridge;
 mod builtin;
@@ -15,7 +17,9 @@ mod life;
 mod limits;
 mod memory;
 mod memory_file;
+mod orphans;
 mod passed;
+mod permitted;
 mod process;
 mod processor;
 mod spawn;
@@ -30,6 +34,8 @@ pub use inspect::{inspect, InspectError, Kind};
 pub use limits::{allow_mappings, allow_ranks};
 pub use memory::ProcessMemory;
 pub use mpi::Callback;
+pub use orphans::{adopt_orphans, end_orphans};
+pub use permitted::permitted;
 pub use process::{Demand, ExitStatus, Process};
 pub use processor::{keep_thread_on, processor_now};
 pub use spawn::{SpawnError, SpawnOptions, Stdin};

@@ -1,11 +1,12 @@
 //! A process from its birth to its end, as those see it who hold a share of it.
 
 use crate::channel::Channel;
+use crate::permitted::is_refusal;
 use crate::process::ExitStatus;
 use abi::rank::state;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Milliseconds that a process gets to end which has no memory any more: its other threads end first.
 const LAST_BREATH_MS: i32 = 2000;
@@ -14,18 +15,20 @@ const LAST_BREATH_MS: i32 = 2000;
 pub(crate) struct Life {
     pub rank: u32,
     pub pid: libc::pid_t,
-    pub pidfd: Arc<OwnedFd>,
+    pub pidfd: OwnedFd,
     pub channel: Arc<Channel>,
     /// It was waited for: its number may be somebody else's now.
     gone: AtomicBool,
+    /// Held while that becomes so.
+    going: Mutex<()>,
     /// Its memory was wanted when it had ended without being asked.
     missed: AtomicBool,
 }
 
 impl Life {
     pub fn new(rank: u32, pid: libc::pid_t, pidfd: OwnedFd, channel: Arc<Channel>) -> Life {
-        let (gone, missed) = Default::default();
-        Life { rank, pid, pidfd: Arc::new(pidfd), channel, gone, missed }
+        let (gone, going, missed) = Default::default();
+        Life { rank, pid, pidfd, channel, gone, going, missed }
     }
 
     /// True once it was waited for.
@@ -40,9 +43,30 @@ impl Life {
 
     /// Waits until it has ended; to be called once.
     pub fn wait(&self) -> ExitStatus {
+        self.wait_with(libc::WEXITED | libc::WNOWAIT);
+        let _going = self.going.lock().unwrap_or_else(PoisonError::into_inner);
         let status = self.wait_with(libc::WEXITED);
         self.gone.store(true, Ordering::Relaxed);
         status
+    }
+
+    /// Kills the process; nothing happens if it has ended.
+    pub fn kill(&self) {
+        // SAFETY: a process descriptor names one process for ever, so nobody else can be hit.
+        let refused = unsafe {
+            let none = std::ptr::null::<libc::siginfo_t>();
+            let fd = self.pidfd.as_raw_fd();
+            libc::syscall(libc::SYS_pidfd_send_signal, fd, libc::SIGKILL, none, 0) < 0
+        };
+        if !refused || !is_refusal(&std::io::Error::last_os_error()) {
+            return;
+        }
+        // By its number, which is its own until it has been waited for.
+        let _going = self.going.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.is_over() {
+            // SAFETY: our own child; no memory is touched.
+            unsafe { libc::kill(self.pid, libc::SIGKILL) };
+        }
     }
 
     /// Its memory was wanted in vain. True if that is because it ends: its memory goes first

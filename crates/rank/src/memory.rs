@@ -41,6 +41,11 @@ fn iovec(start: *mut libc::c_void, len: usize) -> libc::iovec {
 
 const NOT_MAPPED: &str = "the program has no such memory";
 const NOT_WRITABLE: &str = "the program has no such memory, or may not write it";
+const FORBIDDEN: &str = "the system forbids access to the program's memory (process_vm_readv and \
+                         process_vm_writev; a filter of calls, or a program that may not be read)";
+const NO_SUCH_CALL: &str =
+    "the system has no process_vm_readv and process_vm_writev: a filter of system calls \
+                            refuses them";
 const ENDED: &str = "the program has ended";
 
 impl ProcessMemory {
@@ -65,7 +70,8 @@ impl ProcessMemory {
             return ENDED;
         }
         match error {
-            Some(libc::EPERM) => "the kernel forbids access to the program's memory",
+            Some(libc::EPERM | libc::EACCES) => FORBIDDEN,
+            Some(libc::ENOSYS) => NO_SUCH_CALL,
             _ => no_memory,
         }
     }

@@ -6,7 +6,7 @@ use crate::memory::ProcessMemory;
 use crate::memory_file;
 use crate::processor::Follower;
 use crate::spawn::{self, SpawnError, SpawnOptions};
-use crate::watcher::{self, Watcher};
+use crate::watcher::Watcher;
 use abi::mpi::{Function, ARGUMENTS_MAX};
 use abi::rank::{record_kind, turn};
 use des::{Duration, Time};
@@ -325,7 +325,7 @@ impl Process {
 
     /// Kills the process at once; nothing happens if it has ended. [`Process::next`] then says how.
     pub fn kill(&self) {
-        watcher::kill(&self.life.pidfd);
+        self.life.kill();
     }
 
     fn wait(&mut self) -> ExitStatus {

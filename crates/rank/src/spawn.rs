@@ -266,16 +266,18 @@ extern "C" fn child(plan: *mut libc::c_void) -> libc::c_int {
         if let Some(files) = &plan.files {
             libc::setrlimit(libc::RLIMIT_NOFILE, files);
         }
-        if let Some(null) = plan.null {
-            libc::dup2(null, 0);
-        }
+        let mut refused = plan.null.is_some_and(|null| libc::dup2(null, 0) < 0);
         // Nothing but standard streams and the channel goes to the program.
         let close_on_exec = 4; // CLOSE_RANGE_CLOEXEC
         libc::syscall(libc::SYS_close_range, 3, u32::MAX, close_on_exec);
         if plan.memory == CHANNEL_FD {
-            libc::fcntl(CHANNEL_FD, libc::F_SETFD, 0);
+            refused |= libc::fcntl(CHANNEL_FD, libc::F_SETFD, 0) < 0;
         } else {
-            libc::dup2(plan.memory, CHANNEL_FD); // The copy stays open on exec.
+            refused |= libc::dup2(plan.memory, CHANNEL_FD) < 0; // The copy stays open on exec.
+        }
+        if refused {
+            plan.error = *libc::__errno_location();
+            libc::_exit(127);
         }
         libc::sigprocmask(libc::SIG_SETMASK, &raw const plan.mask, std::ptr::null_mut());
         libc::execve(plan.program.as_ptr(), plan.argv.as_ptr(), plan.envp.as_ptr());

@@ -90,7 +90,15 @@ impl Template {
         // SAFETY: the kernel opens a descriptor, if there is such a process: it is our own child, for which
         // nobody has waited, so the number is still its own.
         let pidfd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
-        let pidfd = i32::try_from(pidfd).ok().filter(|pidfd| *pidfd >= 0)?;
+        let Some(pidfd) = i32::try_from(pidfd).ok().filter(|pidfd| *pidfd >= 0) else {
+            // Nobody would notice its end, so it has none to live for. Ranks are started singly then.
+            // SAFETY: as above; no memory is touched.
+            unsafe {
+                libc::kill(pid, libc::SIGKILL);
+                libc::waitpid(pid, std::ptr::null_mut(), 0);
+            }
+            return None;
+        };
         // SAFETY: just opened for us.
         let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
         Some((channel, Child { pid, pidfd, processor: self.process.processor() }))

@@ -24,16 +24,7 @@ struct Registry {
 pub fn kill_all() {
     let Some(watcher) = WATCHER.get() else { return };
     for process in watcher.lock().processes.values() {
-        kill(&process.pidfd);
-    }
-}
-
-/// Kills the process; nothing happens if it has ended.
-pub(crate) fn kill(pidfd: &OwnedFd) {
-    // SAFETY: a process descriptor names one process for ever, so nobody else can be hit.
-    unsafe {
-        let none = std::ptr::null::<libc::siginfo_t>();
-        libc::syscall(libc::SYS_pidfd_send_signal, pidfd.as_raw_fd(), libc::SIGKILL, none, 0);
+        process.kill();
     }
 }
 
@@ -59,7 +50,10 @@ impl Watcher {
             std::thread::Builder::new()
                 .name("rank-watcher".into())
                 .stack_size(64 << 10)
-                .spawn(|| watcher.run())?;
+                .spawn(|| watcher.run())
+                .map_err(|why| {
+                    io::Error::new(why.kind(), format!("no thread watches it: {why}"))
+                })?;
         }
         Ok(watcher)
     }

@@ -12,6 +12,7 @@ use crate::terminal::{self, Terminal};
 use crate::{firmware, machines};
 use abi::seastar::TRACE_COUNT;
 use indicatif::ProgressBar;
+use machine::console;
 use machine::firmware::image::FirmwareImage;
 use machine::parameters::Parameters;
 use machine::probe;
@@ -95,7 +96,7 @@ pub fn ladder(root: &Root, options: &LadderOptions) -> Result<u8, Mistake> {
     let measured = match measure::measure(root, &plan.jobs, plan.side_by_side) {
         Ok(measured) => measured,
         Err(Broken { text, code }) => {
-            eprint!("{text}");
+            console::pass_on(&text);
             return Ok(code);
         }
     };

@@ -7,6 +7,7 @@ use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::{self, Terminal};
 use crate::{firmware, machines};
+use machine::console;
 use serde::Serialize;
 
 /// One machine's column.
@@ -39,7 +40,7 @@ pub fn latency(root: &Root, options: &LatencyOptions) -> Result<u8, Mistake> {
     let measured = match measure::measure(root, &jobs, side_by_side) {
         Ok(measured) => measured,
         Err(Broken { text, code }) => {
-            eprint!("{text}");
+            console::pass_on(&text);
             return Ok(code);
         }
     };

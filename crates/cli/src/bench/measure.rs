@@ -7,6 +7,7 @@ use crate::report::quoted;
 use crate::root::Root;
 use crate::scratch::Scratch;
 use indicatif::{ProgressBar, ProgressStyle};
+use machine::console;
 use serde::Serialize;
 use serde_json::Value;
 use std::num::NonZeroUsize;
@@ -138,21 +139,26 @@ pub fn measure(root: &Root, jobs: &[Job], side_by_side: usize) -> Result<Vec<Mea
     bar.set_style(style.expect("the template is right"));
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<Option<Result<Measured, Broken>>>> = Mutex::new(vec![None; jobs.len()]);
-    std::thread::scope(|scope| {
-        for _ in 0..side_by_side.clamp(1, jobs.len().max(1)) {
-            scope.spawn(|| loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(job) = jobs.get(index) else { return };
-                bar.set_message(job.title.clone());
-                let result = run(root, job);
-                if result.is_err() {
-                    // Nothing more is begun.
-                    next.store(jobs.len(), Ordering::Relaxed);
-                }
-                results.lock().expect("no thread panics with the lock")[index] = Some(result);
-                bar.inc(1);
-            });
+    let work = || loop {
+        let index = next.fetch_add(1, Ordering::Relaxed);
+        let Some(job) = jobs.get(index) else { return };
+        bar.set_message(job.title.clone());
+        let result = run(root, job);
+        if result.is_err() {
+            // Nothing more is begun.
+            next.store(jobs.len(), Ordering::Relaxed);
         }
+        results.lock().expect("no thread panics with the lock")[index] = Some(result);
+        bar.inc(1);
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..side_by_side.min(jobs.len()) {
+            // The system may grant fewer threads: then it takes longer.
+            if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
+            }
+        }
+        work();
     });
     bar.finish_and_clear();
     let mut results = results.into_inner().expect("no thread panics with the lock");
@@ -204,7 +210,7 @@ fn run(root: &Root, job: &Job) -> Result<Measured, Broken> {
         let code = output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
         return Err(broken(&said, code));
     }
-    eprint!("{said}");
+    console::pass_on(&said);
     let json = std::fs::read(&json).unwrap_or_default();
     read(&String::from_utf8_lossy(&output.stdout), &json)
         .ok_or_else(|| broken("sunstar: a run printed something else than expected\n", 1))

@@ -2,6 +2,7 @@
 
 use crate::mistake::Mistake;
 use crate::root::Root;
+use machine::input;
 use machine::parameters::Parameters;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -188,8 +189,7 @@ pub fn compare(
 }
 
 fn of_file(file: &Path) -> Result<Vec<Published>, Mistake> {
-    let text =
-        std::fs::read_to_string(file).map_err(|why| Mistake::with_file("read", file, why))?;
+    let text = input::text(file).map_err(|why| Mistake::with_file("read", file, why))?;
     parse(&text).map_err(|why| Mistake::with_file("use", file, why))
 }
 

@@ -9,6 +9,7 @@ use crate::args::LadderOptions;
 use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::{self, Terminal};
+use machine::console;
 
 /// Runs what measures the published results and prints both; gives the exit status. A miss is a result, not a
 /// failure.
@@ -20,7 +21,7 @@ pub fn validate(root: &Root, options: &LadderOptions) -> Result<u8, Mistake> {
     let mut measured = match measure::measure(root, &plan.jobs, plan.side_by_side) {
         Ok(measured) => measured,
         Err(Broken { text, code }) => {
-            eprint!("{text}");
+            console::pass_on(&text);
             return Ok(code);
         }
     };

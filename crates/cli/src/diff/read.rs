@@ -2,6 +2,7 @@
 
 use crate::mistake::Mistake;
 use crate::run::FORMAT;
+use machine::input;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -117,7 +118,8 @@ pub struct Node {
 pub fn read(file: &Path) -> Result<Run, Mistake> {
     let name = file.display();
     let wrong = |why: String| Mistake(format!("{name} {why}"));
-    let text = std::fs::read(file).map_err(|why| Mistake::with_file("read", file, why))?;
+    let text = input::read(file, input::WRITTEN_MAX)
+        .map_err(|why| Mistake::with_file("read", file, why))?;
     let value: Value = serde_json::from_slice(&text)
         .map_err(|why| wrong(format!("is not the JSON of a run: {why}")))?;
     let report = report_of(value).map_err(wrong)?;

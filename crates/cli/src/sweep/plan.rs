@@ -3,6 +3,7 @@
 use super::axis::{Axis, Target, Value, Variable, POINTS_MAX};
 use crate::args::{MachineOptions, SweepOptions};
 use crate::mistake::Mistake;
+use machine::input;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -215,8 +216,7 @@ fn check_words(variable: &Variable) -> Result<(), Mistake> {
 }
 
 fn read(path: &Path) -> Result<File, Mistake> {
-    let text =
-        std::fs::read_to_string(path).map_err(|why| Mistake::with_file("read", path, why))?;
+    let text = input::text(path).map_err(|why| Mistake::with_file("read", path, why))?;
     toml::from_str(&text).map_err(|why| {
         let line = why.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
         let why = why.message().replace('\n', ", ");

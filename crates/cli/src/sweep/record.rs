@@ -2,9 +2,11 @@
 //! its run is over, whatever happens to the sweep afterwards, and is found again by what its run was made of.
 
 use crate::mistake::Mistake;
+use machine::{console, input};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fs::File;
+use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
@@ -79,22 +81,51 @@ impl Records {
         Ok(Records { table: table.to_owned(), folder, _lock: lock })
     }
 
-    /// The record of this identity, if there is one. A file that cannot be read is none.
+    /// The record of this identity, if there is one. A file that is not as it was written is none, and is
+    /// told.
     pub fn find(&self, id: &str, identity: &Value) -> Option<Record> {
-        let text = std::fs::read_to_string(self.file(id)).ok()?;
-        let record: Record = serde_json::from_str(&text).ok()?;
-        (record.identity == *identity).then_some(record)
+        let file = self.file(id);
+        let read = match input::read(&file, input::WRITTEN_MAX) {
+            Err(why) if why.kind() == ErrorKind::NotFound => return None,
+            Err(why) => Err(why.to_string()),
+            Ok(bytes) => unsealed(&bytes).ok_or_else(|| "it was changed since".to_string()),
+        };
+        let told = |why: &String| {
+            let file = file.display();
+            console::say(&format!(
+                "{file} is not what the sweep has kept ({why}): its point runs again"
+            ));
+        };
+        read.inspect_err(told).ok().filter(|record| record.identity == *identity)
     }
 
     /// Writes a record: all of it or nothing.
     pub fn keep(&self, id: &str, record: &Record) -> Result<(), Mistake> {
-        let text = serde_json::to_string(record).expect("a record has only strings as keys");
-        replace(&self.file(id), text.as_bytes())
+        replace(&self.file(id), sealed(record).as_bytes())
     }
 
     fn file(&self, id: &str) -> PathBuf {
         self.folder.join(format!("{id}.json"))
     }
+}
+
+/// What the file of a record begins with; the checksum of all that stands behind it and a comma follows.
+const SEAL: &str = "{\"checksum\":\"";
+const SEAL_END: &str = "\",";
+
+/// A record as it is kept: JSON whose first key is a checksum, as a kept result is believed.
+fn sealed(record: &Record) -> String {
+    let text = serde_json::to_string(record).expect("a record has only strings as keys");
+    let rest = text.strip_prefix('{').expect("a record is an object");
+    format!("{SEAL}{}{SEAL_END}{rest}", machine::digest(rest.as_bytes()))
+}
+
+/// The record, if not a byte of it was changed.
+fn unsealed(bytes: &[u8]) -> Option<Record> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let (checksum, rest) = text.strip_prefix(SEAL)?.split_once(SEAL_END)?;
+    let whole = checksum == machine::digest(rest.as_bytes());
+    whole.then(|| serde_json::from_str(&format!("{{{rest}")).ok())?
 }
 
 fn folder_of(table: &Path) -> PathBuf {
@@ -114,4 +145,33 @@ pub fn replace(file: &Path, bytes: &[u8]) -> Result<(), Mistake> {
         std::fs::remove_file(&part).ok();
     }
     written.map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_noticed_wherever_it_is() {
+        let record = Record {
+            identity: "point".into(),
+            point: Map::new(),
+            exit: 0,
+            sentence: String::new(),
+            wall_seconds: 0.1 + 0.2,
+            output: "4.9 us\n".into(),
+            report: serde_json::json!({ "simulated_ns": 1.0e23 }),
+        };
+        let text = sealed(&record);
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["output"], "4.9 us\n", "it is JSON for others, too");
+        let again = unsealed(text.as_bytes()).unwrap();
+        assert_eq!((again.output, again.report), (record.output, record.report));
+        for at in 0..text.len() {
+            let mut bytes = text.clone().into_bytes();
+            bytes[at] ^= 1;
+            assert!(unsealed(&bytes).is_none(), "byte {at} of {}", text.len());
+            assert!(unsealed(&text.as_bytes()[..at]).is_none(), "{at} bytes");
+        }
+    }
 }

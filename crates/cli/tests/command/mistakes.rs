@@ -414,3 +414,37 @@ fn an_image_beside_the_elf_of_another_build() {
             .said(2, &["the firmware in", "seastar.img is not made from seastar.elf"]);
     }
 }
+
+/// What is no file is refused at once: it would be waited for, or would never end.
+#[test]
+fn inputs_that_are_no_files_or_too_large() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe.toml");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let large = folder.path().join("large.toml");
+    std::fs::File::create(&large).unwrap().set_len(1 << 40).unwrap();
+    let nested = folder.path().join("nested.toml");
+    std::fs::write(&nested, "base = \"pipe\"\n").unwrap();
+    let files = [&pipe, &large, &nested].map(|file| file.to_str().unwrap());
+    let ([pipe, large, nested], here) = (files, folder.path().to_str().unwrap());
+    for (file, why) in [
+        ("/dev/zero", "a device or a pipe, not a file"),
+        ("/dev/stdin", "not a file"),
+        (pipe, "a device or a pipe, not a file"),
+        (here, "a folder, not a file"),
+        (large, "1099511627776 bytes or more"),
+    ] {
+        for line in [
+            format!("run -n 2 --machine {file} builtin:barrier"),
+            format!("machines {file}"),
+            format!("diff {file} {file}"),
+            format!("sweep -o {here}/t.csv --plan {file} builtin:barrier"),
+        ] {
+            let words: Vec<&str> = line.split(' ').collect();
+            sunstar(&words).said(2, &["cannot read", why]);
+        }
+    }
+    run(&format!("-n 2 --machine {nested} builtin:barrier"))
+        .said(2, &["base: cannot read", "a pipe"]);
+    run(&format!("-n 2 {pipe}")).said(2, &["there is no program"]);
+}

@@ -124,6 +124,18 @@ fn a_row_for_each_point_in_the_order_of_the_sweep() {
     bench.sweep(&[&["--column", "hash=trace_hash"], &PINGPONG[..]].concat()).went_well();
     assert_eq!(bench.column("hash").iter().collect::<BTreeSet<_>>().len(), 6);
     assert_eq!(bench.records(), records);
+
+    // A result that somebody has edited is believed no more, nor is a pipe waited for in its place.
+    let (edited, _) = records.first().unwrap();
+    let text = fs::read_to_string(edited).unwrap();
+    fs::write(edited, text.replace("\"exit\":0", "\"exit\":3")).unwrap();
+    let (pipe, _) = records.last().unwrap();
+    fs::remove_file(pipe).unwrap();
+    assert!(Command::new("mkfifo").arg(pipe).status().unwrap().success());
+    let again = bench.sweep(&words);
+    assert!(again.stdout.contains("2 run now, 4 before"), "{again:?}");
+    again.said(0, &["is not what the sweep has kept", "it was changed since", "a pipe"]);
+    assert_eq!(fs::read_to_string(edited).unwrap().matches("\"exit\":0").count(), 1);
 }
 
 #[test]

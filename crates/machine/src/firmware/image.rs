@@ -1,6 +1,7 @@
 //! The firmware's images as the loader sees them, and what they occupy of the SRAM.
 
 use super::symbols::{Section, Symbols};
+use crate::input;
 use crate::parameters::Parameters;
 use abi::seastar::{DmaCommand, LowerPending, TraceRecord};
 use abi::seastar::{
@@ -73,7 +74,7 @@ impl FirmwareImage {
 /// A file with the bytes of every word in reverse order.
 fn swapped(file: &Path) -> Result<Vec<u8>, BadImage> {
     let bad = |why: &dyn fmt::Display| BadImage(format!("cannot load {}: {why}", file.display()));
-    let mut bytes = std::fs::read(file).map_err(|error| bad(&error))?;
+    let mut bytes = input::read(file, input::WRITTEN_MAX).map_err(|error| bad(&error))?;
     if bytes.len() % 4 != 0 {
         return Err(bad(&format!("{} bytes are not whole words", bytes.len())));
     }

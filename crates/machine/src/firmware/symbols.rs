@@ -1,6 +1,7 @@
 //! The firmware's ELF: which function and line an address belongs to, where objects stand, how large sections
 //! are.
 
+use crate::input;
 use object::read::elf::{ElfFile32, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind};
 use std::borrow::Cow;
@@ -81,7 +82,7 @@ impl Symbols {
         let bad = |why: &dyn fmt::Display| {
             BadElf(format!("cannot use the firmware's ELF {}: {why}", file.display()))
         };
-        let elf = std::fs::read(file).map_err(|error| bad(&error))?;
+        let elf = input::read(file, input::WRITTEN_MAX).map_err(|error| bad(&error))?;
         Symbols::parse(elf).map_err(|error| bad(&error))
     }
 

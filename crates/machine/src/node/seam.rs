@@ -8,7 +8,7 @@ use crate::instruments::journal::Journal;
 use crate::instruments::journey::{Tie, Waypoint};
 use crate::judge::Bailiff;
 use abi::packet::Packet;
-use abi::seastar::{command_op, panic_reason, portals_op, PortalsHeader};
+use abi::seastar::{command_op, panic_reason, portals_op, PortalsHeader, GENERIC_PENDINGS};
 use abi::MessageId;
 use bus::{BusError, Direction, HyperTransport};
 use des::{EventQueue, Outbox, Time, TraceHash};
@@ -370,7 +370,13 @@ fn panic_sentence(reason: u8, detail: u32) -> String {
     use panic_reason as reasons;
     match reason {
         reasons::NO_RX_PENDING => {
-            format!("no receive pending is free for a message from node {detail}")
+            format!(
+                "no receive pending is free for a message from node {detail}: too many messages \
+                 came here before the host took them. Let the program send fewer at a time (wait \
+                 for an answer now and then, as MPI_Ssend and MPI_Barrier do) and receive them \
+                 earlier, or leave more of the {GENERIC_PENDINGS} pendings to reception (--set \
+                 portals.tx_pendings=N with a smaller N)"
+            )
         }
         reasons::NO_SOURCE => {
             format!("all source structures are in use when node {detail} needs one")

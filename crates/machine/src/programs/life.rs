@@ -3,12 +3,12 @@
 use super::observers::{Calls, Observer};
 use super::placement::Placement;
 use super::{Program, Seat, Software};
+use crate::console;
 use bus::BusError;
 use host::Cpu;
 use portals::{Kernel, Ni};
 use std::cell::OnceCell;
 use std::ffi::OsString;
-use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -41,16 +41,6 @@ pub(super) struct Life<'a> {
     pub seat: &'a Seat,
 }
 
-/// Prints what a workload tells. A reader that has gone away (`| head`) is no failure of ours.
-fn print(text: &str) -> Result<(), String> {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(why) if why.kind() != ErrorKind::BrokenPipe => {
-            Err(format!("cannot write to standard output: {why}"))
-        }
-        _ => Ok(()),
-    }
-}
-
 impl Life<'_> {
     /// Its libraries start, `until_launch` passes, its program runs.
     pub fn run(&self, until_launch: impl FnOnce()) -> rank::Ending {
@@ -72,7 +62,7 @@ impl Life<'_> {
                     .run(mpi.process(), &Calls(self.observer))
                     .map_err(|error| error.to_string());
                 result.and_then(|text| {
-                    print(&text)?;
+                    console::print(&text)?;
                     Ok(rank::Ending::Exited(rank::ExitStatus::FINISHED))
                 })
             }

@@ -1,5 +1,6 @@
 //! What libraries and programs tell of themselves becomes marks of messages, for journal and judge.
 
+use crate::console;
 use crate::instruments::journal::Journal;
 use crate::instruments::journey::Waypoint;
 use crate::instruments::timeline::Track;
@@ -97,7 +98,8 @@ impl rank::Observer for Observer {
     }
     fn computes_for_long(&self, time: std::time::Duration) {
         let rank = self.rank;
-        eprintln!("sunstar: rank {rank} has computed for {} s without an MPI call", time.as_secs());
+        let seconds = time.as_secs();
+        console::say(&format!("rank {rank} has computed for {seconds} s without an MPI call"));
     }
 }
 

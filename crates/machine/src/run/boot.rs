@@ -4,6 +4,7 @@ use super::assembly::Parts;
 use super::shelf::Shelf;
 use crate::digest::digest;
 use crate::firmware::image::FirmwareImage;
+use crate::input;
 use crate::node::{Boot, TAPED};
 use crate::parameters::Parameter;
 use crate::programs::placement::Placement;
@@ -51,7 +52,7 @@ impl Parts<'_> {
     /// Everything that a boot depends on but the simulator itself, a line each.
     pub(super) fn boot_key(&self) -> String {
         let FirmwareImage { elf, image, shim, .. } = self.image;
-        let symbols = std::fs::read(elf).unwrap_or_default();
+        let symbols = input::read(elf, input::WRITTEN_MAX).unwrap_or_default();
         let pools = self.faults.pools(None);
         let mut key = format!("park {}\n{pools:?}\n", self.options.park);
         for (what, bytes) in [("image", image), ("shim", shim), ("symbols", &symbols)] {

@@ -7,6 +7,7 @@
 //! boot that is not kept costs a few milliseconds.
 
 use crate::digest::digest;
+use crate::input;
 use lz4_flex::{compress_prepend_size, decompress_size_prepended};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
@@ -40,7 +41,7 @@ impl Shelf {
     }
     /// The bytes that were kept, if they are unharmed.
     pub fn take(&self) -> Option<Vec<u8>> {
-        let file = std::fs::read(self.file()).ok()?;
+        let file = input::read(&self.file(), input::WRITTEN_MAX).ok()?;
         let rest = file.strip_prefix(self.key.as_bytes())?.strip_prefix(b"\n")?;
         let (checksum, packed) = rest.split_at_checked(digest(&[]).len())?;
         (checksum == digest(packed).as_bytes()).then(|| decompress_size_prepended(packed).ok())?
@@ -142,6 +143,17 @@ mod tests {
         assert_eq!(shelf.take(), None);
         std::fs::write(shelf.file(), &whole).unwrap();
         assert!(shelf.take().is_some());
+    }
+
+    /// Nobody writes to it, and whoever waited for that would wait for ever.
+    #[test]
+    fn a_pipe_is_no_boot() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = Shelf::new(folder.path(), "a machine").unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(shelf.file()).status().unwrap().success());
+        assert_eq!(shelf.take(), None);
+        shelf.put(shelf.begin().unwrap(), &[1]);
+        assert_eq!(shelf.take(), Some(vec![1]));
     }
 
     #[test]

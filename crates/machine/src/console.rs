@@ -1,0 +1,93 @@
+//! Standard output and standard error as they are, unbuffered. A stream that cannot be written (a full disk,
+//! a stream that was closed) ends nothing: it is told, or left.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd};
+
+/// Prints what was asked for. A reader that has gone away (`| head`) is no failure of ours; the error is a
+/// sentence for the user.
+pub fn print(text: &str) -> Result<(), String> {
+    print_to(io::stdout().as_fd(), text)
+}
+
+/// The same, to what is or was standard output.
+pub fn print_to(out: BorrowedFd, text: &str) -> Result<(), String> {
+    match write(out, text.as_bytes()) {
+        Err(why) if why.raw_os_error() == Some(libc::EBADF) => {
+            Err("cannot write to standard output: it is closed".into())
+        }
+        Err(why) if why.kind() != ErrorKind::BrokenPipe => {
+            Err(format!("cannot write to standard output: {why}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Says a sentence on standard error, after the command's name.
+pub fn say(sentence: &str) {
+    pass_on(&format!("sunstar: {sentence}\n"));
+}
+
+/// Writes text to standard error as it is: what others have said there. Whoever does not hear it cannot be
+/// told that.
+pub fn pass_on(text: &str) {
+    write(io::stderr().as_fd(), text.as_bytes()).ok();
+}
+
+/// Writes all of it. Not by the standard library's own streams, for which a closed stream takes everything.
+fn write(to: BorrowedFd, mut bytes: &[u8]) -> io::Result<()> {
+    // SAFETY: the descriptor is borrowed as long as this lasts, and stays open behind it.
+    let mut file = ManuallyDrop::new(unsafe { File::from_raw_fd(to.as_raw_fd()) });
+    while !bytes.is_empty() {
+        match file.write(bytes) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(written) => bytes = &bytes[written..],
+            Err(why) if why.kind() == ErrorKind::Interrupted => {}
+            // Others have made a stream that they share with us one that does not wait.
+            Err(why) if why.kind() == ErrorKind::WouldBlock => wait_for_room(to),
+            Err(why) => return Err(why),
+        }
+    }
+    Ok(())
+}
+
+fn wait_for_room(to: BorrowedFd) {
+    let mut stream = libc::pollfd { fd: to.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
+    // SAFETY: one structure of our own, which outlives the call. If it fails, the next write tells.
+    unsafe { libc::poll(&raw mut stream, 1, -1) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn what_cannot_be_written_is_told() {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        assert!(print_to(full.as_fd(), "x").unwrap_err().contains("No space left"));
+        let closed = File::open("/dev/null").unwrap();
+        assert!(print_to(closed.as_fd(), "x").unwrap_err().ends_with("it is closed"));
+        let (ours, others) = UnixStream::pair().unwrap();
+        drop(others);
+        assert_eq!(print_to(ours.as_fd(), "x"), Ok(()), "the reader has gone away");
+    }
+
+    #[test]
+    fn a_stream_that_does_not_wait_is_waited_for() {
+        let (ours, mut others) = UnixStream::pair().unwrap();
+        ours.set_nonblocking(true).unwrap();
+        let text = "0123456789".repeat(100_000);
+        let writer = {
+            let text = text.clone();
+            std::thread::spawn(move || print_to(ours.as_fd(), &text))
+        };
+        let mut read = String::new();
+        others.read_to_string(&mut read).unwrap();
+        assert_eq!(writer.join().unwrap(), Ok(()));
+        assert!(read == text, "{} bytes of {}", read.len(), text.len());
+    }
+}

@@ -1,0 +1,42 @@
+//! What ranks have started themselves, and leave behind when they are killed.
+//!
+//! It becomes the simulator's where a rank ends before it, and so can be found and ended with the run,
+//! whatever groups and sessions it has made.
+
+use std::fs;
+
+/// From now on processes whose parent has ended, and that descend from this process, become its children.
+/// Where the system refuses this they outlive a run.
+pub fn adopt_orphans() {
+    // SAFETY: sets an attribute of this process; no memory is touched.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+}
+
+/// Kills all children of this process, and what becomes its child by that, until there is none. Only where
+/// nothing that the command has started itself is wanted any more; ranks must have been waited for, or be
+/// nobody's concern.
+pub fn end_orphans() {
+    loop {
+        let children = children();
+        if children.is_empty() {
+            return;
+        }
+        for child in children {
+            // SAFETY: system calls on our own child, for which nobody else waits. It touches no memory.
+            unsafe {
+                libc::kill(child, libc::SIGKILL);
+                libc::waitpid(child, std::ptr::null_mut(), 0);
+            }
+        }
+    }
+}
+
+/// The children of all threads; none if the system does not tell.
+fn children() -> Vec<libc::pid_t> {
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let lists =
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split_whitespace().flat_map(str::parse).collect::<Vec<_>>())
+        .collect()
+}
