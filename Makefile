@@ -65,6 +65,7 @@ area: soak-tools ## Synthesise the ALPU and compare its size with the paper's
 .PHONY: test
 test: test-tools build ## Run all tests
 	@{ $(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware test; echo "ended $$?"; \
+	   $(MAKE) --silent -C firmware/lanai BUILD=$(CURDIR)/build/firmware/lanai test; echo "ended $$?"; \
 	   rtl/alpu/test fast; echo "ended $$?"; \
 	   $(cargo) test --quiet --workspace --no-fail-fast; echo "ended $$?"; } 2>&1 \
 	    | awk -f scripts/total.awk

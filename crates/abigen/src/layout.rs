@@ -14,8 +14,31 @@ pub struct Layout {
     pub prefix: String,
     /// What the folder describes.
     pub doc: String,
+    /// Byte order of all structures.
+    pub order: Order,
     /// Sections in the order of their file names.
     pub sections: Vec<Section>,
+}
+
+/// Byte order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// The least significant byte first.
+    #[default]
+    Little,
+    /// The most significant byte first.
+    Big,
+}
+
+impl Order {
+    /// Its name in a sentence, and in the names of Rust's functions: `little` and `le`.
+    pub fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Order::Little => ("little", "le"),
+            Order::Big => ("big", "be"),
+        }
+    }
 }
 
 /// What one file defines.
@@ -78,7 +101,7 @@ pub struct Value {
     pub doc: String,
 }
 
-/// A layout in memory, little endian.
+/// A layout in memory.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Structure {
@@ -153,6 +176,8 @@ struct Machine {
     title: String,
     prefix: String,
     doc: String,
+    #[serde(default)]
+    order: Order,
 }
 
 impl Scalar {
@@ -273,6 +298,7 @@ impl Layout {
                 layout.title = machine.title;
                 layout.prefix = machine.prefix;
                 layout.doc = machine.doc;
+                layout.order = machine.order;
                 continue;
             }
             let mut section: Section = toml::from_str(&text).map_err(bad)?;

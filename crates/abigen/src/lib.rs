@@ -12,17 +12,18 @@ mod portals;
 mod rust;
 mod sv;
 
-pub use layout::{Layout, LayoutError};
+pub use layout::{Layout, LayoutError, Order};
 pub use mpi::Mpi;
 pub use portals::Portals;
 
 use std::path::{Path, PathBuf};
 
 /// Folders of `abi/` that hold layouts, and where the file for those who know no Rust is made of each.
-const LAYOUTS: [(&str, Foreign); 3] = [
+const LAYOUTS: [(&str, Foreign); 4] = [
     ("rank", Foreign::C("crates/rank/libmpi_abi/generated")),
     ("seastar", Foreign::C("firmware/seastar/include")),
     ("forth", Foreign::SystemVerilog("rtl/rdma")),
+    ("myrinet", Foreign::C("firmware/lanai/include")),
 ];
 
 /// A language other than Rust, and the folder of its file.

@@ -42,6 +42,13 @@ fn seastar_header_compiles_for_workstation_and_440() {
 }
 
 #[test]
+fn myrinet_header_compiles_for_workstation_and_lanai() {
+    let include = "firmware/lanai/include";
+    compile("gcc", &[], include, "abi_myrinet.h");
+    compile("clang-14", &["--target=lanai", "-ffreestanding"], include, "abi_myrinet.h");
+}
+
+#[test]
 fn portals3_header_compiles_as_c_and_as_cplusplus() {
     compile("gcc", &["-std=c99"], "include", "portals3.h");
     compile("g++", &["-x", "c++", "-std=c++11"], "include", "portals3.h");

@@ -23,6 +23,7 @@ const LAW: &[(&str, &[&str])] = &[
     ("ppc440", &["bus", "des"]),
     ("lanai", &["bus", "des"]),
     ("lanai-link", &["lanai"]),
+    ("myrinet", &["abi", "bus", "des", "lanai"]),
     ("nic", &["abi", "bus", "des"]),
     ("host", &["bus", "des"]),
     ("net", &["abi", "des"]),

@@ -150,6 +150,10 @@ fn symbols(objects: &[Parsed], layout: &Layout) -> Vec<Symbol> {
             if kind || symbol.name.is_empty() || !IN_MEMORY.contains(&section.kind) {
                 continue;
             }
+            // The compiler's own labels are no functions.
+            if symbol.name.starts_with(".L") {
+                continue;
+            }
             // A weak one that has given way.
             let wins = |name| layout.globals[name].object == Some(number);
             if symbol.global && !wins(&symbol.name) {

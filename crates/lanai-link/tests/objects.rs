@@ -121,11 +121,14 @@ fn the_c_array_holds_the_image() {
 
 #[test]
 fn instructions_of_later_processors_are_named() {
-    let start = compile("start.s", ".text\nfirst:\n nop\n popc %r6, %r7\n add %r6, %r7, %r8\n");
+    let start = compile(
+        "start.s",
+        ".text\nfirst:\n nop\n bt .Lhere\n nop\n.Lhere:\n popc %r6, %r7\n add %r6, %r7, %r8\n",
+    );
     let image = link(&[start], &map()).unwrap();
     let later = image.later();
     assert_eq!(later.len(), 1);
-    assert_eq!((later[0].addr, &*later[0].text), (4, "popc %r6, %r7"));
+    assert_eq!((later[0].addr, &*later[0].text), (12, "popc %r6, %r7"));
     assert_eq!(later[0].function.as_deref(), Some("first"));
 }
 

@@ -1,0 +1,221 @@
+//! The card: a LANai, its memory and special registers, two DMA chains, the interface to the link.
+
+mod chip;
+mod dma;
+mod host;
+mod receive;
+mod registers;
+mod send;
+mod timers;
+
+use crate::link::{Params, Signal, Wires};
+use abi::myrinet as my;
+use chip::Chip;
+use des::{Clock, Time};
+use lanai::{Config, Core, Stop};
+use std::fmt;
+
+/// What a card is made with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CardParams {
+    /// The processor's clock: 66 MHz, assumed.
+    pub clock: Clock,
+    /// Its link.
+    pub link: Params,
+    /// Bytes of memory on the card.
+    pub sram: u32,
+    /// Bytes that a DMA engine moves at once: assumed.
+    pub burst: u32,
+    /// Bytes a second of the host's bus, for what DMA takes of the memory.
+    pub bus: u64,
+}
+
+impl CardParams {
+    /// The card of vorakosit2001 on a cable: LANai 7 with 2 MB, on a 32-bit PCI bus of 33 MHz.
+    pub fn new(link: Params) -> CardParams {
+        CardParams {
+            clock: Clock::from_hz(66_000_000),
+            link,
+            sram: my::SRAM_SIZE,
+            burst: 64,
+            bus: 132_000_000,
+        }
+    }
+}
+
+/// What a card asks its host for: it is a master of the host's bus.
+pub trait Host {
+    /// Reads host memory from `now` on; when the bytes are on the card.
+    fn read(&mut self, now: Time, addr: u64, buf: &mut [u8]) -> Time;
+    /// Writes host memory from `now` on; when the card can go on.
+    fn write(&mut self, now: Time, addr: u64, data: &[u8]) -> Time;
+    /// The interrupt line changes.
+    fn interrupt(&mut self, now: Time, asserted: bool);
+}
+
+/// Why a card has stopped for good: a wrong of its control program or driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// The processor's fault.
+    Fault(lanai::Fault),
+    /// A DMA chain leads to a block that does not stand in the region of DMA blocks.
+    Chain {
+        /// When.
+        at: Time,
+        /// The chain.
+        chain: usize,
+        /// Address of the block.
+        block: u32,
+    },
+    /// A DMA block names memory that is not there.
+    Block {
+        /// When.
+        at: Time,
+        /// The chain.
+        chain: usize,
+        /// Address of the block.
+        block: u32,
+    },
+    /// The send interface is to read what is not there.
+    Send {
+        /// When.
+        at: Time,
+        /// First byte.
+        from: u32,
+        /// Byte behind the last.
+        limit: u32,
+    },
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stopped::Fault(fault) => write!(f, "{fault}"),
+            Stopped::Chain { at, chain, block } => write!(
+                f,
+                "at {at}: DMA chain {chain} goes on at {block:#x}, outside the region of DMA \
+                 blocks: a block before has no terminal bit"
+            ),
+            Stopped::Block { at, chain, block } => {
+                write!(f, "at {at}: the block at {block:#x} of DMA chain {chain} leaves the memory")
+            }
+            Stopped::Send { at, from, limit } => {
+                write!(f, "at {at}: {from:#x} to {limit:#x} cannot be sent")
+            }
+        }
+    }
+}
+
+/// What a card has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets whose end was sent.
+    pub packets_sent: u64,
+    /// Bytes sent, with routes and CRCs.
+    pub bytes_sent: u64,
+    /// Packets whose end came out of the slack buffer.
+    pub packets_received: u64,
+    /// Bytes that came in, with CRCs.
+    pub bytes_received: u64,
+    /// Packets with a wrong CRC-8.
+    pub wrong_crc8: u64,
+    /// Packets with a wrong CRC-32.
+    pub wrong_crc32: u64,
+    /// DMA blocks that are complete.
+    pub blocks: u64,
+    /// Bytes moved by DMA.
+    pub bytes_moved: u64,
+    /// Times that the interrupt line was raised.
+    pub interrupts: u64,
+}
+
+/// A Myrinet card.
+pub struct Card {
+    core: Core,
+    chip: Chip,
+    running: bool,
+    stopped: Option<Stopped>,
+}
+
+impl Card {
+    /// A card whose processor is held in reset, with memory of zeros.
+    pub fn new(params: CardParams) -> Card {
+        let guard = my::REGION_GUARD_BASE..my::REGION_GUARD_BASE + my::REGION_GUARD_SIZE;
+        Card {
+            core: Core::new(Config { clock: params.clock, guard }),
+            chip: Chip::new(params),
+            running: false,
+            stopped: None,
+        }
+    }
+
+    /// When it does something next by itself, at the earliest.
+    pub fn next(&self) -> Time {
+        if self.stopped.is_some() {
+            return Time::NEVER;
+        }
+        let core = if self.running { self.core.now() } else { Time::NEVER };
+        core.min(self.chip.due())
+    }
+
+    /// Does what happens before `until`.
+    pub fn advance(&mut self, until: Time, wires: &mut impl Wires, host: &mut impl Host) {
+        while self.stopped.is_none() {
+            self.chip.until = until;
+            if self.running && self.core.run(&mut self.chip, until) == Stop::Fault {
+                self.stopped = self.core.fault().map(Stopped::Fault);
+            }
+            let due = self.chip.due();
+            if due >= until {
+                return;
+            }
+            if let Some(stopped) = self.chip.step(due, wires, host) {
+                self.stopped = Some(stopped);
+            }
+            self.tell_core();
+        }
+    }
+
+    /// What comes in from the link. The card has been advanced to `now`.
+    pub fn arrive(&mut self, now: Time, signal: Signal, wires: &mut impl Wires) {
+        self.chip.arrive(now, signal, wires);
+        self.tell_core();
+    }
+
+    /// The core decodes again what others have written.
+    fn tell_core(&mut self) {
+        if let Some((from, to)) = self.chip.written.take() {
+            self.core.memory_changed(from, (to - from) as usize);
+        }
+    }
+
+    /// Why it has stopped.
+    pub fn stopped(&self) -> Option<Stopped> {
+        self.stopped
+    }
+
+    /// What it has done.
+    pub fn counters(&self) -> Counters {
+        self.chip.counters
+    }
+
+    /// Bytes that stand in its slack buffer.
+    pub fn held(&self) -> u64 {
+        self.chip.receive.held().into()
+    }
+
+    /// Most bytes that ever stood in it.
+    pub fn high(&self) -> u32 {
+        self.chip.receive.high()
+    }
+
+    /// The processor.
+    pub fn core(&self) -> &Core {
+        &self.core
+    }
+
+    /// The memory.
+    pub fn sram(&self) -> &[u8] {
+        &self.chip.sram
+    }
+}

@@ -1,0 +1,68 @@
+//! The special registers, for processor and host.
+
+use super::chip::Chip;
+use abi::myrinet::{isr, mode, register};
+use des::Time;
+
+impl Chip {
+    /// Reads the register at `offset`; none if there is none.
+    pub fn read_register(&mut self, now: Time, offset: u32) -> Option<u32> {
+        Some(match offset {
+            register::ISR => self.isr,
+            register::EIMR => self.mask,
+            register::IT0 => self.timers.left(0, now),
+            register::IT1 => self.timers.left(1, now),
+            register::IT2 => self.timers.left(2, now),
+            register::RTC => self.timers.clock(now),
+            register::RMW => self.receive.end,
+            register::RMP => self.receive.next,
+            register::RML => self.receive.limit,
+            register::SMP => self.send.next,
+            register::SMH => self.send.header_end,
+            register::SML | register::SMLT => self.send.limit,
+            register::MYRINET => u32::from(self.crc32) * mode::CRC32,
+            register::LED => self.led,
+            register::PULSE => 0,
+            _ => return None,
+        })
+    }
+
+    /// Writes the register at `offset`; false if there is none.
+    pub fn write_register(
+        &mut self,
+        now: Time,
+        offset: u32,
+        value: u32,
+        by_processor: bool,
+    ) -> bool {
+        match offset {
+            register::ISR => self.write_status(now, value, by_processor),
+            register::EIMR => {
+                self.mask = value;
+                self.line_due = self.line_due.min(now);
+            }
+            register::IT0 => self.timers.set(0, now, value),
+            register::IT1 => self.timers.set(1, now, value),
+            register::IT2 => self.timers.set(2, now, value),
+            register::RTC => self.timers.set_clock(now, value),
+            register::RMP => self.receive.next = value,
+            register::RML => self.receive.let_in(now, value),
+            register::SMP => self.send.next = value,
+            register::SMH => self.send.set_header_end(value),
+            register::SML => self.send.begin(now, value, false),
+            register::SMLT => self.send.begin(now, value, true),
+            register::MYRINET => self.crc32 = value & mode::CRC32 != 0,
+            register::LED => self.led = value,
+            register::PULSE => self.dma.start(now, value),
+            _ => return false,
+        }
+        true
+    }
+
+    /// A bit that is written is cleared; but the processor sets the one that signals the host.
+    fn write_status(&mut self, now: Time, value: u32, by_processor: bool) {
+        let set = if by_processor { value & isr::HOST } else { 0 };
+        self.isr = self.isr & !value | set;
+        self.line_due = self.line_due.min(now);
+    }
+}

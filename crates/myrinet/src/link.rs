@@ -1,0 +1,116 @@
+//! Links: what crosses them, and the sending end.
+
+use crate::slack::Slack;
+use des::{Duration, Time};
+
+/// Bytes of a slot.
+pub(crate) const SLOT: usize = 8;
+
+/// Up to eight bytes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// The bytes; only the first `len` count.
+    pub bytes: [u8; SLOT],
+    /// How many.
+    pub len: u8,
+    /// The packet ends here; the last byte is its CRC-8.
+    pub ends: bool,
+}
+
+impl Slot {
+    /// The bytes that count.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+/// What crosses a cable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// Data.
+    Slot(Slot),
+    /// Against the data: send no more.
+    Stop,
+    /// Against the data: send again.
+    Go,
+}
+
+/// What a link costs and holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Params {
+    /// A byte on the wire: 4 ns at 2 Gb/s (vorakosit2001 s2).
+    pub byte: Duration,
+    /// From one end of the cable to the other.
+    pub delay: Duration,
+    /// Bytes that stand in the slack buffer when STOP is sent.
+    pub stop: u32,
+    /// Bytes that stand in it when GO is sent.
+    pub go: u32,
+}
+
+impl Params {
+    /// A link of 2 Gb/s with a cable of this delay. Marks: assumed.
+    pub fn new(delay: Duration) -> Params {
+        Params { byte: Duration(4000), delay, stop: 64, go: 32 }
+    }
+
+    /// Bytes of slack that the receiving end wants: up to the mark, then what is on its way until STOP is
+    /// at the other end, which is what the cable holds in both directions, the slot that went past the
+    /// mark and the one that had just begun at the other end.
+    pub fn slack(&self) -> u32 {
+        let cable = (2 * self.delay.0).div_ceil(self.byte.0) as u32;
+        self.stop + cable + 2 * SLOT as u32 - 1
+    }
+
+    /// What makes no sense in them, as a sentence.
+    pub fn mistake(&self) -> Option<String> {
+        let (stop, go) = (self.stop, self.go);
+        if go >= stop {
+            return Some(format!("GO at {go} bytes is not below STOP at {stop}"));
+        }
+        (self.byte.0 == 0).then(|| "a byte takes no time".to_owned())
+    }
+
+    pub(crate) fn buffer(&self) -> Slack {
+        Slack::new(self.slack(), self.stop, self.go)
+    }
+}
+
+/// The cables of a card or switch.
+pub trait Wires {
+    /// Puts `signal` on the cable of `port` at `at`; it is at the other end the cable's delay later. Of a
+    /// slot, `at` is when its last byte has left.
+    fn put(&mut self, port: usize, at: Time, signal: Signal);
+}
+
+/// The sending end of a link.
+#[derive(Clone, Debug)]
+pub(crate) struct Outlet {
+    byte: Duration,
+    stopped: bool,
+    /// When the last slot has left.
+    free: Time,
+}
+
+impl Outlet {
+    pub fn new(params: &Params) -> Outlet {
+        Outlet { byte: params.byte, stopped: false, free: Time::ZERO }
+    }
+    /// When the next slot can leave; never while it is stopped.
+    pub fn free(&self) -> Time {
+        if self.stopped {
+            Time::NEVER
+        } else {
+            self.free
+        }
+    }
+    pub fn stop(&mut self, stopped: bool) {
+        self.stopped = stopped;
+    }
+    /// Sends a slot that begins to leave at `now`.
+    pub fn send(&mut self, now: Time, port: usize, slot: Slot, wires: &mut impl Wires) {
+        debug_assert!(now >= self.free && !self.stopped, "the wire is taken");
+        self.free = now + self.byte * slot.len.into();
+        wires.put(port, self.free, Signal::Slot(slot));
+    }
+}

@@ -1,0 +1,168 @@
+//! The card by its registers, without a control program.
+
+use crate::bench::cards::MEMORY;
+use crate::bench::Bench;
+use abi::myrinet::{self as my, board_control, dma, dma_block, isr, register};
+use des::Duration;
+use myrinet::{Params, Stopped};
+
+const SPECIAL: u32 = my::BOARD_SPECIAL;
+
+fn one() -> Bench {
+    let mut bench = Bench::new(&Params::new(Duration::from_ns(50)));
+    bench.add_card(Params::new(Duration::from_ns(50)));
+    bench
+}
+
+/// Writes a DMA block.
+fn put_block(bench: &mut Bench, at: u32, next: u32, length: u32, local: u32, host: u64) {
+    let fields = [
+        (dma_block::NEXT, next),
+        (dma_block::LENGTH, length),
+        (dma_block::LOCAL, local),
+        (dma_block::HOST_HI, (host >> 32) as u32),
+        (dma_block::HOST_LO, host as u32),
+    ];
+    for (offset, value) in fields {
+        bench.set(0, at + offset as u32, value);
+    }
+}
+
+/// Three blocks, from the host, to the host, and back once more, of sizes that are no multiples of
+/// anything.
+pub fn chain(bench: &mut Bench) -> Result<(), String> {
+    let first = my::DMA_SEND_CHAIN;
+    let bytes: Vec<u8> = (0..1003_u32).map(|n| (n * 13) as u8).collect();
+    bench.host(0).memory[5..1008].copy_from_slice(&bytes);
+    put_block(bench, first, (first + 24) | dma::FROM_HOST, 1003, 0x9_0001, MEMORY + 5);
+    put_block(bench, first + 24, first + 48, 1003, 0x9_0001, MEMORY + 0x2_0003);
+    put_block(
+        bench,
+        first + 48,
+        dma::FROM_HOST | dma::TERMINAL | dma::WAKE,
+        7,
+        0xa_0000,
+        MEMORY + 0x2_0003,
+    );
+    bench.set(0, my::BOARD_CONTROL, board_control::DMA_0);
+    bench.wait("the end of the chain", |bench| {
+        bench.get(0, SPECIAL + register::ISR) & isr::WAKE != 0
+    })?;
+    if bench.host(0).memory[0x2_0003..][..1003] != bytes {
+        return Err("the host has other bytes".to_owned());
+    }
+    if bench.card(0).sram()[0xa_0000..][..8] != [&bytes[..7], &[0]].concat() {
+        return Err("the card has other bytes".to_owned());
+    }
+    let counters = bench.card(0).counters();
+    if (counters.blocks, counters.bytes_moved) != (3, 2013) {
+        return Err(format!("{counters:?}"));
+    }
+    // Ones' complement sum, as the headers of IP have it.
+    let halves =
+        bytes.chunks(2).map(|two| u32::from(two[0]) << 8 | u32::from(*two.get(1).unwrap_or(&0)));
+    let sum: u32 = halves.sum();
+    let sum = (sum & 0xffff) + (sum >> 16);
+    match bench.get(0, first + dma_block::SUMS as u32) == sum << 16 {
+        true => Ok(()),
+        false => Err("the sum is another".to_owned()),
+    }
+}
+
+#[test]
+fn dma_follows_its_chain() {
+    chain(&mut one()).unwrap();
+}
+
+#[test]
+fn a_chain_without_end_is_named() {
+    let mut bench = one();
+    put_block(&mut bench, my::DMA_SEND_CHAIN, 0, 64, 0x9_0000, MEMORY);
+    bench.set(0, my::BOARD_CONTROL, board_control::DMA_0);
+    bench.pass(Duration::from_us(100));
+    let stopped = bench.card(0).stopped().unwrap();
+    assert!(matches!(stopped, Stopped::Chain { chain: 0, block: 0, .. }), "{stopped}");
+    assert!(stopped.to_string().contains("no terminal bit"), "{stopped}");
+}
+
+#[test]
+fn a_block_beyond_the_memory_is_named() {
+    let mut bench = one();
+    put_block(&mut bench, my::DMA_RECEIVE_CHAIN, dma::TERMINAL, 64, 0x1f_fff0, MEMORY);
+    bench.set(0, my::BOARD_CONTROL, board_control::DMA_1);
+    bench.pass(Duration::from_us(100));
+    let stopped = bench.card(0).stopped().unwrap();
+    assert!(matches!(stopped, Stopped::Block { chain: 1, .. }), "{stopped}");
+}
+
+#[test]
+fn the_clock_and_the_timers_count_half_microseconds() {
+    let mut bench = one();
+    let clock = bench.get(0, SPECIAL + register::RTC);
+    bench.set(0, SPECIAL + register::IT1, 10);
+    bench.pass(Duration::from_us(4));
+    assert_eq!(bench.get(0, SPECIAL + register::RTC), clock + 8);
+    assert_eq!(bench.get(0, SPECIAL + register::IT1), 2);
+    assert_eq!(bench.get(0, SPECIAL + register::ISR), 0);
+    bench.pass(Duration::from_us(2));
+    assert_eq!(bench.get(0, SPECIAL + register::ISR), isr::TIME1);
+    bench.set(0, SPECIAL + register::ISR, isr::TIME1);
+    assert_eq!(bench.get(0, SPECIAL + register::ISR), 0);
+}
+
+/// Interrupts, by mask and switch.
+pub fn interrupts(bench: &mut Bench) -> Result<(), String> {
+    let line = |bench: &mut Bench| {
+        bench.pass(Duration::from_us(1));
+        bench.host(0).line
+    };
+    bench.set(0, my::BOARD_DOORBELLS + 3 * my::DOORBELL_SIZE + 4, 77);
+    let mut seen = vec![line(bench)];
+    bench.set(0, SPECIAL + register::EIMR, isr::HOST);
+    bench.set(0, my::BOARD_CONTROL, board_control::INTERRUPT_ON);
+    seen.push(line(bench));
+    bench.set(0, SPECIAL + register::EIMR, isr::DOORBELL);
+    seen.push(line(bench));
+    bench.set(0, my::BOARD_CONTROL, board_control::INTERRUPT_OFF);
+    seen.push(line(bench));
+    bench.set(0, my::BOARD_CONTROL, board_control::INTERRUPT_ON);
+    seen.push(line(bench));
+    bench.set(0, SPECIAL + register::ISR, isr::DOORBELL);
+    seen.push(line(bench));
+    let queue = [0, 4].map(|offset| bench.get(0, my::DOORBELL_QUEUE + offset));
+    match (&*seen, queue) {
+        ([false, false, true, false, true, false], [0x3004, 77]) => Ok(()),
+        _ => Err(format!("{seen:?}, {queue:x?}")),
+    }
+}
+
+#[test]
+fn doorbells_interrupt_if_they_may() {
+    interrupts(&mut one()).unwrap();
+}
+
+#[test]
+fn what_is_not_there_does_not_answer() {
+    let mut bench = one();
+    let now = bench.now;
+    let card = bench.card(0);
+    for addr in [0x20_0000, 0x7f_fffc, 0x80_0000, SPECIAL + 4, 0x100_0000] {
+        assert!(card.host_read(now, addr, &mut [0; 4]).is_err(), "{addr:#x}");
+        assert!(card.host_write(now, addr, &[0; 4]).is_err(), "{addr:#x}");
+    }
+    assert!(card.host_read(now, SPECIAL + register::ISR, &mut [0; 2]).is_err());
+    assert!(card.host_read(now, 0x1f_fffe, &mut [0; 4]).is_err(), "over the end");
+}
+
+/// A program on the card that stores into the guard region is stopped, with its address.
+#[test]
+fn a_store_into_the_guard_region_is_a_fault() {
+    let mut bench = one();
+    // mov 0x40000, %r6; st %r7, 4[%r6].
+    bench.set(0, 0, 0xf312_0000);
+    bench.set(0, 4, 0x939a_0004);
+    bench.set(0, my::BOARD_CONTROL, board_control::RESET_OFF);
+    bench.pass(Duration::from_us(1));
+    let text = bench.card(0).stopped().unwrap().to_string();
+    assert!(text.ends_with("pc 0x000004: store into the guard region at 0x040004"), "{text}");
+}

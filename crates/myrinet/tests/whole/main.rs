@@ -1,0 +1,19 @@
+//! Myrinet on a bench.
+//!
+//! | module | what |
+//! |---|---|
+//! | `bench` | cards, switches, senders and sinks, joined by cables; hosts that a test plays |
+//! | `crossbar`, `links` | switches without cards: conservation, slack, deadlock |
+//! | `card` | the card by its registers |
+//! | `story`, `pingpong` | cards with the real control program |
+//! | `planted` | the bugs that the others find |
+#![allow(clippy::unwrap_used)]
+
+mod bench;
+mod card;
+mod crossbar;
+mod links;
+mod pingpong;
+#[cfg(debug_assertions)]
+mod planted;
+mod story;

@@ -1,0 +1,91 @@
+//! Each bug that can be planted in card, links, switches and control program is found by what the others
+//! pass.
+
+use crate::crossbar::{self, Traffic};
+use crate::{bench, card, story};
+use des::Duration;
+use lanai_link::Image;
+use myrinet::{plant, Params, Plant};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+/// The first thing that goes wrong; none if all is well.
+fn verdict(bug: Option<Plant>, image: &Image) -> Option<String> {
+    plant(bug);
+    let tried = catch_unwind(AssertUnwindSafe(|| try_all(image)));
+    plant(None);
+    match tried {
+        Ok(result) => result.err(),
+        Err(panic) => {
+            let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            Some(text.or(panic.downcast_ref::<String>().cloned()).unwrap())
+        }
+    }
+}
+
+fn try_all(image: &Image) -> Result<(), String> {
+    for seed in 0..6 {
+        crossbar::run(&Traffic {
+            seed,
+            delay: Duration::from_ns(200),
+            pause: Duration::from_ns(2000),
+            packets: 60,
+            longest: 1500,
+        })?;
+    }
+    let one = || {
+        let mut bench = bench::Bench::new(&Params::new(Duration::from_ns(50)));
+        bench.add_card(Params::new(Duration::from_ns(50)));
+        bench
+    };
+    card::chain(&mut one())?;
+    card::interrupts(&mut one())?;
+    story::ping_pong(image)?;
+    story::foreign_packets(image)
+}
+
+const BUGS: [Plant; 13] = [
+    Plant::RouteByteStays,
+    Plant::OldCrc,
+    Plant::HealsCrc,
+    Plant::LateStop,
+    Plant::NoGo,
+    Plant::KeepsOutput,
+    Plant::AbsoluteRoute,
+    Plant::CoversRoute,
+    Plant::TrustsCrc32,
+    Plant::IgnoresLimit,
+    Plant::OneBlock,
+    Plant::LosesHigh,
+    Plant::IgnoresMask,
+];
+
+#[test]
+fn bugs_of_card_and_network_are_found() {
+    let image = bench::cards::control_program(0);
+    assert_eq!(verdict(None, &image), None, "without a bug");
+    for bug in BUGS {
+        let found = verdict(Some(bug), &image);
+        println!("{bug:?}: {}", found.as_deref().unwrap_or("not found"));
+        assert!(found.is_some(), "{bug:?} is not found");
+    }
+}
+
+/// Those of the control program, by their number, and what they are found by.
+#[test]
+fn bugs_of_the_control_program_are_found() {
+    let found_by = [
+        "no terminal bit",
+        "length: 20, and not 24",
+        "a packet of another type does not come",
+        "status: 1, and not 0",
+        "a packet with a wrong CRC-32 does not come",
+        "a packet with a wrong CRC-32 does not come",
+    ];
+    for (bug, by) in (1..).zip(found_by) {
+        let image = bench::cards::control_program(bug);
+        let found = story::ping_pong(&image).err().or_else(|| story::foreign_packets(&image).err());
+        println!("{bug}: {found:?}");
+        let found = found.unwrap_or_else(|| panic!("bug {bug} is not found"));
+        assert!(found.contains(by), "bug {bug} is found by: {found}");
+    }
+}
