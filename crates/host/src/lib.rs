@@ -30,6 +30,8 @@ pub use crate::cpu::{Cpu, Waker};
 pub use crate::fibre::{FibreId, FibreState, MAPPINGS_PER_FIBRE};
 pub use crate::host::{Event, Fault, Host, Ports};
 pub use crate::lock::Lock;
-pub use crate::memory::{AddressSpace, Memory, SharedMemory, LIBRARY_BASE, LIBRARY_MAX};
+pub use crate::memory::{
+    read_each, write_each, AddressSpace, Memory, SharedMemory, LIBRARY_BASE, LIBRARY_MAX,
+};
 pub use crate::pace::{Pace, Speed, Spell};
 pub use crate::pages::{Extent, Paging, SpaceId, PAGE_SIZE, PHYSICAL_BITS, SEGMENT_SIZE};

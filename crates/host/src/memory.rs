@@ -34,24 +34,39 @@ pub trait AddressSpace {
     fn read(&self, va: u64, buf: &mut [u8]) -> Result<(), BusError>;
     /// Stores `data` at `va`; an error names the first byte that cannot be stored, and how many are left.
     fn write(&self, va: u64, data: &[u8]) -> Result<(), BusError>;
-    /// Fills `buf` with these pieces (address and length), one after the other.
-    fn read_pieces(&self, pieces: &[(u64, usize)], buf: &mut [u8]) -> Result<(), BusError> {
-        let mut rest = buf;
-        pieces.iter().try_for_each(|&(va, len)| {
-            let (piece, after) = std::mem::take(&mut rest).split_at_mut(len);
-            rest = after;
-            self.read(va, piece)
-        })
-    }
-    /// Stores `data` in these pieces, one after the other.
-    fn write_pieces(&self, pieces: &[(u64, usize)], data: &[u8]) -> Result<(), BusError> {
-        let mut rest = data;
-        pieces.iter().try_for_each(|&(va, len)| {
-            let (piece, after) = rest.split_at(len);
-            rest = after;
-            self.write(va, piece)
-        })
-    }
+    /// Fills `buf` with these pieces (address and length), one after the other: [`read_each`], unless the
+    /// space can read them together. An error names the first piece that is not there.
+    fn read_pieces(&self, pieces: &[(u64, usize)], buf: &mut [u8]) -> Result<(), BusError>;
+    /// Stores `data` in these pieces, one after the other: [`write_each`], or together.
+    fn write_pieces(&self, pieces: &[(u64, usize)], data: &[u8]) -> Result<(), BusError>;
+}
+
+/// Fills `buf` with pieces (address and length), each of which `read` fills.
+pub fn read_each(
+    pieces: &[(u64, usize)],
+    buf: &mut [u8],
+    mut read: impl FnMut(u64, &mut [u8]) -> Result<(), BusError>,
+) -> Result<(), BusError> {
+    let mut rest = buf;
+    pieces.iter().try_for_each(|&(va, len)| {
+        let (piece, after) = std::mem::take(&mut rest).split_at_mut(len);
+        rest = after;
+        read(va, piece)
+    })
+}
+
+/// Stores `data` in pieces (address and length), each of which `write` stores.
+pub fn write_each(
+    pieces: &[(u64, usize)],
+    data: &[u8],
+    mut write: impl FnMut(u64, &[u8]) -> Result<(), BusError>,
+) -> Result<(), BusError> {
+    let mut rest = data;
+    pieces.iter().try_for_each(|&(va, len)| {
+        let (piece, after) = rest.split_at(len);
+        rest = after;
+        write(va, piece)
+    })
 }
 
 struct Space {
@@ -294,12 +309,7 @@ impl Memory {
         buf: &mut [u8],
     ) -> Result<(), BusError> {
         if pieces.iter().any(|&(va, _)| va >= LIBRARY_BASE) {
-            let mut rest = buf;
-            return pieces.iter().try_for_each(|&(va, len)| {
-                let (piece, after) = std::mem::take(&mut rest).split_at_mut(len);
-                rest = after;
-                self.read(space, va, piece)
-            });
+            return read_each(pieces, buf, |va, piece| self.read(space, va, piece));
         }
         self.flush();
         self.spaces[usize::from(space.0)].process.read_pieces(pieces, buf)
@@ -313,12 +323,7 @@ impl Memory {
         data: &[u8],
     ) -> Result<(), BusError> {
         if pieces.iter().any(|&(va, _)| va >= LIBRARY_BASE) {
-            let mut rest = data;
-            return pieces.iter().try_for_each(|&(va, len)| {
-                let (piece, after) = rest.split_at(len);
-                rest = after;
-                self.write(space, va, piece)
-            });
+            return write_each(pieces, data, |va, piece| self.write(space, va, piece));
         }
         self.forget();
         self.flush();
@@ -428,6 +433,12 @@ impl AddressSpace for Nothing {
     }
     fn write(&self, va: u64, data: &[u8]) -> Result<(), BusError> {
         Err(BusError { addr: va, len: data.len(), write: true, why: NOTHING })
+    }
+    fn read_pieces(&self, pieces: &[(u64, usize)], buf: &mut [u8]) -> Result<(), BusError> {
+        read_each(pieces, buf, |va, piece| self.read(va, piece))
+    }
+    fn write_pieces(&self, pieces: &[(u64, usize)], data: &[u8]) -> Result<(), BusError> {
+        write_each(pieces, data, |va, piece| self.write(va, piece))
     }
 }
 

@@ -52,6 +52,20 @@ mod tests {
             fn write(&self, addr: u64, data: &[u8]) -> Result<(), bus::BusError> {
                 Err(bus::BusError { addr, len: data.len(), write: true, why: "no process" })
             }
+            fn read_pieces(
+                &self,
+                pieces: &[(u64, usize)],
+                buf: &mut [u8],
+            ) -> Result<(), bus::BusError> {
+                host::read_each(pieces, buf, |va, piece| self.read(va, piece))
+            }
+            fn write_pieces(
+                &self,
+                pieces: &[(u64, usize)],
+                data: &[u8],
+            ) -> Result<(), bus::BusError> {
+                host::write_each(pieces, data, |va, piece| self.write(va, piece))
+            }
         }
     }
 

@@ -19,18 +19,6 @@ const PIECES_MAX: usize = 1024;
 const PIECES_MIN: usize = 16;
 const PAGE: u64 = 4096;
 
-/// A process's memory where pieces are read and written each for itself.
-struct OneByOne<'a>(&'a ProcessMemory);
-
-impl AddressSpace for OneByOne<'_> {
-    fn read(&self, va: u64, buf: &mut [u8]) -> Result<(), BusError> {
-        self.0.read(va, buf)
-    }
-    fn write(&self, va: u64, data: &[u8]) -> Result<(), BusError> {
-        self.0.write(va, data)
-    }
-}
-
 fn bytes_of(pieces: &[(u64, usize)]) -> usize {
     pieces.iter().map(|piece| piece.1).sum()
 }
@@ -186,13 +174,13 @@ impl AddressSpace for ProcessMemory {
                 return Ok(());
             }
             // One of them is not there: it is found, and told.
-            OneByOne(self).read_pieces(pieces, here)
+            host::read_each(pieces, here, |va, piece| self.read(va, piece))
         })
     }
 
     fn write_pieces(&self, pieces: &[(u64, usize)], data: &[u8]) -> Result<(), BusError> {
         if pieces.len() < PIECES_MIN {
-            return OneByOne(self).write_pieces(pieces, data);
+            return host::write_each(pieces, data, |va, piece| self.write(va, piece));
         }
         let mut rest = data;
         pieces.chunks(PIECES_MAX).try_for_each(|pieces| {
@@ -202,7 +190,7 @@ impl AddressSpace for ProcessMemory {
             if !self.life.is_over() && self.flush().is_ok() && self.store_together(pieces, here) {
                 return Ok(());
             }
-            OneByOne(self).write_pieces(pieces, here)
+            host::write_each(pieces, here, |va, piece| self.write(va, piece))
         })
     }
 

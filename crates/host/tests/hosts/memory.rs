@@ -47,6 +47,12 @@ impl AddressSpace for Process {
         inner.bytes[range].copy_from_slice(data);
         Ok(())
     }
+    fn read_pieces(&self, pieces: &[(u64, usize)], buf: &mut [u8]) -> Result<(), BusError> {
+        host::read_each(pieces, buf, |va, piece| self.read(va, piece))
+    }
+    fn write_pieces(&self, pieces: &[(u64, usize)], data: &[u8]) -> Result<(), BusError> {
+        host::write_each(pieces, data, |va, piece| self.write(va, piece))
+    }
 }
 
 /// Where in its frame stands what a segment is used for first.

@@ -30,6 +30,14 @@ impl host::AddressSpace for Late {
     fn write(&self, va: u64, data: &[u8]) -> Result<(), BusError> {
         self.get(va, data.len(), true)?.write(va, data)
     }
+    fn read_pieces(&self, pieces: &[(u64, usize)], buf: &mut [u8]) -> Result<(), BusError> {
+        let (va, len) = pieces.first().copied().unwrap_or_default();
+        self.get(va, len, false)?.read_pieces(pieces, buf)
+    }
+    fn write_pieces(&self, pieces: &[(u64, usize)], data: &[u8]) -> Result<(), BusError> {
+        let (va, len) = pieces.first().copied().unwrap_or_default();
+        self.get(va, len, true)?.write_pieces(pieces, data)
+    }
 }
 
 /// A rank's life, in its fibre.

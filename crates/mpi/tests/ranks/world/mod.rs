@@ -49,6 +49,12 @@ impl AddressSpace for Plain {
         self.0.borrow_mut()[range].copy_from_slice(data);
         Ok(())
     }
+    fn read_pieces(&self, pieces: &[(u64, usize)], buf: &mut [u8]) -> Result<(), bus::BusError> {
+        host::read_each(pieces, buf, |va, piece| self.read(va, piece))
+    }
+    fn write_pieces(&self, pieces: &[(u64, usize)], data: &[u8]) -> Result<(), bus::BusError> {
+        host::write_each(pieces, data, |va, piece| self.write(va, piece))
+    }
 }
 
 /// A rank, as its program sees it.

@@ -48,4 +48,10 @@ impl AddressSpace for Space {
         }
         Ok(())
     }
+    fn read_pieces(&self, pieces: &[(u64, usize)], buf: &mut [u8]) -> Result<(), BusError> {
+        host::read_each(pieces, buf, |va, piece| self.read(va, piece))
+    }
+    fn write_pieces(&self, pieces: &[(u64, usize)], data: &[u8]) -> Result<(), BusError> {
+        host::write_each(pieces, data, |va, piece| self.write(va, piece))
+    }
 }
