@@ -1,6 +1,7 @@
 //! Where each section goes, and what each symbol's address is.
 
 use crate::input::{Kind, Parsed, Place};
+use crate::plant::{is_planted, Plant};
 use crate::{Map, Mistake};
 use std::collections::BTreeMap;
 
@@ -55,7 +56,9 @@ impl Layout {
             for (object, places) in objects.iter().zip(&mut self.places) {
                 for (section, place) in object.sections.iter().zip(places) {
                     if section.kind == kind {
-                        addr = addr.next_multiple_of(section.align);
+                        if !is_planted(Plant::IgnoresAlignment) {
+                            addr = addr.next_multiple_of(section.align);
+                        }
                         *place = Some(addr);
                         addr += section.size;
                     }
@@ -98,6 +101,7 @@ impl Layout {
                 };
                 let new = Global { value, object: Some(number), weak: symbol.weak };
                 match self.globals.get(&symbol.name) {
+                    Some(_) if is_planted(Plant::FirstWins) => {}
                     Some(old) if !old.weak && !new.weak => {
                         let first = &objects[old.object.expect("of an object")].name;
                         let (name, second) = (&symbol.name, &object.name);
@@ -105,7 +109,7 @@ impl Layout {
                             "`{name}` is defined in {first} and in {second}"
                         )));
                     }
-                    Some(old) if !old.weak || new.weak => {}
+                    Some(old) if !old.weak || new.weak || is_planted(Plant::WeakWins) => {}
                     _ => {
                         self.globals.insert(symbol.name.clone(), new);
                     }
@@ -134,7 +138,7 @@ impl Layout {
     fn overflow(&self, objects: &[Parsed], map: &Map) -> Option<Mistake> {
         let (region, stack) = (map.image(), map.stack());
         let end = self.ends[&Kind::Zeroed].1;
-        let room = region.size - stack;
+        let room = region.size - if is_planted(Plant::IgnoresStack) { 0 } else { stack };
         (end > room).then(|| {
             let sections = objects.iter().flat_map(|o| o.sections.iter().map(move |s| (o, s)));
             let (object, largest) = sections

@@ -7,6 +7,7 @@
 //! | `layout` | where each section goes; symbols and their addresses |
 //! | `relocate` | the six kinds of relocation |
 //! | `image` | flat image, C array (`gendat` in vorakosit2001 s3), sizes, later instructions |
+//! | `plant` | bugs for the tests to find |
 //! | `elf` | the same with symbols and lines, for profiles and debuggers |
 //!
 //! The image begins at address 0, where the processor begins: the first object's `.text` is the start-up
@@ -21,11 +22,15 @@ mod image;
 mod input;
 mod layout;
 mod map;
+mod plant;
 mod relocate;
 
 pub use image::{Image, Later, Size, Symbol};
 pub use input::Input;
 pub use map::{Map, Region};
+#[cfg(debug_assertions)]
+pub use plant::plant;
+pub use plant::Plant;
 
 /// Why there is no image.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -107,5 +107,14 @@ fn print_sizes(image: &Image, map: &Map) {
     }
     let (region, zeroed) = (map.image(), image.sizes[3]);
     let used = zeroed.base + zeroed.bytes;
-    println!("{:<10} {used} of {} bytes, {} for the stack", region.name, region.size, map.stack());
+    println!("\nregion      base      bytes");
+    for other in map.regions() {
+        let image = other == region;
+        let note = match image {
+            true => format!("  {used} of the image, {} for the stack", map.stack()),
+            false => String::new(),
+        };
+        println!("{:<9} {:#08x} {:>8}{note}", other.name, other.base, other.size);
+    }
+    println!();
 }

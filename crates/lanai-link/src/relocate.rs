@@ -2,6 +2,7 @@
 
 use crate::input::{Kind, Parsed, Relocation};
 use crate::layout::Layout;
+use crate::plant::{is_planted, Plant};
 use crate::Mistake;
 use std::collections::BTreeSet;
 
@@ -17,7 +18,8 @@ pub(crate) fn apply(objects: &[Parsed], layout: &Layout) -> Result<Filled, Vec<M
     for (number, object) in objects.iter().enumerate() {
         let mut sections: Vec<Vec<u8>> = object.sections.iter().map(|s| s.data.clone()).collect();
         for (section, data) in object.sections.iter().zip(&mut sections) {
-            if section.kind == Kind::Other {
+            let loses_lines = section.kind == Kind::Debug && is_planted(Plant::LosesLines);
+            if section.kind == Kind::Other || loses_lines {
                 continue;
             }
             for relocation in &section.relocations {
@@ -27,7 +29,7 @@ pub(crate) fn apply(objects: &[Parsed], layout: &Layout) -> Result<Filled, Vec<M
                 let global = layout.globals.get(&symbol.name).filter(|_| symbol.global);
                 let value = match global.map(|global| global.value).or(local) {
                     Some(value) => value,
-                    None if symbol.weak => 0,
+                    None if symbol.weak || is_planted(Plant::UndefinedIsZero) => 0,
                     None => {
                         if undefined.insert((number, relocation.symbol)) {
                             let name = &symbol.name;
@@ -53,7 +55,8 @@ pub(crate) fn apply(objects: &[Parsed], layout: &Layout) -> Result<Filled, Vec<M
 }
 
 fn fill(data: &mut [u8], relocation: &Relocation, value: u32, name: &str) -> Result<(), String> {
-    let sum = i64::from(value) + relocation.addend;
+    let addend = if is_planted(Plant::LosesAddend) { 0 } else { relocation.addend };
+    let sum = i64::from(value) + addend;
     let Ok(sum) = u32::try_from(sum) else {
         return Err(format!("needs `{name}` and {}, which is {sum}", relocation.addend));
     };
@@ -87,16 +90,20 @@ enum Why {
 
 /// `word` with `value` in the field that the relocation `kind` names (numbers as in LLVM's `Lanai.def`).
 fn insert(word: u32, kind: u32, value: u32) -> Result<u32, Why> {
-    let fits = |bits: u32| if value >> bits == 0 { Ok(()) } else { Err(Why::Bits(bits)) };
+    let cuts = is_planted(Plant::CutsAddress);
+    let fits = |bits: u32| if value >> bits == 0 || cuts { Ok(()) } else { Err(Why::Bits(bits)) };
     let aligned = || if value % 4 == 0 { Ok(()) } else { Err(Why::Misaligned) };
-    let in_two_fields = word & !0x007c_ffff | (value >> 16) << 18 | value & 0xffff;
+    let upper = if is_planted(Plant::LosesUpperBits) { 0 } else { value >> 16 & 31 };
+    let in_two_fields = word & !0x007c_ffff | upper << 18 | value & 0xffff;
+    let rounded =
+        if is_planted(Plant::RoundsUpperHalf) { value.wrapping_add(0x8000) } else { value };
     match kind {
         0 => Ok(word),
         1 => fits(21).map(|()| in_two_fields),
         2 => fits(21).and(aligned()).map(|()| in_two_fields),
-        3 => fits(25).and(aligned()).map(|()| word & !0x01ff_fffc | value),
+        3 => fits(25).and(aligned()).map(|()| word & !0x01ff_fffc | value & 0x01ff_fffc),
         4 => Ok(value),
-        5 => Ok(word & !0xffff | value >> 16),
+        5 => Ok(word & !0xffff | rounded >> 16),
         6 => Ok(word & !0xffff | value & 0xffff),
         _ => Err(Why::Kind),
     }

@@ -134,6 +134,8 @@ pub struct Card {
     core: Core,
     chip: Chip,
     running: bool,
+    /// Up to when everything has happened.
+    now: Time,
     stopped: Option<Stopped>,
 }
 
@@ -145,6 +147,7 @@ impl Card {
             core: Core::new(Config { clock: params.clock, guard }),
             chip: Chip::new(params),
             running: false,
+            now: Time::ZERO,
             stopped: None,
         }
     }
@@ -167,13 +170,16 @@ impl Card {
             }
             let due = self.chip.due();
             if due >= until {
-                return;
+                break;
             }
+            assert!(due >= self.now, "time goes backwards");
+            self.now = due;
             if let Some(stopped) = self.chip.step(due, wires, host) {
                 self.stopped = Some(stopped);
             }
             self.tell_core();
         }
+        self.now = self.now.max(until);
     }
 
     /// What comes in from the link. The card has been advanced to `now`.

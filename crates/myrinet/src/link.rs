@@ -104,8 +104,13 @@ impl Outlet {
             self.free
         }
     }
-    pub fn stop(&mut self, stopped: bool) {
-        self.stopped = stopped;
+    pub fn stop(&mut self) {
+        self.stopped = true;
+    }
+    /// Goes on, not before `now`.
+    pub fn go(&mut self, now: Time) {
+        self.stopped = false;
+        self.free = self.free.max(now);
     }
     /// Sends a slot that begins to leave at `now`.
     pub fn send(&mut self, now: Time, port: usize, slot: Slot, wires: &mut impl Wires) {

@@ -117,8 +117,8 @@ impl Switch {
     pub fn arrive(&mut self, now: Time, port: usize, signal: Signal, wires: &mut impl Wires) {
         self.pass(now);
         match signal {
-            Signal::Stop => self.outputs[port].wire.stop(true),
-            Signal::Go => self.outputs[port].wire.stop(false),
+            Signal::Stop => self.outputs[port].wire.stop(),
+            Signal::Go => self.outputs[port].wire.go(now),
             Signal::Slot(slot) => {
                 self.counters.bytes_in += u64::from(slot.len);
                 self.counters.packets_in += u64::from(slot.ends);

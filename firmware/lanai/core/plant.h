@@ -10,6 +10,7 @@ enum plant {
     PLANT_SHORT_ROUTE,       /* The last byte of a route is left out. */
     PLANT_DEAF,              /* After a packet of another type nothing is received any more. */
     PLANT_DAMAGED,           /* Packets with a wrong CRC are passed on. */
+    PLANT_WILD,              /* The size of a packet is stored into the guard region. */
 };
 
 #ifndef OPT_PLANT

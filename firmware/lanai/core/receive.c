@@ -51,6 +51,8 @@ static void look_at_packet(struct mcp *mcp, uint32_t isr)
         return;
     }
     mem_set(BLOCK(length), PLANTED(PLANT_SHORT_BLOCK) ? length - 4 : length);
+    if (PLANTED(PLANT_WILD))
+        mem_set(MY_REGION_GUARD_BASE + 8, length);
     mem_count(AREA(received));
     mem_set(AREA(waiting), 1);
     mcp->receive = RECEIVE_HOST;

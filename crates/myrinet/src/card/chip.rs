@@ -122,8 +122,8 @@ impl Chip {
     /// What comes in from the link.
     pub fn arrive(&mut self, now: Time, signal: Signal, wires: &mut impl Wires) {
         match signal {
-            Signal::Stop => self.send.stop(true),
-            Signal::Go => self.send.stop(false),
+            Signal::Stop => self.send.stop(),
+            Signal::Go => self.send.go(now),
             Signal::Slot(slot) => {
                 self.counters.bytes_received += u64::from(slot.len);
                 if let Some(answer) = self.receive.take(slot) {

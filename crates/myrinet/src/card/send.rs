@@ -52,8 +52,11 @@ impl Send {
             crc32: crc32fast::Hasher::new(),
         }
     }
-    pub fn stop(&mut self, stopped: bool) {
-        self.wire.stop(stopped);
+    pub fn stop(&mut self) {
+        self.wire.stop();
+    }
+    pub fn go(&mut self, now: Time) {
+        self.wire.go(now);
     }
     pub fn is_active(&self) -> bool {
         self.reading

@@ -25,6 +25,12 @@ fn runs_are_the_same() {
     assert_eq!(story::ping_pong(&image), story::ping_pong(&image));
 }
 
+#[test]
+fn sixteen_cards_behind_three_switches_reach_one_another() {
+    let image = control_program(0);
+    assert_eq!(story::sixteen_cards(&image).unwrap(), story::sixteen_cards(&image).unwrap());
+}
+
 /// The image against `firmware/lanai/budget.csv`.
 #[test]
 fn the_control_program_keeps_to_its_budget() {
@@ -37,4 +43,26 @@ fn the_control_program_keeps_to_its_budget() {
         assert!(size.bytes <= limit, "{} takes {} of {limit} bytes", size.what, size.bytes);
     }
     assert!(sizes[0].bytes > 1000, "there is code");
+}
+
+#[test]
+fn packets_of_64_kb_pass_one_another() {
+    story::both_ways(&control_program(0)).unwrap();
+}
+
+/// A wild store of the control program is named with its function and line.
+#[test]
+fn a_fault_names_function_and_line() {
+    let image = control_program(7);
+    let (function, file, line) = story::place_of_fault(&image).unwrap();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../firmware/lanai/core/receive.c");
+    let text = std::fs::read_to_string(source).unwrap();
+    // The store itself is inlined from the port; its function is one of the core's.
+    let names = ["receive_step", "look_at_packet"];
+    assert!(names.contains(&&*function), "{function}");
+    assert!(file.ends_with("port/lanai/port.h") || file.ends_with("core/receive.c"), "{file}");
+    if file.ends_with("receive.c") {
+        let wild = text.lines().nth(line as usize - 1).unwrap();
+        assert!(wild.contains("GUARD"), "{wild}");
+    }
 }

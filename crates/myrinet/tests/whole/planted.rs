@@ -80,6 +80,7 @@ fn bugs_of_the_control_program_are_found() {
         "status: 1, and not 0",
         "a packet with a wrong CRC-32 does not come",
         "a packet with a wrong CRC-32 does not come",
+        "store into the guard region at 0x040008",
     ];
     for (bug, by) in (1..).zip(found_by) {
         let image = bench::cards::control_program(bug);

@@ -5,7 +5,7 @@ use crate::bench::{Bench, Node, Sender};
 use abi::myrinet::{command_area, isr, register, status, BOARD_SPECIAL};
 use des::{Duration, Random, Time};
 use lanai_link::Image;
-use myrinet::{Params, Switch, SwitchParams};
+use myrinet::{check_routes, End, Params, Switch, SwitchParams, Topology};
 
 pub fn link() -> Params {
     // Ten metres.
@@ -136,4 +136,97 @@ pub fn foreign_packets(image: &Image) -> Result<(), String> {
     expect("data", bench.receive(card)?, good)?;
     expect("the light", bench.get(card, BOARD_SPECIAL + register::LED), 0)?;
     expect("status", bench.get(card, BOARD_SPECIAL + register::ISR) & isr::RECV, 0)
+}
+
+/// Both cards send at once, as much as a packet holds: all of each link is in use both ways, and the
+/// processors wait for memory.
+pub fn both_ways(image: &Image) -> Result<(), String> {
+    let mut bench = pair(image)?;
+    let mut random = Random::new(9);
+    let packets = [(1, 0), (0, 1)].map(|(to, from)| {
+        let bytes: Vec<u8> = (0..65520).map(|_| random.next_u64() as u8).collect();
+        packet(to, from, &bytes)
+    });
+    for (node, packet) in packets.iter().enumerate() {
+        bench.ask(node, packet);
+    }
+    for node in 0..2 {
+        expect("data", bench.receive(node)? == packets[1 - node], true)?;
+        let counters = bench.card(node).core().counters();
+        expect("waits for memory", counters.memory_waits > 0, true)?;
+    }
+    Ok(())
+}
+
+/// Function, file and line of the fault that a control program runs into when it receives.
+pub fn place_of_fault(image: &Image) -> Result<(String, String, u32), String> {
+    use object::{Object, ObjectSection};
+    let mut bench = pair(image)?;
+    let trouble = round(&mut bench, b"whatever").err();
+    let Some(myrinet::Stopped::Fault(fault)) = bench.card(1).stopped() else {
+        return Err(format!("no fault, but {trouble:?}"));
+    };
+    let function = image.function(fault.pc).ok_or("no function")?.name.clone();
+    let file = object::File::parse(&*image.elf).map_err(|error| error.to_string())?;
+    let dwarf = gimli::Dwarf::load(|id| {
+        let section = file.section_by_name(id.name());
+        let data = section.map(|section| section.data().unwrap()).unwrap_or(&[]);
+        Ok::<_, gimli::Error>(gimli::EndianSlice::new(data, gimli::RunTimeEndian::Big))
+    });
+    let context = addr2line::Context::from_dwarf(dwarf.unwrap()).unwrap();
+    let place = context.find_location(fault.pc.into()).unwrap().ok_or("no line")?;
+    Ok((function, place.file.unwrap().to_owned(), place.line.unwrap()))
+}
+
+/// Sixteen cards behind three switches in a row, with routes from the topology. Everybody sends to the
+/// next one, and then all to the first. When everything was done.
+pub fn sixteen_cards(image: &Image) -> Result<Time, String> {
+    const CARDS: usize = 16;
+    let (mut bench, mut topology) = (Bench::new(&link()), Topology::new());
+    let cards: Vec<usize> = (0..CARDS).map(|_| bench.add_card(link())).collect();
+    let switches = [0; 3].map(|_: u8| bench.add(switch()));
+    let mut cable = |a: End, b: End| {
+        let place = |end| match end {
+            End::Card(node) => (cards[node], 0),
+            End::Port(switch, port) => (switches[switch], port),
+        };
+        topology.connect(a, b);
+        bench.connect(place(a), place(b));
+    };
+    for card in 0..CARDS {
+        // Six at both ends, four in the middle.
+        let (switch, port) = [(0, card), (1, card.wrapping_sub(6)), (2, card.wrapping_sub(10))]
+            [usize::from(card >= 6) + usize::from(card >= 10)];
+        cable(End::Card(card), End::Port(switch, port));
+    }
+    cable(End::Port(0, 7), End::Port(1, 7));
+    cable(End::Port(1, 6), End::Port(2, 7));
+    let mut routes = Vec::new();
+    for from in 0..CARDS {
+        bench.boot(from, image)?;
+        for to in 0..CARDS {
+            let route = topology.route(from, to).ok_or("no route")?;
+            bench.set_route(from, to as u32, &route);
+            routes.push((from, route));
+        }
+    }
+    check_routes(&topology, &routes).map_err(|deadlock| deadlock.to_string())?;
+    let own = |from: usize, to: usize| packet(to as u16, from as u16, &[from as u8; 100]);
+    for from in 0..CARDS {
+        bench.ask(from, &own(from, (from + 1) % CARDS));
+    }
+    for from in 0..CARDS {
+        let to = (from + 1) % CARDS;
+        expect("data", bench.receive(to)?, own(from, to))?;
+    }
+    for from in 1..CARDS {
+        bench.ask(from, &own(from, 0));
+    }
+    let mut left: Vec<Vec<u8>> = (1..CARDS).map(|from| own(from, 0)).collect();
+    while !left.is_empty() {
+        let found = bench.receive(0)?;
+        let place = left.iter().position(|packet| *packet == found).ok_or("an unknown packet")?;
+        left.remove(place);
+    }
+    Ok(bench.now)
 }

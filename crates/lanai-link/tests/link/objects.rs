@@ -1,5 +1,4 @@
-//! Objects of clang's, linked: what comes out, and each way in which they do not fit together.
-#![allow(clippy::unwrap_used)]
+//! What comes out of linking, and each way in which objects do not fit together.
 
 use lanai_link::{link, Image, Input, Map};
 use std::process::Command;
@@ -63,7 +62,7 @@ fn refused(inputs: &[Input], sentences: &[impl AsRef<str>]) {
 }
 
 #[test]
-fn sections_follow_one_another_and_addresses_are_filled_in() {
+pub fn sections_follow_one_another_and_addresses_are_filled_in() {
     let image = good();
     let at = |name: &str| image.address(name).unwrap();
     let word = |addr: u32| u32::from_be_bytes(image.flat[addr as usize..][..4].try_into().unwrap());
@@ -80,7 +79,7 @@ fn sections_follow_one_another_and_addresses_are_filled_in() {
 }
 
 #[test]
-fn the_elf_file_names_functions_and_lines() {
+pub fn the_elf_file_names_functions_and_lines() {
     let image = good();
     let addr = image.address("add").unwrap();
     use object::{Object, ObjectSection, ObjectSymbol};
@@ -133,7 +132,7 @@ fn instructions_of_later_processors_are_named() {
 }
 
 #[test]
-fn missing_and_double_symbols_are_sentences() {
+pub fn missing_and_double_symbols_are_sentences() {
     let user = compile("user.c", "int gone(void); int f(void) { return gone() + gone(); }");
     refused(&[user], &["user.o: .text+0x14 uses `gone`, which is defined nowhere"]);
     let [a, b] = ["a.c", "b.c"].map(|name| compile(name, "int twice = 1;"));
@@ -148,7 +147,7 @@ fn missing_and_double_symbols_are_sentences() {
 }
 
 #[test]
-fn addresses_beyond_their_field_are_sentences() {
+pub fn addresses_beyond_their_field_are_sentences() {
     let user = "user.s";
     let edge =
         |value: &str| compile("edge.s", &format!(".text\n.globl edge\n.set edge, {value}\n nop\n"));
@@ -174,13 +173,16 @@ fn addresses_beyond_their_field_are_sentences() {
 }
 
 #[test]
-fn an_image_that_does_not_fit_its_region_is_a_sentence() {
+pub fn an_image_that_does_not_fit_its_region_is_a_sentence() {
     let big = compile("big.c", "int big[16000] = { 1 };");
     refused(
         &[big],
         &["the image takes 64000 bytes, and region program has 61440 besides 4096 of stack; \
            the largest section is .data of big.o with 64000 bytes"],
     );
+    // And neither does one that leaves no room for the stack.
+    let tight = compile("tight.c", "int tight[15500] = { 1 };");
+    assert!(link(&[tight], &map()).is_err());
 }
 
 #[test]
@@ -206,4 +208,23 @@ fn maps_that_make_no_sense_are_sentences() {
     let unsized_ = MAP.replace("REGION_GUARD_SIZE", "REGION_OTHER_SIZE");
     refused(&unsized_, "memory map: region guard has no size");
     refused("constant = []", "memory map: it has no region");
+}
+
+#[test]
+pub fn addresses_are_added_to_and_halved() {
+    let far = compile("far.s", ".text\n.globl far\n.set far, 0x12348765\n nop\n");
+    let text = ".text\n mov hi(far), %r6\n or %r6, lo(far), %r6\n.long far+0x10\n.long far-1\n";
+    let image = link(&[compile("user.s", text), far], &map()).unwrap();
+    let words: Vec<u32> =
+        image.flat.chunks(4).map(|w| u32::from_be_bytes(w.try_into().unwrap())).collect();
+    assert_eq!(words[..4], [0x0301_1234, 0x5318_8765, 0x1234_8775, 0x1234_8764]);
+}
+
+#[test]
+pub fn sections_are_aligned() {
+    let a = compile("a.s", ".data\n.globl a\na: .byte 1\n");
+    let b = compile("b.s", ".data\n.balign 16\n.globl b\nb: .long 2\n");
+    let image = link(&[a, b], &map()).unwrap();
+    let at = image.address("b").unwrap();
+    assert_eq!((at % 16, &image.flat[at as usize..][..4]), (0, &[0, 0, 0, 2][..]));
 }

@@ -1,0 +1,49 @@
+//! Bugs that can be planted in the linker, to see that the tests find them (`tests/link/planted.rs`). Only
+//! a build with debug assertions has them; a release does not.
+
+/// A bug.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plant {
+    /// An address that does not fit its field is cut.
+    CutsAddress,
+    /// The upper five of 21 bits are not filled in.
+    LosesUpperBits,
+    /// The upper half of an address is rounded, as for a lower half with a sign.
+    RoundsUpperHalf,
+    /// What is to be added to an address is not.
+    LosesAddend,
+    /// What is defined nowhere is at 0.
+    UndefinedIsZero,
+    /// Of two definitions the first is taken.
+    FirstWins,
+    /// A weak definition does not give way.
+    WeakWins,
+    /// Sections stand where the last one ended.
+    IgnoresAlignment,
+    /// The image may reach into the stack.
+    IgnoresStack,
+    /// Debug information is not relocated.
+    LosesLines,
+}
+
+#[cfg(debug_assertions)]
+thread_local! {
+    static PLANTED: std::cell::Cell<Option<Plant>> = const { std::cell::Cell::new(None) };
+}
+
+/// From now on the linker has this bug on this thread, or none.
+#[cfg(debug_assertions)]
+pub fn plant(bug: Option<Plant>) {
+    PLANTED.set(bug);
+}
+
+/// True if it has this bug.
+pub(crate) fn is_planted(bug: Plant) -> bool {
+    #[cfg(debug_assertions)]
+    return PLANTED.get() == Some(bug);
+    #[cfg(not(debug_assertions))]
+    {
+        let _ = bug;
+        false
+    }
+}
