@@ -17,6 +17,11 @@ pub const RECORDS: u32 = 4096;
 /// Source: own design.
 pub const RECORD_COUNT: u32 = 256;
 
+/// Bit set with which a process sleeps on the turn (FUTEX_WAIT_BITSET): the simulator knows such a sleep from others.
+///
+/// Source: own design.
+pub const SLEEP_MARK: u32 = 0x5355_4E53;
+
 /// How far a rank has come.
 ///
 /// Source: own design.
@@ -63,6 +68,8 @@ pub mod record_kind {
     pub const COMPUTED: u16 = 7;
     /// A template has forked a rank, whose process id (or negative error number) is arguments\[0\]; its first one says 0: it is loaded. It waits for RETURN, whose code is the number of the next rank's channel in the memory file.
     pub const FORKED: u16 = 8;
+    /// The program has left the callback that it was in last by longjmp or an exception: neither it nor the call during which it was started will return. It does not wait.
+    pub const LEFT: u16 = 9;
     /// The callback has returned arguments\[0\]; then its arguments as it left them.
     pub const RETURNED: u16 = 5;
 }

@@ -127,7 +127,7 @@ impl Process {
     /// MPI_Waitall: the first error, if any.
     pub fn waitall(&mut self, requests: &[RequestId]) -> Result<Vec<Status>> {
         self.within("MPI_Waitall", |p| {
-            p.wait_all(requests, Whose::Earlier);
+            p.wait_all(requests, Whose::Earlier)?;
             let ends: Vec<_> = requests.iter().map(|&id| p.take(id)).collect();
             ends.into_iter().map(|(status, result)| result.map(|()| status)).collect()
         })
@@ -369,8 +369,7 @@ impl Process {
         self.block(
             |p| p.free_copies.len() == p.copies.len() && p.requests.unfinished_send().is_none(),
             |p| What::Receiver(p.requests.unfinished_send().map(|send| p.message_of(send))),
-        );
-        Ok(())
+        )
     }
 
     /// The committed type of a handle.

@@ -26,11 +26,22 @@ pub struct Returned {
     pub arguments: [u64; CALLBACK_ARGUMENTS],
 }
 
+/// How a function of the program came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ran {
+    /// It has returned.
+    Returned(Returned),
+    /// The program has left it by `longjmp` or an exception, and with it the call that is under way, which
+    /// gets no answer.
+    Left,
+    /// The program has ended in it, and the call that is under way must end, too.
+    Ended,
+}
+
 /// The program, as the library sees it while the program is in a call.
 pub trait Program {
-    /// Runs a function in the program's process; calls that it makes go to `mpi`. None: the program
-    /// has ended meanwhile, and the call that is under way must end, too.
-    fn run(&self, mpi: &mut Process, callback: &Callback) -> Option<Returned>;
+    /// Runs a function in the program's process; calls that it makes go to `mpi`.
+    fn run(&self, mpi: &mut Process, callback: &Callback) -> Ran;
 }
 
 impl Callback {

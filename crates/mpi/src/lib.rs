@@ -36,7 +36,7 @@ mod uses;
 use abi::mpi as constant;
 
 pub use call::{Mpi, Outcome};
-pub use callback::{Callback, Program, Returned, CALLBACK_ARGUMENTS};
+pub use callback::{Callback, Program, Ran, Returned, CALLBACK_ARGUMENTS};
 pub use collective::{Algorithm, Algorithms};
 pub use comm::topology::balance;
 pub use comm::{CommId, OnError};

@@ -2,7 +2,7 @@
 //! that built-in workloads use stands in `api`.
 
 use crate::call::Side;
-use crate::callback::{Callback, Program, Returned};
+use crate::callback::{Callback, Program, Ran, Returned};
 use crate::collective::schedule::Schedule;
 use crate::comm::group::Groups;
 use crate::comm::{Comm, CommId, Comms};
@@ -10,7 +10,7 @@ use crate::constant;
 use crate::datatype::types::Types;
 use crate::error::{Error, Result};
 use crate::params::Params;
-use crate::reduction::Ops;
+use crate::reduction::{Lent, Ops};
 use crate::request::waiting::Waiting;
 use crate::request::{Owner, RequestId, Requests};
 use crate::scratch::Scratch;
@@ -27,6 +27,9 @@ use portals::{
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// Most functions of the program under way at a time: each has a part of the fibre's stack.
+const CALLBACKS_MAX: u32 = 64;
 
 /// The ranks of MPI_COMM_WORLD and where they run.
 #[derive(Clone, Debug)]
@@ -86,10 +89,14 @@ pub struct Process {
     pub(crate) collective_tag: Option<i32>,
     /// The program, if there is one: a built-in workload has none.
     pub(crate) program: Option<Rc<dyn Program>>,
-    /// The program has ended while the library ran a function of it.
-    pub(crate) ended: bool,
-    /// Buffers in the program's memory for its reductions: addresses, and bytes of each.
-    pub(crate) lent: ([u64; 2], u64),
+    /// The present call gets no answer: so ended a function of the program that the library ran.
+    pub(crate) broken_off: Option<Ran>,
+    /// Functions of the program that are under way, each within the one before.
+    callbacks: u32,
+    /// Those of them that reduce.
+    reducing: u32,
+    /// Buffers for the program's reductions that none of them uses.
+    pub(crate) lent: Lent,
     pub(crate) side: Side,
     pub(crate) waiting: Waiting,
     /// The call that the program is in: "MPI_Send".
@@ -144,8 +151,10 @@ impl Process {
             spare_schedules: Vec::new(),
             collective_tag: None,
             program: None,
-            ended: false,
-            lent: ([0; 2], 0),
+            broken_off: None,
+            callbacks: 0,
+            reducing: 0,
+            lent: Lent::default(),
             side: Side::default(),
             function: "MPI",
             bounce: Vec::new(),
@@ -372,14 +381,45 @@ impl Process {
         let program = self.program.clone().ok_or_else(|| {
             Error::new(constant::ERR_INTERN, "there is no program whose function could run")
         })?;
+        self.go_on()?;
+        if self.callbacks == CALLBACKS_MAX {
+            let text = format!(
+                "{CALLBACKS_MAX} functions of the program that MPI has called are under way, each \
+                 in a call of the one before; no more are allowed"
+            );
+            return Err(Error::new(constant::ERR_OTHER, text));
+        }
         self.settle();
         let (function, blame) = (self.function, self.side.blame);
-        let returned = program.run(self, callback);
+        self.callbacks += 1;
+        let ran = program.run(self, callback);
+        self.callbacks -= 1;
         (self.function, self.side.blame) = (function, blame);
-        returned.ok_or_else(|| {
-            self.ended = true;
-            Error::new(constant::ERR_OTHER, "the program has ended in one of its own functions")
-        })
+        match ran {
+            Ran::Returned(returned) => Ok(returned),
+            Ran::Left | Ran::Ended => {
+                self.broken_off = Some(ran);
+                Err(broken_off())
+            }
+        }
+    }
+
+    /// The same for one that reduces, in the middle of other work: it may not communicate.
+    pub(crate) fn run_reduction(&mut self, callback: &Callback) -> Result<Returned> {
+        self.reducing += 1;
+        let returned = self.run_callback(callback);
+        self.reducing -= 1;
+        returned
+    }
+
+    /// True while a function of the program reduces.
+    pub(crate) fn reduces(&self) -> bool {
+        self.reducing > 0
+    }
+
+    /// An error if the present call gets no answer any more: it is to end soon.
+    pub(crate) fn go_on(&self) -> Result<()> {
+        self.broken_off.map_or(Ok(()), |_| Err(broken_off()))
     }
 
     // What everybody may know.
@@ -434,4 +474,10 @@ fn outside(va: u64, bytes: u64) -> Error {
         _ => format!("the buffer of {bytes} bytes at {va:#x} is not in the program's memory"),
     };
     Error::new(constant::ERR_BUFFER, text)
+}
+
+/// Ends a call that gets no answer; nobody reads it.
+fn broken_off() -> Error {
+    let text = "the program has left or ended one of its own functions, and the call with it";
+    Error::new(constant::ERR_OTHER, text)
 }

@@ -116,6 +116,15 @@ impl Reduction {
     }
 }
 
+/// Buffers in the program's memory for its reductions; none at first.
+#[derive(Default)]
+pub(crate) struct Lent {
+    /// Their addresses.
+    buffers: [u64; 2],
+    /// Bytes of each.
+    size: u64,
+}
+
 impl Process {
     /// `inout = input op inout` on `count` packed items.
     pub(crate) fn combine(
@@ -168,37 +177,53 @@ impl Process {
     ) -> Result<()> {
         let datatype = &reduction.datatype;
         let (low, high) = datatype.span(count);
-        let [left, right] = self.lend(high.abs_diff(low))?;
+        let lent = self.lend(high.abs_diff(low))?;
         let place =
             |va: u64| Items { va: va.wrapping_add_signed(-low), count, datatype: datatype.clone() };
-        let (left, right) = (place(left), place(right));
+        let (left, right) = (place(lent.buffers[0]), place(lent.buffers[1]));
         self.unpack(input, &left, left.bytes())?;
         self.unpack(inout, &right, right.bytes())?;
         let (a, b) = (left.va, right.va);
-        self.run_callback(&Callback::operation(user.function, a, b, count, reduction.handle))?;
-        self.pack(&right, inout).map(|_| ())
+        self.run_reduction(&Callback::operation(user.function, a, b, count, reduction.handle))?;
+        self.pack(&right, inout)?;
+        self.take_back(lent)
     }
 
-    /// Two buffers of at least `bytes` bytes in the program's memory.
-    fn lend(&mut self, bytes: u64) -> Result<[u64; 2]> {
-        if self.lent.1 >= bytes {
-            return Ok(self.lent.0);
+    /// Two buffers of at least `bytes` bytes in the program's memory. They are the caller's until they are
+    /// taken back: a reduction within the program's function gets others.
+    fn lend(&mut self, bytes: u64) -> Result<Lent> {
+        let kept = std::mem::take(&mut self.lent);
+        if kept.size >= bytes {
+            return Ok(kept);
         }
+        self.release(kept)?;
         let size = bytes.checked_next_power_of_two().unwrap_or(bytes).max(4096);
-        for slot in 0..2 {
-            let old = std::mem::take(&mut self.lent.0[slot]);
-            if old != 0 {
-                self.run_callback(&Callback::release(old))?;
-            }
-            self.lent.1 = 0;
-            let new = self.run_callback(&Callback::allocate(size))?.result;
-            if new == 0 {
+        let mut buffers = [0; 2];
+        for buffer in &mut buffers {
+            *buffer = self.run_callback(&Callback::allocate(size))?.result;
+            if *buffer == 0 {
+                self.release(Lent { buffers, size })?;
                 let text = format!("the program has no {size} bytes left for a reduction");
                 return Err(Error::new(constant::ERR_NO_MEM, text));
             }
-            self.lent.0[slot] = new;
         }
-        self.lent.1 = size;
-        Ok(self.lent.0)
+        Ok(Lent { buffers, size })
+    }
+
+    /// Keeps buffers for the next reduction, unless larger ones are there already.
+    fn take_back(&mut self, lent: Lent) -> Result<()> {
+        let (kept, other) = match self.lent.size >= lent.size {
+            true => (std::mem::take(&mut self.lent), lent),
+            false => (lent, std::mem::take(&mut self.lent)),
+        };
+        self.lent = kept;
+        self.release(other)
+    }
+
+    fn release(&mut self, lent: Lent) -> Result<()> {
+        for buffer in lent.buffers.into_iter().filter(|&buffer| buffer != 0) {
+            self.run_callback(&Callback::release(buffer))?;
+        }
+        Ok(())
     }
 }

@@ -17,6 +17,9 @@
 /* The ABI keeps handles below 4096 for itself. */
 #define FIRST_REQUEST 0x10000u
 
+/* Where the frame of this function is. */
+#define HERE ((uintptr_t)__builtin_frame_address(0))
+
 static struct rank_channel *channel;
 static bool attached; /* attach was tried */
 static bool forked;   /* this is a child of the rank's process */
@@ -28,7 +31,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Where this thread is. It says so before it waits for the lock and after it has given it back: for a signal
    handler in between the lock is neither free nor this thread's. A callback may enter again. */
 static __thread volatile enum { OUTSIDE, INSIDE, CALLED_BACK } place;
-static __thread unsigned callbacks; /* those that have not returned */
+/* Callbacks of this thread that have not returned: where on its stack they stand, the last one lowest. Not on
+ * the stack itself, which a program that leaves a callback uses again. The simulator allows fewer. */
+#define LEVELS_MAX 80
+static __thread uintptr_t levels[LEVELS_MAX];
+static __thread unsigned depth;
 static bool errors_return; /* the program has set an error handler: it may look at a result */
 static uint64_t computing_since; /* processor time at which the program went on; 0: it has made no call yet */
 
@@ -129,7 +136,8 @@ static void hand_over(struct rank_channel *c)
     if (__atomic_exchange_n(&c->turn, RANK_TURN_SIMULATOR, __ATOMIC_ACQ_REL) == RANK_TURN_AWAITED)
         syscall(SYS_futex, &c->turn, FUTEX_WAKE, 1, NULL, NULL, 0);
     while (__atomic_load_n(&c->turn, __ATOMIC_ACQUIRE) == RANK_TURN_SIMULATOR)
-        syscall(SYS_futex, &c->turn, FUTEX_WAIT, RANK_TURN_SIMULATOR, NULL, NULL, 0);
+        syscall(SYS_futex, &c->turn, FUTEX_WAIT_BITSET, RANK_TURN_SIMULATOR, NULL, NULL,
+                RANK_SLEEP_MARK);
     rank_memory_return(c);
 }
 
@@ -179,8 +187,10 @@ static void account(struct rank_channel *c)
  * with an ellipsis because error handlers are declared so. */
 typedef uint64_t (*callback)(uint64_t, ...);
 
-static uint64_t run(uint64_t function, const uint64_t *a)
+__attribute__((noinline)) static uint64_t run(uintptr_t *level, uint64_t function,
+                                              const uint64_t *a)
 {
+    *level = HERE;
     if (function == RANK_SERVICE_ALLOCATE)
         return POINTER(malloc(a[0]));
     if (function == RANK_SERVICE_RELEASE) {
@@ -205,11 +215,16 @@ static void run_callback(struct rank_channel *c)
         passed[i] = indirect >> i & 1 ? POINTER(&words[i]) : words[i];
     if (c->compute)
         computing_since = processor_time();
-    callbacks++;
+    const unsigned level = depth;
+    if (level == LEVELS_MAX)
+        rank_fail("more than %d functions that MPI has called are under way", LEVELS_MAX);
+    depth++;
     place = CALLED_BACK;
-    report[0] = run(function, passed);
+    report[0] = run(&levels[level], function, passed);
     place = INSIDE;
-    callbacks--;
+    if (depth != level + 1)
+        rank_fail("a function that MPI had called returned after the program had left it");
+    depth = level;
     account(c);
     memcpy(&report[1], words, sizeof words);
     put(c, RANK_RECORD_KIND_RETURNED, 0, 7, report);
@@ -246,8 +261,31 @@ static struct rank_channel *require(const char *name)
     return c;
 }
 
-/* The library begins to work; false if a signal handler has interrupted it. */
-static bool take(struct rank_channel *c)
+/* Where the stack of this thread began; 0 if that is unknown. */
+static uintptr_t stack_end(void)
+{
+    static __thread uintptr_t end;
+    pthread_attr_t attributes;
+    void *begin;
+    size_t size;
+    if (end == 0 && pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        if (pthread_attr_getstack(&attributes, &begin, &size) == 0)
+            end = (uintptr_t)begin + size;
+        pthread_attr_destroy(&attributes);
+    }
+    return end;
+}
+
+/* True if the program has left a callback by longjmp or an exception: its part of the stack is gone. Who is
+ * called on another stack (a signal handler, a coroutine) has not. */
+static bool is_left(uintptr_t level, uintptr_t here)
+{
+    return here > level && here < stack_end();
+}
+
+/* The library begins to work for a function of its own with this frame; false if a signal handler has
+ * interrupted it. */
+static bool take(struct rank_channel *c, uintptr_t here)
 {
     const bool ours = place == CALLED_BACK;
     if (place == INSIDE)
@@ -256,6 +294,10 @@ static bool take(struct rank_channel *c)
     if (!ours)
         pthread_mutex_lock(&lock);
     account(c);
+    while (depth > 0 && is_left(levels[depth - 1], here)) {
+        depth--;
+        put(c, RANK_RECORD_KIND_LEFT, 0, 0, NULL);
+    }
     return true;
 }
 
@@ -264,7 +306,7 @@ static void leave(struct rank_channel *c)
 {
     if (c->compute)
         computing_since = processor_time();
-    if (callbacks > 0) {
+    if (depth > 0) {
         place = CALLED_BACK;
         return;
     }
@@ -272,13 +314,13 @@ static void leave(struct rank_channel *c)
     place = OUTSIDE;
 }
 
-static void begin(struct rank_channel *c, const char *name)
+static void begin(struct rank_channel *c, const char *name, uintptr_t here)
 {
-    if (!take(c))
+    if (!take(c, here))
         rank_fail("%s was called by a signal handler that interrupted another call", name);
 }
 
-static struct rank_channel *enter(enum rank_function function, bool any_time)
+static struct rank_channel *enter(enum rank_function function, bool any_time, uintptr_t here)
 {
     const char *name = rank_facts[function].name;
     struct rank_channel *c = require(name);
@@ -286,13 +328,13 @@ static struct rank_channel *enter(enum rank_function function, bool any_time)
         rank_fail("%s was called before MPI_Init", name);
     if (!any_time && c->state & RANK_STATE_FINALIZED)
         rank_fail("%s was called after MPI_Finalize", name);
-    begin(c, name);
+    begin(c, name, here);
     return c;
 }
 
 int rank_call_any_time(enum rank_function function, unsigned count, const uint64_t *arguments)
 {
-    struct rank_channel *c = enter(function, true);
+    struct rank_channel *c = enter(function, true, HERE);
     put(c, RANK_RECORD_KIND_CALL, function, count, arguments);
     const int code = await_answer(c);
     leave(c);
@@ -307,7 +349,7 @@ int rank_call(enum rank_function function, unsigned count, const uint64_t *argum
 int rank_call_with(enum rank_function function, unsigned count, const uint64_t *arguments,
                    const void *read, size_t bytes)
 {
-    struct rank_channel *c = enter(function, rank_facts[function].any_time);
+    struct rank_channel *c = enter(function, rank_facts[function].any_time, HERE);
     if (function == FN_MPI_Comm_set_errhandler)
         errors_return = true;
     put(c, RANK_RECORD_KIND_CALL, function, count, arguments);
@@ -319,7 +361,7 @@ int rank_call_with(enum rank_function function, unsigned count, const uint64_t *
 
 int rank_post(enum rank_function function, unsigned count, const uint64_t *arguments)
 {
-    struct rank_channel *c = enter(function, false);
+    struct rank_channel *c = enter(function, false, HERE);
     put(c, RANK_RECORD_KIND_POSTED, function, count, arguments);
     leave(c);
     return MPI_SUCCESS;
@@ -328,7 +370,7 @@ int rank_post(enum rank_function function, unsigned count, const uint64_t *argum
 bool rank_post_carrying(enum rank_function function, unsigned count, const uint64_t *arguments,
                         size_t bytes)
 {
-    struct rank_channel *c = enter(function, false);
+    struct rank_channel *c = enter(function, false, HERE);
     const bool posted = !errors_return;
     if (posted) {
         /* The simulator has done with a record's payload before it takes the next record, and the
@@ -362,7 +404,7 @@ int rank_call_portals(unsigned function, const char *name, unsigned count,
                       const uint64_t *arguments)
 {
     struct rank_channel *c = require(name);
-    begin(c, name);
+    begin(c, name, HERE);
     put(c, RANK_RECORD_KIND_PORTALS, function, count, arguments);
     const int code = await_answer(c);
     leave(c);
@@ -372,7 +414,7 @@ int rank_call_portals(unsigned function, const char *name, unsigned count,
 uint64_t rank_clock(struct rank_channel *c)
 {
     /* A signal handler interrupted a call: the last known time is the time. */
-    if (!take(c))
+    if (!take(c, HERE))
         return c->time;
     put(c, RANK_RECORD_KIND_CLOCK, 0, 0, NULL);
     await_answer(c);
@@ -383,7 +425,7 @@ uint64_t rank_clock(struct rank_channel *c)
 
 void rank_sleep(struct rank_channel *c, uint64_t picoseconds)
 {
-    if (!take(c))
+    if (!take(c, HERE))
         return;
     put(c, RANK_RECORD_KIND_SLEEP, 0, 1, &picoseconds);
     await_answer(c);
@@ -392,7 +434,7 @@ void rank_sleep(struct rank_channel *c, uint64_t picoseconds)
 
 void rank_compute(struct rank_channel *c, uint64_t picoseconds)
 {
-    if (!take(c))
+    if (!take(c, HERE))
         return;
     if (picoseconds > 0)
         put(c, RANK_RECORD_KIND_COMPUTED, 0, 1, &picoseconds);

@@ -5,7 +5,7 @@ use crate::process::{Demand, ExitStatus, Process};
 use abi::mpi::Function;
 use des::{Duration, Time};
 use host::Cpu;
-use mpi::{Callback, Outcome, Program, Returned};
+use mpi::{Callback, Outcome, Program, Ran, Returned};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -146,6 +146,8 @@ enum Step {
     Done,
     /// A function of the program has returned.
     Returned(Returned),
+    /// The program has left such a function in another way.
+    Left,
     /// The rank has ended.
     Ended(Ending),
 }
@@ -216,6 +218,7 @@ impl Runner {
             Demand::CallbackReturned { result, arguments } => {
                 return Step::Returned(Returned { result, arguments });
             }
+            Demand::CallbackLeft => return Step::Left,
             Demand::Exited(status) => {
                 let fault = self.process.borrow().fault();
                 return Step::Ended(Ending::of(status, fault));
@@ -253,6 +256,8 @@ impl Runner {
             },
             Outcome::Abort(code) => Ending::Aborted(code),
             Outcome::Unimplemented => Ending::Unimplemented(function),
+            // Nobody waits for it.
+            Outcome::Left => return Step::Done,
             Outcome::Ended => {
                 let early = self.ended_early.borrow_mut().take();
                 return Step::Ended(early.expect("the program ended in a callback"));
@@ -268,15 +273,16 @@ impl Runner {
 }
 
 impl Program for Runner {
-    fn run(&self, mpi: &mut mpi::Process, callback: &Callback) -> Option<Returned> {
+    fn run(&self, mpi: &mut mpi::Process, callback: &Callback) -> Ran {
         self.process.borrow_mut().start_callback(callback, self.cpu.now());
         loop {
             match self.step(&mut |function, args| mpi.call(function, args), &()) {
                 Step::Done => {}
-                Step::Returned(returned) => return Some(returned),
+                Step::Returned(returned) => return Ran::Returned(returned),
+                Step::Left => return Ran::Left,
                 Step::Ended(ending) => {
                     *self.ended_early.borrow_mut() = Some(ending);
-                    return None;
+                    return Ran::Ended;
                 }
             }
         }
@@ -294,7 +300,9 @@ pub fn agent(
     loop {
         match runner.step(&mut call, observer) {
             Step::Done => {}
-            Step::Returned(_) => unreachable!("no callback was started"),
+            Step::Returned(_) | Step::Left => {
+                unreachable!("a process has only such as were started")
+            }
             Step::Ended(ending) => {
                 if let Some(bridge) = &runner.bridge {
                     bridge.close();

@@ -7,20 +7,55 @@ use abi::rank::{self as layout, channel as at, record, turn};
 use mpi::CALLBACK_ARGUMENTS;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicU8, Ordering};
 use std::time::Duration;
 
 pub(crate) const SIZE: usize = layout::CHANNEL_SIZE as usize;
 /// Arguments that fit in a record.
 pub(crate) const RECORD_ARGUMENTS: usize = (layout::Record::SIZE - record::ARGUMENTS) / 8;
+/// Said of a program that has written where only its library and the simulator write.
+pub(crate) const OVERWRITTEN: &str = "the program has overwritten its MPI library's memory";
 const _: () = assert!(ARGUMENTS_MAX <= RECORD_ARGUMENTS, "a call fits in a record");
 
-/// The mapped channel of one rank.
+/// The mapped channel of one rank. The program can write all of it at any time: what stands there is read
+/// once, checked, and then used, and what the simulator must be sure of it keeps here.
 #[derive(Debug)]
 pub(crate) struct Channel {
     base: *mut u8,
     /// Bytes of the log that the library shall find when the process goes on.
     pub(crate) logged: AtomicU32,
+    /// Records ever taken out of the ring.
+    taken: AtomicU32,
+    /// The same when the process was given the turn.
+    taken_before: AtomicU32,
+    /// The process has ended.
+    dead: AtomicBool,
+    /// The turn was taken from the simulator while it had it.
+    robbed: AtomicBool,
+}
+
+/// Who may go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// The program runs.
+    Process,
+    /// The program waits.
+    Simulator,
+    /// Nobody any more: the process has ended.
+    Dead,
+    /// No library says such a thing: the program has overwritten the channel.
+    Overwritten,
+}
+
+/// What there was to be taken out of the ring.
+pub(crate) enum Taken {
+    /// The oldest record.
+    Record(Record),
+    /// Nothing: it was full, and is empty now.
+    Emptied,
+    /// More than it holds, or nothing at all, though the process handed over: the program has overwritten the
+    /// channel.
+    Overwritten,
 }
 
 // SAFETY: all accesses go through atomics or, for records, are ordered by the atomics of the ring.
@@ -47,7 +82,8 @@ impl Channel {
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let channel = Channel { base: base.cast(), logged: AtomicU32::new(0) };
+        let (logged, taken, taken_before, dead, robbed) = Default::default();
+        let channel = Channel { base: base.cast(), logged, taken, taken_before, dead, robbed };
         channel.word(at::FINGERPRINT).store(FINGERPRINT, Ordering::Relaxed);
         channel.word(at::RANK).store(options.rank, Ordering::Relaxed);
         channel.word(at::SIZE).store(options.size, Ordering::Relaxed);
@@ -79,9 +115,21 @@ impl Channel {
         unsafe { AtomicU8::from_ptr(self.base.add(offset)) }
     }
 
-    /// Who may go on: a value of `abi::rank::turn`.
-    pub fn turn(&self) -> u32 {
-        self.word(at::TURN).load(Ordering::Acquire)
+    /// Who may go on.
+    pub fn turn(&self) -> Turn {
+        if self.dead.load(Ordering::Acquire) {
+            return Turn::Dead;
+        }
+        if self.robbed.load(Ordering::Relaxed) {
+            return Turn::Overwritten;
+        }
+        match self.word(at::TURN).load(Ordering::Acquire) {
+            turn::PROCESS | turn::AWAITED => Turn::Process,
+            turn::SIMULATOR => Turn::Simulator,
+            // It may have ended just now.
+            _ if self.dead.load(Ordering::Acquire) => Turn::Dead,
+            _ => Turn::Overwritten,
+        }
     }
 
     /// The rank's `abi::rank::state` bits.
@@ -97,16 +145,18 @@ impl Channel {
         let words = (at::FAULT..at::FAULT + at::FAULT_SIZE).step_by(4);
         let bytes = words.flat_map(|at| self.word(at).load(Ordering::Relaxed).to_le_bytes());
         let text: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
-        Some(String::from_utf8_lossy(&text).into_owned())
+        // A line of the library's. Whatever else a program has put there must not steer a terminal.
+        let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+        let text: String = String::from_utf8_lossy(&text).chars().map(shown).collect();
+        Some(if text.is_empty() { OVERWRITTEN.into() } else { text })
     }
 
-    /// Sleeps while the process has the turn; may return early. False if `patience` ran out.
-    pub fn wait_for_turn(&self, patience: Option<Duration>) -> bool {
-        let limit = patience.map(|patience| libc::timespec {
-            tv_sec: patience.as_secs() as libc::time_t,
-            tv_nsec: patience.subsec_nanos().into(),
-        });
-        let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    /// Sleeps while the process has the turn, for so long at most; may return early.
+    pub fn wait_for_turn(&self, most: Duration) {
+        let limit = libc::timespec {
+            tv_sec: most.as_secs() as libc::time_t,
+            tv_nsec: most.subsec_nanos().into(),
+        };
         let word = self.word(at::TURN);
         let (from, to) = (turn::PROCESS, turn::AWAITED);
         // It may be awaited already, by one whose patience ran out.
@@ -114,19 +164,24 @@ impl Channel {
             word.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed),
             Ok(_) | Err(turn::AWAITED)
         ) {
-            return true;
+            return;
         }
+        let (word, limit) = (word.as_ptr(), std::ptr::from_ref(&limit));
         // SAFETY: the word outlives the call, and so does the time limit.
-        let result =
-            unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, to, limit) };
-        result == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ETIMEDOUT)
+        unsafe { libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAIT, to, limit) };
     }
 
     /// Takes the oldest record out of the ring, if there is one. Only while the simulator has the turn.
-    pub fn take(&self) -> Option<Record> {
-        let tail = self.word(at::TAIL).load(Ordering::Relaxed);
-        if tail == self.word(at::HEAD).load(Ordering::Acquire) {
-            return None;
+    pub fn take(&self) -> Taken {
+        let tail = self.taken.load(Ordering::Relaxed);
+        match self.word(at::HEAD).load(Ordering::Acquire).wrapping_sub(tail) {
+            0 if tail.wrapping_sub(self.taken_before.load(Ordering::Relaxed))
+                == layout::RECORD_COUNT =>
+            {
+                return Taken::Emptied
+            }
+            1..=layout::RECORD_COUNT => {}
+            _ => return Taken::Overwritten,
         }
         let slot = (tail % layout::RECORD_COUNT) as usize;
         let base = layout::RECORDS as usize + slot * layout::Record::SIZE;
@@ -135,8 +190,10 @@ impl Channel {
         for (i, argument) in arguments.iter_mut().enumerate() {
             *argument = self.long(base + record::ARGUMENTS + 8 * i).load(Ordering::Relaxed);
         }
-        self.word(at::TAIL).store(tail.wrapping_add(1), Ordering::Release);
-        Some(Record { kind: (first >> 16) as u16, function: first as u16, arguments })
+        let tail = tail.wrapping_add(1);
+        self.taken.store(tail, Ordering::Relaxed);
+        self.word(at::TAIL).store(tail, Ordering::Release);
+        Taken::Record(Record { kind: (first >> 16) as u16, function: first as u16, arguments })
     }
 
     /// Writes the simulated time that comes with the next answer, in picoseconds.
@@ -171,15 +228,18 @@ impl Channel {
     pub fn yield_turn(&self) {
         let logged = self.logged.swap(0, Ordering::Relaxed);
         self.word(at::LOG_BYTES).store(logged, Ordering::Relaxed);
+        self.taken_before.store(self.taken.load(Ordering::Relaxed), Ordering::Relaxed);
         let word = self.word(at::TURN);
         let (from, to) = (turn::SIMULATOR, turn::PROCESS);
-        if word.compare_exchange(from, to, Ordering::Release, Ordering::Relaxed).is_ok() {
-            self.wake();
+        match word.compare_exchange(from, to, Ordering::Release, Ordering::Relaxed) {
+            Ok(_) => self.wake(),
+            Err(_) => self.robbed.store(true, Ordering::Relaxed),
         }
     }
 
     /// The process has ended: whoever waits for it goes on.
     pub fn declare_dead(&self) {
+        self.dead.store(true, Ordering::Release);
         self.word(at::TURN).store(turn::DEAD, Ordering::Release);
         self.wake();
     }

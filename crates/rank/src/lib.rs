@@ -23,6 +23,7 @@ mod permitted;
 mod process;
 mod processor;
 mod spawn;
+mod stuck;
 mod template;
 mod watcher;
 

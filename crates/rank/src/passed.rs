@@ -1,8 +1,8 @@
 //! The process's memory without the kernel, as far as the channel has it: what a call reads travels with the
 //! call, and what is stored while the process waits travels with the answer (`libmpi_abi/memory.c`).
 
-use crate::channel::{Channel, SIZE};
-use abi::rank::{channel as at, turn};
+use crate::channel::{Channel, Turn, SIZE};
+use abi::rank::channel as at;
 use std::sync::atomic::Ordering;
 
 /// Bytes before each piece in the log: its address and its length.
@@ -37,7 +37,7 @@ impl Channel {
         }
         let start = self.logged.load(Ordering::Relaxed) as usize;
         let end = start + PIECE_HEAD + data.len().next_multiple_of(8);
-        if end > at::LOG_SIZE || self.turn() != turn::SIMULATOR || !self.is_plain(va, data.len()) {
+        if end > at::LOG_SIZE || self.turn() != Turn::Simulator || !self.is_plain(va, data.len()) {
             return false;
         }
         let place = at::LOG + start;
@@ -57,12 +57,13 @@ impl Channel {
     pub fn take_log(&self) -> Vec<(u64, Vec<u8>)> {
         let end = self.logged.swap(0, Ordering::Relaxed) as usize;
         let (mut pieces, mut start) = (Vec::new(), 0);
-        while start < end {
+        // A program that overwrites the channel must not lead us out of it: what is left of a piece counts.
+        while start + PIECE_HEAD <= end {
             let place = at::LOG + start;
             let va = self.long(place).load(Ordering::Relaxed);
-            // A program that overwrites the channel must not lead us out of it.
-            let length = self.long(place + 8).load(Ordering::Relaxed) as usize;
-            let mut data = vec![0; length.min(at::LOG_SIZE - start - PIECE_HEAD)];
+            let length = self.long(place + 8).load(Ordering::Relaxed);
+            let most = end - start - PIECE_HEAD;
+            let mut data = vec![0; length.min(most as u64) as usize];
             self.copy_out(place + PIECE_HEAD, &mut data);
             start += PIECE_HEAD + data.len().next_multiple_of(8);
             pieces.push((va, data));
@@ -116,4 +117,31 @@ impl Channel {
 fn within(va: u64, bytes: usize, begin: u64, size: usize) -> bool {
     let Some(offset) = va.checked_sub(begin) else { return false };
     bytes <= size && offset <= (size - bytes) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory_file;
+    use crate::spawn::SpawnOptions;
+    use abi::rank::turn;
+
+    /// A program can write into the log while the simulator does.
+    #[test]
+    fn lengths_in_the_log_do_not_lead_out_of_it() {
+        let file = memory_file::new(1).unwrap();
+        let channel = Channel::in_file(&file, 0, &SpawnOptions::default()).unwrap();
+        for length in [0, 1, 8, 9, 2015, 2016, 2024, 2032, 2040, 1 << 32, u64::MAX - 8, u64::MAX] {
+            channel.word(at::TURN).store(turn::SIMULATOR, Ordering::Relaxed);
+            channel.long(at::PLAIN + 8).store(u64::MAX, Ordering::Relaxed);
+            while channel.log(4096, &[7; 24]) {}
+            for place in (at::LOG..at::LOG + at::LOG_SIZE).step_by(40) {
+                channel.long(place + 8).store(length, Ordering::Relaxed);
+            }
+            let pieces = channel.take_log();
+            let bytes: usize = pieces.iter().map(|(_, data)| data.len()).sum();
+            assert!(bytes <= at::LOG_SIZE, "{length}: {bytes}");
+            assert!(channel.take_log().is_empty());
+        }
+    }
 }

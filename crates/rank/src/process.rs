@@ -1,22 +1,28 @@
 //! A rank's process: what it demands, and the answers.
 
-use crate::channel::{Channel, RECORD_ARGUMENTS};
+use crate::channel::{Channel, Taken, Turn, OVERWRITTEN, RECORD_ARGUMENTS};
 use crate::life::Life;
 use crate::memory::ProcessMemory;
 use crate::memory_file;
 use crate::processor::Follower;
 use crate::spawn::{self, SpawnError, SpawnOptions};
+use crate::stuck;
 use crate::watcher::Watcher;
 use abi::mpi::{Function, ARGUMENTS_MAX};
-use abi::rank::{record_kind, turn};
+use abi::rank::record_kind;
 use des::{Duration, Time};
 use mpi::{Callback, CALLBACK_ARGUMENTS};
 use std::fmt;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Real time that a process gets to write out what it has printed, before it is killed.
 const LAST_WORDS: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// Real time after which it is seen that nobody has woken the simulator, though the turn is its own: the
+/// program has overwritten who sleeps.
+const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_millis(250);
 
 /// A process that runs a rank. Dropping it kills it.
 #[derive(Debug)]
@@ -30,10 +36,12 @@ pub struct Process {
     ended: Option<ExitStatus>,
     /// It has demanded what no library demands.
     corrupt: bool,
+    /// Callbacks that it was told to run and that have not returned.
+    callbacks: u32,
 }
 
-/// What a process demands. All but `Exited`, `Computed` and posted calls must be answered before
-/// the next one is asked for.
+/// What a process demands. All but `Exited`, `Computed`, `CallbackLeft` and posted calls must be answered
+/// before the next one is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Demand {
     /// An MPI call.
@@ -66,6 +74,9 @@ pub enum Demand {
         /// Its arguments as it left them: what it has stored through an indirect one stands there.
         arguments: [u64; CALLBACK_ARGUMENTS],
     },
+    /// The program has left the callback that was started last by `longjmp` or an exception, and with it the
+    /// call during which it was started: give no answer to either.
+    CallbackLeft,
     /// The process has ended. Calls that it had posted and nobody had asked for are lost with it.
     Exited(ExitStatus),
 }
@@ -142,8 +153,15 @@ impl Process {
         let life = Arc::new(Life::new(options.rank, child.pid, child.pidfd, channel.clone()));
         let watched = Watcher::get().and_then(|watcher| watcher.watch(life.clone()));
         let follower = Follower::new(child.pid, child.processor);
-        let mut process =
-            Process { life, channel, follower, watch: None, ended: None, corrupt: false };
+        let mut process = Process {
+            life,
+            channel,
+            follower,
+            watch: None,
+            ended: None,
+            corrupt: false,
+            callbacks: 0,
+        };
         // On failure the process is dropped here, which kills it.
         process.watch = Some(watched.map_err(SpawnError::channel)?);
         Ok(process)
@@ -164,7 +182,7 @@ impl Process {
     pub fn fault(&self) -> Option<String> {
         let corrupt = || {
             let rank = self.life.rank;
-            format!("rank {rank}: the program has overwritten its MPI library's memory")
+            format!("rank {rank}: {OVERWRITTEN}")
         };
         self.life.fault().or_else(|| self.corrupt.then(corrupt))
     }
@@ -188,40 +206,64 @@ impl Process {
 
     /// Like [`Process::next`]; `None` if the program has computed for `patience` of real time.
     pub fn next_within(&mut self, patience: Option<std::time::Duration>) -> Option<Demand> {
+        let (mut waited, mut began) = (false, None);
         loop {
             match self.channel.turn() {
-                turn::DEAD => return Some(Demand::Exited(self.wait())),
-                turn::SIMULATOR => match self.channel.take() {
-                    Some(record) => return Some(self.demand(&record)),
+                Turn::Dead => return Some(Demand::Exited(self.wait())),
+                Turn::Overwritten => return Some(self.end_corrupt()),
+                Turn::Simulator => match self.channel.take() {
+                    Taken::Record(record) => return Some(self.demand(&record)),
                     // It only handed over because the ring was full.
-                    None => {
+                    Taken::Emptied => {
                         self.follower.follow();
                         self.channel.yield_turn();
                     }
+                    Taken::Overwritten => return Some(self.end_corrupt()),
                 },
-                _ => {
-                    if !self.channel.wait_for_turn(patience) {
-                        return None;
+                Turn::Process => {
+                    if waited {
+                        let time = began.get_or_insert_with(Instant::now).elapsed();
+                        if patience.is_some_and(|patience| time >= patience) {
+                            return None;
+                        }
+                        if time >= LOOK_AGAIN && self.waits_in_vain() {
+                            return Some(self.end_corrupt());
+                        }
                     }
+                    // Mostly there is no second time, and no clock is looked at.
+                    waited = true;
+                    let most = patience.map_or(LOOK_AGAIN, |patience| patience.min(LOOK_AGAIN));
+                    self.channel.wait_for_turn(most);
                 }
             }
         }
     }
 
+    /// True if the process sleeps until the simulator hands over, which waits for the process: they do not
+    /// look at the same memory any more, or a thread of the program's has changed the turn.
+    fn waits_in_vain(&self) -> bool {
+        stuck::waits_for_simulator(self.life.pid) && self.channel.turn() == Turn::Process
+    }
+
     /// A template's: what it has forked. `None` if it is no template any more, or is none in so much real
     /// time.
     pub(crate) fn forked(&mut self, patience: std::time::Duration) -> Option<i64> {
+        let began = Instant::now();
         loop {
             match self.channel.turn() {
-                turn::DEAD => return None,
-                turn::SIMULATOR => {
-                    let record = self.channel.take()?;
+                Turn::Dead | Turn::Overwritten => return None,
+                Turn::Simulator => {
+                    let Taken::Record(record) = self.channel.take() else { return None };
                     let forked = record.kind == record_kind::FORKED;
                     return forked.then_some(record.arguments[0] as i64);
                 }
-                _ if !self.channel.wait_for_turn(Some(patience)) => return None,
-                _ => {}
+                Turn::Process => {}
             }
+            let left = patience.saturating_sub(began.elapsed());
+            if left.is_zero() {
+                return None;
+            }
+            self.channel.wait_for_turn(left);
         }
     }
 
@@ -237,10 +279,16 @@ impl Process {
             record_kind::CLOCK => Demand::Clock,
             record_kind::SLEEP => Demand::Sleep(Duration(arguments[0])),
             record_kind::COMPUTED => Demand::Computed(Duration(arguments[0])),
-            record_kind::RETURNED => Demand::CallbackReturned {
-                result: arguments[0],
-                arguments: std::array::from_fn(|i| arguments[i + 1]),
-            },
+            record_kind::RETURNED if self.callbacks > 0 => {
+                self.callbacks -= 1;
+                let result = arguments[0];
+                let arguments = std::array::from_fn(|i| arguments[i + 1]);
+                Demand::CallbackReturned { result, arguments }
+            }
+            record_kind::LEFT if self.callbacks > 0 => {
+                self.callbacks -= 1;
+                Demand::CallbackLeft
+            }
             record_kind::POSTED | record_kind::CALL => match Function::from_id(record.function) {
                 Some(function) => {
                     let args = std::array::from_fn(|i| arguments[i]);
@@ -282,17 +330,18 @@ impl Process {
         let Callback { function, arguments, indirect } = callback;
         self.channel.set_time(now.0);
         self.follower.follow();
+        self.callbacks += 1;
         self.channel.answer_callback(*function, arguments, *indirect);
     }
 
     /// Ends the process; what it has printed is not lost. It must be in a call or about to make
     /// one.
     pub fn flush_and_kill(&mut self) {
-        let started = std::time::Instant::now();
+        let started = Instant::now();
         while started.elapsed() < LAST_WORDS {
             let Some(demand) = self.next_within(Some(LAST_WORDS)) else { break };
             match demand {
-                Demand::Call { posted: true, .. } | Demand::Computed(_) => {}
+                Demand::Call { posted: true, .. } | Demand::Computed(_) | Demand::CallbackLeft => {}
                 Demand::Exited(_) => return,
                 _ => {
                     self.flush_in_call();

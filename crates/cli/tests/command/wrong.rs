@@ -39,6 +39,29 @@ fn deaths_in_calls() {
     handler.said(1, &["rank 1: MPI_Comm_rank was called by a signal handler"]);
 }
 
+/// Functions of the program that MPI calls may call MPI, and may be left by `longjmp` or an exception.
+#[test]
+fn callbacks_that_call_mpi_or_do_not_return() {
+    let left = |mode: &str| run(&format!("-n 2 tests/cli/left.c {mode}"));
+    for (mode, line) in [
+        ("nested 60", "60 deep, 2"),
+        // What its depth allows is done; nobody is told of more errors.
+        ("handler 600", "64 deep"),
+        ("jump 2000", "left 2000 times, 2"),
+        ("error 2000", "left 2000 times"),
+        ("copy 2000", "left 2000 times"),
+    ] {
+        let ended = left(mode);
+        ended.went_well();
+        assert!(ended.stdout.contains(line), "{mode}: {ended:#?}");
+    }
+    left("nested 600").said(1, &["rank 0: MPI_Reduce_local: 64 functions", "are under way"]);
+    left("talks").said(1, &["rank 0: MPI_Barrier: called by the function of a reduction"]);
+    let thrown = run("-n 1 tests/cli/thrown.cc 2000");
+    thrown.went_well();
+    assert!(thrown.stdout.contains("caught 2000"), "{thrown:#?}");
+}
+
 #[test]
 fn exit_statuses_of_programs() {
     let ended = wrong("exit-three");

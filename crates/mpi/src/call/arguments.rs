@@ -26,6 +26,15 @@ pub(crate) fn count(arg: u64, what: &str) -> Result<u64> {
         .map_err(|_| Error::new(constant::ERR_COUNT, format!("{what} {} is negative", arg as i64)))
 }
 
+/// All of several counts.
+pub(crate) fn total(counts: &[u64], what: &str) -> Result<u64> {
+    let total = counts.iter().try_fold(0u64, |all, &count| all.checked_add(count));
+    let total = total.filter(|&total| i64::try_from(total).is_ok());
+    total.ok_or_else(|| {
+        Error::new(constant::ERR_COUNT, format!("{what} are more than 2^63 together"))
+    })
+}
+
 /// The handle of a communicator.
 pub(crate) fn comm_handle(id: CommId) -> u64 {
     match id.0 {
@@ -281,4 +290,21 @@ fn status_bytes(value: &Status) -> [u8; status::SIZE] {
     put(status::INTERNAL, i32::from(value.cancelled));
     bytes[BYTES..BYTES + 8].copy_from_slice(&value.bytes.to_le_bytes());
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_beyond_every_memory_are_an_error() {
+        let most = i64::MAX as u64;
+        assert_eq!(total(&[], "the counts").map_err(|e| e.class), Ok(0));
+        assert_eq!(total(&[most - 1, 1], "the counts").map_err(|e| e.class), Ok(most));
+        for counts in [&[most, 1][..], &[most, most, most]] {
+            let error = total(counts, "the counts").unwrap_err();
+            assert_eq!(error.class, constant::ERR_COUNT);
+            assert_eq!(error.text, "the counts are more than 2^63 together");
+        }
+    }
 }

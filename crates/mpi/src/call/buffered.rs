@@ -32,10 +32,11 @@ impl Process {
         used
     }
 
-    fn wait_for_buffered(&mut self) {
+    fn wait_for_buffered(&mut self) -> Result<()> {
         let ids: Vec<_> = self.side.attached.pending.iter().map(|&(id, _)| id).collect();
-        self.wait_all(&ids, Whose::Earlier);
+        self.wait_all(&ids, Whose::Earlier)?;
         self.prune_buffered();
+        Ok(())
     }
 
     fn room_for(&mut self, bytes: u64) -> Result<u64> {
@@ -96,7 +97,7 @@ pub(super) fn attach(mpi: &mut Process, args: &[u64]) -> Answer {
 
 /// `buffer, size`.
 pub(super) fn detach<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
-    mpi.wait_for_buffered();
+    mpi.wait_for_buffered()?;
     let Some((va, size)) = mpi.side.attached.buffer.take() else {
         return Err(Error::new(constant::ERR_BUFFER, "no buffer is attached"));
     };
@@ -105,6 +106,6 @@ pub(super) fn detach<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer 
 }
 
 pub(super) fn flush(mpi: &mut Process, _: &[u64]) -> Answer {
-    mpi.wait_for_buffered();
+    mpi.wait_for_buffered()?;
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Collective operations: each function here begins one. `W` is the width of the numbers in its
 //! arrays: 4 bytes (`int`), 8 in the functions for large counts.
 
-use super::arguments::{count, int};
+use super::arguments::{count, int, total};
 use super::Begun;
 use crate::collective::Parts;
 use crate::comm::CommId;
@@ -135,11 +135,7 @@ pub(super) fn reduce_scatter<const W: usize>(mpi: &mut Process, args: &[u64]) ->
 fn shares(mpi: &mut Process, args: &[u64], counts: &[u64], comm: CommId) -> Begun {
     let own = counts[mpi.rank(comm)? as usize];
     let va = if args[0] == IN_PLACE { args[1] } else { args[0] };
-    let all = counts.iter().try_fold(0i64, |sum, &count| sum.checked_add(count as i64));
-    let all = all.ok_or_else(|| {
-        Error::new(constant::ERR_COUNT, "the receive counts are more than 2^63 together")
-    })?;
-    let send = mpi.items(va, all as u64, args[3])?;
+    let send = mpi.items(va, total(counts, "the receive counts")?, args[3])?;
     let recv = Items { va: args[1], count: own, ..send.clone() };
     if args[0] != IN_PLACE {
         apart(&send, &recv)?;

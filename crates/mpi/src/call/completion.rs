@@ -88,7 +88,7 @@ fn end_one(
 pub(super) fn wait(mpi: &mut Process, args: &[u64]) -> Answer {
     let handle = mpi.get_word(args[0], "the request")?;
     let Some(id) = mpi.request_of(handle)? else { return mpi.put_status(args[1], &Status::EMPTY) };
-    mpi.wait_all(&[id], Whose::Earlier);
+    mpi.wait_all(&[id], Whose::Earlier)?;
     end_one(mpi, id, handle, args[0], args[1])
 }
 
@@ -144,7 +144,7 @@ fn end_all(mpi: &mut Process, mut array: Array, statuses_va: u64) -> Answer {
 
 pub(super) fn waitall(mpi: &mut Process, args: &[u64]) -> Answer {
     let array = Array::read(mpi, args[0], args[1])?;
-    mpi.wait_all(&array.ids(), Whose::Earlier);
+    mpi.wait_all(&array.ids(), Whose::Earlier)?;
     end_all(mpi, array, args[2])
 }
 
@@ -176,7 +176,7 @@ pub(super) fn waitany(mpi: &mut Process, args: &[u64]) -> Answer {
         mpi.put_int(args[2], "the index", constant::UNDEFINED)?;
         return mpi.put_status(args[3], &Status::EMPTY);
     }
-    mpi.wait_some(&array.ids());
+    mpi.wait_some(&array.ids())?;
     end_any(mpi, &array, args[2], args[3]).map(|_| ())
 }
 
@@ -214,7 +214,7 @@ pub(super) fn waitsome(mpi: &mut Process, args: &[u64]) -> Answer {
     if array.live.is_empty() {
         return mpi.put_int(args[2], "the number completed", constant::UNDEFINED);
     }
-    mpi.wait_some(&array.ids());
+    mpi.wait_some(&array.ids())?;
     take_some(mpi, array, args)
 }
 

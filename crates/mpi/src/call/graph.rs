@@ -1,6 +1,6 @@
 //! Ranks in a graph.
 
-use super::arguments::{comm_handle, count, int};
+use super::arguments::{comm_handle, count, int, total};
 use super::Answer;
 use crate::collective::Parts;
 use crate::comm::graph::{Edges, Graph};
@@ -211,7 +211,7 @@ pub(super) fn create_distributed(mpi: &mut Process, args: &[u64]) -> Answer {
     let number = count(args[1], "the number of sources")?;
     let from = mpi.numbers::<4>(args[2], number, "the sources")?;
     let degrees = mpi.counts::<4>(args[3], number, "the degrees")?;
-    let to = edges(mpi, degrees.iter().sum(), args[4], args[5])?;
+    let to = edges(mpi, total(&degrees, "the degrees")?, args[4], args[5])?;
     let from: Edges = from.into_iter().map(|rank| (rank as i32, 0)).collect();
     check(mpi, comm, &from)?;
     check(mpi, comm, &to)?;

@@ -30,6 +30,7 @@ mod point_to_point;
 mod table;
 mod topology;
 
+use crate::callback::Ran;
 use crate::comm::{CommId, OnError};
 use crate::constant;
 use crate::error::Error;
@@ -49,7 +50,7 @@ use info::Infos;
 use matched::Messages;
 use persistent::Persistents;
 use portals::Ni;
-use table::{handler, Handler};
+use table::{handler, may_reduce, Handler};
 
 /// What becomes of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +66,8 @@ pub enum Outcome {
     Unimplemented,
     /// The program has ended in a function of its own that the library ran.
     Ended,
+    /// The program has left such a function, and the call with it: nobody waits for an answer.
+    Left,
 }
 
 /// How far the program has come.
@@ -155,17 +158,28 @@ impl Process {
         let Some(handler) = handler(function) else { return Outcome::Unimplemented };
         self.side.blame = Process::SELF;
         self.enter(function.name());
-        let answer = self.obey(function, handler, args);
+        let answer = match self.reduces() && !may_reduce(function) {
+            true => Err(Error::new(
+                constant::ERR_OTHER,
+                "called by the function of a reduction, which may not communicate",
+            )),
+            false => self.obey(function, handler, args),
+        };
         self.leave();
         let outcome = match answer {
             Ok(()) => Outcome::Ok(constant::SUCCESS),
-            Err(_) if self.ended => Outcome::Ended,
-            Err(error) => self.handle(function, args, error),
+            Err(error) if self.broken_off.is_none() => self.handle(function, args, error),
+            Err(_) => Outcome::Left,
         };
-        if self.ended {
-            Outcome::Ended
-        } else {
-            outcome
+        match self.broken_off {
+            // The calls around it have ended, too.
+            Some(Ran::Ended) => Outcome::Ended,
+            // That around it, if there is one, is under way.
+            Some(_) => {
+                self.broken_off = None;
+                Outcome::Left
+            }
+            None => outcome,
         }
     }
 

@@ -45,7 +45,7 @@ pub(super) fn ssend(mpi: &mut Process, args: &[u64]) -> Answer {
 
 /// Waits for a receive and stores its status, which holds also if it failed.
 pub(super) fn end_receive(mpi: &mut Process, id: RequestId, status_va: u64) -> Answer {
-    mpi.wait_all(&[id], Whose::Own);
+    mpi.wait_for_own(&[id], Whose::Own)?;
     let (status, result) = mpi.take(id);
     mpi.put_status(status_va, &status)?;
     result
@@ -58,7 +58,7 @@ pub(super) fn recv(mpi: &mut Process, args: &[u64]) -> Answer {
 
 /// Waits for both halves of a sendrecv.
 fn end_both(mpi: &mut Process, outgoing: RequestId, incoming: RequestId, status_va: u64) -> Answer {
-    mpi.wait_all(&[incoming, outgoing], Whose::Own);
+    mpi.wait_for_own(&[incoming, outgoing], Whose::Own)?;
     let sent = mpi.take(outgoing).1;
     end_receive(mpi, incoming, status_va).and(sent)
 }

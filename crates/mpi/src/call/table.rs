@@ -38,14 +38,28 @@ pub(crate) fn handler(function: Function) -> Option<Handler> {
         .or_else(|| neighbor_begun(function))
 }
 
+/// True if a function of the program that reduces may call this one: it is local, and lets nothing go on that
+/// is under way. MPI 5.0, s6.9.5.
+pub(crate) fn may_reduce(function: Function) -> bool {
+    use Function::{Finalize, Init, InitThread};
+    let begins = matches!(function, Init | InitThread | Finalize);
+    let local = environment(function).is_some() && !begins
+        || infos(function).is_some()
+        || datatypes(function).is_some()
+        || local_of_communicators(function).is_some();
+    local
+}
+
 fn direct(function: Function) -> Option<Direct> {
-    environment_and_completion(function)
+    environment(function)
+        .or_else(|| messages(function))
         .or_else(|| infos(function))
+        .or_else(|| local_of_communicators(function))
         .or_else(|| communicators(function))
         .or_else(|| datatypes(function))
 }
 
-fn environment_and_completion(function: Function) -> Option<Direct> {
+fn environment(function: Function) -> Option<Direct> {
     use Function::*;
     Some(match function {
         Init => environment::init,
@@ -72,7 +86,13 @@ fn environment_and_completion(function: Function) -> Option<Direct> {
         CommSetErrhandler => errhandler::set,
         CommGetErrhandler => errhandler::get,
         CommCallErrhandler => errhandler::call,
+        _ => return None,
+    })
+}
 
+fn messages(function: Function) -> Option<Direct> {
+    use Function::*;
+    Some(match function {
         Send | SendC | Rsend | RsendC => point_to_point::send,
         Ssend | SsendC => point_to_point::ssend,
         Bsend | BsendC => buffered::bsend,
@@ -138,8 +158,6 @@ fn infos(function: Function) -> Option<Direct> {
 fn communicators(function: Function) -> Option<Direct> {
     use Function::*;
     Some(match function {
-        CommRank => comm::rank,
-        CommSize => comm::size,
         CommDup => comm::dup,
         CommDupWithInfo => comm::dup_with_info,
         CommSplit => comm::split,
@@ -147,6 +165,20 @@ fn communicators(function: Function) -> Option<Direct> {
         CommCreate => comm::create,
         CommCreateGroup => comm::create_group,
         CommFree | CommDisconnect => comm::free,
+        CartCreate => topology::cart_create,
+        CartSub => topology::cart_sub,
+        GraphCreate => graph::create,
+        DistGraphCreate => graph::create_distributed,
+        DistGraphCreateAdjacent => graph::create_adjacent,
+        _ => return None,
+    })
+}
+
+fn local_of_communicators(function: Function) -> Option<Direct> {
+    use Function::*;
+    Some(match function {
+        CommRank => comm::rank,
+        CommSize => comm::size,
         CommGetParent => comm::get_parent,
         CommCompare => comm::compare,
         CommGroup => comm::group,
@@ -176,22 +208,17 @@ fn communicators(function: Function) -> Option<Direct> {
         GroupCompare => group::compare,
         GroupTranslateRanks => group::translate_ranks,
 
-        CartCreate => topology::cart_create,
         CartRank => topology::cart_rank,
         CartCoords => topology::cart_coords,
         CartShift => topology::cart_shift,
-        CartSub => topology::cart_sub,
         CartGet => topology::cart_get,
         CartMap => topology::cart_map,
         CartdimGet => topology::cartdim_get,
-        GraphCreate => graph::create,
         GraphdimsGet => graph::dims_get,
         GraphGet => graph::get,
         GraphNeighborsCount => graph::neighbors_count,
         GraphNeighbors => graph::neighbors,
         GraphMap => graph::map,
-        DistGraphCreate => graph::create_distributed,
-        DistGraphCreateAdjacent => graph::create_adjacent,
         DistGraphNeighborsCount => graph::dist_neighbors_count,
         DistGraphNeighbors => graph::dist_neighbors,
         TopoTest => topology::topo_test,

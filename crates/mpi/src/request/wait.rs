@@ -19,20 +19,20 @@ pub(crate) enum Whose {
 }
 
 impl Process {
-    /// Waits until all of `ids` are complete.
-    pub(crate) fn wait_all(&mut self, ids: &[RequestId], whose: Whose) {
+    /// Waits until all of `ids` are complete; an error if the call is broken off before.
+    pub(crate) fn wait_all(&mut self, ids: &[RequestId], whose: Whose) -> Result<()> {
         self.block(
             |process| ids.iter().all(|&id| process.requests.get(id).is_complete()),
             |process| process.missing(ids, whose),
-        );
+        )
     }
 
     /// Waits until at least one of `ids` (which must not be empty) is complete.
-    pub(crate) fn wait_some(&mut self, ids: &[RequestId]) {
+    pub(crate) fn wait_some(&mut self, ids: &[RequestId]) -> Result<()> {
         self.block(
             |process| ids.iter().any(|&id| process.requests.get(id).is_complete()),
             |process| process.missing(ids, Whose::Earlier),
-        );
+        )
     }
 
     /// Takes in what has arrived, without waiting. Costs at least one poll.
@@ -45,23 +45,24 @@ impl Process {
         }
     }
 
-    /// Waits until `done`; `what` says for what.
+    /// Waits until `done`; `what` says for what. An error if the call is broken off before.
     pub(crate) fn block(
         &mut self,
         done: impl Fn(&Process) -> bool,
         what: impl FnOnce(&Process) -> What,
-    ) {
+    ) -> Result<()> {
         if done(self) {
-            return;
+            return Ok(());
         }
         let wait = Wait::new(self.function, what(self));
         self.waiting.replace(Some(wait));
-        while !done(self) {
+        while !done(self) && self.broken_off.is_none() {
             if !self.run_ready() {
                 self.await_event();
             }
         }
         self.waiting.replace(None);
+        self.go_on()
     }
 
     /// A completed request's outcome; the request is gone.
@@ -89,9 +90,14 @@ impl Process {
         self.requests.insert(request)
     }
 
+    /// Waits for requests that nobody has a handle of: if the call is broken off before, they are abandoned.
+    pub(crate) fn wait_for_own(&mut self, ids: &[RequestId], whose: Whose) -> Result<()> {
+        self.wait_all(ids, whose).inspect_err(|_| ids.iter().for_each(|&id| self.abandon(id)))
+    }
+
     /// Waits for one request and takes it.
     pub(crate) fn finish(&mut self, id: RequestId, whose: Whose) -> Result<Status> {
-        self.wait_all(&[id], whose);
+        self.wait_for_own(&[id], whose)?;
         let (status, result) = self.take(id);
         result.map(|()| status)
     }
@@ -121,7 +127,7 @@ impl Process {
             |process| {
                 What::Own(process.message(Direction::Receive, from.comm, from.peer, from.tag))
             },
-        );
+        )?;
         let found = self.look(from)?;
         Ok(found.expect("a message that was found stays"))
     }

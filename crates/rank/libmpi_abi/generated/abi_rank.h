@@ -22,6 +22,9 @@
 /* Records in the ring; a power of two. Full when head - tail equals it: the process then hands over. Source: own design. */
 #define RANK_RECORD_COUNT RANK_U(256)
 
+/* Bit set with which a process sleeps on the turn (FUTEX_WAIT_BITSET): the simulator knows such a sleep from others. Source: own design. */
+#define RANK_SLEEP_MARK RANK_U(0x53554E53)
+
 /* How far a rank has come. Source: own design. */
 #define RANK_STATE_INITIALIZED RANK_U(1) /* MPI_Init has returned. */
 #define RANK_STATE_FINALIZED RANK_U(2) /* MPI_Finalize has returned. */
@@ -42,6 +45,7 @@
 #define RANK_RECORD_KIND_PORTALS RANK_U(6) /* A Portals call; the process waits for RETURN. */
 #define RANK_RECORD_KIND_COMPUTED RANK_U(7) /* The process has computed for arguments[0] picoseconds of simulated time. It does not wait. */
 #define RANK_RECORD_KIND_FORKED RANK_U(8) /* A template has forked a rank, whose process id (or negative error number) is arguments[0]; its first one says 0: it is loaded. It waits for RETURN, whose code is the number of the next rank's channel in the memory file. */
+#define RANK_RECORD_KIND_LEFT RANK_U(9) /* The program has left the callback that it was in last by longjmp or an exception: neither it nor the call during which it was started will return. It does not wait. */
 #define RANK_RECORD_KIND_RETURNED RANK_U(5) /* The callback has returned arguments[0]; then its arguments as it left them. */
 
 /* What the simulator answers. Source: own design. */
