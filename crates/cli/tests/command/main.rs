@@ -21,6 +21,7 @@ mod firmware;
 mod fortran;
 mod gdb;
 mod golden;
+mod hostile;
 mod interrupted;
 mod json;
 mod ladder;
