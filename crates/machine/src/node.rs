@@ -66,6 +66,8 @@ pub(crate) struct Node {
     symbols: Arc<Symbols>,
     /// Once it has been launched.
     at_launch: Option<Snapshot>,
+    /// gdb has left, and may come back.
+    away: Option<Box<Debugger>>,
 }
 
 /// When the machine's keepers do something.
@@ -123,6 +125,7 @@ impl Node {
             idle: IdleTurn::unknown(),
             recorder: None,
             debugger: None,
+            away: None,
             meter: Meter::default(),
             stretches: Default::default(),
         }
@@ -321,6 +324,9 @@ impl LogicalProcess for Node {
 
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing>) {
         std::mem::swap(outbox, &mut self.seam.outbox);
+        if self.away.is_some() {
+            self.welcome();
+        }
         // Who debugs the firmware sees every event.
         self.seam.horizon = if self.debugger.is_none() { horizon } else { Time::ZERO };
         // The processor has just been run as far as it had to be.

@@ -136,12 +136,12 @@ impl Core {
     /// Switches parking on or off. It changes nothing but the speed of the simulation, and works
     /// only on a bus that can repeat transactions.
     pub fn set_parking(&mut self, enabled: bool) {
-        self.park = Park::new(enabled);
+        let Park { skipped, skipped_instructions, .. } = self.park;
+        self.park = Park { skipped, skipped_instructions, ..Park::new(enabled) };
     }
     /// Forgets what parking knows of loops, as a core does that comes out of a file.
     pub fn forget_loops(&mut self) {
-        let Park { enabled, skipped, skipped_instructions, .. } = self.park;
-        self.park = Park { skipped, skipped_instructions, ..Park::new(enabled) };
+        self.set_parking(self.park.enabled);
     }
     /// Turns of polling loops that were not executed, because what they do was known.
     pub fn parked_turns(&self) -> u64 {

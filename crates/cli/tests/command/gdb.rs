@@ -4,14 +4,14 @@ use crate::firmware::{address, plant, VARIANT};
 use crate::mistakes::installation;
 use crate::runner::{command, ended, hearing, root, run, sunstar, waited_for, Ended};
 use serde_json::Value;
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
 /// A run that waits for gdb.
-struct Waiting {
+pub struct Waiting {
     child: Child,
     stderr: BufReader<ChildStderr>,
     /// The words after `gdb-multiarch` that it asks for.
@@ -19,7 +19,7 @@ struct Waiting {
 }
 
 /// Starts `sunstar run` with the words of `line`, until it says how to connect.
-fn start(line: &str, root: &Path) -> Waiting {
+pub fn start(line: &str, root: &Path) -> Waiting {
     let version = Command::new("gdb-multiarch").arg("--version").output();
     assert!(version.is_ok(), "gdb-multiarch is missing: apt-get install gdb-multiarch");
     let mut command = command();
@@ -38,7 +38,7 @@ fn start(line: &str, root: &Path) -> Waiting {
 
 impl Waiting {
     /// Somebody who has connected, and says nothing.
-    fn connected(&self) -> TcpStream {
+    pub fn connected(&self) -> TcpStream {
         let port = self.words.last().unwrap().rsplit(':').next().unwrap();
         TcpStream::connect(("127.0.0.1", port.parse::<u16>().unwrap())).unwrap()
     }
@@ -56,7 +56,7 @@ impl Waiting {
     }
 
     /// The end of the run; the invitation is no part of what it said.
-    fn ended(mut self) -> Ended {
+    pub fn ended(mut self) -> Ended {
         let said = std::thread::spawn(move || {
             let mut said = String::new();
             self.stderr.read_to_string(&mut said).unwrap();
@@ -282,27 +282,6 @@ fn ranks_can_be_debugged_while_the_firmware_stands() {
     // One has sent, and waits for the answer as the other for the message.
     assert_eq!(text.matches("PMPI_Recv (").count(), 2, "{text}");
     assert!(text.contains("exited normally"), "{text}");
-}
-
-#[test]
-fn a_connection_that_breaks_lets_the_run_go_on() {
-    let waiting = start("--quiet -n 2 --gdb 1 examples/hello.c", &root());
-    drop(waiting.connected());
-    waiting.ended().went_well();
-}
-
-#[test]
-fn a_second_gdb_is_refused_at_once() {
-    let waiting = start("--quiet -n 2 --gdb 1 examples/hello.c", &root());
-    let first = waiting.connected();
-    // Who has connected before the first was let in hears of it, too.
-    while let Ok(mut second) = TcpStream::connect(first.peer_addr().unwrap()) {
-        second.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        let heard = second.read(&mut [0]).map_err(|why| why.kind());
-        assert!(matches!(heard, Ok(0) | Err(ErrorKind::ConnectionReset)), "{heard:?}");
-    }
-    drop(first);
-    waiting.ended().went_well();
 }
 
 /// Runs with `words` in the place of the first instructions of the firmware's `event_post`.

@@ -20,6 +20,7 @@ mod faults;
 mod firmware;
 mod fortran;
 mod gdb;
+mod gdb_packets;
 mod golden;
 mod hostile;
 mod interrupted;

@@ -1,14 +1,9 @@
 //! The registers of the PowerPC 440 in gdb's protocol. The firmware's data are little-endian, and so are
-//! registers here. gdbstub's own PowerPC is big-endian and has AltiVec.
+//! registers here.
 
-use gdbstub::arch::{Arch, RegId};
 use ppc440::{spr, Core};
 use std::fmt::Write;
-use std::num::NonZeroUsize;
 use std::sync::OnceLock;
-
-/// gdb's architecture.
-pub(crate) enum Ppc440 {}
 
 /// General registers.
 const GENERAL: usize = 32;
@@ -23,6 +18,8 @@ const REST: [(&str, &str); 6] = [
 ];
 /// Registers that are read together.
 const TOGETHER: usize = GENERAL + REST.len();
+/// The program counter.
+pub(super) const PC: usize = GENERAL;
 
 /// Special registers, each read by itself: name, number, and how many there are of that name.
 const SPECIAL: [(&str, u32, u32); 26] = [
@@ -54,20 +51,6 @@ const SPECIAL: [(&str, u32, u32); 26] = [
     ("pvr", spr::PVR, 1),
 ];
 
-/// A register by its place in the target description.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Number(pub usize);
-
-impl RegId for Number {
-    fn from_raw_id(id: usize) -> Option<(Number, Option<NonZeroUsize>)> {
-        let all = TOGETHER + specials().count();
-        (id < all).then(|| (Number(id), NonZeroUsize::new(4)))
-    }
-    fn to_raw_id(&self) -> Option<usize> {
-        Some(self.0)
-    }
-}
-
 /// Names and numbers of the special registers.
 fn specials() -> impl Iterator<Item = (String, u32)> {
     SPECIAL.iter().flat_map(|&(name, first, count)| {
@@ -88,34 +71,41 @@ impl Default for Registers {
     }
 }
 
-impl gdbstub::arch::Registers for Registers {
-    type ProgramCounter = u32;
-    fn pc(&self) -> u32 {
-        self.0[GENERAL]
-    }
-    fn gdb_serialize(&self, mut write_byte: impl FnMut(Option<u8>)) {
-        self.0.iter().flat_map(|word| word.to_le_bytes()).for_each(|byte| write_byte(Some(byte)));
-    }
-    fn gdb_deserialize(&mut self, bytes: &[u8]) -> Result<(), ()> {
-        for (word, bytes) in self.0.iter_mut().zip(bytes.chunks(4)) {
-            *word = u32::from_le_bytes(bytes.try_into().map_err(|_| ())?);
+impl Registers {
+    /// Of a core.
+    pub fn of(core: &Core) -> Registers {
+        let mut registers = Registers::default();
+        for (number, word) in registers.0.iter_mut().enumerate() {
+            *word = read(core, number).expect("each of them exists");
         }
-        Ok(())
+        registers
+    }
+
+    /// As they stand in a packet.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.0.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    /// From a packet: all of them, and nothing else.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Registers> {
+        let mut registers = Registers::default();
+        if bytes.len() != 4 * TOGETHER {
+            return None;
+        }
+        for (word, bytes) in registers.0.iter_mut().zip(bytes.chunks_exact(4)) {
+            *word = u32::from_le_bytes(bytes.try_into().ok()?);
+        }
+        Some(registers)
     }
 }
 
-impl Arch for Ppc440 {
-    type Usize = u32;
-    type Registers = Registers;
-    type BreakpointKind = usize;
-    type RegId = Number;
-    fn target_description_xml() -> Option<&'static str> {
-        static XML: OnceLock<String> = OnceLock::new();
-        Some(XML.get_or_init(description))
-    }
+/// The target description that gdb asks for.
+pub(super) fn description() -> &'static str {
+    static XML: OnceLock<String> = OnceLock::new();
+    XML.get_or_init(described)
 }
 
-fn description() -> String {
+fn described() -> String {
     let mut xml = String::from(
         "<?xml version=\"1.0\"?><!DOCTYPE target SYSTEM \"gdb-target.dtd\"><target version=\"1.0\">\
          <architecture>powerpc:common</architecture><feature name=\"org.gnu.gdb.power.core\">",
@@ -135,17 +125,6 @@ fn description() -> String {
     xml + "</feature><feature name=\"org.sunstar.ppc440.special\">"
         + &special
         + "</feature></target>"
-}
-
-impl Registers {
-    /// Of a core.
-    pub fn of(core: &Core) -> Registers {
-        let mut registers = Registers::default();
-        for (number, word) in registers.0.iter_mut().enumerate() {
-            *word = read(core, number).expect("each of them exists");
-        }
-        registers
-    }
 }
 
 /// The special register that stands for a number.
@@ -199,15 +178,22 @@ mod tests {
     #[test]
     fn each_register_of_the_description_can_be_read() {
         let core = core();
-        let names = Ppc440::target_description_xml().unwrap().matches("<reg ").count();
+        let names = description().matches("<reg ").count();
         assert_eq!(names, TOGETHER + 16 + 8 + 24);
         for number in 0..names {
-            assert!(Number::from_raw_id(number).is_some());
             assert!(read(&core, number).is_some(), "{number}");
         }
         assert_eq!(read(&core, names), None);
-        assert!(Number::from_raw_id(names).is_none());
         assert_eq!(read(&core, GENERAL), Some(0xffff_fffc));
+    }
+
+    #[test]
+    fn registers_are_all_in_a_packet_or_refused() {
+        let registers = Registers::of(&core());
+        let bytes = registers.bytes();
+        assert_eq!(Registers::from_bytes(&bytes), Some(registers));
+        assert_eq!(Registers::from_bytes(&bytes[1..]), None);
+        assert_eq!(Registers::from_bytes(&[bytes, vec![0; 4]].concat()), None);
     }
 
     #[test]

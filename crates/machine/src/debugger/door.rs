@@ -1,14 +1,14 @@
 //! The port at which a debugger is waited for.
 
-use super::remote::Remote;
-use super::session::Session;
+use super::conversation::Remote;
+use super::session::{Session, BACKLOG};
 use super::{Debugger, Facts, Watch};
 use crate::parameters::Parameters;
 use crate::run::{check_node, Mistake, Options};
 use des::Time;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A port of this computer, at which the processor of one node waits for gdb.
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Door {
     nid: u32,
     port: u16,
-    /// Until the first has connected: whoever comes later is refused.
+    /// Until the run has begun.
     listener: Mutex<Option<TcpListener>>,
 }
 
@@ -62,7 +62,7 @@ impl Door {
         };
         let (requests_in, requests) = channel();
         let (replies, replies_out) = channel();
-        let (events, incoming) = channel();
+        let (events, incoming) = sync_channel(BACKLOG);
         let interrupt = Arc::<AtomicBool>::default();
         let remote = Remote {
             requests: requests_in,

@@ -47,10 +47,12 @@ impl Halted<'_> {
                 None => Reply::Refused,
             },
             Request::Read(addr, len) => Reply::Bytes(self.read(addr, len)),
-            Request::Write(addr, bytes) => match self.write(addr, &bytes) {
-                Some(()) => self.changed(),
-                None => Reply::Refused,
-            },
+            Request::Write(addr, bytes) => {
+                let written = self.write(addr, &bytes);
+                // Some of it may have been, also where the rest was not.
+                let changed = self.changed();
+                written.map_or(Reply::Refused, |()| changed)
+            }
             Request::Mark(mark, add) => {
                 watch.mark(mark, add);
                 Reply::Done
@@ -66,8 +68,9 @@ impl Halted<'_> {
         Reply::Done
     }
 
-    /// Bytes as the processor sees them; as many as there are.
+    /// Bytes as the processor sees them; as many as there are before the end of its address space.
     fn read(&mut self, addr: u32, len: usize) -> Vec<u8> {
+        let len = len.min((u32::MAX - addr) as usize + 1);
         let mut bytes = vec![0; len];
         let mut done = 0;
         while done < len {

@@ -3,7 +3,7 @@
 //! ```text
 //! gdb ─TCP─► reader thread ─┐ bytes
 //!                           ▼
-//!                 gdb's thread: gdbstub, `Remote` ──── requests ───► the node's worker: `Debugger`
+//!                 gdb's thread: `Conversation` ─────── requests ───► the node's worker: `Debugger`
 //!                           ▲        ▲                                   │
 //!                           │        └──────────── replies ──────────────┤
 //!                           └─────────────── it has stopped ─────────────┘
@@ -16,16 +16,20 @@
 //! | module | what |
 //! |---|---|
 //! | `door` | the port, and who waits behind it |
-//! | `session` | gdb's thread: the protocol's state machine |
-//! | `remote` | what gdbstub asks a target for, as requests to the node |
+//! | `session` | gdb's thread: who connects, and who comes back |
+//! | `framing` | packets out of bytes, and bytes of packets |
+//! | `command` | what a packet asks for, or why it is refused |
+//! | `conversation` | the protocol's state: each packet has its answer |
 //! | `arch` | registers of the PowerPC 440 in the protocol |
 //! | `watch` | breakpoints and watchpoints, steps |
 //! | `halted` | requests, carried out on the node |
 
 mod arch;
+mod command;
+mod conversation;
 mod door;
+mod framing;
 mod halted;
-mod remote;
 mod session;
 mod watch;
 
@@ -35,17 +39,44 @@ pub(crate) use watch::{Debugged, Watch};
 
 use arch::Registers;
 use des::Stop;
-use gdbstub::common::Signal;
-use gdbstub::stub::SingleThreadStopReason;
-use gdbstub::target::ext::breakpoints::WatchKind;
 use session::Incoming;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Signals by gdb's numbers, which are not those of each system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signal {
+    Int = 2,
+    Ill = 4,
+    Trap = 5,
+    Abort = 6,
+    Bus = 10,
+    Segv = 11,
+}
+
+/// Accesses that a watchpoint stops at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WatchKind {
+    Write,
+    Read,
+    ReadWrite,
+}
+
 /// Why the processor stands still.
-pub(crate) type Why = SingleThreadStopReason<u32>;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    Signal(Signal),
+    SwBreak,
+    HwBreak,
+    Watch {
+        kind: WatchKind,
+        /// The first byte of the access that is watched.
+        addr: u32,
+    },
+    DoneStep,
+}
 
 /// How the processor goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,7 +159,7 @@ pub(crate) struct Debugger {
     pub warned: bool,
     requests: Receiver<Request>,
     replies: Sender<Reply>,
-    events: Sender<Incoming>,
+    events: SyncSender<Incoming>,
     interrupt: Arc<AtomicBool>,
     stop: Arc<Stop>,
 }
@@ -142,14 +173,14 @@ impl Debugger {
         self.watch.why()
     }
 
-    /// gdb wants the processor to stop, or is gone.
+    /// gdb wants the processor to stop, or has come back.
     pub fn interrupted(&self) -> bool {
         self.interrupt.load(Ordering::Relaxed)
     }
 
     /// Stands still, and does what gdb asks for, until it wants the processor to go on.
     pub fn talk(&mut self, why: Why, halted: &mut Halted) -> Then {
-        let wrong = [Signal::SIGILL, Signal::SIGSEGV, Signal::SIGTRAP];
+        let wrong = [Signal::Ill, Signal::Segv, Signal::Trap];
         self.warned = matches!(why, Why::Signal(signal) if wrong.contains(&signal));
         // If nobody is there any more the request that says so is there.
         self.events.send(Incoming::Stopped(why)).ok();
@@ -164,7 +195,10 @@ impl Debugger {
                     self.watch.go(pace, halted.core.progress());
                     return Then::Run;
                 }
-                Request::Detach => return Then::Detached,
+                Request::Detach => {
+                    self.watch.rest();
+                    return Then::Detached;
+                }
                 Request::Kill => return Then::Killed,
                 other => {
                     self.warned &= !other.changes();

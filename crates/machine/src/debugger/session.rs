@@ -1,52 +1,54 @@
-//! gdb's thread: it waits for a connection, and keeps the protocol's state.
+//! gdb's thread: it waits for who connects, and serves one after another until the run is over.
 
-use super::remote::Remote;
+use super::conversation::{Conversation, Left, Remote};
 use super::{Request, Why};
-use gdbstub::conn::Connection;
-use gdbstub::stub::state_machine::GdbStubStateMachine;
-use gdbstub::stub::{DisconnectReason, GdbStub};
-use std::collections::VecDeque;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// What reaches gdb's thread.
 #[derive(Debug)]
 pub(crate) enum Incoming {
-    /// gdb said this.
-    Bytes(Vec<u8>),
-    /// gdb has closed the connection.
-    Closed,
+    /// The client of this number said this.
+    Bytes(u64, Vec<u8>),
+    /// The client of this number has closed the connection.
+    Closed(u64),
     /// The processor stands still.
     Stopped(Why),
     /// The run is over, with this exit status.
     Ended(u8),
 }
 
-/// How often one who waits for a connection looks for one.
+/// How much may reach it before it has looked: a client that says more has to wait.
+pub(super) const BACKLOG: usize = 64;
+
+/// How often it looks for who connects.
 const PATIENCE: Duration = Duration::from_millis(10);
+/// A client that has not taken an answer for so long has gone.
+const DEAF: Duration = Duration::from_secs(10);
 
 /// The thread, from the run's side.
 pub(crate) struct Session {
     thread: JoinHandle<()>,
-    events: Sender<Incoming>,
+    events: SyncSender<Incoming>,
 }
 
 impl Session {
-    /// Starts the thread. The listener is closed as soon as one has connected.
+    /// Starts the thread.
     pub(super) fn start(
-        listener: Option<TcpListener>,
+        door: Option<TcpListener>,
         remote: Remote,
         incoming: Receiver<Incoming>,
-        events: Sender<Incoming>,
+        events: SyncSender<Incoming>,
     ) -> Session {
         let own = events.clone();
         let thread = thread::spawn(move || {
-            let Some(stream) = listener.and_then(|door| accept(&door, &incoming)) else { return };
-            serve(remote, stream, Input { incoming, bytes: VecDeque::new() }, own);
+            let Some(door) = door else { return };
+            Desk { door, remote, incoming, events: own, stands: None, second: None, clients: 0 }
+                .run();
         });
         Session { thread, events }
     }
@@ -60,164 +62,144 @@ impl Session {
     }
 }
 
-/// The first that connects; `None` if the run has ended before.
-fn accept(door: &TcpListener, incoming: &Receiver<Incoming>) -> Option<TcpStream> {
-    loop {
-        match door.accept() {
-            Ok((stream, _)) => {
-                stream.set_nonblocking(false).ok()?;
-                stream.set_nodelay(true).ok()?;
+/// Where clients are served.
+struct Desk {
+    door: TcpListener,
+    remote: Remote,
+    incoming: Receiver<Incoming>,
+    events: SyncSender<Incoming>,
+    /// Why the processor stands still, and has not been told to go on; `None` while it runs.
+    stands: Option<Why>,
+    /// Who has connected while another one is served.
+    second: Option<TcpStream>,
+    /// Clients so far.
+    clients: u64,
+}
+
+impl Desk {
+    fn run(mut self) {
+        while let Some(stream) = self.client() {
+            let left = match self.halt() {
+                Some(why) => self.serve(stream, why),
+                None => Left::Over,
+            };
+            let last = match left {
+                Left::Detached => Request::Detach,
+                Left::Killed => Request::Kill,
+                Left::Over => return,
+            };
+            // Only where it stands the node hears of it.
+            if self.halt().is_none() {
+                return;
+            }
+            self.stands = None;
+            self.remote.interrupt.store(false, Ordering::Relaxed);
+            let over = self.remote.requests.send(last).is_err();
+            if over || left == Left::Killed {
+                return;
+            }
+        }
+    }
+
+    /// The next that connects; `None` if the run has ended before.
+    fn client(&mut self) -> Option<TcpStream> {
+        loop {
+            if let Some(stream) = self.second.take().or_else(|| self.accept()) {
                 return Some(stream);
             }
-            Err(why) if matches!(why.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-            Err(_) => return None,
-        }
-        match incoming.recv_timeout(PATIENCE) {
-            // It stands at its first instruction, as gdb expects of who answers.
-            Ok(Incoming::Stopped(_)) | Err(RecvTimeoutError::Timeout) => {}
-            Ok(_) | Err(RecvTimeoutError::Disconnected) => return None,
+            match self.incoming.recv_timeout(PATIENCE) {
+                // At its first instruction, as gdb expects of who answers.
+                Ok(Incoming::Stopped(why)) => self.stands = Some(why),
+                Ok(Incoming::Ended(_)) | Err(RecvTimeoutError::Disconnected) => return None,
+                // Of one who has left.
+                Ok(Incoming::Bytes(..) | Incoming::Closed(_)) => {}
+                Err(RecvTimeoutError::Timeout) => {}
+            }
         }
     }
-}
 
-/// What comes next.
-enum Next {
-    Byte(u8),
-    Stopped(Why),
-    Ended(u8),
-    Closed,
-}
+    /// Who has connected, if anybody has.
+    fn accept(&self) -> Option<TcpStream> {
+        let (stream, _) = self.door.accept().ok()?;
+        stream.set_nonblocking(false).ok()?;
+        stream.set_nodelay(true).ok()?;
+        stream.set_write_timeout(Some(DEAF)).ok()?;
+        Some(stream)
+    }
 
-struct Input {
-    incoming: Receiver<Incoming>,
-    bytes: VecDeque<u8>,
-}
-
-impl Input {
-    fn next(&mut self) -> Next {
-        loop {
-            if let Some(byte) = self.bytes.pop_front() {
-                return Next::Byte(byte);
-            }
+    /// Makes the processor stand still, if it runs: why it does. `None` if the run is over.
+    fn halt(&mut self) -> Option<Why> {
+        if self.stands.is_none() {
+            self.remote.interrupt.store(true, Ordering::Relaxed);
+        }
+        while self.stands.is_none() {
             match self.incoming.recv() {
-                Ok(Incoming::Bytes(bytes)) => self.bytes.extend(bytes),
-                Ok(Incoming::Stopped(why)) => return Next::Stopped(why),
-                Ok(Incoming::Ended(code)) => return Next::Ended(code),
-                Ok(Incoming::Closed) | Err(_) => return Next::Closed,
+                Ok(Incoming::Stopped(why)) => self.stands = Some(why),
+                Ok(Incoming::Bytes(..) | Incoming::Closed(_)) => {}
+                Ok(Incoming::Ended(_)) | Err(_) => return None,
             }
         }
+        self.stands
+    }
+
+    /// Serves a connection to its end. One that breaks is one that has left.
+    fn serve(&mut self, mut stream: TcpStream, why: Why) -> Left {
+        self.clients += 1;
+        if read_in_a_thread(&stream, self.clients, self.events.clone()).is_none() {
+            return Left::Detached;
+        }
+        let mut conversation = Conversation::new(&self.remote, why);
+        let left = loop {
+            let left = match self.incoming.recv_timeout(PATIENCE) {
+                Ok(Incoming::Bytes(of, bytes)) if of == self.clients => {
+                    bytes.into_iter().find_map(|byte| conversation.hear(byte))
+                }
+                Ok(Incoming::Closed(of)) if of == self.clients => Some(Left::Detached),
+                Ok(Incoming::Bytes(..) | Incoming::Closed(_)) => None,
+                Ok(Incoming::Stopped(why)) => {
+                    conversation.stopped(why);
+                    None
+                }
+                Ok(Incoming::Ended(code)) => {
+                    conversation.ended(code);
+                    Some(Left::Over)
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    // Who came while this one was about to leave has been waiting since the last time.
+                    self.second = self.second.take().map_or_else(|| self.accept(), |_| None);
+                    None
+                }
+                Err(RecvTimeoutError::Disconnected) => Some(Left::Over),
+            };
+            let sent = stream.write_all(&conversation.take_out());
+            match (left, sent) {
+                (Some(left), _) => break left,
+                (None, Err(_)) => break Left::Detached,
+                (None, Ok(())) => {}
+            }
+        };
+        self.stands = conversation.stands();
+        stream.shutdown(Shutdown::Both).ok();
+        left
     }
 }
 
-/// A packet that says OK.
-const OK: &[u8] = b"$OK#9a";
-
-/// How gdb has left.
-enum Left {
-    /// The node goes on alone.
-    Detached,
-    Killed,
-    /// There is no node any more.
-    Over,
-}
-
-/// Serves a connection to its end.
-fn serve(mut remote: Remote, stream: TcpStream, mut input: Input, events: Sender<Incoming>) {
-    let Ok(mut from) = stream.try_clone() else { return leave(&remote, Request::Detach) };
-    let Ok(closing) = stream.try_clone() else { return leave(&remote, Request::Detach) };
-    let reader = thread::spawn(move || {
+/// Reads what a client says, until it says no more.
+fn read_in_a_thread(stream: &TcpStream, number: u64, events: SyncSender<Incoming>) -> Option<()> {
+    let mut from = stream.try_clone().ok()?;
+    thread::spawn(move || {
         let mut bytes = [0; 4096];
         loop {
             let incoming = match from.read(&mut bytes) {
                 Err(why) if why.kind() == ErrorKind::Interrupted => continue,
-                Ok(0) | Err(_) => Incoming::Closed,
-                Ok(count) => Incoming::Bytes(bytes[..count].into()),
+                Ok(0) | Err(_) => Incoming::Closed(number),
+                Ok(count) => Incoming::Bytes(number, bytes[..count].into()),
             };
-            let last = matches!(incoming, Incoming::Closed);
+            let last = matches!(incoming, Incoming::Closed(_));
             if events.send(incoming).is_err() || last {
                 return;
             }
         }
     });
-    // A connection that breaks, or one that speaks something else, is one that has gone.
-    match converse(&mut remote, Wire { stream, bytes: Vec::new() }, &mut input) {
-        Ok(Left::Killed) => leave(&remote, Request::Kill),
-        Ok(Left::Detached) | Err(()) => leave(&remote, Request::Detach),
-        Ok(Left::Over) => {}
-    }
-    closing.shutdown(Shutdown::Both).ok();
-    reader.join().ok();
-}
-
-/// Makes the node look, which may be running, and tells it.
-fn leave(remote: &Remote, request: Request) {
-    remote.requests.send(request).ok();
-    remote.interrupt.store(true, Ordering::Relaxed);
-}
-
-fn converse(remote: &mut Remote, wire: Wire, input: &mut Input) -> Result<Left, ()> {
-    let mut gdb = GdbStub::new(wire).run_state_machine(remote).map_err(drop)?;
-    loop {
-        gdb = match gdb {
-            GdbStubStateMachine::Idle(inner) => match input.next() {
-                Next::Byte(byte) => inner.incoming_data(remote, byte).map_err(drop)?,
-                // It has stopped after gdb asked for it in another way.
-                Next::Stopped(_) => inner.into(),
-                Next::Closed => return Ok(Left::Detached),
-                Next::Ended(_) => return Ok(Left::Over),
-            },
-            GdbStubStateMachine::Running(inner) => match input.next() {
-                Next::Byte(byte) => inner.incoming_data(remote, byte).map_err(drop)?,
-                Next::Stopped(why) => inner.report_stop(remote, why).map_err(drop)?,
-                Next::Closed => return Ok(Left::Detached),
-                Next::Ended(code) => {
-                    inner.report_stop(remote, Why::Exited(code)).map_err(drop)?;
-                    return Ok(Left::Over);
-                }
-            },
-            GdbStubStateMachine::CtrlCInterrupt(inner) => {
-                remote.interrupt.store(true, Ordering::Relaxed);
-                // It says so itself when it has stopped.
-                inner.interrupt_handled(remote, None::<Why>).map_err(drop)?
-            }
-            GdbStubStateMachine::Disconnected(mut inner) => {
-                return Ok(match inner.get_reason() {
-                    DisconnectReason::Kill => {
-                        // gdb waits for an answer, which gdbstub leaves to others; it may be gone as well.
-                        let wire = inner.borrow_conn();
-                        wire.bytes.extend_from_slice(OK);
-                        wire.flush().ok();
-                        Left::Killed
-                    }
-                    DisconnectReason::Disconnect => Left::Detached,
-                    DisconnectReason::TargetExited(_) | DisconnectReason::TargetTerminated(_) => {
-                        Left::Over
-                    }
-                });
-            }
-        }
-    }
-}
-
-/// The way to gdb, a packet at a time.
-struct Wire {
-    stream: TcpStream,
-    bytes: Vec<u8>,
-}
-
-impl Connection for Wire {
-    type Error = io::Error;
-    fn write(&mut self, byte: u8) -> io::Result<()> {
-        self.bytes.push(byte);
-        Ok(())
-    }
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.bytes.extend_from_slice(bytes);
-        Ok(())
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        Write::write_all(&mut self.stream, &self.bytes)?;
-        self.bytes.clear();
-        Ok(())
-    }
+    Some(())
 }

@@ -1,8 +1,6 @@
 //! Where the processor stops: asked before each instruction.
 
-use super::{Mark, Pace, Why};
-use gdbstub::common::Signal;
-use gdbstub::target::ext::breakpoints::WatchKind;
+use super::{Mark, Pace, Signal, WatchKind, Why};
 use ppc440::{DataAccess, Observation, Probe, Trouble, Upcoming};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -79,7 +77,16 @@ impl Watch {
 
     /// Why it has stopped, once.
     pub fn why(&mut self) -> Why {
-        self.why.take().unwrap_or(Why::Signal(Signal::SIGINT))
+        self.why.take().unwrap_or(Why::Signal(Signal::Int))
+    }
+
+    /// Forgets all marks, and never stops: nobody debugs.
+    pub fn rest(&mut self) {
+        self.breakpoints.clear();
+        self.watchpoints.clear();
+        self.pace = Pace::Continue;
+        self.left = None;
+        self.why = None;
     }
 
     /// Adds a mark, or removes it.
@@ -101,7 +108,7 @@ impl Watch {
         let at = |(addr, _): &&(u32, bool)| *addr == pc;
         if let Some((_, hardware)) = self.breakpoints.iter().find(at) {
             if !std::mem::replace(&mut self.shown.breakpoint, true) {
-                return Some(if *hardware { Why::HwBreak(()) } else { Why::SwBreak(()) });
+                return Some(if *hardware { Why::HwBreak } else { Why::SwBreak });
             }
         }
         let stepped = match self.pace {
@@ -113,11 +120,11 @@ impl Watch {
             return Some(Why::DoneStep);
         }
         if self.interrupt.load(Ordering::Relaxed) {
-            return Some(Why::Signal(Signal::SIGINT));
+            return Some(Why::Signal(Signal::Int));
         }
         if let Some((kind, addr)) = self.watched(next) {
             if !std::mem::replace(&mut self.shown.watchpoint, true) {
-                return Some(Why::Watch { tid: (), kind, addr });
+                return Some(Why::Watch { kind, addr });
             }
         }
         let trouble = next.trouble()?;
@@ -135,21 +142,21 @@ impl Watch {
     }
 }
 
-/// Adds an item to a list, or removes one like it.
+/// Adds an item to a list, or removes it. Either may be asked for twice, with the result of once.
 fn set<T: PartialEq>(list: &mut Vec<T>, item: T, add: bool) {
-    if add {
-        list.push(item);
-    } else if let Some(index) = list.iter().position(|other| *other == item) {
-        list.swap_remove(index);
+    match (list.iter().position(|other| *other == item), add) {
+        (None, true) => list.push(item),
+        (Some(index), false) => drop(list.swap_remove(index)),
+        _ => {}
     }
 }
 
 /// What a process would get for it.
 fn signal(trouble: Trouble) -> Signal {
     match trouble {
-        Trouble::Illegal => Signal::SIGILL,
-        Trouble::Unmapped => Signal::SIGSEGV,
-        Trouble::Trap => Signal::SIGTRAP,
+        Trouble::Illegal => Signal::Ill,
+        Trouble::Unmapped => Signal::Segv,
+        Trouble::Trap => Signal::Trap,
     }
 }
 

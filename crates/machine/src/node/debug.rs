@@ -3,8 +3,7 @@
 
 use super::local_bus::LocalBus;
 use super::*;
-use crate::debugger::{Debugged, Halted, Then, Why};
-use gdbstub::common::Signal;
+use crate::debugger::{Debugged, Halted, Signal, Then, Why};
 use ppc440::{FaultKind, Off, Stop};
 
 /// Exit status of a run that gdb killed, as a shell has it: 128 + SIGKILL.
@@ -17,6 +16,18 @@ impl Node {
         if self.debugger.is_some() {
             self.core.set_parking(false);
         }
+    }
+
+    /// Lets gdb debug the processor again if it has come back. Called at the beginning of a window, before
+    /// anything is done in it.
+    pub(super) fn welcome(&mut self) {
+        if !self.away.as_ref().is_some_and(|debugger| debugger.interrupted()) {
+            return;
+        }
+        // An idle firmware may lag behind; what gdb makes it do must not come before this window.
+        self.run_processor(self.horizon, false);
+        self.core.set_parking(false);
+        self.debugger = self.away.take();
     }
 
     /// Executes as [`Node::run_processor`] does, and stands still where gdb wants to look.
@@ -41,7 +52,7 @@ impl Node {
             }
             let why = match stop {
                 Stop::Halted => debugger.stands(),
-                Stop::Until if debugger.interrupted() => Why::Signal(Signal::SIGINT),
+                Stop::Until if debugger.interrupted() => Why::Signal(Signal::Int),
                 Stop::Until | Stop::Fault => return self.ran(stop),
             };
             self.stand_still(why, limit);
@@ -57,7 +68,7 @@ impl Node {
         let Some(debugger) = &self.debugger else { return };
         if let (Some(failure), false) = (&self.seam.failure, debugger.warned) {
             let fault = self.core.fault().map(|fault| signal(fault.kind));
-            self.stand_still(Why::Signal(fault.unwrap_or(Signal::SIGABRT)), failure.at);
+            self.stand_still(Why::Signal(fault.unwrap_or(Signal::Abort)), failure.at);
         }
     }
 
@@ -68,7 +79,10 @@ impl Node {
         let Node { core, nic, seam, .. } = self;
         match debugger.talk(why, &mut Halted { core, nic, seam, now }) {
             Then::Run => self.debugger = Some(debugger),
-            Then::Detached => self.core.set_parking(debugger.park),
+            Then::Detached => {
+                self.core.set_parking(debugger.park);
+                self.away = Some(debugger);
+            }
             Then::Killed => {
                 let place = self.symbols.describe(self.core.pc());
                 let nid = self.seam.nid;
@@ -84,7 +98,7 @@ impl Node {
 /// What a process would get for it.
 fn signal(kind: FaultKind) -> Signal {
     match kind {
-        FaultKind::Illegal { .. } | FaultKind::Dcr { .. } | FaultKind::Spr { .. } => Signal::SIGILL,
-        FaultKind::Bus(_) | FaultKind::Stale { .. } | FaultKind::Unflushed { .. } => Signal::SIGBUS,
+        FaultKind::Illegal { .. } | FaultKind::Dcr { .. } | FaultKind::Spr { .. } => Signal::Ill,
+        FaultKind::Bus(_) | FaultKind::Stale { .. } | FaultKind::Unflushed { .. } => Signal::Bus,
     }
 }

@@ -12,10 +12,11 @@ use nic::UnderWay;
 
 impl Node {
     /// When the processor may next do something that others can see: an idle firmware catches up
-    /// when something is due, and until then it cannot reach anybody. Where it is debugged it may be made to
-    /// at any time.
+    /// when something is due, and until then it cannot reach anybody. Where it is debugged, or gdb may come
+    /// back, it may be made to at any time.
     pub(super) fn processor_acts(&self) -> Time {
-        if self.seam.firmware_idles() && self.debugger.is_none() {
+        let debugged = self.debugger.is_some() || self.away.is_some();
+        if self.seam.firmware_idles() && !debugged {
             Time::NEVER
         } else {
             self.acts.max(self.horizon)
