@@ -89,6 +89,15 @@ soak: soak-tools build ## Long tests: the ignored ones, all proofs, all synthesi
 	@{ $(release) test --quiet --release --workspace --no-fail-fast -- --ignored; echo "ended $$?"; \
 	   rtl/alpu/test; echo "ended $$?"; } 2>&1 | awk -f scripts/total.awk
 
+# A target is a test whose name begins with fuzz_ (crates/fuzz). One at a time, each for so many seconds; whatever
+# takes more memory than this (KB) has found something.
+SECONDS ?= 60
+MEMORY ?= 8000000
+.PHONY: fuzz
+fuzz: test-tools parts ## Random inputs for all that reads other people's, SECONDS (60) a target
+	@ulimit -v $(MEMORY) && SUNSTAR_FUZZ_SECONDS=$(SECONDS) $(cargo) test --quiet --workspace --no-fail-fast \
+	    --lib --bins --test layouts --test seastar -- fuzz_ --test-threads 1 --nocapture
+
 .PHONY: bench
 bench: bench-tools ## Tune for the sources as they are (make tune), and measure speed, beside SMPI's
 	@if [ -z "$(profile)" ] || [ -n "$$(find crates -name '*.rs' -newer "$(profile)" -print -quit)" ]; \

@@ -3,6 +3,8 @@
 //! A bit is defined once, in `abi/`; everything here only spells it in another language. The output is
 //! committed, so that a reader and a foreign build need no generator, and a test holds it current.
 
+#![forbid(unsafe_code)]
+
 mod c;
 mod layout;
 mod lua;

@@ -1,5 +1,7 @@
 //! `abigen` writes what it generates; `abigen --check` names what is not current and fails.
 
+#![forbid(unsafe_code)]
+
 use std::path::Path;
 use std::process::ExitCode;
 

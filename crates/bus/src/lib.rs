@@ -1,5 +1,7 @@
 //! Address spaces, memories and links: what processors and devices see of one another.
 
+#![forbid(unsafe_code)]
+
 mod copies;
 mod hypertransport;
 mod memory;

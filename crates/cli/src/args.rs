@@ -3,6 +3,8 @@
 // Most comments are the text of `--help`: brackets are what may be left out, not links.
 #![allow(rustdoc::broken_intra_doc_links)]
 
+#[cfg(test)]
+mod fuzz;
 mod spelling;
 mod sweep;
 mod value;

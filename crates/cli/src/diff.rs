@@ -1,6 +1,8 @@
 //! `sunstar diff`: what differs between two runs, in parameters and in where the time went.
 
 mod compare;
+#[cfg(test)]
+mod fuzz;
 mod read;
 mod table;
 

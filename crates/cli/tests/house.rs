@@ -15,6 +15,7 @@ const LAW: &[(&str, &[&str])] = &[
     ("abigen", &[]),
     ("des", &[]),
     ("alpu", &[]),
+    ("fuzz", &[]),
     ("bus", &["des"]),
     ("pci", &["bus"]),
     ("serial", &["abi", "des"]),
@@ -127,6 +128,28 @@ fn crates_depend_only_on_whom_they_may() {
         seen.insert(name);
     }
     assert_eq!(seen, law.keys().map(|name| (*name).to_owned()).collect());
+}
+
+/// Crates that have unsafe code; the reasons stand in ARCHITECTURE.md.
+const UNSAFE: &[&str] = &["alpu", "cli", "host", "machine", "mpi", "ppc440", "rank"];
+
+#[test]
+fn crates_without_unsafe_code_forbid_it() {
+    let architecture = text_of(Path::new("ARCHITECTURE.md"));
+    let (_, table) = architecture.split_once("## Unsafe code\n").unwrap();
+    let table = table.split("\n## ").next().unwrap();
+    let named = table.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    assert_eq!(named.collect::<Vec<_>>(), UNSAFE, "ARCHITECTURE.md");
+    let all = files();
+    let roots = all.iter().filter(|path| {
+        let inside = path.starts_with("crates") && path.components().count() == 4;
+        inside && (path.ends_with("src/lib.rs") || path.ends_with("src/main.rs"))
+    });
+    for root in roots {
+        let name = root.components().nth(1).unwrap().as_os_str().to_str().unwrap();
+        let forbids = text_of(root).contains("#![forbid(unsafe_code)]");
+        assert_eq!(forbids, !UNSAFE.contains(&name), "{}", root.display());
+    }
 }
 
 #[test]

@@ -11,6 +11,8 @@
 //! Packets have any size and are never cut up. [`Crossbar`] is the inside, which handles 64-bit words;
 //! [`Switch`] has the lanes around it.
 
+#![forbid(unsafe_code)]
+
 mod core_cycles;
 mod input;
 mod output;

@@ -270,6 +270,18 @@ mod tests {
         assert_eq!(second, Part { parameter: 4, ..nothing });
     }
 
+    /// Whatever bytes are read, no more memory is taken than they say something of.
+    #[test]
+    fn fuzz_checkpoints() {
+        let bytes = written(&mut part()).unwrap();
+        fuzz::Target::new("checkpoints").few(1024).seed(bytes).run(|bytes| {
+            let mut built = part();
+            let sound = read(bytes, &mut built);
+            assert!(built.bytes.len() <= bytes.len().max(part().bytes.len()));
+            assert!(!sound || written(&mut built).as_deref() == Some(bytes));
+        });
+    }
+
     #[test]
     fn bytes_of_something_else_are_refused() {
         let bytes = written(&mut part()).unwrap();

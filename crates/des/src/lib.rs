@@ -1,6 +1,8 @@
 //! Discrete-event kernel: simulated time, event queues, logical processes and the windows in which they run.
 //! Knows nothing of what is simulated.
 
+#![forbid(unsafe_code)]
+
 mod barrier;
 mod checkpoint;
 mod hash;

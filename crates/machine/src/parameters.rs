@@ -390,4 +390,6 @@ impl Reader<'_> {
 }
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;

@@ -21,6 +21,8 @@
 //! moves on while the tail follows. A packet alone in the network leaves the destination's router
 //! `route + hops * (link_latency + route) + flits * flit` after its head was injected.
 
+#![forbid(unsafe_code)]
+
 mod conservation;
 mod failing;
 mod faults;

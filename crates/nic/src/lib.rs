@@ -15,6 +15,8 @@
 //!     ToNic       =========================> tx ==========|==============> inject
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod checkpoint;
 mod counters;
 mod crc;

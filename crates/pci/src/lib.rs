@@ -13,6 +13,8 @@
 //! cycle, and what it wants. Decoding of addresses, configuration space, retries and delayed reads are the
 //! core's.
 
+#![forbid(unsafe_code)]
+
 mod bridge;
 mod bus_cycles;
 mod combine;

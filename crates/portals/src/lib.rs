@@ -1,6 +1,8 @@
 //! Portals 3.3: the library (`library`), the kernel that serves processes with it (`kernel`), its drivers
 //! of network interfaces (`nal`), and what a process calls (`Ni`).
 
+#![forbid(unsafe_code)]
+
 mod api;
 mod kernel;
 pub mod library;

@@ -10,6 +10,8 @@
 //!
 //! The NIC has no processor. [`Spec`] says what it does and nothing of when.
 
+#![forbid(unsafe_code)]
+
 mod credit;
 mod fifo;
 mod host_side;

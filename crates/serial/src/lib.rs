@@ -9,6 +9,8 @@
 //! [`LinkTx`] and [`LinkRx`] are clocked logic that exists as RTL, too. [`Channel`] is a model of the
 //! transceivers: it moves words of four bytes in time, and knows neither bits nor the 8b/10b code.
 
+#![forbid(unsafe_code)]
+
 mod align;
 mod bond;
 mod channel;

@@ -16,6 +16,8 @@
 //! ledger    the messages of the whole machine: each is delivered once, or dropped
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod answers;
 mod failure;
 mod header;

@@ -85,7 +85,10 @@ pub struct Pair {
 
 impl Pair {
     fn new(a: u64, b: u64) -> Pair {
-        Pair { a, b, difference: b.wrapping_sub(a) as i64 }
+        // Runs of ours have no such numbers, files may.
+        let most = |by: u64| i64::try_from(by).unwrap_or(i64::MAX);
+        let difference = if b >= a { most(b - a) } else { -most(a - b) };
+        Pair { a, b, difference }
     }
 }
 
@@ -253,31 +256,36 @@ fn words(a: &Run, b: &Run) -> Vec<Words> {
 fn journey(a: &Run, b: &Run) -> Option<Journey> {
     let (a, b) = (&a.breakdown.as_ref()?.mean, &b.breakdown.as_ref()?.mean);
     // In the order of a message's way, for those that differ as much.
-    let mut names: Vec<&String> = Vec::new();
-    for segment in a.segments.iter().chain(&b.segments) {
-        if !names.contains(&&segment.name) {
-            names.push(&segment.name);
-        }
-    }
-    let of = |mean: &super::read::Mean, name: &str| {
-        mean.segments.iter().filter(|s| s.name == name).map(|s| ps(s.ns)).sum()
+    let mut seen = BTreeSet::new();
+    let all = a.segments.iter().chain(&b.segments).map(|segment| &segment.name);
+    let names: Vec<&String> = all.filter(|name| seen.insert(*name)).collect();
+    let by_name = |mean: &super::read::Mean| {
+        summed(mean.segments.iter().map(|segment| (segment.name.clone(), ps(segment.ns))))
     };
-    let step =
-        |name: &String| Named { name: name.clone(), pair: Pair::new(of(a, name), of(b, name)) };
+    let (in_a, in_b) = (by_name(a), by_name(b));
+    let of = |sums: &BTreeMap<String, u64>, name: &str| sums.get(name).copied().unwrap_or(0);
+    let step = |name: &String| {
+        let pair = Pair::new(of(&in_a, name), of(&in_b, name));
+        Named { name: name.clone(), pair }
+    };
     let mut steps: Vec<Named> = names.into_iter().map(step).collect();
     steps.sort_by_key(|step| std::cmp::Reverse(step.pair.difference.unsigned_abs()));
-    let total = |mean: &super::read::Mean| mean.segments.iter().map(|s| ps(s.ns)).sum();
+    let total = |sums: &BTreeMap<String, u64>| sums.values().fold(0, |x, y| y.saturating_add(x));
     Some(Journey {
         messages: Pair::new(a.messages, b.messages),
-        total: Pair::new(total(a), total(b)),
+        total: Pair::new(total(&in_a), total(&in_b)),
         steps,
     })
 }
 
 fn sizes(a: &Run, b: &Run) -> Vec<Size> {
+    let mut others = BTreeMap::new();
+    for size in &b.breakdowns {
+        others.entry(size.bytes).or_insert(size.total_ns);
+    }
     let size = |a: &super::read::Size| {
-        let b = b.breakdowns.iter().find(|b| b.bytes == a.bytes)?;
-        Some(Size { bytes: a.bytes, pair: Pair::new(ps(a.total_ns), ps(b.total_ns)) })
+        let pair = Pair::new(ps(a.total_ns), ps(*others.get(&a.bytes)?));
+        Some(Size { bytes: a.bytes, pair })
     };
     a.breakdowns.iter().filter_map(size).filter(|size| size.pair.difference != 0).collect()
 }
@@ -285,11 +293,7 @@ fn sizes(a: &Run, b: &Run) -> Vec<Size> {
 fn functions(a: &Run, b: &Run) -> Vec<Named> {
     let cycles = |run: &Run| {
         let functions = run.firmware.functions.as_ref()?;
-        let mut sums: BTreeMap<String, u64> = BTreeMap::new();
-        for function in functions {
-            *sums.entry(function.function.clone()).or_default() += function.cycles;
-        }
-        Some(sums)
+        Some(summed(functions.iter().map(|one| (one.function.clone(), one.cycles))))
     };
     match (cycles(a), cycles(b)) {
         (Some(a), Some(b)) => differing(named(&a, &b)),
@@ -299,8 +303,10 @@ fn functions(a: &Run, b: &Run) -> Vec<Named> {
 
 fn counters(a: &Run, b: &Run) -> Vec<Counter> {
     let of = |run: &Run| {
-        let fold =
-            |name: &str, x: u64, y: u64| if name.ends_with("_max") { x.max(y) } else { x + y };
+        let fold = |name: &str, x: u64, y: u64| match name.ends_with("_max") {
+            true => x.max(y),
+            false => x.saturating_add(y),
+        };
         let mut sums = sums(&run.nodes, |node| &node.counters, fold);
         sums.retain(|name, _| !NOT_COUNTERS.contains(&name.as_str()));
         sums
@@ -318,6 +324,16 @@ fn counters(a: &Run, b: &Run) -> Vec<Counter> {
     };
     counters.sort_by(|x, y| factor(y).total_cmp(&factor(x)));
     counters
+}
+
+/// Adds up what has the same name.
+fn summed(numbers: impl Iterator<Item = (String, u64)>) -> BTreeMap<String, u64> {
+    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+    for (name, number) in numbers {
+        let sum = sums.entry(name).or_default();
+        *sum = sum.saturating_add(number);
+    }
+    sums
 }
 
 /// Adds up a table of all nodes.

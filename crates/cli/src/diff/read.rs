@@ -116,16 +116,20 @@ pub struct Node {
 
 /// Reads a run.
 pub fn read(file: &Path) -> Result<Run, Mistake> {
-    let name = file.display();
-    let wrong = |why: String| Mistake(format!("{name} {why}"));
     let text = input::read(file, input::WRITTEN_MAX)
         .map_err(|why| Mistake::with_file("read", file, why))?;
-    let value: Value = serde_json::from_slice(&text)
+    parse(file.display().to_string(), &text)
+}
+
+/// Reads the text of the file of this name.
+pub(super) fn parse(name: String, text: &[u8]) -> Result<Run, Mistake> {
+    let wrong = |why: String| Mistake(format!("{name} {why}"));
+    let value: Value = serde_json::from_slice(text)
         .map_err(|why| wrong(format!("is not the JSON of a run: {why}")))?;
     let report = report_of(value).map_err(wrong)?;
     let mut run: Run = serde_json::from_value(report)
         .map_err(|why| wrong(format!("is not the JSON of a run: {why}")))?;
-    run.file = name.to_string();
+    run.file = name;
     Ok(run)
 }
 

@@ -29,6 +29,8 @@ mod command;
 mod conversation;
 mod door;
 mod framing;
+#[cfg(test)]
+mod fuzz;
 mod halted;
 mod session;
 mod watch;

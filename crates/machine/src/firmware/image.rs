@@ -1,6 +1,6 @@
 //! The firmware's images as the loader sees them, and what they occupy of the SRAM.
 
-use super::symbols::{Section, Symbols};
+use super::symbols::{Section, Symbol, Symbols};
 use crate::input;
 use crate::parameters::Parameters;
 use abi::seastar::{DmaCommand, LowerPending, TraceRecord};
@@ -59,14 +59,8 @@ impl FirmwareImage {
         let image = swapped(&folder.join("seastar.img"))?;
         let shim = swapped(&folder.join("shim.img"))?;
         let bad = |why: String| BadImage(format!("the firmware in {}: {why}", folder.display()));
-        check(&image, &shim, symbols.sections()).map_err(bad)?;
-        if image != symbols.loaded(TEXT_BASE, TEXT_SIZE) {
-            // Faults and profiles would name functions of another firmware.
-            let why = "seastar.img is not made from seastar.elf; take both from one build";
-            return Err(bad(why.into()));
-        }
+        let budget = Budget::of(&image, &shim, &symbols).map_err(bad)?;
         let options = symbols.string("seastar_options").unwrap_or_default();
-        let budget = Budget::new(image.len() as u32, &symbols);
         Ok(FirmwareImage { elf, image, shim, options, budget })
     }
 }
@@ -109,6 +103,15 @@ fn check(image: &[u8], shim: &[u8], sections: &[Section]) -> Result<(), String> 
             let Region { name: place, size: room, .. } = region;
             return Err(format!(
                 "section {name} of {size} bytes does not fit in the {place} region of {room} bytes"
+            ));
+        }
+    }
+    for Region { name, base, size, .. } in &REGIONS {
+        let inside = |s: &&Section| s.address >= *base && s.address - base < *size;
+        let all: u64 = sections.iter().filter(inside).map(|s| u64::from(s.size)).sum();
+        if all > u64::from(*size) {
+            return Err(format!(
+                "sections of {all} bytes in all do not fit in the {name} region of {size} bytes"
             ));
         }
     }
@@ -195,7 +198,26 @@ pub struct Budget {
     pub pendings: Pool,
 }
 
+/// The pools of the firmware: the sources, and the lower pendings.
+const POOLS: [&str; 2] = ["sources", "lower_pendings"];
+
 impl Budget {
+    /// Of a firmware whose parts fit together and into the SRAM.
+    fn of(image: &[u8], shim: &[u8], symbols: &Symbols) -> Result<Budget, String> {
+        check(image, shim, symbols.sections())?;
+        for object in POOLS.into_iter().filter_map(|name| symbols.object(name)) {
+            if object.size > SRAM_SIZE {
+                let Symbol { name, size, .. } = object;
+                return Err(format!("{name} of {size} bytes does not fit in the SRAM"));
+            }
+        }
+        if image != symbols.loaded(TEXT_BASE, TEXT_SIZE) {
+            // Faults and profiles would name functions of another firmware.
+            return Err("seastar.img is not made from seastar.elf; take both from one build".into());
+        }
+        Ok(Budget::new(image.len() as u32, symbols))
+    }
+
     fn new(image: u32, symbols: &Symbols) -> Budget {
         let mut used = REGIONS.map(|region| region.fixed);
         for (region, used) in REGIONS.iter().zip(&mut used) {
@@ -219,8 +241,8 @@ impl Budget {
             image,
             sections: symbols.sections().to_vec(),
             used,
-            sources: pool("sources", 0, Some(SOURCES)),
-            pendings: pool("lower_pendings", LowerPending::SIZE as u32, None),
+            sources: pool(POOLS[0], 0, Some(SOURCES)),
+            pendings: pool(POOLS[1], LowerPending::SIZE as u32, None),
         }
     }
 
@@ -318,6 +340,40 @@ mod tests {
             "section .data of 16 bytes at 0x00001000 is outside of the SRAM"
         );
         assert_eq!(wrong(&[], &shim, &[]), "the image is empty");
+        let half = |name| section(name, CACHED_DATA_BASE, CACHED_DATA_SIZE / 2 + 1);
+        assert_eq!(
+            wrong(&text, &shim, &[half("a"), half("b")]),
+            "sections of 196610 bytes in all do not fit in the cached data region of 196608 bytes"
+        );
+    }
+
+    /// Whatever stands in an ELF, it is a firmware with a budget or none.
+    #[test]
+    fn fuzz_elf_files() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+        let read = |name: &str| std::fs::read(root.join("build/firmware").join(name));
+        let elf = read("seastar.elf").expect("make parts builds the firmware");
+        let shim = swapped(&root.join("build/firmware/shim.img")).unwrap();
+        let words =
+            [&b"\x7fELF\x01"[..], b"sources\0", b".debug_info\0", b".text\0", b"\0\0\0\x08"];
+        let small = read("shim.elf").unwrap();
+        fuzz::Target::new("ELF files").few(48).seed(elf).seed(small).words(words).run(|bytes| {
+            let Ok(symbols) = Symbols::parse(bytes.to_vec()) else { return };
+            let image = symbols.loaded(TEXT_BASE, TEXT_SIZE);
+            if let Ok(budget) = Budget::of(&image, &shim, &symbols) {
+                assert!(budget.to_string().contains("SRAM"));
+            }
+            assert!(image.len() <= TEXT_SIZE as usize + bytes.len());
+            assert!(symbols
+                .string("seastar_options")
+                .is_none_or(|text| text.len() <= 3 * bytes.len()));
+            let lines = symbols.lines();
+            for pc in (0..64).map(|n| TEXT_BASE + 0xac * n).chain([0, SHIM_BASE, u32::MAX]) {
+                symbols.function(pc);
+                lines.frames(pc);
+            }
+            symbols.describe(TEXT_BASE + 0x100).to_string();
+        });
     }
 
     #[test]

@@ -1,7 +1,7 @@
 use super::*;
 use std::fmt::Write as _;
 
-fn machines() -> PathBuf {
+pub(super) fn machines() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../machines")
 }
 

@@ -8,7 +8,7 @@
 
 use crate::digest::digest;
 use crate::input;
-use lz4_flex::{compress_prepend_size, decompress_size_prepended};
+use lz4_flex::block::{compress_prepend_size, decompress_size_prepended, uncompressed_size};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ impl Shelf {
         let file = input::read(&self.file(), input::WRITTEN_MAX).ok()?;
         let rest = file.strip_prefix(self.key.as_bytes())?.strip_prefix(b"\n")?;
         let (checksum, packed) = rest.split_at_checked(digest(&[]).len())?;
-        (checksum == digest(packed).as_bytes()).then(|| decompress_size_prepended(packed).ok())?
+        (checksum == digest(packed).as_bytes()).then(|| unpacked(packed))?
     }
     /// A new file for the boot; `None` if there cannot be one.
     pub fn begin(&self) -> Option<NamedTempFile> {
@@ -78,6 +78,15 @@ impl Shelf {
             let _ = std::fs::remove_file(file);
         }
     }
+}
+
+/// Bytes of a boot for each that is kept, at most: more than this LZ4 cannot say with one.
+const LARGEST: usize = 255;
+
+/// The boot's bytes. No more memory is taken than they can have, whatever size they claim.
+fn unpacked(packed: &[u8]) -> Option<Vec<u8>> {
+    let (size, _) = uncompressed_size(packed).ok()?;
+    (size <= packed.len() * LARGEST).then(|| decompress_size_prepended(packed).ok())?
 }
 
 /// What tells this build of the simulator from all others: the executable's file, which the system
@@ -154,6 +163,39 @@ mod tests {
         assert_eq!(shelf.take(), None);
         shelf.put(shelf.begin().unwrap(), &[1]);
         assert_eq!(shelf.take(), Some(vec![1]));
+    }
+
+    #[test]
+    fn a_size_that_cannot_be_takes_no_memory() {
+        let mut packed = compress_prepend_size(&[1, 2, 3]);
+        assert_eq!(unpacked(&packed), Some(vec![1, 2, 3]));
+        packed[..4].copy_from_slice(&[0xff; 4]);
+        assert_eq!(unpacked(&packed), None);
+        let zeros = vec![0; 1 << 20];
+        assert_eq!(unpacked(&compress_prepend_size(&zeros)), Some(zeros), "nothing packs better");
+    }
+
+    #[test]
+    fn fuzz_packed_boots() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(3000).chain([0; 3000]).collect();
+        let packed = compress_prepend_size(&bytes);
+        fuzz::Target::new("packed boots").seed(packed).seed(vec![0; 4]).run(|packed| {
+            let bytes = unpacked(packed).unwrap_or_default();
+            assert!(bytes.len() <= packed.len() * LARGEST);
+        });
+    }
+
+    #[test]
+    fn fuzz_kept_boots() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = Shelf::new(folder.path(), "a machine").unwrap();
+        let kept: Vec<u8> = (0..200).collect();
+        shelf.put(shelf.begin().unwrap(), &kept);
+        let file = std::fs::read(shelf.file()).unwrap();
+        fuzz::Target::new("kept boots").seed(file).run(|bytes| {
+            std::fs::write(shelf.file(), bytes).unwrap();
+            assert!(shelf.take().is_none_or(|bytes| bytes == kept));
+        });
     }
 
     #[test]

@@ -143,6 +143,17 @@ fn a_boot_that_differs_from_node_to_node_is_not_shared() {
     assert!(late.parts().boot().is_none());
 }
 
+/// Bytes that are no boot are refused, or make one that nobody can tell from a boot.
+#[test]
+fn fuzz_bytes_of_boots() {
+    let bench = Bench::new(&[], true);
+    let parts = bench.parts();
+    let bytes = parts.boot().unwrap().to_bytes(parts.not_booted()).unwrap();
+    fuzz::Target::new("bytes of boots").few(32).seed(bytes).run(|bytes| {
+        Boot::from_bytes(bytes, parts.not_booted());
+    });
+}
+
 fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap();
     entries.map(|entry| entry.unwrap().path()).collect()

@@ -4,5 +4,6 @@
 
 mod bench;
 mod cam;
+mod fuzz_engines;
 mod local_bus;
 mod messages;

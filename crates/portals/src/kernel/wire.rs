@@ -135,3 +135,30 @@ pub(crate) fn payload_length(header: &PortalsHeader) -> u32 {
         _ => header.length,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::library::{Identity, Interface, Limits};
+
+    /// Whatever header comes, the library takes it or drops it.
+    #[test]
+    fn fuzz_headers() {
+        let words = [portals_op::PUT, portals_op::GET, portals_op::ACK, portals_op::REPLY];
+        let header = PortalsHeader { op: portals_op::PUT, length: 100, ..Default::default() };
+        let mut bytes = [0; PortalsHeader::SIZE];
+        header.emit(&mut bytes);
+        let target = fuzz::Target::new("headers").few(1024).words(words.map(|op| [op]));
+        target.seed(bytes).run(|bytes| {
+            let identity = Identity { id: process(1, 1), uid: 0, jid: 0 };
+            let mut library = Interface::new(identity, Limits::default());
+            for header in bytes.chunks(PortalsHeader::SIZE).filter_map(PortalsHeader::parse) {
+                if let Some(request) = request(&header) {
+                    library.deliver(&request);
+                }
+                library.ack(&response(&header));
+                library.reply(&response(&header));
+            }
+        });
+    }
+}

@@ -237,6 +237,13 @@ impl Bench {
         let taken = self.call(node, |nic, now, ports| nic.packet(now, packet, ports));
         taken.expect("the NIC takes what it has told of room for");
     }
+    /// A packet comes to a node, from nobody in particular, if there is room for it.
+    pub fn arrive(&mut self, node: usize, packet: Packet) {
+        let around = &self.nodes[node];
+        if around.room > around.on_the_way && around.kept.is_empty() {
+            self.deliver(node, packet);
+        }
+    }
     /// Handles all events; returns when nothing is left to happen.
     pub fn settle(&mut self) {
         while self.step() {}
