@@ -121,7 +121,11 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     let capture = options.pcap.as_deref().map(Capture::to).transpose().map_err(Mistake)?;
     let started = std::time::Instant::now();
     let nodes = configuration.topology.nodes();
-    let debugged = options.debugger.as_ref().map(|door| (door, door.wait(options, nodes, launch)));
+    let debugged = options
+        .debugger
+        .as_ref()
+        .map(|door| door.wait(options, nodes, launch).map(|waiting| (door, waiting)))
+        .transpose()?;
     let (session, mut debugger) =
         debugged.map(|(door, (session, debugger))| (session, (door.node(), debugger))).unzip();
     let ledger = options.judge.then(|| Arc::new(ledger(nodes, &faults)));

@@ -52,7 +52,7 @@ impl Door {
         options: &Options,
         nodes: u32,
         launch: Time,
-    ) -> (Session, Debugger) {
+    ) -> Result<(Session, Debugger), Mistake> {
         let facts = Facts {
             nid: self.nid,
             machine: options.parameters.name().into(),
@@ -70,7 +70,8 @@ impl Door {
             interrupt: Arc::clone(&interrupt),
         };
         let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let session = Session::start(listener, remote, incoming, events.clone());
+        let session = Session::start(listener, remote, incoming, events.clone())
+            .map_err(|why| Mistake(format!("--gdb: cannot start a thread: {why}")))?;
         let debugger = Debugger {
             watch: Watch::new(Arc::clone(&interrupt)),
             facts,
@@ -82,6 +83,6 @@ impl Door {
             interrupt,
             stop: Arc::clone(&options.stop),
         };
-        (session, debugger)
+        Ok((session, debugger))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::conversation::{Conversation, Left, Remote};
 use super::{Request, Why};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
@@ -37,20 +37,20 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Starts the thread.
+    /// Starts the thread, which the system may refuse.
     pub(super) fn start(
         door: Option<TcpListener>,
         remote: Remote,
         incoming: Receiver<Incoming>,
         events: SyncSender<Incoming>,
-    ) -> Session {
+    ) -> io::Result<Session> {
         let own = events.clone();
-        let thread = thread::spawn(move || {
+        let thread = thread::Builder::new().spawn(move || {
             let Some(door) = door else { return };
             Desk { door, remote, incoming, events: own, stands: None, second: None, clients: 0 }
                 .run();
         });
-        Session { thread, events }
+        Ok(Session { thread: thread?, events })
     }
 
     /// Tells gdb how the run has ended.
@@ -187,7 +187,7 @@ impl Desk {
 /// Reads what a client says, until it says no more.
 fn read_in_a_thread(stream: &TcpStream, number: u64, events: SyncSender<Incoming>) -> Option<()> {
     let mut from = stream.try_clone().ok()?;
-    thread::spawn(move || {
+    let reader = move || {
         let mut bytes = [0; 4096];
         loop {
             let incoming = match from.read(&mut bytes) {
@@ -200,6 +200,6 @@ fn read_in_a_thread(stream: &TcpStream, number: u64, events: SyncSender<Incoming
                 return;
             }
         }
-    });
-    Some(())
+    };
+    thread::Builder::new().spawn(reader).ok().map(drop)
 }
