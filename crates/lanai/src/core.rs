@@ -5,6 +5,7 @@ use crate::code::Code;
 use crate::decode::Op;
 use crate::fault::{Fault, FaultKind};
 use crate::instructions::execute;
+use crate::probe::{Off, Probe, Step};
 use des::{Clock, Time};
 use std::ops::Range;
 
@@ -68,6 +69,8 @@ pub struct Core {
     late: u32,
     /// A bit for the register that the last instruction loads.
     loading: u32,
+    /// The next instruction has waited for that.
+    waited: bool,
     /// The next instruction issues in this cycle or later.
     cycle: u64,
     /// First cycle in which nothing may issue, by `until` and the horizon.
@@ -95,6 +98,7 @@ impl Core {
             after: 8,
             late: NONE,
             loading: 0,
+            waited: false,
             cycle: 0,
             limit: 0,
             until: Time::ZERO,
@@ -114,7 +118,7 @@ impl Core {
     pub fn reset(&mut self, at: Time) {
         self.registers = [0; 32];
         self.registers[1] = u32::MAX;
-        (self.flags, self.loading, self.owed) = (0, 0, -FETCH);
+        (self.flags, self.loading, self.waited, self.owed) = (0, 0, false, -FETCH);
         (self.pc, self.next, self.late) = (0, 4, NONE);
         self.cycle = self.config.clock.edge_at_or_after(at);
         self.counters = Counters::default();
@@ -123,6 +127,16 @@ impl Core {
 
     /// Executes instructions that issue before `until` and before the board's horizon.
     pub fn run<B: Board>(&mut self, board: &mut B, until: Time) -> Stop {
+        self.run_observed(board, until, &mut Off)
+    }
+
+    /// The same, and tells `probe` of each.
+    pub fn run_observed<B: Board, P: Probe>(
+        &mut self,
+        board: &mut B,
+        until: Time,
+        probe: &mut P,
+    ) -> Stop {
         if self.fault.is_some() {
             return Stop::Fault;
         }
@@ -140,7 +154,7 @@ impl Core {
                 self.wait_for_load();
                 continue;
             }
-            if self.step(board, &op) == Flow::Fault {
+            if self.step(board, &op, probe) == Flow::Fault {
                 return Stop::Fault;
             }
         }
@@ -148,8 +162,11 @@ impl Core {
     }
 
     #[inline(always)]
-    fn step<B: Board>(&mut self, board: &mut B, op: &Op) -> Flow {
+    fn step<B: Board, P: Probe>(&mut self, board: &mut B, op: &Op, probe: &mut P) -> Flow {
         self.loading = 0;
+        let load_wait = std::mem::take(&mut self.waited);
+        let (pc, issued) = (self.pc, self.cycle);
+        let in_slot = self.late != NONE || self.next != pc.wrapping_add(4);
         self.registers[PC] = self.pc;
         self.after = self.next.wrapping_add(4);
         if self.late != NONE {
@@ -164,6 +181,19 @@ impl Core {
         if self.left < FETCH + ACCESS {
             self.contend(op);
         }
+        if P::ON {
+            let own = 1 + u32::from(op.more);
+            let straight = self.next.wrapping_add(4);
+            let target = if self.late != NONE { self.late } else { self.after };
+            probe.step(Step {
+                pc,
+                cycle: issued - u64::from(load_wait),
+                load_wait: load_wait.into(),
+                own,
+                memory_wait: (self.cycle - issued) as u32 - own,
+                jump: (target != straight && !in_slot).then_some(target),
+            });
+        }
         (self.pc, self.next) = (self.next, self.after);
         Flow::Next
     }
@@ -172,6 +202,7 @@ impl Core {
     #[inline(always)]
     fn wait_for_load(&mut self) {
         self.loading = 0;
+        self.waited = true;
         self.cycle += 1;
         self.counters.load_waits += 1;
     }

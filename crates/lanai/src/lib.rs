@@ -16,6 +16,7 @@
 //! | `flags` | the four flags and the sixteen conditions |
 //! | `core` | state, the main loop, cycles |
 //! | `board` | what the processor asks its card for: memory, registers, contention |
+//! | `probe` | what an observer is told: where every cycle went |
 //! | `fault` | what stops the core for good |
 //!
 //! # What the processor does
@@ -56,6 +57,7 @@ mod disassemble;
 mod fault;
 mod flags;
 mod instructions;
+mod probe;
 mod semantics;
 
 pub use crate::core::{Config, Core, Counters, Stop};
@@ -63,3 +65,4 @@ pub use board::{Board, SLOTS_A_CYCLE, SLOT_UNIT};
 pub use decode::{describe, rows, Description, Source};
 pub use disassemble::disassemble;
 pub use fault::{Fault, FaultKind};
+pub use probe::{Off, Probe, Step};

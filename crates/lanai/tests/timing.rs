@@ -104,3 +104,52 @@ fn cuts_do_not_show() {
         assert_eq!((core.cycle(), core.counters()), (expected, counters));
     }
 }
+
+/// Counts cycles by cause; each step begins where the last one ended.
+#[derive(Default)]
+struct Watch {
+    next: u64,
+    load: u64,
+    memory: u64,
+    jumps: Vec<(u32, u32)>,
+}
+
+impl lanai::Probe for Watch {
+    fn step(&mut self, step: lanai::Step) {
+        assert_eq!(step.cycle, self.next, "{step:?}");
+        self.next += step.cycles();
+        self.load += u64::from(step.load_wait);
+        self.memory += u64::from(step.memory_wait);
+        self.jumps.extend(step.jump.map(|target| (step.pc, target)));
+    }
+}
+
+#[test]
+fn an_observer_is_told_every_cycle_once() {
+    let mut code: Vec<u32> =
+        std::iter::repeat_n([LD, ADD, STB, ST, LDB, ST, NOP], 20).flatten().collect();
+    // bt 0x300 behind it, and there ld 0[%r5], %pc with its two slots, which goes to 0x400.
+    let branch = 4 * code.len() as u32;
+    code.extend([0xe000_0300, NOP]);
+    let (mut flat, mut core) = (Flat::new(), core());
+    flat.put(0, &code);
+    flat.put(0x300, &[0x8114_0000, NOP, NOP]);
+    flat.put(0x400, &[NOP; 8]);
+    flat.put(0x1800, &[0x400]);
+    flat.taken = SLOT_UNIT * 7 / 4;
+    core.set_register(4, 0x1000);
+    core.set_register(5, 0x1800);
+    let mut watch = Watch::default();
+    let mut until = Time::ZERO;
+    while core.pc() < 0x400 {
+        until.0 += 333_331;
+        core.run_observed(&mut flat, until, &mut watch);
+        assert_eq!(core.fault(), None);
+        assert!(until < Time(1_000_000_000), "it goes elsewhere");
+    }
+    let counters = core.counters();
+    assert_eq!((watch.next, watch.load), (core.cycle(), counters.load_waits));
+    assert_eq!(watch.memory, counters.memory_waits);
+    assert!(watch.memory > 0 && watch.load > 0);
+    assert_eq!(watch.jumps, [(branch, 0x300), (0x300, 0x400)]);
+}

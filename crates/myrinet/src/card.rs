@@ -12,7 +12,7 @@ use crate::link::{Params, Signal, Wires};
 use abi::myrinet as my;
 use chip::Chip;
 use des::{Clock, Time};
-use lanai::{Config, Core, Stop};
+use lanai::{Config, Core, Off, Probe, Stop};
 use std::fmt;
 
 /// What a card is made with.
@@ -163,10 +163,24 @@ impl Card {
 
     /// Does what happens before `until`.
     pub fn advance(&mut self, until: Time, wires: &mut impl Wires, host: &mut impl Host) {
+        self.advance_observed(until, wires, host, &mut Off);
+    }
+
+    /// The same, and tells `probe` of each instruction.
+    pub fn advance_observed(
+        &mut self,
+        until: Time,
+        wires: &mut impl Wires,
+        host: &mut impl Host,
+        probe: &mut impl Probe,
+    ) {
         while self.stopped.is_none() {
             self.chip.until = until;
-            if self.running && self.core.run(&mut self.chip, until) == Stop::Fault {
-                self.stopped = self.core.fault().map(Stopped::Fault);
+            if self.running {
+                let stop = self.core.run_observed(&mut self.chip, until, probe);
+                if stop == Stop::Fault {
+                    self.stopped = self.core.fault().map(Stopped::Fault);
+                }
             }
             let due = self.chip.due();
             if due >= until {
