@@ -43,12 +43,14 @@ impl CardParams {
     }
 }
 
-/// What a card asks its host for: it is a master of the host's bus.
+/// What a card asks its host for: it is a master of the host's bus, and asks for one thing at a time. The
+/// answer comes no sooner than `until` of the [`Card::advance`] in which it asked: the bus is what a bench
+/// has to look ahead for.
 pub trait Host {
-    /// Reads host memory from `now` on; when the bytes are on the card.
-    fn read(&mut self, now: Time, addr: u64, buf: &mut [u8]) -> Time;
-    /// Writes host memory from `now` on; when the card can go on.
-    fn write(&mut self, now: Time, addr: u64, data: &[u8]) -> Time;
+    /// Wants `len` bytes of host memory; [`Card::read_done`] brings them.
+    fn read(&mut self, now: Time, addr: u64, len: usize);
+    /// Writes host memory; [`Card::write_done`] says that the bus has taken all.
+    fn write(&mut self, now: Time, addr: u64, data: &[u8]);
     /// The interrupt line changes.
     fn interrupt(&mut self, now: Time, asserted: bool);
 }
@@ -200,6 +202,17 @@ impl Card {
     pub fn arrive(&mut self, now: Time, signal: Signal, wires: &mut impl Wires) {
         self.chip.arrive(now, signal, wires);
         self.tell_core();
+    }
+
+    /// Brings what [`Host::read`] asked for. The card has been advanced to `now`.
+    pub fn read_done(&mut self, now: Time, data: &[u8]) {
+        self.chip.burst_done(now, Some(data));
+        self.tell_core();
+    }
+
+    /// The bus has taken what [`Host::write`] gave. The card has been advanced to `now`.
+    pub fn write_done(&mut self, now: Time) {
+        self.chip.burst_done(now, None);
     }
 
     /// The core decodes again what others have written.

@@ -28,14 +28,16 @@ pub(super) struct Dma {
     /// A bit for each chain that is to be started.
     wanted: u32,
     block: Option<Block>,
-    /// When the next burst can begin.
+    /// Bytes that the host has been asked to move.
+    burst_len: usize,
+    /// When the next burst can begin; not while one is on its way.
     due: Time,
 }
 
 impl Dma {
     pub fn new(burst: u32) -> Dma {
         let heads = [my::DMA_SEND_CHAIN, my::DMA_RECEIVE_CHAIN];
-        Dma { burst, heads, wanted: 0, block: None, due: Time::NEVER }
+        Dma { burst, heads, wanted: 0, block: None, burst_len: 0, due: Time::NEVER }
     }
     pub fn due(&self) -> Time {
         self.due
@@ -53,40 +55,48 @@ impl Dma {
 }
 
 impl Chip {
-    /// Moves the next burst, or fetches the next block.
+    /// Asks for the next burst, or goes on to the next block.
     pub fn move_burst(&mut self, now: Time, host: &mut impl Host) -> Option<Stopped> {
-        let Some(mut block) = self.dma.block else {
+        let Some(block) = self.dma.block else {
             let chain = self.dma.wanted.trailing_zeros() as usize;
             self.dma.wanted &= !(1 << chain);
             let head = self.dma.heads[chain];
             return self.fetch(now, chain, head);
         };
-        let left = block.length - block.done;
-        let count = left.min(self.dma.burst) as usize;
+        if block.done == block.length {
+            return self.complete(now, block);
+        }
+        let count = (block.length - block.done).min(self.dma.burst) as usize;
         let place = (block.local + block.done) as usize;
-        let host_addr = block.host + u64::from(block.done);
-        let Some(bytes) = self.sram.get_mut(place..place + count) else {
+        let Some(bytes) = self.sram.get(place..place + count) else {
             return Some(Stopped::Block { at: now, chain: block.chain, block: block.addr });
         };
-        let mut free = now;
-        if count > 0 {
-            free = match block.next & dma::FROM_HOST != 0 {
-                true => host.read(now, host_addr, bytes),
-                false => host.write(now, host_addr, bytes),
-            };
+        let addr = block.host + u64::from(block.done);
+        (self.dma.burst_len, self.dma.due) = (count, Time::NEVER);
+        match block.next & dma::FROM_HOST != 0 {
+            true => host.read(now, addr, count),
+            false => host.write(now, addr, bytes),
+        }
+        None
+    }
+
+    /// The host has done what was asked for; `read` are the bytes of a read.
+    pub fn burst_done(&mut self, now: Time, read: Option<&[u8]>) {
+        let mut block = self.dma.block.expect("a burst is of a block");
+        let count = std::mem::take(&mut self.dma.burst_len);
+        assert!(count > 0, "nothing was asked for");
+        let place = (block.local + block.done) as usize;
+        let bytes = &mut self.sram[place..place + count];
+        if let Some(read) = read {
+            bytes.copy_from_slice(read);
         }
         block.sum = add(block.sum, bytes, block.done);
-        if block.next & dma::FROM_HOST != 0 {
+        if read.is_some() {
             self.wrote(place as u32, count as u32);
         }
         block.done += count as u32;
         self.counters.bytes_moved += count as u64;
-        self.dma.block = Some(block);
-        self.dma.due = free;
-        if block.done < block.length {
-            return None;
-        }
-        self.complete(free, block)
+        (self.dma.block, self.dma.due) = (Some(block), now);
     }
 
     /// The last byte of a block has been moved.

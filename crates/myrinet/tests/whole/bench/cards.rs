@@ -5,6 +5,7 @@ use abi::myrinet::{self as my, board_control, command, command_area, dma_block, 
 use des::{Duration, Time};
 use lanai_link::{Image, Input, Map};
 use myrinet::{Card, CardParams, Host, Params};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -17,32 +18,44 @@ pub struct PlayedHost {
     pub memory: Vec<u8>,
     pub line: bool,
     pub interrupts: u64,
-    free: Time,
+    /// When the card is answered, and with which bytes of memory if it reads.
+    answer: Option<(Time, Option<Range<usize>>)>,
 }
 
 impl PlayedHost {
     pub fn new() -> PlayedHost {
-        PlayedHost { memory: vec![0; 1 << 18], line: false, interrupts: 0, free: Time::ZERO }
+        PlayedHost { memory: vec![0; 1 << 18], line: false, interrupts: 0, answer: None }
     }
-    fn take(&mut self, now: Time, bytes: usize) -> Time {
-        let cycles = 8 + bytes.div_ceil(4) as u64;
-        self.free = self.free.max(now) + Duration(30_303) * cycles;
-        self.free
+    fn answer(&mut self, now: Time, len: usize, read: Option<Range<usize>>) {
+        assert_eq!(self.answer, None, "one thing at a time");
+        let cycles = 8 + len.div_ceil(4) as u64;
+        self.answer = Some((now + Duration(30_303) * cycles, read));
+    }
+    /// When it answers.
+    pub fn next(&self) -> Time {
+        self.answer.as_ref().map_or(Time::NEVER, |(at, _)| *at)
+    }
+    /// Answers.
+    pub fn give(&mut self, card: &mut Card) {
+        let (at, read) = self.answer.take().unwrap();
+        match read {
+            Some(range) => card.read_done(at, &self.memory[range]),
+            None => card.write_done(at),
+        }
     }
 }
 
 impl Host for PlayedHost {
-    fn read(&mut self, now: Time, addr: u64, buf: &mut [u8]) -> Time {
-        if let Some(at) = addr.checked_sub(MEMORY) {
-            buf.copy_from_slice(&self.memory[at as usize..][..buf.len()]);
-        }
-        self.take(now, buf.len())
+    fn read(&mut self, now: Time, addr: u64, len: usize) {
+        // Elsewhere than in its memory it reads the first bytes, which are zeros.
+        let at = addr.checked_sub(MEMORY).unwrap_or(0) as usize;
+        self.answer(now, len, Some(at..at + len));
     }
-    fn write(&mut self, now: Time, addr: u64, data: &[u8]) -> Time {
+    fn write(&mut self, now: Time, addr: u64, data: &[u8]) {
         if let Some(at) = addr.checked_sub(MEMORY) {
             self.memory[at as usize..][..data.len()].copy_from_slice(data);
         }
-        self.take(now, data.len())
+        self.answer(now, data.len(), None);
     }
     fn interrupt(&mut self, _: Time, asserted: bool) {
         self.interrupts += u64::from(asserted);

@@ -83,9 +83,16 @@ impl Bench {
         let mut from = self.now;
         loop {
             let first = self.coming[node].first_key_value().map(|((at, _), _)| *at);
-            let at = first.unwrap_or(Time::NEVER).min(end);
+            let answer = self.answer(node);
+            let at = first.unwrap_or(Time::NEVER).min(answer).min(end);
             self.advance(node, from, at);
             from = at;
+            if at == answer && at < end {
+                if let Node::Card(card, host) = &mut self.nodes[node] {
+                    host.give(card);
+                }
+                continue;
+            }
             if at == end {
                 return;
             }
@@ -98,6 +105,14 @@ impl Bench {
                 Node::Sink(sink) => sink.arrive(at, signal),
             }
             self.carry(node, out);
+        }
+    }
+
+    /// When the host of a card answers it.
+    fn answer(&self, node: usize) -> Time {
+        match &self.nodes[node] {
+            Node::Card(_, host) => host.next(),
+            _ => Time::NEVER,
         }
     }
 
