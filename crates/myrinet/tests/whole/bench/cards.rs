@@ -48,7 +48,7 @@ impl PlayedHost {
 impl Host for PlayedHost {
     fn read(&mut self, now: Time, addr: u64, len: usize) {
         // Elsewhere than in its memory it reads the first bytes, which are zeros.
-        let at = addr.checked_sub(MEMORY).unwrap_or(0) as usize;
+        let at = addr.saturating_sub(MEMORY) as usize;
         self.answer(now, len, Some(at..at + len));
     }
     fn write(&mut self, now: Time, addr: u64, data: &[u8]) {
