@@ -40,6 +40,12 @@ impl Root {
             })
     }
 
+    /// This folder, for tests.
+    #[cfg(test)]
+    pub fn at(folder: &Path) -> Root {
+        Root(folder.to_owned())
+    }
+
     /// The folder itself.
     pub fn path(&self) -> &Path {
         &self.0

@@ -121,11 +121,14 @@ fn published() -> Vec<Published> {
         value.as_float().or(value.as_integer().map(|value| value as f64)).expect("a number")
     };
     let row = |result: &toml::Value| {
-        let (text, value) = (|key: &str| result[key].as_str(), number(&result["value"]));
+        let text = |key: &str| result[key].as_str().expect("a text").to_owned();
         let range = result.get("range").and_then(toml::Value::as_array);
-        let range =
-            range.map_or([0.95 * value, 1.05 * value], |ends| [&ends[0], &ends[1]].map(number));
-        let text = |key| text(key).expect("a text").to_owned();
+        let range = range.map(|ends| [&ends[0], &ends[1]].map(number));
+        // Either is there; of a range the middle is told.
+        let value = result.get("value").map(number);
+        let middle = || range.map(|[least, most]| 0.5 * (least + most));
+        let value = value.or_else(middle).expect("a value or a range");
+        let range = range.unwrap_or([0.95 * value, 1.05 * value]);
         Published { id: text("id"), value, range, role: text("role") }
     };
     results.iter().map(row).collect()

@@ -14,8 +14,8 @@ use machine::console;
 /// Runs what measures the published results and prints both; gives the exit status. A miss is a result, not a
 /// failure.
 pub fn validate(root: &Root, options: &LadderOptions) -> Result<u8, Mistake> {
-    let published = Published::all(root)?;
     let mut plan = Plan::new(root, options)?;
+    let published = Published::of_machine(root, &plan.machine)?;
     let add = Rung { title: "atomic add", ..FULL };
     plan.jobs.push(Job::of_rung(&options.machine, &add, Program::GetAdd, false));
     let mut measured = match measure::measure(root, &plan.jobs, plan.side_by_side) {

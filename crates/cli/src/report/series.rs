@@ -110,7 +110,7 @@ impl Plan {
             chosen.overrides.push("host.ranks_per_node=1".into());
         }
         let own = rung_of(&machine);
-        let mut published = Published::all(root)?;
+        let mut published = Published::of_machine(root, &machine)?;
         published.retain(|result| result.measurement.as_deref().and_then(Spot::of).is_some());
         // Who chooses the firmware wants to see that one.
         let chosen_firmware = machine.overrides().iter().any(|set| set.starts_with("firmware."));

@@ -32,9 +32,10 @@ fn lasting(folder: &Path, line: &str, one: bool) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// The run that waits for its compiler.
-fn asking(folder: &Path) -> i32 {
+/// The run of `child` that waits for its compiler.
+fn asking(folder: &Path, child: &mut Child) -> i32 {
     loop {
+        assert_eq!(child.try_wait().unwrap(), None, "it has ended without a run");
         if let Ok(text) = fs::read_to_string(folder.join("asks")) {
             return text.trim().parse().unwrap();
         }
@@ -50,8 +51,8 @@ fn runs_end_with_the_command_that_started_them() {
         ("report page.html --largest 16", false, libc::SIGTERM),
     ] {
         let folder = tempfile::tempdir().unwrap();
-        let child = lasting(folder.path(), line, one);
-        let run = asking(folder.path());
+        let mut child = lasting(folder.path(), line, one);
+        let run = asking(folder.path(), &mut child);
         assert_ne!(run, child.id() as i32, "{line}: it is a process of its own");
         // SAFETY: kill touches no memory; the child has not been waited for.
         unsafe { libc::kill(child.id() as libc::pid_t, signal) };
