@@ -67,6 +67,8 @@ test: test-tools build ## Run all tests
 	@{ $(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware test; echo "ended $$?"; \
 	   $(MAKE) --silent -C firmware/lanai BUILD=$(CURDIR)/build/firmware/lanai test; echo "ended $$?"; \
 	   rtl/alpu/test fast; echo "ended $$?"; \
+	   rtl/rdma/test fast; echo "ended $$?"; \
+	   rtl/crossbar/test fast; echo "ended $$?"; \
 	   $(cargo) test --quiet --workspace --no-fail-fast; echo "ended $$?"; } 2>&1 \
 	    | awk -f scripts/total.awk
 
@@ -87,7 +89,9 @@ generate: tools ## Generate anew what comes from abi/
 .PHONY: soak
 soak: soak-tools build ## Long tests: the ignored ones, all proofs, all synthesis
 	@{ $(release) test --quiet --release --workspace --no-fail-fast -- --ignored; echo "ended $$?"; \
-	   rtl/alpu/test; echo "ended $$?"; } 2>&1 | awk -f scripts/total.awk
+	   rtl/alpu/test; echo "ended $$?"; \
+	   rtl/rdma/test; echo "ended $$?"; \
+	   rtl/crossbar/test; echo "ended $$?"; } 2>&1 | awk -f scripts/total.awk
 
 # A target is a test whose name begins with fuzz_ (crates/fuzz). One at a time, each for so many seconds; whatever
 # takes more memory than this (KB) has found something.

@@ -21,6 +21,7 @@ const LAW: &[(&str, &[&str])] = &[
     ("serial", &["abi", "des"]),
     ("rdma", &["abi", "des", "pci", "serial"]),
     ("crossbar", &["abi", "serial"]),
+    ("verilated", &[]),
     ("ppc440", &["bus", "des"]),
     ("lanai", &["bus", "des"]),
     ("lanai-link", &["lanai"]),

@@ -1,0 +1,105 @@
+// The buffered crossbar: a buffer at each crosspoint, outputs that take packets in turn, credits both ways.
+// The lanes with their alignment stand outside: a word of each comes in, a word for each goes out.
+
+module crossbar #(
+  parameter int unsigned PORTS  = 8,
+  parameter int unsigned DEPTH  = 1024, // words of a crosspoint, a power of two
+  parameter int unsigned LIMIT  = 640,  // words of a card's buffer
+  parameter int unsigned URGENT = 64
+) (
+  input  logic                   clk_i,
+  input  logic                   rst_ni,
+
+  input  logic [PORTS-1:0][1:0]  kind_i,
+  input  logic [PORTS-1:0][63:0] data_i,
+
+  input  logic [PORTS-1:0]       ready_i,
+  output logic [PORTS-1:0][1:0]  kind_o,
+  output logic [PORTS-1:0][63:0] data_o,
+
+  output logic [PORTS-1:0]       header_error_o,
+  output logic [PORTS-1:0]       credit_error_o,
+  output logic [PORTS-1:0]       overflow_o // of any crosspoint of an input's row
+);
+
+  localparam int unsigned PortWidth = $clog2(PORTS);
+  localparam int unsigned PointBits = $clog2(DEPTH) + 2;
+  localparam int unsigned CardBits  = $clog2(LIMIT) + 2;
+
+  // Row by row: [input][output].
+  logic [PORTS-1:0]                           push;
+  logic [PORTS-1:0][PortWidth-1:0]            to;
+  logic [PORTS-1:0][63:0]                     put;
+  logic [PORTS-1:0][PORTS-1:0]                valid, pop, told, overflow;
+  logic [PORTS-1:0][PORTS-1:0][63:0]          word;
+  logic [PORTS-1:0][PORTS-1:0][PointBits-1:0] untold, freed;
+
+  for (genvar i = 0; i < PORTS; i++) begin : gen_input
+    crossbar_input #(
+      .PORTS(PORTS)
+    ) u_input (
+      .clk_i,
+      .rst_ni,
+      .kind_i (kind_i[i]),
+      .data_i (data_i[i]),
+      .push_o (push[i]),
+      .to_o   (to[i]),
+      .data_o (put[i]),
+      .error_o(header_error_o[i])
+    );
+    assign overflow_o[i] = |overflow[i];
+
+    for (genvar j = 0; j < PORTS; j++) begin : gen_point
+      crossbar_point #(
+        .DEPTH(DEPTH),
+        .BITS (PointBits)
+      ) u_point (
+        .clk_i,
+        .rst_ni,
+        .push_i    (push[i] && to[i] == PortWidth'(j)),
+        .data_i    (put[i]),
+        .overflow_o(overflow[i][j]),
+        .valid_o   (valid[i][j]),
+        .data_o    (word[i][j]),
+        .pop_i     (pop[i][j]),
+        .told_i    (told[i][j]),
+        .untold_o  (untold[i][j]),
+        .freed_o   (freed[i][j])
+      );
+    end
+  end
+
+  for (genvar j = 0; j < PORTS; j++) begin : gen_output
+    logic [PORTS-1:0]       column_valid, column_pop;
+    logic [PORTS-1:0][63:0] column_data;
+    for (genvar i = 0; i < PORTS; i++) begin : gen_column
+      assign column_valid[i] = valid[i][j];
+      assign column_data[i]  = word[i][j];
+      assign pop[i][j]       = column_pop[i];
+    end
+    crossbar_output #(
+      .PORTS (PORTS),
+      .PORT  (j),
+      .BITS  (CardBits),
+      .LIMIT (LIMIT),
+      .POINT (PointBits),
+      .URGENT(URGENT)
+    ) u_output (
+      .clk_i,
+      .rst_ni,
+      .ready_i       (ready_i[j]),
+      .kind_o        (kind_o[j]),
+      .data_o        (data_o[j]),
+      .column_valid_i(column_valid),
+      .column_data_i (column_data),
+      .pop_o         (column_pop),
+      .row_untold_i  (untold[j]),
+      .row_freed_i   (freed[j]),
+      .told_o        (told[j]),
+      .credit_valid_i(kind_i[j] == crossbar_pkg::KindCredit),
+      .credit_i      (data_i[j][23:0]),
+      .credit_error_o(credit_error_o[j])
+    );
+  end
+
+endmodule

@@ -1,0 +1,115 @@
+// A FIFO between two clocks. Each side counts in binary and tells the other in Gray code, through two
+// flip-flops: of a pointer on its way at most one bit changes, so that whatever is sampled is the old
+// value or the new one. What a side knows of the other is late, never wrong: a full FIFO is full for
+// longer, an empty one empty for longer.
+
+module rdma_fifo #(
+  parameter int unsigned WIDTH = 64,
+  parameter int unsigned DEPTH = 16 // a power of two, at least 4
+) (
+  input  logic                     wclk_i,
+  input  logic                     wrst_ni,
+  input  logic                     push_i,  // lost if there is no room
+  input  logic [WIDTH-1:0]         data_i,
+  output logic [$clog2(DEPTH):0]   room_o,  // entries for which there is room, as far as is known
+
+  input  logic                     rclk_i,
+  input  logic                     rrst_ni,
+  input  logic                     pop_i,   // does nothing if there is none
+  output logic [WIDTH-1:0]         data_o,  // the oldest, if there is one
+  output logic [$clog2(DEPTH):0]   count_o  // entries, as far as is known
+);
+
+  localparam int unsigned PtrWidth = $clog2(DEPTH) + 1;
+  typedef logic [PtrWidth-1:0] ptr_t;
+
+  function automatic ptr_t gray(input ptr_t count);
+    gray = count ^ (count >> 1);
+  endfunction
+
+  function automatic ptr_t binary(input ptr_t code);
+    binary = code;
+    for (int i = PtrWidth - 2; i >= 0; i--) begin
+      binary[i] = binary[i+1] ^ code[i];
+    end
+  endfunction
+
+  logic [WIDTH-1:0] words [DEPTH];
+
+  ptr_t write_d, write_q, write_gray_q;   // writer
+  ptr_t read_at_writer1_q, read_at_writer2_q;
+  ptr_t read_d, read_q, read_gray_q;      // reader
+  ptr_t write_at_reader1_q, write_at_reader2_q;
+  ptr_t write_seen, read_seen;            // on the wires between
+  logic push, pop;
+
+  assign room_o  = ptr_t'(DEPTH) - (write_q - binary(read_at_writer2_q));
+  assign push    = push_i && room_o != '0;
+  assign write_d = write_q + ptr_t'(push);
+
+  assign count_o = binary(write_at_reader2_q) - read_q;
+  assign pop     = pop_i && count_o != '0;
+  assign read_d  = read_q + ptr_t'(pop);
+  assign data_o  = words[read_q[PtrWidth-2:0]];
+
+  always_ff @(posedge wclk_i) begin
+    if (!wrst_ni) begin
+      write_q           <= '0;
+      write_gray_q      <= '0;
+      read_at_writer1_q <= '0;
+      read_at_writer2_q <= '0;
+    end else begin
+      write_q           <= write_d;
+      write_gray_q      <= gray(write_d);
+      read_at_writer1_q <= read_seen;
+      read_at_writer2_q <= read_at_writer1_q;
+    end
+  end
+
+  always_ff @(posedge wclk_i) begin
+    if (push) begin
+      words[write_q[PtrWidth-2:0]] <= data_i;
+    end
+  end
+
+  always_ff @(posedge rclk_i) begin
+    if (!rrst_ni) begin
+      read_q             <= '0;
+      read_gray_q        <= '0;
+      write_at_reader1_q <= '0;
+      write_at_reader2_q <= '0;
+    end else begin
+      read_q             <= read_d;
+      read_gray_q        <= gray(read_d);
+      write_at_reader1_q <= write_seen;
+      write_at_reader2_q <= write_at_reader1_q;
+    end
+  end
+
+`ifdef FORMAL
+  // Wires differ in length: of a pointer whose last edge has not been sampled yet, each bit may still be
+  // the one before that edge.
+  (* anyseq *) ptr_t write_late, read_late;
+  ptr_t       write_before_q, read_before_q;
+  logic [1:0] write_edge_q, write_edge_seen_q, read_edge_q, read_edge_seen_q;
+  always_ff @(posedge wclk_i) begin
+    write_before_q   <= wrst_ni ? write_gray_q : '0;
+    write_edge_q     <= wrst_ni ? write_edge_q + 1'b1 : '0;
+    read_edge_seen_q <= wrst_ni ? read_edge_q : '0;
+  end
+  always_ff @(posedge rclk_i) begin
+    read_before_q     <= rrst_ni ? read_gray_q : '0;
+    read_edge_q       <= rrst_ni ? read_edge_q + 1'b1 : '0;
+    write_edge_seen_q <= rrst_ni ? write_edge_q : '0;
+  end
+  ptr_t write_mix, read_mix;
+  assign write_mix  = write_edge_q != write_edge_seen_q ? write_late : '0;
+  assign read_mix   = read_edge_q != read_edge_seen_q ? read_late : '0;
+  assign write_seen = (write_gray_q & ~write_mix) | (write_before_q & write_mix);
+  assign read_seen  = (read_gray_q & ~read_mix) | (read_before_q & read_mix);
+`else
+  assign write_seen = write_gray_q;
+  assign read_seen  = read_gray_q;
+`endif
+
+endmodule
