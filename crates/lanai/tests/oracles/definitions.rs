@@ -224,32 +224,38 @@ impl State {
                 let len = [2, 4, 1][bits(word, 2, 1) as usize];
                 self.based(op == 11, word, pq, sum, len, bits(word, 0, 0) == 0)
             }
-            0b1110 => {
-                let dddi = bits(word, 27, 25) * 2 + bits(word, 0, 0);
-                let holds = self.condition(dddi);
-                if bits(word, 1, 1) == 0 {
-                    return Ok(holds.then_some((bits(word, 24, 0) & !3, 1)));
-                }
-                if bits(word, 24, 24) == 1 {
-                    let target = AT.wrapping_add(signed(imm16 & !3, 16));
-                    return Ok(holds.then_some((target, 1)));
-                }
-                Ok(self.result(rs1, holds.into(), 1))
-            }
+            0b1110 => self.branch_or_set(word),
+            _ => self.special(word),
+        }
+    }
+
+    fn branch_or_set(&mut self, word: u32) -> Result<Jump, ()> {
+        let dddi = bits(word, 27, 25) * 2 + bits(word, 0, 0);
+        let holds = self.condition(dddi);
+        if bits(word, 1, 1) == 0 {
+            return Ok(holds.then_some((bits(word, 24, 0) & !3, 1)));
+        }
+        if bits(word, 24, 24) == 1 {
+            let target = AT.wrapping_add(signed(bits(word, 15, 0) & !3, 16));
+            return Ok(holds.then_some((target, 1)));
+        }
+        Ok(self.result(bits(word, 22, 18), holds.into(), 1))
+    }
+
+    fn special(&mut self, word: u32) -> Result<Jump, ()> {
+        let (rd, rs1) = (bits(word, 27, 23), bits(word, 22, 18));
+        let a = self.r[rs1 as usize];
+        let imm21 = rs1 * 0x1_0000 + bits(word, 15, 0);
+        match bits(word, 17, 16) {
+            0 => self.access(false, rd, imm21 & !3, 4, false, None),
+            1 => self.access(true, rd, imm21 & !3, 4, false, None),
+            2 => Ok(self.result(rd, imm21, 2)),
             _ => {
-                let imm21 = rs1 * 0x1_0000 + imm16;
-                match bits(word, 17, 16) {
-                    0 => self.access(false, rd, imm21 & !3, 4, false, None),
-                    1 => self.access(true, rd, imm21 & !3, 4, false, None),
-                    2 => Ok(self.result(rd, imm21, 2)),
-                    _ => {
-                        let pq = (bits(word, 11, 11), bits(word, 10, 10));
-                        let len = if bits(word, 14, 14) == 1 { 1 } else { 2 };
-                        let sum = a.wrapping_add(signed(bits(word, 9, 0), 10));
-                        let (store, zero) = (bits(word, 13, 13) == 1, bits(word, 12, 12) == 1);
-                        self.based(store, word, pq, sum, len, !zero)
-                    }
-                }
+                let pq = (bits(word, 11, 11), bits(word, 10, 10));
+                let len = if bits(word, 14, 14) == 1 { 1 } else { 2 };
+                let sum = a.wrapping_add(signed(bits(word, 9, 0), 10));
+                let (store, zero) = (bits(word, 13, 13) == 1, bits(word, 12, 12) == 1);
+                self.based(store, word, pq, sum, len, !zero)
             }
         }
     }
