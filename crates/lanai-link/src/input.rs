@@ -18,6 +18,9 @@ pub struct Input {
     pub bytes: Vec<u8>,
 }
 
+/// Most bytes of a section: the card's whole space.
+const LARGEST: u64 = 16 << 20;
+
 /// Machine number of the LANai in ELF.
 pub(crate) const MACHINE: u16 = 244;
 
@@ -115,7 +118,10 @@ fn read(input: &Input) -> Result<Parsed, String> {
         let name = symbol.name().map_err(|error| error.to_string())?.to_owned();
         let place = match symbol.section() {
             SymbolSection::Undefined => Place::Undefined,
-            SymbolSection::Section(index) => Place::Section(place_of[&index.0]),
+            SymbolSection::Section(index) => match place_of.get(&index.0) {
+                Some(place) => Place::Section(*place),
+                None => return Err(format!("`{name}` stands in a section that is not there")),
+            },
             SymbolSection::Common => {
                 return Err(format!("`{name}` is a common symbol: compile with -fno-common"));
             }
@@ -140,10 +146,12 @@ fn read(input: &Input) -> Result<Parsed, String> {
             let RelocationTarget::Symbol(symbol) = relocation.target() else {
                 return Err(format!("relocation at {offset:#x} has no symbol"));
             };
+            let number = number_of.get(&symbol.0);
             relocations.push(Relocation {
                 offset: offset as u32,
                 kind: r_type,
-                symbol: number_of[&symbol.0],
+                symbol: *number
+                    .ok_or_else(|| format!("relocation at {offset:#x} has no symbol"))?,
                 addend: relocation.addend(),
             });
         }
@@ -173,6 +181,10 @@ fn read_section<'data>(section: &impl ObjectSection<'data>) -> Result<Section, S
         Kind::Constants
     };
     let data = section.data().map_err(|error| format!("section {name}: {error}"))?.to_owned();
-    let (align, size) = (section.align().max(1) as u32, section.size() as u32);
+    let (align, size) = (section.align().max(1), section.size());
+    if !align.is_power_of_two() || align > LARGEST || size > LARGEST {
+        return Err(format!("section {name} has {size} bytes at multiples of {align}"));
+    }
+    let (align, size) = (align as u32, size as u32);
     Ok(Section { name, kind, align, data, size, relocations: Vec::new() })
 }

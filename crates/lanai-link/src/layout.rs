@@ -21,6 +21,8 @@ pub(crate) struct Layout {
     pub globals: BTreeMap<String, Global>,
     /// Bytes of memory by kind: text, constants, data, zeroed.
     pub ends: BTreeMap<Kind, (u32, u32)>,
+    /// All of them, however much that is.
+    total: u64,
     /// Sizes of debug sections, by name.
     pub debug: BTreeMap<String, u32>,
 }
@@ -33,6 +35,7 @@ impl Layout {
             places: objects.iter().map(|o| vec![None; o.sections.len()]).collect(),
             globals: BTreeMap::new(),
             ends: BTreeMap::new(),
+            total: 0,
             debug: BTreeMap::new(),
         };
         layout.place_in_memory(objects);
@@ -48,7 +51,8 @@ impl Layout {
     }
 
     fn place_in_memory(&mut self, objects: &[Parsed]) {
-        let mut addr = 0_u32;
+        // Wider than an address, so that no sum is cut before it is looked at.
+        let mut addr = 0_u64;
         for kind in IN_MEMORY {
             // Words, so that start-up code can clear and copy by words.
             addr = addr.next_multiple_of(4);
@@ -57,15 +61,16 @@ impl Layout {
                 for (section, place) in object.sections.iter().zip(places) {
                     if section.kind == kind {
                         if !is_planted(Plant::IgnoresAlignment) {
-                            addr = addr.next_multiple_of(section.align);
+                            addr = addr.next_multiple_of(section.align.into());
                         }
-                        *place = Some(addr);
-                        addr += section.size;
+                        *place = Some(addr as u32);
+                        addr += u64::from(section.size);
                     }
                 }
             }
-            self.ends.insert(kind, (begin, addr));
+            self.ends.insert(kind, (begin as u32, addr as u32));
         }
+        self.total = addr;
     }
 
     fn place_debug(&mut self, objects: &[Parsed]) {
@@ -137,9 +142,9 @@ impl Layout {
 
     fn overflow(&self, objects: &[Parsed], map: &Map) -> Option<Mistake> {
         let (region, stack) = (map.image(), map.stack());
-        let end = self.ends[&Kind::Zeroed].1;
+        let end = self.total;
         let room = region.size - if is_planted(Plant::IgnoresStack) { 0 } else { stack };
-        (end > room).then(|| {
+        (end > room.into()).then(|| {
             let sections = objects.iter().flat_map(|o| o.sections.iter().map(move |s| (o, s)));
             let (object, largest) = sections
                 .filter(|(_, section)| IN_MEMORY.contains(&section.kind))

@@ -228,3 +228,34 @@ pub fn sections_are_aligned() {
     let at = image.address("b").unwrap();
     assert_eq!((at % 16, &image.flat[at as usize..][..4]), (0, &[0, 0, 0, 2][..]));
 }
+
+/// Objects with bytes that are wrong end in an image or in sentences.
+#[test]
+fn damaged_objects_are_sentences() {
+    let good = compile("good.c", "int f(int); int a[9] = { 1 }; int g(int b) { return f(a[b]); }");
+    let other = compile("other.c", "int f(int c) { return c + 1; }");
+    let mut random = des::Random::new(12);
+    let (mut linked, mut refused) = (0, 0);
+    for _ in 0..3000 {
+        let mut damaged = good.clone();
+        for _ in 0..1 + random.below(3) {
+            let at = random.below(damaged.bytes.len() as u64) as usize;
+            damaged.bytes[at] = match random.below(3) {
+                0 => 0xff,
+                1 => random.next_u64() as u8,
+                _ => damaged.bytes[at].wrapping_add(1),
+            };
+        }
+        if random.below(10) == 0 {
+            damaged.bytes.truncate(random.below(damaged.bytes.len() as u64) as usize);
+        }
+        match link(&[damaged, other.clone()], &map()) {
+            Ok(_) => linked += 1,
+            Err(mistakes) => {
+                assert!(!mistakes.is_empty());
+                refused += 1;
+            }
+        }
+    }
+    assert!(linked > 100 && refused > 100, "{linked} linked, {refused} refused");
+}
