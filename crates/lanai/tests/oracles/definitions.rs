@@ -324,7 +324,7 @@ fn compare(word: u32, state: State, seed: u64) -> bool {
             return false;
         }
     };
-    if target % 4 != 0 || target + 8 > END || (DATA - 8..DATA + DATA_LEN).contains(&target) {
+    if target % 4 != 0 || target > END - 8 || (DATA - 8..DATA + DATA_LEN).contains(&target) {
         return false;
     }
     // What follows must still do nothing, in the slots and where it goes to.
