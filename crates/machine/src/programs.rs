@@ -48,6 +48,8 @@ pub(crate) struct Software {
     pub compute: rank::Compute,
     /// What the program's processes are forked from.
     pub templates: Option<Arc<rank::Templates>>,
+    /// The program's own libraries that come before that of MPI.
+    pub ahead: Arc<[PathBuf]>,
     pub placement: Placement,
     /// The Portals process of each rank's MPI library.
     pub map: Arc<[ProcessId]>,

@@ -133,6 +133,7 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
         Program::Executable { path, .. } => rank::Templates::of(path, options.ranks),
         Program::Builtin(_) => None,
     };
+    let ahead = ahead(options)?;
     let (mut remains, ending, _) = {
         let parts = Parts {
             configuration: &configuration,
@@ -141,6 +142,7 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
             options,
             placement,
             templates: templates.as_ref(),
+            ahead: &ahead,
             maps: &[placement.libraries(), placement.programs()],
             ledger: ledger.as_ref(),
             faults: &faults,
@@ -205,6 +207,17 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
         session.end(outcome.report.exit.code);
     }
     Ok(outcome)
+}
+
+/// The program's own libraries that come before that of MPI.
+fn ahead(options: &Options) -> Result<Arc<[PathBuf]>, Mistake> {
+    let Program::Executable { path, .. } = &options.program else {
+        return Ok(Arc::default());
+    };
+    let ahead = rank::ahead_of_mpi(path, &options.library);
+    let ahead =
+        ahead.map_err(|e| Mistake(format!("cannot list the libraries of {}: {e}", path.display())));
+    ahead.map(Arc::from)
 }
 
 /// Mappings of memory that the software of all nodes takes: stacks, and what each process shares with us.

@@ -3,13 +3,15 @@
 use object::elf;
 use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol};
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-const LIBRARY: &str = "libmpi_abi.so.1";
+pub(crate) const LIBRARY: &str = "libmpi_abi.so.1";
 /// MPI for Fortran, which needs that library itself.
-const FORTRAN_LIBRARY: &str = "libmpi_fortran.so.1";
-const PORTALS: &str = "libportals.so";
+pub(crate) const FORTRAN_LIBRARY: &str = "libmpi_fortran.so.1";
+pub(crate) const PORTALS: &str = "libportals.so";
 /// What every compiler links: a program that needs nothing else has no way to get at MPI, unless it loads
 /// libraries while it runs.
 const RUNTIME: [&str; 11] = [
@@ -95,7 +97,7 @@ pub(crate) fn loads_nothing_else(path: &Path) -> bool {
     })
 }
 
-fn of_runtime(name: &str) -> bool {
+pub(crate) fn of_runtime(name: &str) -> bool {
     RUNTIME.iter().any(|library| name.starts_with(library))
 }
 
@@ -113,16 +115,18 @@ fn wrong_library(needed: &[String]) -> String {
 }
 
 /// What a program for this machine gets from others.
-struct Links {
+pub(crate) struct Links {
     /// Names of the shared libraries that it needs.
-    needed: Vec<String>,
+    pub needed: Vec<String>,
     /// It loads more while it runs.
     loads: bool,
     /// Something of its own comes before the libraries' constructors.
     early: bool,
+    /// The loader that it names.
+    pub loader: Option<PathBuf>,
 }
 
-fn links(data: &[u8]) -> Result<Links, String> {
+pub(crate) fn links(data: &[u8]) -> Result<Links, String> {
     if !data.starts_with(&elf::ELFMAG) {
         return Err("it is not an executable file".into());
     }
@@ -138,9 +142,11 @@ fn links(data: &[u8]) -> Result<Links, String> {
     }
     let damaged = |error: object::Error| format!("the file is damaged ({error})");
     let segments = header.program_headers(endian, data).map_err(damaged)?;
-    if !segments.iter().any(|segment| segment.p_type(endian) == elf::PT_INTERP) {
+    let interpreter = segments.iter().find(|segment| segment.p_type(endian) == elf::PT_INTERP);
+    let Some(interpreter) = interpreter else {
         return Err("it is linked statically or is a shared library".into());
-    }
+    };
+    let path = interpreter.data(endian, data).ok().and_then(|path| path.strip_suffix(&[0]));
     let sections = header.sections(endian, data).map_err(damaged)?;
     let Some((dynamic, strings)) = sections.dynamic(endian, data).map_err(damaged)? else {
         return Err("it is linked statically".into());
@@ -156,5 +162,7 @@ fn links(data: &[u8]) -> Result<Links, String> {
         symbol.is_undefined() && symbol.name_bytes().is_ok_and(|name| name == b"dlopen")
     };
     let early = entries_of(elf::DT_PREINIT_ARRAY).next().is_some();
-    Ok(Links { needed: names, early, loads: file.dynamic_symbols().any(loader) })
+    let loads = file.dynamic_symbols().any(loader);
+    let loader = path.map(|path| PathBuf::from(OsStr::from_bytes(path)));
+    Ok(Links { needed: names, early, loads, loader })
 }

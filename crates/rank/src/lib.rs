@@ -8,6 +8,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod agent;
+mod ahead;
 mod bridge;
 mod builtin;
 mod channel;
@@ -28,6 +29,7 @@ mod template;
 mod watcher;
 
 pub use agent::{agent, Costs, Ending, Observer, Runner};
+pub use ahead::ahead_of_mpi;
 pub use bridge::{Bridge, Party};
 pub use builtin::{Builtin, PREFIX as BUILTIN_PREFIX};
 pub use compute::Compute;

@@ -56,6 +56,8 @@ pub struct SpawnOptions {
     pub randomize: bool,
     /// Those of the run, which may have loaded the program already.
     pub templates: Option<Arc<Templates>>,
+    /// Libraries of the program's own that come before ours ([`crate::ahead_of_mpi`]).
+    pub ahead: Arc<[PathBuf]>,
 }
 
 /// Why a process could not be started.
@@ -174,17 +176,13 @@ fn environment(options: &SpawnOptions, library: &Path) -> Vec<OsString> {
     }
     let with = |first: &OsStr, variables: &[(OsString, OsString)], name: &str| {
         let mut value = first.to_os_string();
-        if let Some((_, old)) = variables.iter().find(|(n, v)| n == name && !v.is_empty()) {
+        if let Some(old) = value_of(variables, name) {
             value.push(":");
             value.push(old);
         }
         value
     };
-    // Loaded before all others, our library is the one that is meant by its name, whatever paths the program
-    // has built in. A list cannot hold a path with a blank or a colon: then the name alone must do.
-    let plain = !library.as_os_str().as_bytes().iter().any(|byte| b" :".contains(byte));
-    let first = if plain { library.as_os_str() } else { OsStr::new(LIBRARY) };
-    let preload = with(first, &variables, "LD_PRELOAD");
+    let preload = preload(options, library, value_of(&variables, "LD_PRELOAD"));
     set(&mut variables, OsStr::new("LD_PRELOAD"), preload);
     let paths = with(options.library_dir.as_os_str(), &variables, "LD_LIBRARY_PATH");
     set(&mut variables, OsStr::new("LD_LIBRARY_PATH"), paths);
@@ -199,6 +197,28 @@ fn environment(options: &SpawnOptions, library: &Path) -> Vec<OsString> {
         OsString::from_vec(bytes)
     };
     variables.into_iter().map(entry).collect()
+}
+
+/// The value of a variable that says something.
+fn value_of<'a>(variables: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
+    variables.iter().find(|(n, v)| n == name && !v.is_empty()).map(|(_, value)| &**value)
+}
+
+/// Loaded before all that the program names: what the user wants to have before it, the program's own
+/// libraries that precede MPI's, and ours, which is then the one that is meant by its name, whatever paths
+/// the program has built in.
+fn preload(options: &SpawnOptions, library: &Path, users: Option<&OsStr>) -> OsString {
+    let mut list = users.unwrap_or_default().to_os_string();
+    for path in options.ahead.iter().map(PathBuf::as_path).chain([library]) {
+        if !list.is_empty() {
+            list.push(":");
+        }
+        // A list cannot hold a path with a blank or a colon: then the name alone must do.
+        let plain = !path.as_os_str().as_bytes().iter().any(|byte| b" :".contains(byte));
+        let name = path.file_name().unwrap_or_default();
+        list.push(if plain { path.as_os_str() } else { name });
+    }
+    list
 }
 
 fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {

@@ -41,6 +41,7 @@ mod scale;
 mod soak;
 mod sweep;
 mod timeline;
+mod tools;
 mod until;
 mod validate;
 mod vn;

@@ -97,6 +97,7 @@ impl Life<'_> {
             compute: software.compute,
             follow: true,
             templates: software.templates.clone(),
+            ahead: software.ahead.clone(),
             ..rank::SpawnOptions::default()
         });
         let process = process.map_err(|error| error.to_string())?;

@@ -15,6 +15,7 @@ use crate::programs::{Ranks, Software};
 use abi::seastar::{SHIM_BASE, TEXT_BASE};
 use des::{EventQueue, Outbox, Time, TraceHash};
 use portals::ProcessId;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -32,6 +33,8 @@ pub(super) struct Parts<'a> {
     pub(super) placement: Placement,
     /// What the program's processes are forked from.
     pub(super) templates: Option<&'a Arc<rank::Templates>>,
+    /// The program's own libraries that come before that of MPI.
+    pub(super) ahead: &'a Arc<[PathBuf]>,
     /// The same memory for all nodes.
     pub(super) maps: &'a Maps,
     /// The judges' ledger, if they are to judge.
@@ -130,6 +133,7 @@ impl Parts<'_> {
             library: options.library.clone(),
             compute: options.compute,
             templates: self.templates.cloned(),
+            ahead: self.ahead.clone(),
             placement,
             map: self.maps[0].clone(),
             programs: self.maps[1].clone(),

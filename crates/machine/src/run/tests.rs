@@ -18,6 +18,7 @@ struct Bench {
     options: Options,
     maps: Maps,
     faults: Faults,
+    ahead: Arc<[std::path::PathBuf]>,
 }
 
 impl Bench {
@@ -58,10 +59,18 @@ impl Bench {
         configuration.placement.ranks = 2 * configuration.placement.per_node;
         let placement = configuration.placement;
         let maps = [placement.libraries(), placement.programs()];
-        Bench { configuration, image, symbols, options, maps, faults: Faults::default() }
+        Bench {
+            configuration,
+            image,
+            symbols,
+            options,
+            maps,
+            faults: Faults::default(),
+            ahead: Arc::default(),
+        }
     }
     fn parts(&self) -> Parts<'_> {
-        let Bench { configuration, image, symbols, options, maps, .. } = self;
+        let Bench { configuration, image, symbols, options, maps, ahead, .. } = self;
         let placement = configuration.placement;
         let (ledger, faults, templates, taping) = (None, &self.faults, None, false);
         Parts {
@@ -71,6 +80,7 @@ impl Bench {
             options,
             placement,
             templates,
+            ahead,
             maps,
             ledger,
             faults,

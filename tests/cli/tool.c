@@ -1,0 +1,2 @@
+/* The tool as a library of its own. */
+#include "tool.h"
