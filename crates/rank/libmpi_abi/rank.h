@@ -72,6 +72,13 @@ void rank_memory_carry(struct rank_channel *channel, const void *at, size_t byte
 size_t rank_handles(uint64_t count);
 size_t rank_items(uint64_t count, uint64_t datatype);
 
+/* --- move.c --- */
+
+/* Maps what runs are moved through: that of this channel in its memory file. */
+void rank_move_begin(int file, uint32_t number);
+/* Moves the runs that the simulator has named. */
+void rank_move(struct rank_channel *channel);
+
 /* --- send.c --- */
 
 /* Bytes of an item of a predefined type without holes; 0 for all other types. */

@@ -84,6 +84,7 @@ static void attach(void)
         return; /* A program that the rank started has inherited the variable, not the memory. */
     unsetenv("SUNSTAR_RANK_FD");
     struct rank_channel *found = memory;
+    rank_move_begin(fd, 0);
     if (found->template)
         file = fd;
     else
@@ -129,15 +130,24 @@ uint64_t rank_new_request(void)
 
 /* --- ring and hand-over; the lock is held --- */
 
-static void hand_over(struct rank_channel *c)
+static void give_turn(struct rank_channel *c)
 {
-    rank_memory_leave(c);
     /* Mostly it does not sleep: it was about to when this process took the processor from it. */
     if (__atomic_exchange_n(&c->turn, RANK_TURN_SIMULATOR, __ATOMIC_ACQ_REL) == RANK_TURN_AWAITED)
         syscall(SYS_futex, &c->turn, FUTEX_WAKE, 1, NULL, NULL, 0);
     while (__atomic_load_n(&c->turn, __ATOMIC_ACQUIRE) == RANK_TURN_SIMULATOR)
         syscall(SYS_futex, &c->turn, FUTEX_WAIT_BITSET, RANK_TURN_SIMULATOR, NULL, NULL,
                 RANK_SLEEP_MARK);
+}
+
+static void hand_over(struct rank_channel *c)
+{
+    rank_memory_leave(c);
+    give_turn(c);
+    while (c->way != RANK_WAY_NONE) {
+        rank_move(c);
+        give_turn(c);
+    }
     rank_memory_return(c);
 }
 

@@ -48,10 +48,11 @@ static void become_rank(struct rank_channel *channel, int file, uint32_t number,
     if (getppid() != simulator)
         _exit(1); /* it died before we asked to die with it */
     syscall(SYS_set_robust_list, thread->robust, thread->robust_bytes);
-    const off_t at = (off_t)number * RANK_CHANNEL_SIZE;
+    const off_t at = (off_t)number * RANK_CHANNEL_STRIDE;
     const int all = PROT_READ | PROT_WRITE;
     if (mmap(channel, RANK_CHANNEL_SIZE, all, MAP_SHARED | MAP_FIXED, file, at) == MAP_FAILED)
         _exit(1);
+    rank_move_begin(file, number);
     close(file);
     channel->base = POINTER(channel);
     errno = 0;

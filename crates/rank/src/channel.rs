@@ -10,7 +10,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicU8, Ordering};
 use std::time::Duration;
 
-pub(crate) const SIZE: usize = layout::CHANNEL_SIZE as usize;
+/// Bytes of the memory file, from one channel to the next.
+pub(crate) const SIZE: usize = layout::CHANNEL_STRIDE as usize;
 /// Arguments that fit in a record.
 pub(crate) const RECORD_ARGUMENTS: usize = (layout::Record::SIZE - record::ARGUMENTS) / 8;
 /// Said of a program that has written where only its library and the simulator write.
@@ -31,7 +32,7 @@ pub(crate) struct Channel {
     /// The process has ended.
     dead: AtomicBool,
     /// The turn was taken from the simulator while it had it.
-    robbed: AtomicBool,
+    pub(crate) robbed: AtomicBool,
 }
 
 /// Who may go on.
@@ -229,6 +230,11 @@ impl Channel {
         let logged = self.logged.swap(0, Ordering::Relaxed);
         self.word(at::LOG_BYTES).store(logged, Ordering::Relaxed);
         self.taken_before.store(self.taken.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.give_turn();
+    }
+
+    /// Gives the turn to the process; nothing else is as if it went on.
+    pub(crate) fn give_turn(&self) {
         let word = self.word(at::TURN);
         let (from, to) = (turn::SIMULATOR, turn::PROCESS);
         match word.compare_exchange(from, to, Ordering::Release, Ordering::Relaxed) {

@@ -18,6 +18,7 @@ mod life;
 mod limits;
 mod memory;
 mod memory_file;
+mod moved;
 mod orphans;
 mod passed;
 mod permitted;

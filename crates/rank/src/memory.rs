@@ -2,6 +2,7 @@
 
 use crate::agent::Ending;
 use crate::life::Life;
+use crate::moved::worthwhile;
 use bus::BusError;
 use host::AddressSpace;
 use std::sync::Arc;
@@ -166,7 +167,15 @@ impl AddressSpace for ProcessMemory {
     }
 
     fn read_pieces(&self, pieces: &[(u64, usize)], buf: &mut [u8]) -> Result<(), BusError> {
-        let mut rest = buf;
+        let (mut pieces, mut done) = (pieces, 0);
+        while let Some((runs, bytes)) = worthwhile(pieces) {
+            let (these, here) = (&pieces[..runs], &mut buf[done..done + bytes]);
+            if self.life.is_over() || self.flush().is_err() || !self.gather(these, here) {
+                break;
+            }
+            (pieces, done) = (&pieces[runs..], done + bytes);
+        }
+        let mut rest = &mut buf[done..];
         pieces.chunks(PIECES_MAX / 2).try_for_each(|pieces| {
             let (here, after) = std::mem::take(&mut rest).split_at_mut(bytes_of(pieces));
             rest = after;
@@ -182,11 +191,18 @@ impl AddressSpace for ProcessMemory {
         if pieces.len() < PIECES_MIN {
             return host::write_each(pieces, data, |va, piece| self.write(va, piece));
         }
-        let mut rest = data;
+        self.life.channel.forget_carried();
+        let (mut pieces, mut rest) = (pieces, data);
+        while let Some((runs, bytes)) = worthwhile(pieces) {
+            let (these, here) = (&pieces[..runs], &rest[..bytes]);
+            if self.life.is_over() || self.flush().is_err() || !self.scatter(these, here) {
+                break;
+            }
+            (pieces, rest) = (&pieces[runs..], &rest[bytes..]);
+        }
         pieces.chunks(PIECES_MAX).try_for_each(|pieces| {
             let (here, after) = rest.split_at(bytes_of(pieces));
             rest = after;
-            self.life.channel.forget_carried();
             if !self.life.is_over() && self.flush().is_ok() && self.store_together(pieces, here) {
                 return Ok(());
             }

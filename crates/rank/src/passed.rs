@@ -1,8 +1,8 @@
 //! The process's memory without the kernel, as far as the channel has it: what a call reads travels with the
 //! call, and what is stored while the process waits travels with the answer (`libmpi_abi/memory.c`).
 
-use crate::channel::{Channel, Turn, SIZE};
-use abi::rank::channel as at;
+use crate::channel::{Channel, Turn};
+use abi::rank::{channel as at, CHANNEL_SIZE};
 use std::sync::atomic::Ordering;
 
 /// Bytes before each piece in the log: its address and its length.
@@ -16,7 +16,7 @@ impl Channel {
     pub fn read_passed(&self, va: u64, buf: &mut [u8]) -> bool {
         let base = self.long(at::BASE).load(Ordering::Relaxed);
         let (from, bytes) = self.carried();
-        let place = if base != 0 && within(va, buf.len(), base, SIZE) {
+        let place = if base != 0 && within(va, buf.len(), base, CHANNEL_SIZE as usize) {
             (va - base) as usize
         } else if within(va, buf.len(), from, bytes) {
             at::CARRIED + (va - from) as usize
@@ -86,7 +86,7 @@ impl Channel {
         })
     }
 
-    fn copy_out(&self, mut place: usize, buf: &mut [u8]) {
+    pub(crate) fn copy_out(&self, mut place: usize, buf: &mut [u8]) {
         let words = if place % 8 == 0 { buf.len() / 8 } else { 0 };
         let (words, bytes) = buf.split_at_mut(8 * words);
         for word in words.chunks_exact_mut(8) {
@@ -99,7 +99,7 @@ impl Channel {
     }
 
     /// `place` is a multiple of 8, as all pieces' are.
-    fn copy_in(&self, mut place: usize, data: &[u8]) {
+    pub(crate) fn copy_in(&self, mut place: usize, data: &[u8]) {
         let words = data.chunks_exact(8);
         let bytes = words.remainder();
         for word in words {

@@ -22,7 +22,7 @@ const LAST_WORDS: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// Real time after which it is seen that nobody has woken the simulator, though the turn is its own: the
 /// program has overwritten who sleeps.
-const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_millis(250);
+pub(crate) const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_millis(250);
 
 /// A process that runs a rank. Dropping it kills it.
 #[derive(Debug)]

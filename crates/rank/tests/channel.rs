@@ -35,6 +35,7 @@ fn records_that_no_library_writes_are_told() {
         "put(shared, 6, 0xffff);",
         "*word(shared, HEAD) += 300; /* more than the ring holds */",
         "*word(shared, HEAD) -= 1;",
+        "*word(shared, RUNS) = 0; *word(shared, WAY) = 1; /* nobody has asked for runs */",
     ] {
         assert_eq!(after(body).0.as_deref(), Some(OVERWRITTEN), "{body}");
     }

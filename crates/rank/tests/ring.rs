@@ -81,6 +81,11 @@ fn move_memory(process: &Process, args: &[u64], random: &mut Random) {
         let _ = memory.read(*va, &mut bytes);
         let _ = memory.write(*va, &bytes);
     }
+    let run = |i| (args[0].wrapping_add(16 * i), 1 + i as usize % 9);
+    let runs: Vec<_> = (0..random.below(400)).map(run).collect();
+    let mut bytes = vec![0; runs.iter().map(|run| run.1).sum()];
+    let _ = memory.read_pieces(&runs, &mut bytes);
+    let _ = memory.write_pieces(&runs, &bytes);
 }
 
 fn play_many(first: u64, seeds: u64) {

@@ -13,8 +13,23 @@
 #define RANK_U(value) value##u
 #endif
 
-/* Bytes of the memory file. Source: own design: the header's page and RECORD_COUNT records. */
+/* Bytes of the channel: its header and its ring. The program's process has them in one piece. Source: own design: the header's page and RECORD_COUNT records. */
 #define RANK_CHANNEL_SIZE RANK_U(0x00009000)
+
+/* Bytes of the memory file that belong to a channel: the channel, and behind it RUNS and PACKED, which the process maps apart, far away, so that the program's own memory stands where it would stand without them. Source: own design. */
+#define RANK_CHANNEL_STRIDE RANK_U(0x00059000)
+
+/* Offset of the runs that the process is to move: for each its address and its length, 64 bits each, as in struct iovec. Source: own design. */
+#define RANK_RUNS RANK_U(0x00009000)
+
+/* Runs that there is room for. Source: own design. */
+#define RANK_RUNS_MAX RANK_U(4096)
+
+/* Offset of the bytes of the runs, one after the other. Source: own design. */
+#define RANK_PACKED RANK_U(0x00019000)
+
+/* Bytes that there is room for. Source: own design. */
+#define RANK_PACKED_MAX RANK_U(0x00040000)
 
 /* Offset of the first record of the ring. Source: own design. */
 #define RANK_RECORDS RANK_U(4096)
@@ -48,6 +63,11 @@
 #define RANK_RECORD_KIND_LEFT RANK_U(9) /* The program has left the callback that it was in last by longjmp or an exception: neither it nor the call during which it was started will return. It does not wait. */
 #define RANK_RECORD_KIND_RETURNED RANK_U(5) /* The callback has returned arguments[0]; then its arguments as it left them. */
 
+/* Ways in which a process moves runs. Source: own design. */
+#define RANK_WAY_NONE RANK_U(0) /* None are to be moved. */
+#define RANK_WAY_GATHER RANK_U(1) /* From the program's memory to PACKED. */
+#define RANK_WAY_SCATTER RANK_U(2) /* From PACKED to the program's memory. */
+
 /* What the simulator answers. Source: own design. */
 #define RANK_ANSWER_RETURN RANK_U(0) /* The call is done. */
 #define RANK_ANSWER_CALLBACK RANK_U(1) /* Run a function, say RETURNED, and wait for another answer to the same call. */
@@ -72,7 +92,9 @@ struct rank_channel {
     uint64_t base; /* Address of this memory in the process; 0 until a library has mapped it (library writes). */
     uint64_t plain[6]; /* Beginnings and ends of what the program can surely read and write while it waits: its data, its heap, its stack (library writes at each hand-over). */
     uint32_t turn; /* Who may go on: turn. Both sides sleep on it as a futex. */
-    uint8_t unused_132[60];
+    uint8_t unused_132[4];
+    uint64_t moved; /* Bytes that the process has moved as way says; fewer than wanted if some memory was not there (library writes). */
+    uint8_t unused_144[48];
     uint32_t tail; /* Records ever taken out of the ring (simulator writes). */
     uint32_t answer; /* Kind of the answer (simulator writes). */
     uint32_t code; /* Answer RETURN: the MPI error code or Portals return code. */
@@ -81,7 +103,9 @@ struct rank_channel {
     uint64_t function; /* Answer CALLBACK: a service, or the address of a function of the program. */
     uint64_t arguments[6]; /* Answer CALLBACK: its arguments. */
     uint32_t log_bytes; /* Bytes of log that the library is to store into the program's memory before anything else (simulator writes). */
-    uint8_t unused_276[236];
+    uint32_t way; /* Not 0: the process is to do nothing but move runs, as way says, and hand over again (simulator writes). */
+    uint32_t runs; /* Number of those runs (simulator writes). */
+    uint8_t unused_284[228];
     uint8_t fault[512]; /* What was wrong if state says FAULTED: words that end with a zero (library writes). */
     uint64_t carried_at; /* Address in the process of what stands in carried (library writes). */
     uint32_t carried_bytes; /* Bytes of it: the program has the same there until its call returns. 0: none (library writes; the simulator takes it back when it changes them). */
@@ -100,6 +124,7 @@ _Static_assert(offsetof(struct rank_channel, head) == 68, "channel.head");
 _Static_assert(offsetof(struct rank_channel, base) == 72, "channel.base");
 _Static_assert(offsetof(struct rank_channel, plain) == 80, "channel.plain");
 _Static_assert(offsetof(struct rank_channel, turn) == 128, "channel.turn");
+_Static_assert(offsetof(struct rank_channel, moved) == 136, "channel.moved");
 _Static_assert(offsetof(struct rank_channel, tail) == 192, "channel.tail");
 _Static_assert(offsetof(struct rank_channel, answer) == 196, "channel.answer");
 _Static_assert(offsetof(struct rank_channel, code) == 200, "channel.code");
@@ -108,6 +133,8 @@ _Static_assert(offsetof(struct rank_channel, time) == 208, "channel.time");
 _Static_assert(offsetof(struct rank_channel, function) == 216, "channel.function");
 _Static_assert(offsetof(struct rank_channel, arguments) == 224, "channel.arguments");
 _Static_assert(offsetof(struct rank_channel, log_bytes) == 272, "channel.log_bytes");
+_Static_assert(offsetof(struct rank_channel, way) == 276, "channel.way");
+_Static_assert(offsetof(struct rank_channel, runs) == 280, "channel.runs");
 _Static_assert(offsetof(struct rank_channel, fault) == 512, "channel.fault");
 _Static_assert(offsetof(struct rank_channel, carried_at) == 1024, "channel.carried_at");
 _Static_assert(offsetof(struct rank_channel, carried_bytes) == 1032, "channel.carried_bytes");

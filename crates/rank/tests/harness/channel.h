@@ -3,13 +3,18 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-enum { STATE = 64, HEAD = 68, TURN = 128, TAIL = 192, RECORDS = 0x1000, ALL = 0x9000 };
+enum { STATE = 64, HEAD = 68, TURN = 128, TAIL = 192, MOVED = 136, WAY = 276, RUNS = 280,
+       RECORDS = 0x1000, ALL = 0x9000, AREA = 0x50000 };
+static char *area; /* what runs are moved through, at a lower address */
 static char *find(void)
 {
     char line[256], *found = 0;
     FILE *maps = fopen("/proc/self/maps", "r");
-    while (fgets(line, sizeof line, maps))
-        if (strstr(line, "sunstar-rank")) found = (char *)strtoul(line, 0, 16);
+    while (fgets(line, sizeof line, maps)) {
+        if (!strstr(line, "sunstar-rank")) continue;
+        area = found;
+        found = (char *)strtoul(line, 0, 16);
+    }
     fclose(maps);
     return found;
 }

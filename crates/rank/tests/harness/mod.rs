@@ -139,3 +139,27 @@ pub fn call_back(process: &mut Process, callback: &Callback) -> (u64, [u64; CALL
         }
     }
 }
+
+/// From now on the calling thread can neither read nor write other processes' memory: the kernel refuses.
+pub fn refuse_process_vm() {
+    let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+    let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    let answer = libc::BPF_RET | libc::BPF_K;
+    let refused = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
+    let step = |code: u32, jf, k| libc::sock_filter { code: code as u16, jt: 0, jf, k };
+    let mut steps = [
+        step(load, 0, std::mem::offset_of!(libc::seccomp_data, nr) as u32),
+        step(equal, 1, libc::SYS_process_vm_readv as u32),
+        step(answer, 0, refused),
+        step(equal, 1, libc::SYS_process_vm_writev as u32),
+        step(answer, 0, refused),
+        step(answer, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let filter = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
+    // SAFETY: the filter outlives the calls, which read it; it holds for this thread only.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        let set = libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter);
+        assert_eq!(set, 0, "{}", std::io::Error::last_os_error());
+    }
+}

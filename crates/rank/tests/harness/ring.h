@@ -37,15 +37,16 @@ static void act(int rarely)
 {
     static const int fields[] = {0,   4,   8,   12,  16,  64,  68,  72,  80, 88, 128, 128, 192,
                                  196, 200, 204, 208, 216, 272, 276, 512, 1024, 1032, 1040,
-                                 2048, 2056};
-    switch (below(rarely ? 12 : 9)) {
+                                 2048, 2056, MOVED, WAY, RUNS};
+    switch (below(rarely ? 13 : 10)) {
     case 0: *word(shared, (int)(below(ALL) & ~3u)) = (uint32_t)argument(); break;
-    case 1: *word(shared, fields[below(26)]) = (uint32_t)argument(); break;
-    case 2: *word(shared, fields[below(26)]) = below(4); break;
+    case 1: *word(shared, fields[below(29)]) = (uint32_t)argument(); break;
+    case 2: *word(shared, fields[below(29)]) = below(4); break;
     case 3: case 4: record(); break;
     case 5: *word(shared, TURN) = below(5); break;
     case 6: *word(shared, STATE) = below(16); break;
     case 7: memset(shared + below(ALL - 64), (int)below(256), 64); break;
+    case 9: memset(area + below(AREA - 64), (int)below(256), 64); break;
     case 8: usleep(below(200)); break; /* through the channel */
     default: break;
     }
@@ -79,6 +80,7 @@ static void run(const char *seed)
     for (unsigned left = 1 + below(40); left > 0; left--) {
         if (below(1000) == 0) map_over();
         if (below(400) == 0) munmap(shared, 0x1000 * (1 + below(9)));
+        if (below(400) == 0) munmap(area, 0x1000 * (1 + below(80)));
         if (below(3)) act(1); else call();
     }
     MPI_Finalize();
