@@ -5,11 +5,13 @@
 
 #[cfg(test)]
 mod fuzz;
+mod parts;
 mod spelling;
 mod sweep;
 mod value;
 
 use crate::{run, terminal};
+pub use parts::Part;
 pub use spelling::plain;
 pub use sweep::{DiffOptions, SweepOptions};
 
@@ -33,10 +35,19 @@ pub struct Arguments {
 /// Takes the words of a command line apart. Help, and most of what can be wrong, clap tells by
 /// itself, and ends the command.
 pub fn parse(words: Vec<OsString>) -> Result<Arguments, Mistake> {
-    Arguments::try_parse_from(&words).map_err(|error| {
+    let mut arguments = Arguments::try_parse_from(&words).map_err(|error| {
         let said = sweep::run_taken_by_json(&error, &words).or_else(|| value::refused(&error));
         said.unwrap_or_else(|| end(&error))
-    })
+    })?;
+    match &mut arguments.command {
+        Command::Run(run)
+        | Command::Trace(TraceOptions { run, .. })
+        | Command::Profile(ProfileOptions { run, .. })
+        | Command::Report(ReportOptions { run, .. }) => run.separate()?,
+        Command::Sweep(options) => parts::only_one(&options.command)?,
+        _ => {}
+    }
+    Ok(arguments)
 }
 
 /// Prints what clap says, which is help or a mistake, and ends the command.
@@ -238,12 +249,16 @@ pub struct RunOptions {
     /// MPI program and its arguments: a binary of the MPI 5.0 ABI, or source in C, C++ or Fortran
     ///
     /// Source is compiled first, as by `sunstar cc -O2 -g` (cxx, fc). All that follows the program is
-    /// the program's.
+    /// the program's, up to a lone ':', behind which another program follows with its own -n, for the next
+    /// ranks.
     /// builtin:NAME runs a workload without processes: pingpong, allreduce, alltoall, halo, exchange,
     /// traffic ([BYTES] [TIMES]), barrier ([TIMES]).
     #[arg(value_name = "PROGRAM", required = true, num_args = 1..)]
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<OsString>,
+    /// The other programs, of which `ranks` counts the ranks, too.
+    #[arg(skip)]
+    pub others: Vec<Part>,
 }
 
 impl RunOptions {

@@ -48,7 +48,7 @@ pub fn profile(root: &Root, options: &ProfileOptions) -> Result<u8, Mistake> {
 }
 
 fn title(options: &ProfileOptions, nodes: &[u32]) -> String {
-    let program = options.run.program().display();
+    let program = options.run.programs();
     match nodes {
         [node] => format!("{program}: firmware of node {node}"),
         _ => format!("{program}: firmware of {} nodes", nodes.len()),

@@ -1,9 +1,10 @@
 //! The program that is to run: where it is, and whether it has to be compiled first.
 
+use crate::args::Part;
 use crate::compiler::{self, Language};
 use crate::mistake::Mistake;
 use crate::root::Root;
-use machine::Program;
+use machine::{Executable, Program};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -21,9 +22,35 @@ pub fn program(
         }
         None => {
             let path = executable(root, named, folder)?;
-            Ok(Program::Executable { path, args: args.to_vec() })
+            let args = args.to_vec();
+            Ok(Program::Executables(vec![Executable { ranks, path, args }]))
         }
     }
+}
+
+/// What all ranks of a run are to run.
+pub fn programs(root: &Root, parts: &[Part], folder: &Path) -> Result<Program, Mistake> {
+    let one = |part: &Part, folder: &Path| {
+        let (named, args) = (Path::new(&part.command[0]), &part.command[1..]);
+        program(root, named, args, part.ranks, folder)
+    };
+    if let [part] = parts {
+        return one(part, folder);
+    }
+    let mut all = Vec::new();
+    for (number, part) in parts.iter().enumerate() {
+        // Two of them may be sources of the same name.
+        let folder = folder.join(number.to_string());
+        std::fs::create_dir(&folder).map_err(|why| Mistake::with_file("make", &folder, why))?;
+        match one(part, &folder)? {
+            Program::Executables(executables) => all.extend(executables),
+            Program::Builtin(_) => {
+                let name = part.command[0].to_string_lossy();
+                return Err(Mistake(format!("{name} is no program beside which others can run")));
+            }
+        }
+    }
+    Ok(Program::Executables(all))
 }
 
 /// The file that the user named; `None` for a workload without one.

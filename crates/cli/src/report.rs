@@ -178,8 +178,11 @@ fn command(options: &ReportOptions, about_machine: bool) -> String {
     let run = &options.run;
     let mut words = vec!["sunstar".to_owned(), "report".into()];
     words.push(options.file.to_string_lossy().into_owned());
+    // The number of ranks of the first program stands among the options, as if for all.
+    let mut programs = run.words();
+    let first: Vec<String> = programs.drain(..2).collect();
     if !about_machine {
-        words.extend(["-n".into(), run.ranks.to_string()]);
+        words.extend(first);
     }
     if let Some(ranks) = run.ranks_per_node {
         words.extend(["--ranks-per-node".into(), ranks.to_string()]);
@@ -197,7 +200,7 @@ fn command(options: &ReportOptions, about_machine: bool) -> String {
         words.extend(["--largest".into(), options.largest.to_string()]);
     }
     if !about_machine {
-        words.extend(run.command.iter().map(|word| word.to_string_lossy().into_owned()));
+        words.extend(programs);
     }
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }

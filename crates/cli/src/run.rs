@@ -1,6 +1,6 @@
 //! `sunstar run`.
 
-use crate::args::{Gdb, RunOptions};
+use crate::args::{Gdb, Part, RunOptions};
 use crate::interrupt::{self, Reins};
 use crate::mistake::Mistake;
 use crate::outputs::{self, Named};
@@ -17,8 +17,9 @@ use machine::instruments::profile::{Function, Profile, Summary};
 use machine::instruments::timeline::Watcher;
 use machine::parameters::Parameters;
 use machine::report::Report;
-use machine::{Options, Outcome, Program};
+use machine::{Options, Outcome};
 use serde_json::{json, Map, Value};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -46,8 +47,8 @@ pub struct Run {
     pub parameters: Parameters,
     /// Folder of the firmware's images.
     pub firmware: PathBuf,
-    /// Digest of the program's file, if there is one and JSON is asked for.
-    program: Option<String>,
+    /// Digest of each program's file, if there are such and JSON is asked for.
+    digests: Vec<String>,
 }
 
 /// Runs the program, prints the summary after the program's own output, and gives the exit status.
@@ -61,7 +62,7 @@ pub fn run(root: &Root, options: &RunOptions) -> Result<u8, Mistake> {
 
 /// Compiles the program if it is source, assembles the machine, and runs it while `observers` look on.
 pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Result<Run, Mistake> {
-    rank::permitted(program::file(options.program())?.is_some()).map_err(Mistake)?;
+    rank::permitted(!files(options)?.is_empty()).map_err(Mistake)?;
     // A run may take long: what is wrong with the command is found out before it.
     let mut parameters = machines::chosen(root, &options.machine())?;
     machine::faults::set(&mut parameters, &options.faults).map_err(Mistake)?;
@@ -74,12 +75,9 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     interrupt::watch_signals(reins.clone())?;
     let folder = Scratch::new("")?;
     reins.folder.get_or_init(|| folder.path().to_owned());
-    let (program, args) = (options.program(), options.arguments());
-    let program = program::program(root, program, args, options.ranks, folder.path())?;
-    let digest = match &program {
-        Program::Executable { path, .. } if options.json.is_some() => Some(digest_of(path)?),
-        _ => None,
-    };
+    let program = program::programs(root, &options.parts(), folder.path())?;
+    let files = program.executables().iter().filter(|_| options.json.is_some());
+    let digests = files.map(|file| digest_of(&file.path)).collect::<Result<_, _>>()?;
     let firmware = firmware::folder(root, &parameters)?;
     let door = |gdb| open_door(root, options.ranks, gdb, &parameters, &firmware);
     let debugger = options.gdb.map(door).transpose()?;
@@ -110,7 +108,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         writing: reins.writing,
     })
     .map_err(|why| Mistake(why.to_string()))?;
-    Ok(Run { outcome, parameters, firmware, program: digest })
+    Ok(Run { outcome, parameters, firmware, digests })
 }
 
 /// The trace that was asked for. It says what it is of.
@@ -119,8 +117,9 @@ fn trace(
     parameters: &Parameters,
     file: &Path,
 ) -> Result<Arc<dyn Watcher>, Mistake> {
-    let arguments = options.command.iter().map(|word| word.to_string_lossy());
-    let command = arguments.collect::<Vec<_>>().join(" ");
+    let arguments = options.command.iter().map(|word| word.to_string_lossy().into_owned());
+    let words = if options.others.is_empty() { arguments.collect() } else { options.words() };
+    let command = words.join(" ");
     let mut text = format!(
         "sunstar {}, machine {}, {} ranks, seed {}: {command}",
         env!("CARGO_PKG_VERSION"),
@@ -173,8 +172,12 @@ pub fn finish(options: &RunOptions, run: &Run, json: &Output, printed: Result<()
 fn json_of(options: &RunOptions, run: &Run) -> Result<Value, Mistake> {
     let mut all = stamp(options);
     all.insert("format".into(), json!(FORMAT));
-    if let Some(digest) = &run.program {
+    if let Some(digest) = run.digests.first() {
         all.insert("program_digest".into(), json!(digest));
+    }
+    let parts = all.get_mut("parts").and_then(Value::as_array_mut).into_iter().flatten();
+    for (part, digest) in parts.zip(&run.digests) {
+        part["program_digest"] = json!(digest);
     }
     let report = &run.outcome.report;
     let report = serde_json::to_value(report).expect("a report has only strings as keys");
@@ -237,6 +240,12 @@ pub fn check_node(root: &Root, options: &RunOptions, node: u32) -> Result<(), Mi
         .map_err(|why| Mistake(why.to_string()))
 }
 
+/// The files of the programs, as far as they have any.
+fn files(options: &RunOptions) -> Result<Vec<PathBuf>, Mistake> {
+    let parts = options.parts();
+    parts.iter().filter_map(|part| program::file(Path::new(&part.command[0])).transpose()).collect()
+}
+
 /// The files that a run writes, by what asks for each.
 fn outputs(options: &RunOptions) -> impl Iterator<Item = Named<'_>> {
     let files = [("--json", &options.json), ("--pcap", &options.pcap), ("--trace", &options.trace)];
@@ -254,10 +263,10 @@ pub fn check_files(
             return Err(Mistake(format!("{name} writes a file, not standard output")));
         }
     }
-    let program = program::file(options.program())?;
-    let program = program.as_deref().map(|file| ("the program", file));
+    let programs = files(options)?;
+    let programs = programs.iter().map(|file| ("the program", &**file));
     let written: Vec<Named> = outputs(options).chain(another).collect();
-    let read: Vec<Named> = outputs::files_of(parameters).chain(program).collect();
+    let read: Vec<Named> = outputs::files_of(parameters).chain(programs).collect();
     outputs::check(&written, &read)
 }
 
@@ -271,6 +280,14 @@ pub fn stamp(options: &RunOptions) -> Map<String, Value> {
         "threads": options.threads,
     });
     let Value::Object(mut stamp) = stamp else { unreachable!("it is an object") };
+    if !options.others.is_empty() {
+        let text = |word: &OsString| word.to_string_lossy().into_owned();
+        let part = |part: Part| {
+            let words: Vec<String> = part.command.iter().map(text).collect();
+            json!({ "ranks": part.ranks, "program": words[0], "arguments": words[1..] })
+        };
+        stamp.insert("parts".into(), options.parts().into_iter().map(part).collect());
+    }
     stamp.extend(options.until.map(|until| ("until_ns".into(), json!(until.as_ns()))));
     stamp
 }

@@ -21,7 +21,7 @@
 
 use machine::instruments::meter::{ticks, TICKS_ARE_CYCLES};
 use machine::parameters::Parameters;
-use machine::{Options, Outcome, Program};
+use machine::{Executable, Options, Outcome, Program};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -60,10 +60,11 @@ fn main() {
             continue;
         }
         let program = match arguments {
-            ["", arguments @ ..] => Program::Executable {
+            ["", arguments @ ..] => Program::Executables(vec![Executable {
+                ranks,
                 path: program.clone(),
                 args: arguments.map(Into::into).to_vec(),
-            },
+            }]),
             [name, arguments @ ..] => {
                 let builtin = rank::Builtin::parse(name, &arguments.map(Into::into), ranks);
                 Program::Builtin(builtin.unwrap())

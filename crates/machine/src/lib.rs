@@ -32,5 +32,5 @@ pub mod report;
 mod run;
 
 pub use digest::digest;
-pub use programs::Program;
+pub use programs::{Executable, Program};
 pub use run::{check, check_node, run, Mistake, Options, Outcome};

@@ -20,18 +20,43 @@ mod life;
 mod observers;
 pub(crate) mod placement;
 
-/// What every rank runs.
+/// What the ranks run.
 #[derive(Clone, Debug)]
 pub enum Program {
-    /// A process of its own.
-    Executable {
-        /// An executable of the MPI 5.0 ABI.
-        path: PathBuf,
-        /// Its arguments.
-        args: Vec<OsString>,
-    },
+    /// Processes: each executable has the ranks behind those of the ones before it.
+    Executables(Vec<Executable>),
     /// A function of this program.
     Builtin(rank::Builtin),
+}
+
+/// What some of the ranks run as a process of their own.
+#[derive(Clone, Debug)]
+pub struct Executable {
+    /// Number of these ranks.
+    pub ranks: u32,
+    /// An executable of the MPI 5.0 ABI.
+    pub path: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+}
+
+impl Program {
+    /// The executables; none if the ranks are no processes.
+    pub fn executables(&self) -> &[Executable] {
+        match self {
+            Program::Executables(all) => all,
+            Program::Builtin(_) => &[],
+        }
+    }
+    /// Number of the executable that a rank runs; 0 if it runs none.
+    fn part_of(&self, rank: u32) -> usize {
+        let mut ranks = 0;
+        let own = |executable: &Executable| {
+            ranks += executable.ranks;
+            rank < ranks
+        };
+        self.executables().iter().position(own).unwrap_or(0)
+    }
 }
 
 /// What the software of every node is made of.
@@ -48,8 +73,8 @@ pub(crate) struct Software {
     pub compute: rank::Compute,
     /// What the program's processes are forked from.
     pub templates: Option<Arc<rank::Templates>>,
-    /// The program's own libraries that come before that of MPI.
-    pub ahead: Arc<[PathBuf]>,
+    /// Each executable's own libraries that come before that of MPI.
+    pub ahead: Arc<[Arc<[PathBuf]>]>,
     pub placement: Placement,
     /// The Portals process of each rank's MPI library.
     pub map: Arc<[ProcessId]>,

@@ -12,7 +12,7 @@ use crate::instruments::recorder::{Code, Recorder};
 use crate::instruments::timeline::Watcher;
 use crate::node::Node;
 use crate::parameters::Parameters;
-use crate::programs::Program;
+use crate::programs::{Executable, Program};
 use crate::report::Report;
 use assembly::Parts;
 use des::{Bounds, Duration, Links, Stop, Time};
@@ -110,7 +110,7 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     let placement = configuration.placement;
     let topology = &configuration.topology;
     let faults = faults::parse(&options.faults, options.seed, topology, launch).map_err(Mistake)?;
-    if let Program::Executable { .. } = options.program {
+    if !options.program.executables().is_empty() {
         rank::allow_ranks(options.ranks).map_err(Mistake)?;
     }
     rank::allow_mappings(topology.nodes(), mappings(options, &configuration)).map_err(Mistake)?;
@@ -129,9 +129,9 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     let (session, mut debugger) =
         debugged.map(|(door, (session, debugger))| (session, (door.node(), debugger))).unzip();
     let ledger = options.judge.then(|| Arc::new(ledger(nodes, &faults)));
-    let templates = match &options.program {
-        Program::Executable { path, .. } => rank::Templates::of(path, options.ranks),
-        Program::Builtin(_) => None,
+    let templates = match options.program.executables() {
+        [all] => rank::Templates::of(&all.path, options.ranks),
+        _ => None, // A template has loaded one program.
     };
     let ahead = ahead(options)?;
     let (mut remains, ending, _) = {
@@ -209,15 +209,14 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     Ok(outcome)
 }
 
-/// The program's own libraries that come before that of MPI.
-fn ahead(options: &Options) -> Result<Arc<[PathBuf]>, Mistake> {
-    let Program::Executable { path, .. } = &options.program else {
-        return Ok(Arc::default());
+/// Each executable's own libraries that come before that of MPI.
+fn ahead(options: &Options) -> Result<Arc<[Arc<[PathBuf]>]>, Mistake> {
+    let of = |executable: &Executable| {
+        let path = &executable.path;
+        let ahead = rank::ahead_of_mpi(path, &options.library).map(Arc::from);
+        ahead.map_err(|e| Mistake(format!("cannot list the libraries of {}: {e}", path.display())))
     };
-    let ahead = rank::ahead_of_mpi(path, &options.library);
-    let ahead =
-        ahead.map_err(|e| Mistake(format!("cannot list the libraries of {}: {e}", path.display())));
-    ahead.map(Arc::from)
+    options.program.executables().iter().map(of).collect()
 }
 
 /// Mappings of memory that the software of all nodes takes: stacks, and what each process shares with us.
@@ -227,7 +226,7 @@ fn mappings(options: &Options, configuration: &Configuration) -> u64 {
     // The interrupt handler, and behind the kernel's boot what it starts.
     let fibres = u64::from(1 + ranks + echo) * u64::from(configuration.topology.nodes());
     let shared = match options.program {
-        Program::Executable { .. } => options.ranks,
+        Program::Executables(_) => options.ranks,
         Program::Builtin(_) => 0,
     };
     fibres * host::MAPPINGS_PER_FIBRE + u64::from(shared)

@@ -38,6 +38,8 @@ pub struct World {
     pub rank: u32,
     /// Processes in all.
     pub size: u32,
+    /// Which of the run's programs this is: `MPI_APPNUM`.
+    pub program: u32,
     /// The Portals process of each rank.
     pub map: Arc<[ProcessId]>,
 }

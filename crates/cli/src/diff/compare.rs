@@ -1,6 +1,6 @@
 //! What differs between two runs. The keys are documented in docs/reference/diff.md.
 
-use super::read::{Node, Run};
+use super::read::{Node, Part, Run};
 use crate::summary::NOT_COUNTERS;
 use machine::parameters::row;
 use serde::Serialize;
@@ -215,6 +215,16 @@ fn same(key: &str, a: &str, b: &str) -> bool {
 /// Something of a run in words.
 type Text = fn(&Run) -> String;
 
+/// All programs of a run, if there are several.
+fn parts(run: &Run) -> String {
+    let part = |part: &Part| {
+        let words = [&*part.program, &format!("({})", part.program_digest)].map(str::to_owned);
+        let words = words.iter().chain(&part.arguments).map(String::as_str).collect::<Vec<_>>();
+        format!("-n {} {}", part.ranks, words.join(" "))
+    };
+    run.parts.iter().map(part).collect::<Vec<_>>().join(" : ")
+}
+
 /// What is told in words, as far as it differs.
 fn words(a: &Run, b: &Run) -> Vec<Words> {
     let program = |run: &Run| match &run.program_digest {
@@ -230,7 +240,8 @@ fn words(a: &Run, b: &Run) -> Vec<Words> {
     if !same_program {
         rows.push(("program", program(a), program(b)));
     }
-    let texts: [(&'static str, Text); 10] = [
+    let texts: [(&'static str, Text); 11] = [
+        ("parts", parts),
         ("arguments", |run| run.arguments.join(" ")),
         ("machine", |run| run.machine.name.clone()),
         ("ranks", |run| run.ranks.to_string()),

@@ -22,6 +22,9 @@ pub struct Run {
     pub program_digest: Option<String>,
     /// The program's arguments.
     pub arguments: Vec<String>,
+    /// All programs, if there are several.
+    #[serde(default)]
+    pub parts: Vec<Part>,
     /// What it ran on.
     pub machine: Machine,
     /// Ranks.
@@ -44,6 +47,15 @@ pub struct Run {
     pub firmware: Firmware,
     /// The nodes.
     pub nodes: Vec<Node>,
+}
+
+/// One of several programs.
+#[derive(Debug, Deserialize)]
+pub struct Part {
+    pub ranks: u32,
+    pub program: String,
+    pub arguments: Vec<String>,
+    pub program_digest: String,
 }
 
 #[derive(Debug, Deserialize)]

@@ -131,7 +131,7 @@ impl Prepared {
         let folder = self.folder.path().join(format!("program-{}", self.programs.len()));
         make_folder(&folder)?;
         let program = program::program(root, Path::new(word), &[], 1, &folder)?;
-        let machine::Program::Executable { path, .. } = program else {
+        let [machine::Executable { path, .. }] = program.executables() else {
             unreachable!("a name without the prefix is a file's");
         };
         let changed = path.metadata().and_then(|found| found.modified()).ok();
@@ -141,7 +141,7 @@ impl Prepared {
             .to_str()
             .ok_or_else(|| Mistake(format!("the path of {word} is not text")))?
             .to_string();
-        Ok(Program { named, word, digest: run::digest_of(&path)?, own })
+        Ok(Program { named, word, digest: run::digest_of(path)?, own })
     }
 
     /// The machine of a point that was added, as its run is told.

@@ -29,6 +29,7 @@ mod ladder;
 mod linux;
 mod mistakes;
 mod network;
+mod parts;
 mod pcap;
 mod planted;
 mod portals;

@@ -2,14 +2,12 @@
 
 use super::observers::{Calls, Observer};
 use super::placement::Placement;
-use super::{Program, Seat, Software};
+use super::{Executable, Program, Seat, Software};
 use crate::console;
 use bus::BusError;
 use host::Cpu;
 use portals::{Kernel, Ni};
 use std::cell::OnceCell;
-use std::ffi::OsString;
-use std::path::Path;
 use std::rc::Rc;
 
 /// The memory of a process that starts later: until then only library buffers are in its space.
@@ -60,7 +58,12 @@ impl Life<'_> {
             Ok(ni) => ni,
             Err(error) => cpu.fault(format!("PtlNIInit: {error}")),
         };
-        let world = mpi::World { rank, size: software.placement.ranks, map: software.map.clone() };
+        let world = mpi::World {
+            rank,
+            size: software.placement.ranks,
+            program: software.program.part_of(rank) as u32,
+            map: software.map.clone(),
+        };
         let mut mpi = mpi::Mpi::new(ni, cpu.clone(), world, software.mpi.clone());
         *self.seat.waiting.borrow_mut() = Some(mpi.waiting());
         until_launch();
@@ -74,7 +77,7 @@ impl Life<'_> {
                     Ok(rank::Ending::Exited(rank::ExitStatus::FINISHED))
                 })
             }
-            Program::Executable { path, args } => self.process(&mut mpi, path, args),
+            Program::Executables(all) => self.process(&mut mpi, all),
         };
         ended.unwrap_or_else(|why| rank::Ending::Fatal(format!("rank {rank}: {why}")))
     }
@@ -83,13 +86,13 @@ impl Life<'_> {
     fn process(
         &self,
         mpi: &mut mpi::Mpi,
-        program: &Path,
-        args: &[OsString],
+        executables: &[Executable],
     ) -> Result<rank::Ending, String> {
         let (software, rank) = (self.software, self.seat.rank);
+        let part = software.program.part_of(rank);
         let process = rank::Process::spawn(&rank::SpawnOptions {
-            program: program.to_owned(),
-            args: args.to_owned(),
+            program: executables[part].path.clone(),
+            args: executables[part].args.clone(),
             rank,
             size: software.placement.ranks,
             library_dir: software.library.clone(),
@@ -97,7 +100,7 @@ impl Life<'_> {
             compute: software.compute,
             follow: true,
             templates: software.templates.clone(),
-            ahead: software.ahead.clone(),
+            ahead: software.ahead[part].clone(),
             ..rank::SpawnOptions::default()
         });
         let process = process.map_err(|error| error.to_string())?;

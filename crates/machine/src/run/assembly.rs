@@ -33,8 +33,8 @@ pub(super) struct Parts<'a> {
     pub(super) placement: Placement,
     /// What the program's processes are forked from.
     pub(super) templates: Option<&'a Arc<rank::Templates>>,
-    /// The program's own libraries that come before that of MPI.
-    pub(super) ahead: &'a Arc<[PathBuf]>,
+    /// Each executable's own libraries that come before that of MPI.
+    pub(super) ahead: &'a Arc<[Arc<[PathBuf]>]>,
     /// The same memory for all nodes.
     pub(super) maps: &'a Maps,
     /// The judges' ledger, if they are to judge.

@@ -18,7 +18,7 @@ struct Bench {
     options: Options,
     maps: Maps,
     faults: Faults,
-    ahead: Arc<[std::path::PathBuf]>,
+    ahead: Arc<[Arc<[std::path::PathBuf]>]>,
 }
 
 impl Bench {
@@ -32,7 +32,7 @@ impl Bench {
         let symbols = Arc::new(Symbols::load(&image.elf).unwrap());
         let options = Options {
             parameters,
-            program: Program::Executable { path: "/proc/none".into(), args: Vec::new() },
+            program: Program::Executables(Vec::new()),
             ranks: 2,
             threads: 1,
             compute: rank::Compute::None,

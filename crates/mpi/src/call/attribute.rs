@@ -183,7 +183,7 @@ impl Process {
             constant::WTIME_IS_GLOBAL => 1,
             constant::UNIVERSE_SIZE => self.world().size as i32,
             constant::LASTUSEDCODE => self.side.errhandlers.last(),
-            constant::APPNUM => 0,
+            constant::APPNUM => self.world().program as i32,
             _ => return Ok(None),
         };
         let va = match self.side.keyvals.predefined.get(&key) {

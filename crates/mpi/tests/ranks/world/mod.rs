@@ -282,7 +282,7 @@ impl Setting {
             *kernel.borrow_mut() = Some(booted.clone());
             let ni = Ni::init(&cpu, &booted, PID, space).unwrap();
             let map: Arc<[ProcessId]> = (0..size).map(|nid| ProcessId { nid, pid: PID }).collect();
-            let world = World { rank: index as u32, size, map };
+            let world = World { rank: index as u32, size, program: 0, map };
             let mpi = Mpi::new(ni, cpu.clone(), world, params);
             *says.borrow_mut() = Some(mpi.waiting());
             cpu.spend(START.since(cpu.now()));
