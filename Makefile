@@ -27,6 +27,9 @@ build: tools parts ## Build everything that a user needs
 	@[ -x $(sunstar) ] || echo "Building $(sunstar) (the first time takes a few minutes)"
 	@$(release) build --quiet --release --bin sunstar
 
+# Names that makefiles look for; by them the command is one of its verbs (crates/cli/src/args/names.rs).
+names := mpicc mpicxx mpic++ mpifort mpif90 mpif77 mpirun mpiexec
+
 .PHONY: tune
 tune: tune-tools parts ## Build anew for speed: the compiler is told what runs use (4 min)
 	@scripts/tune
@@ -38,19 +41,22 @@ install: build ## Install to PREFIX (/usr/local)
 	install -D $(sunstar) $(DESTDIR)$(PREFIX)/bin/sunstar
 	@$(sunstar) manual $(DESTDIR)$(PREFIX)/share/man/man1
 	@for file in $$(find machines include published examples wireshark build/lib build/firmware \
-	    -name '*.toml' -o -name '*.[ch]' -o -name '*.f90' -o -name '*.lua' -o -name 'lib*.so*' \
+	    -name '*.toml' -o -name '*.pc' -o -name '*.[ch]' -o -name '*.f90' -o -name '*.lua' -o -name 'lib*.so*' \
 	    -o -name seastar.elf -o -name '*.img'); do \
 	    mkdir -p "$(DESTDIR)$(PREFIX)/share/sunstar/$$(dirname $$file)" && \
 	    cp -P $$file "$(DESTDIR)$(PREFIX)/share/sunstar/$$file" || exit 1; done
+	@mkdir -p "$(DESTDIR)$(PREFIX)/share/sunstar/bin" && for name in $(names); do \
+	    ln -sf ../../../bin/sunstar "$(DESTDIR)$(PREFIX)/share/sunstar/bin/$$name"; done
 
 ##@ Parts
 .PHONY: fw
 fw: build ## Build the firmware and show its sizes and its SRAM budget
 	@$(sunstar) fw
 
-# What the command finds beside itself: the libraries that programs load, and the firmware.
+# What the command finds beside itself: the libraries that programs load, and the firmware; and its other names.
 .PHONY: parts
 parts: tools
+	@mkdir -p build/bin && for name in $(names); do ln -sf ../../$(sunstar) build/bin/$$name; done
 	@$(MAKE) --silent -C crates/rank/libmpi_abi BUILD=$(CURDIR)/build
 	@$(MAKE) --silent -C crates/rank/libmpi_fortran BUILD=$(CURDIR)/build
 	@$(MAKE) --silent -C crates/rank/libportals BUILD=$(CURDIR)/build

@@ -5,12 +5,14 @@
 
 #[cfg(test)]
 mod fuzz;
+mod names;
 mod parts;
 mod spelling;
 mod sweep;
 mod value;
 
 use crate::{run, terminal};
+pub use names::with_verb;
 pub use parts::Part;
 pub use spelling::plain;
 pub use sweep::{DiffOptions, SweepOptions};

@@ -4,7 +4,7 @@ use crate::fortran::{self, Modules};
 use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -46,23 +46,67 @@ impl Language {
     }
 }
 
-/// `gcc -I... ARGUMENTS -L... -lmpi_abi`, and libportals for programs that use it. That comes last: both have
-/// the clocks, and a program that takes only those from it would need it for nothing, on a real MPI in vain.
-fn command(root: &Root, language: Language, arguments: &[OsString]) -> Result<Command, Mistake> {
-    let compiler = language.compiler();
-    let mut command = Command::new(&compiler);
-    command.arg("-I").arg(root.include());
-    let mut libraries = Vec::new();
+/// What stands before and behind the user's arguments: `-I...`, and `-L... -lmpi_abi` with libportals for
+/// programs that use it. That comes last: both have the clocks, and a program that takes only those from it
+/// would need it for nothing, on a real MPI in vain.
+fn flags(root: &Root, language: Language, compiler: &OsStr) -> Result<[Vec<OsString>; 2], Mistake> {
+    let mut before = vec!["-I".into(), root.include().into_os_string()];
+    let mut behind = vec!["-L".into(), root.library().into_os_string()];
     if language == Language::Fortran {
-        fortran::check(arguments)?;
-        let modules = Modules::find(root, &compiler)?;
-        command.args(modules.options());
-        libraries = modules.libraries();
+        let modules = Modules::find(root, compiler)?;
+        before.extend(modules.options());
+        behind.extend(modules.libraries());
     }
     // No run path: ranks are started with the library in their search path, and so is a real MPI's mpiexec.
-    command.args(arguments).arg("-L").arg(root.library()).args(libraries);
-    command.args(["-lmpi_abi", "-Wl,--push-state,--as-needed", "-lportals", "-Wl,--pop-state"]);
+    let libraries = ["-lmpi_abi", "-Wl,--push-state,--as-needed", "-lportals", "-Wl,--pop-state"];
+    behind.extend(libraries.map(OsString::from));
+    Ok([before, behind])
+}
+
+/// `gcc -I... ARGUMENTS -L... -lmpi_abi`.
+fn command(root: &Root, language: Language, arguments: &[OsString]) -> Result<Command, Mistake> {
+    let compiler = language.compiler();
+    if language == Language::Fortran {
+        fortran::check(arguments)?;
+    }
+    let [before, behind] = flags(root, language, &compiler)?;
+    let mut command = Command::new(&compiler);
+    command.args(before).args(arguments).args(behind);
     Ok(command)
+}
+
+/// What is shown of a command instead of running it: the compiler's name, what compiling takes, what linking
+/// takes.
+type Shown = [bool; 3];
+
+/// The words by which MPICH's and Open MPI's compilers are asked for it, and build systems ask.
+fn shown(word: &OsString) -> Option<Shown> {
+    Some(match word.to_str()? {
+        "-show" | "--show" | "-showme" | "--showme" => [true, true, true],
+        "-compile_info" | "-compile-info" => [true, true, false],
+        "-link_info" | "-link-info" => [true, false, true],
+        "-showme:compile" | "--showme:compile" => [false, true, false],
+        "-showme:link" | "--showme:link" => [false, false, true],
+        _ => return None,
+    })
+}
+
+/// The command as a line.
+fn show(
+    root: &Root,
+    language: Language,
+    arguments: &[OsString],
+    [name, compile, link]: Shown,
+) -> Result<u8, Mistake> {
+    let compiler = language.compiler();
+    let [before, behind] = flags(root, language, &compiler)?;
+    let mut words: Vec<OsString> = Vec::new();
+    words.extend(name.then_some(compiler));
+    words.extend(before.into_iter().filter(|_| compile));
+    words.extend(arguments.iter().filter(|word| shown(word).is_none()).cloned());
+    words.extend(behind.into_iter().filter(|_| link));
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    terminal::write(&(words.join(" ") + "\n")).map(|()| 0)
 }
 
 /// `sunstar cc` and its like: the compiler's exit status is ours.
@@ -71,13 +115,8 @@ pub fn pass_through(
     language: Language,
     arguments: &[OsString],
 ) -> Result<u8, Mistake> {
-    if arguments.iter().any(|word| word == "-show") {
-        let rest: Vec<OsString> =
-            arguments.iter().filter(|word| *word != "-show").cloned().collect();
-        let command = command(root, language, &rest)?;
-        let words = std::iter::once(command.get_program()).chain(command.get_args());
-        let words = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-        return terminal::write(&(words + "\n")).map(|()| 0);
+    if let Some(parts) = arguments.iter().find_map(shown) {
+        return show(root, language, arguments, parts);
     }
     // Without any argument a linker error about a missing main would be the answer.
     if arguments.is_empty() {

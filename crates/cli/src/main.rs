@@ -39,7 +39,7 @@ const EXIT_MISTAKE: u8 = 2;
 
 fn main() -> ExitCode {
     interrupt::let_writes_fail();
-    let words = args::plain(std::env::args_os());
+    let words = args::plain(args::with_verb(std::env::args_os()));
     match words.and_then(args::parse).and_then(|arguments| obey(arguments.command)) {
         Ok(code) => ExitCode::from(code),
         Err(mistake) => ExitCode::from(interrupt::instead_of_mistake().unwrap_or_else(|| {

@@ -28,6 +28,7 @@ mod json;
 mod ladder;
 mod linux;
 mod mistakes;
+mod names;
 mod network;
 mod parts;
 mod pcap;
