@@ -71,8 +71,18 @@ fn command(root: &Root, language: Language, arguments: &[OsString]) -> Result<Co
     }
     let [before, behind] = flags(root, language, &compiler)?;
     let mut command = Command::new(&compiler);
-    command.args(before).args(arguments).args(behind);
+    command.args(before).args(arguments);
+    if arguments.iter().any(is_input) {
+        command.args(behind);
+    }
     Ok(command)
+}
+
+/// A file, standard input or a library, or the value of an option. Without any of them the compiler is asked
+/// about itself (`-v`, as configure scripts do), and must not be given a library to link.
+fn is_input(word: &OsString) -> bool {
+    let bytes = word.as_encoded_bytes();
+    !bytes.starts_with(b"-") || bytes == b"-" || bytes.starts_with(b"-l")
 }
 
 /// What is shown of a command instead of running it: the compiler's name, what compiling takes, what linking

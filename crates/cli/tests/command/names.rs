@@ -94,6 +94,11 @@ fn what_a_compiler_would_do_is_shown() {
         assert!(line.starts_with(&format!("gcc {include} -O2 a.c -L ")), "{line}");
         assert!(line.contains("-lmpi_abi"), "{line}");
     }
+    // Asked about itself, the compiler links nothing.
+    for word in ["-v", "--version", "-dumpversion"] {
+        let asked = inside(folder.path(), "mpicc", &[word]);
+        assert!(asked.code == 0 && !asked.stderr.contains("undefined"), "{word}: {asked:?}");
+    }
     assert!(show("mpicxx", &["-show"]).starts_with("g++ "));
     assert!(show("mpic++", &["-show"]).starts_with("g++ "));
     assert_eq!(show("mpicc", &["-compile_info"]), format!("gcc {include}"));
