@@ -166,9 +166,8 @@ impl<'a> Horizons<'a> {
         self.meets.fill(Time::NEVER);
         for &(source, Foretold { target, at, ends }, slack) in foretold {
             let sent = Time(at.0.saturating_sub(links.lookahead.0));
-            if sent < first.0 {
-                first = (sent, source as usize);
-            }
+            // Of several at once it is the least, as what is foretold comes in the order of the workers.
+            first = first.min((sent, source as usize));
             let target = target as usize;
             self.meets[target] = self.meets[target].min(at);
             if ends || slack == Duration::ZERO {
@@ -272,6 +271,25 @@ mod tests {
     }
 
     #[test]
+    fn of_two_sides_that_send_at_once_the_same_goes_whoever_tells_first() {
+        let row = Links::new(Duration(50), 4, |i| {
+            [i.wrapping_sub(1), i + 1].into_iter().filter(|i| *i < 4)
+        });
+        let told = |source, target| {
+            (source, Foretold { target, at: Time(1_050), ends: true }, Duration(90))
+        };
+        let goes = |foretold: &[_]| {
+            let mut horizons = Horizons::new(&row);
+            let reach = [Time::NEVER; 4].into_iter();
+            horizons.apart(reach, foretold, Time(1_050), Time::NEVER);
+            horizons.of
+        };
+        let (one, other) = (goes(&[told(1, 0), told(2, 3)]), goes(&[told(2, 3), told(1, 0)]));
+        assert_eq!(one, other);
+        assert!(one[1] > Time::ZERO && one[0] == Time::ZERO, "the side of process 1 goes: {one:?}");
+    }
+
+    #[test]
     fn a_horizon_is_the_least_of_all_ways_from_those_that_may_send() {
         let mut random = Random::new(1);
         for _ in 0..500 {
@@ -282,14 +300,15 @@ mod tests {
             let reach: Vec<_> = (0..count)
                 .map(|_| match random.below(3) {
                     0 => Time::NEVER,
-                    _ => Time(1_000 + random.below(400)),
+                    _ => Time(1_000 + 25 * random.below(16)), // often several at once
                 })
                 .collect();
             // Not before somebody could have sent it who is not beyond the others.
             let foretold: Vec<_> = (0..random.below(4))
                 .map(|_| {
                     let target = random.below(count.into()) as u32;
-                    let (at, ends) = (Time(1_050 + random.below(400)), random.below(2) == 0);
+                    let at = Time(1_050 + 25 * random.below(16));
+                    let ends = random.below(2) == 0;
                     let slack = Duration(random.below(3) * 90);
                     (random.below(count.into()) as u32, Foretold { target, at, ends }, slack)
                 })
@@ -310,7 +329,12 @@ mod tests {
             horizons.apart(reach.iter().copied(), &foretold, least, end);
             let own = (0..count).map(|process| (reach[process as usize], process));
             let told = foretold.iter().map(|(by, told, _)| (Time(told.at.0 - 50), *by));
-            let (sent, first) = own.chain(told).min_by_key(|(sent, _)| *sent).unwrap();
+            let (sent, first) = own.chain(told).min().unwrap();
+            // Whoever tells first.
+            let mut other = Horizons::new(&links);
+            let turned: Vec<_> = foretold.iter().rev().copied().collect();
+            other.apart(reach.iter().copied(), &turned, least, end);
+            assert!((0..count).all(|process| other.of(process) == horizons.of(process)));
             // Only one of two sides goes, that of the first, if that goes before the end.
             for (process, horizon) in (0..count).zip(&expected) {
                 let horizon = if *horizon == Time::NEVER { least } else { *horizon };
