@@ -211,7 +211,7 @@ fn ends_that_were_found_to_differ_are_one() {
 }
 
 #[test]
-#[ignore = "some 20 minutes: ENDINGS_FIRST and ENDINGS_SEEDS choose the seeds, 2000 by default"]
+#[ignore = "an hour: ENDINGS_FIRST and ENDINGS_SEEDS choose the seeds, 2000 by default"]
 fn runs_that_end_badly_soak() {
     let number = |name: &str, default| {
         std::env::var(name).map_or(default, |text| text.parse().expect("it is a number"))
