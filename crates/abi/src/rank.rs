@@ -145,6 +145,14 @@ pub mod channel {
     pub const TEMPLATE: usize = 12;
     /// Millionths of a simulated second that a second of the process's own processor time takes; 0: it is not measured.
     pub const COMPUTE: usize = 16;
+    /// Seconds since 1970 at which the program's calendar begins: at the start of the machine.
+    pub const DATE: usize = 24;
+    /// Simulated time that reading a clock takes, in picoseconds.
+    pub const CLOCK_COST: usize = 32;
+    /// Number of the rank's node, of which its name is made.
+    pub const NODE: usize = 40;
+    /// A rank that is forked from a template: bytes of its own environment variables, which stand in PACKED, each ended by a zero byte.
+    pub const VARIABLES: usize = 44;
     /// rank_state bits (library writes).
     pub const STATE: usize = 64;
     /// Records ever put into the ring (library writes).
@@ -157,6 +165,10 @@ pub mod channel {
     pub const TURN: usize = 128;
     /// Bytes that the process has moved as way says; fewer than wanted if some memory was not there (library writes).
     pub const MOVED: usize = 136;
+    /// Process id of the first process with a library, mostly the one that the simulator has started; 0: none yet (library writes).
+    pub const FIRST: usize = 144;
+    /// Process id of the rank: of these processes and what they have started the first that is linked with MPI or calls it; 0: none yet (library writes).
+    pub const OWNER: usize = 148;
     /// Records ever taken out of the ring (simulator writes).
     pub const TAIL: usize = 192;
     /// Kind of the answer (simulator writes).
@@ -210,6 +222,14 @@ pub struct Channel {
     pub template: u32,
     /// Millionths of a simulated second that a second of the process's own processor time takes; 0: it is not measured.
     pub compute: u64,
+    /// Seconds since 1970 at which the program's calendar begins: at the start of the machine.
+    pub date: u64,
+    /// Simulated time that reading a clock takes, in picoseconds.
+    pub clock_cost: u64,
+    /// Number of the rank's node, of which its name is made.
+    pub node: u32,
+    /// A rank that is forked from a template: bytes of its own environment variables, which stand in PACKED, each ended by a zero byte.
+    pub variables: u32,
     /// rank_state bits (library writes).
     pub state: u32,
     /// Records ever put into the ring (library writes).
@@ -222,6 +242,10 @@ pub struct Channel {
     pub turn: u32,
     /// Bytes that the process has moved as way says; fewer than wanted if some memory was not there (library writes).
     pub moved: u64,
+    /// Process id of the first process with a library, mostly the one that the simulator has started; 0: none yet (library writes).
+    pub first: u32,
+    /// Process id of the rank: of these processes and what they have started the first that is linked with MPI or calls it; 0: none yet (library writes).
+    pub owner: u32,
     /// Records ever taken out of the ring (simulator writes).
     pub tail: u32,
     /// Kind of the answer (simulator writes).
@@ -257,11 +281,17 @@ impl Channel {
         ("size", 8, 4),
         ("template", 12, 4),
         ("compute", 16, 8),
+        ("date", 24, 8),
+        ("clock_cost", 32, 8),
+        ("node", 40, 4),
+        ("variables", 44, 4),
         ("state", 64, 4),
         ("head", 68, 4),
         ("base", 72, 8),
         ("turn", 128, 4),
         ("moved", 136, 8),
+        ("first", 144, 4),
+        ("owner", 148, 4),
         ("tail", 192, 4),
         ("answer", 196, 4),
         ("code", 200, 4),
@@ -283,12 +313,18 @@ impl Channel {
             size: u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]),
             template: u32::from_le_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]),
             compute: u64::from_le_bytes([bytes[16], bytes[17], bytes[18], bytes[19], bytes[20], bytes[21], bytes[22], bytes[23]]),
+            date: u64::from_le_bytes([bytes[24], bytes[25], bytes[26], bytes[27], bytes[28], bytes[29], bytes[30], bytes[31]]),
+            clock_cost: u64::from_le_bytes([bytes[32], bytes[33], bytes[34], bytes[35], bytes[36], bytes[37], bytes[38], bytes[39]]),
+            node: u32::from_le_bytes([bytes[40], bytes[41], bytes[42], bytes[43]]),
+            variables: u32::from_le_bytes([bytes[44], bytes[45], bytes[46], bytes[47]]),
             state: u32::from_le_bytes([bytes[64], bytes[65], bytes[66], bytes[67]]),
             head: u32::from_le_bytes([bytes[68], bytes[69], bytes[70], bytes[71]]),
             base: u64::from_le_bytes([bytes[72], bytes[73], bytes[74], bytes[75], bytes[76], bytes[77], bytes[78], bytes[79]]),
             plain: [u64::from_le_bytes([bytes[80], bytes[81], bytes[82], bytes[83], bytes[84], bytes[85], bytes[86], bytes[87]]), u64::from_le_bytes([bytes[88], bytes[89], bytes[90], bytes[91], bytes[92], bytes[93], bytes[94], bytes[95]]), u64::from_le_bytes([bytes[96], bytes[97], bytes[98], bytes[99], bytes[100], bytes[101], bytes[102], bytes[103]]), u64::from_le_bytes([bytes[104], bytes[105], bytes[106], bytes[107], bytes[108], bytes[109], bytes[110], bytes[111]]), u64::from_le_bytes([bytes[112], bytes[113], bytes[114], bytes[115], bytes[116], bytes[117], bytes[118], bytes[119]]), u64::from_le_bytes([bytes[120], bytes[121], bytes[122], bytes[123], bytes[124], bytes[125], bytes[126], bytes[127]])],
             turn: u32::from_le_bytes([bytes[128], bytes[129], bytes[130], bytes[131]]),
             moved: u64::from_le_bytes([bytes[136], bytes[137], bytes[138], bytes[139], bytes[140], bytes[141], bytes[142], bytes[143]]),
+            first: u32::from_le_bytes([bytes[144], bytes[145], bytes[146], bytes[147]]),
+            owner: u32::from_le_bytes([bytes[148], bytes[149], bytes[150], bytes[151]]),
             tail: u32::from_le_bytes([bytes[192], bytes[193], bytes[194], bytes[195]]),
             answer: u32::from_le_bytes([bytes[196], bytes[197], bytes[198], bytes[199]]),
             code: u32::from_le_bytes([bytes[200], bytes[201], bytes[202], bytes[203]]),
@@ -314,6 +350,10 @@ impl Channel {
         bytes[8..12].copy_from_slice(&self.size.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.template.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.compute.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.date.to_le_bytes());
+        bytes[32..40].copy_from_slice(&self.clock_cost.to_le_bytes());
+        bytes[40..44].copy_from_slice(&self.node.to_le_bytes());
+        bytes[44..48].copy_from_slice(&self.variables.to_le_bytes());
         bytes[64..68].copy_from_slice(&self.state.to_le_bytes());
         bytes[68..72].copy_from_slice(&self.head.to_le_bytes());
         bytes[72..80].copy_from_slice(&self.base.to_le_bytes());
@@ -325,6 +365,8 @@ impl Channel {
         bytes[120..128].copy_from_slice(&self.plain[5].to_le_bytes());
         bytes[128..132].copy_from_slice(&self.turn.to_le_bytes());
         bytes[136..144].copy_from_slice(&self.moved.to_le_bytes());
+        bytes[144..148].copy_from_slice(&self.first.to_le_bytes());
+        bytes[148..152].copy_from_slice(&self.owner.to_le_bytes());
         bytes[192..196].copy_from_slice(&self.tail.to_le_bytes());
         bytes[196..200].copy_from_slice(&self.answer.to_le_bytes());
         bytes[200..204].copy_from_slice(&self.code.to_le_bytes());

@@ -5,8 +5,10 @@
 
 #[cfg(test)]
 mod fuzz;
+mod habits;
 mod names;
 mod parts;
+mod processes;
 mod spelling;
 mod sweep;
 mod value;
@@ -14,6 +16,7 @@ mod value;
 use crate::{run, terminal};
 pub use names::with_verb;
 pub use parts::Part;
+pub use processes::{AllProcesses, Date, Processes};
 pub use spelling::plain;
 pub use sweep::{DiffOptions, SweepOptions};
 
@@ -23,6 +26,7 @@ use des::Duration;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use value::{time, whole};
+pub use value::{Gdb, Nodes};
 
 /// Runs ordinary MPI programs on a simulated cluster whose network interfaces execute real firmware.
 #[derive(Debug, Parser)]
@@ -248,11 +252,21 @@ pub struct RunOptions {
     /// Print the program's own output only
     #[arg(short, long)]
     pub quiet: bool,
-    /// MPI program and its arguments: a binary of the MPI 5.0 ABI, or source in C, C++ or Fortran
+    /// Print a summary of five lines
+    #[arg(long, conflicts_with = "quiet")]
+    pub brief: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub processes: Processes,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub all: AllProcesses,
+    /// MPI program and its arguments: a binary of the MPI 5.0 ABI, source in C, C++ or Fortran, a script
     ///
-    /// Source is compiled first, as by `sunstar cc -O2 -g` (cxx, fc). All that follows the program is
-    /// the program's, up to a lone ':', behind which another program follows with its own -n, for the next
-    /// ranks.
+    /// Source is compiled first, as by `sunstar cc -O2 -g` (cxx, fc); FILE.py is run by python3. Launchers
+    /// may stand before the program (env, timeout, sh -c, valgrind, gdb --args): a rank is the first process
+    /// that is linked with MPI or calls it. All that follows the program is the program's, up to a lone ':',
+    /// behind which another follows with its own -n, --env and --wdir, for the next ranks.
     /// builtin:NAME runs a workload without processes: pingpong, allreduce, alltoall, halo, exchange,
     /// traffic ([BYTES] [TIMES]), barrier ([TIMES]).
     #[arg(value_name = "PROGRAM", required = true, num_args = 1..)]
@@ -278,27 +292,6 @@ impl RunOptions {
     /// The program's own arguments.
     pub fn arguments(&self) -> &[OsString] {
         &self.command[1..]
-    }
-}
-
-/// Which node gdb debugs, and at which port it is waited for; 0 is any that is free.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gdb {
-    #[allow(missing_docs)]
-    pub node: u32,
-    #[allow(missing_docs)]
-    pub port: u16,
-}
-
-impl std::str::FromStr for Gdb {
-    type Err = &'static str;
-    fn from_str(text: &str) -> Result<Gdb, &'static str> {
-        let (node, port) = text.split_once(':').unwrap_or((text, "0"));
-        match (node.parse(), port.parse()) {
-            (Ok(node), Ok(port)) => Ok(Gdb { node, port }),
-            (Err(_), _) => Err("in NODE[:PORT], NODE is the number of a node"),
-            (_, Err(_)) => Err("in NODE[:PORT], PORT is a number up to 65535"),
-        }
     }
 }
 
@@ -329,30 +322,6 @@ pub struct ProfileOptions {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub run: RunOptions,
-}
-
-/// Which nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Nodes(Option<u32>);
-
-impl Nodes {
-    /// The node; `None` if it is all of them.
-    pub fn number(self) -> Option<u32> {
-        self.0
-    }
-}
-
-impl std::str::FromStr for Nodes {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Nodes, String> {
-        match text {
-            "all" => Ok(Nodes(None)),
-            _ => text
-                .parse()
-                .map(|nid| Nodes(Some(nid)))
-                .map_err(|_| "it is a number, or all".into()),
-        }
-    }
 }
 
 /// What to measure.
@@ -455,7 +424,7 @@ mod tests {
     #[test]
     fn what_follows_the_program_is_the_programs() {
         let words = ["sunstar", "run", "-np", "4", "./a.out", "-n", "--seed", "-np", "7"];
-        let words = plain(words.iter().map(OsString::from)).unwrap();
+        let words = plain(words.iter().map(OsString::from)).unwrap().words;
         let Command::Run(options) = Arguments::parse_from(words).command else {
             panic!("not a run");
         };
@@ -467,7 +436,7 @@ mod tests {
     fn a_report_may_be_about_a_program() {
         let parse = |words: &[&str]| {
             let words = ["sunstar", "report", "page.html"].iter().chain(words);
-            match Arguments::parse_from(plain(words.map(OsString::from)).unwrap()).command {
+            match Arguments::parse_from(plain(words.map(OsString::from)).unwrap().words).command {
                 Command::Report(options) => options,
                 other => panic!("{other:?}"),
             }

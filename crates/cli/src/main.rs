@@ -39,7 +39,13 @@ const EXIT_MISTAKE: u8 = 2;
 
 fn main() -> ExitCode {
     interrupt::let_writes_fail();
-    let words = args::plain(args::with_verb(std::env::args_os()));
+    let words = args::plain(args::with_verb(std::env::args_os())).map(|plain| {
+        if !plain.ignored.is_empty() {
+            let options = plain.ignored.join(", ");
+            console::say(&format!("{options}: ignored, as nodes are simulated here"));
+        }
+        plain.words
+    });
     match words.and_then(args::parse).and_then(|arguments| obey(arguments.command)) {
         Ok(code) => ExitCode::from(code),
         Err(mistake) => ExitCode::from(interrupt::instead_of_mistake().unwrap_or_else(|| {

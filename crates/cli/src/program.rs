@@ -5,8 +5,10 @@ use crate::compiler::{self, Language};
 use crate::mistake::Mistake;
 use crate::root::Root;
 use machine::{Executable, Program};
+use rank::Surroundings;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What the user named, with its arguments, for `ranks` ranks: sources are compiled into `folder` first.
 pub fn program(
@@ -14,6 +16,7 @@ pub fn program(
     named: &Path,
     args: &[OsString],
     ranks: u32,
+    surroundings: Surroundings,
     folder: &Path,
 ) -> Result<Program, Mistake> {
     match named.to_str().and_then(|name| name.strip_prefix(rank::BUILTIN_PREFIX)) {
@@ -21,28 +24,36 @@ pub fn program(
             rank::Builtin::parse(name, args, ranks).map(Program::Builtin).map_err(Mistake)
         }
         None => {
-            let path = executable(root, named, folder)?;
-            let args = args.to_vec();
-            Ok(Program::Executables(vec![Executable { ranks, path, args }]))
+            let (path, before) = executable(root, named, folder)?;
+            let args = before.into_iter().chain(args.iter().cloned()).collect();
+            let surroundings = Arc::new(surroundings);
+            Ok(Program::Executables(vec![Executable { ranks, path, args, surroundings }]))
         }
     }
 }
 
-/// What all ranks of a run are to run.
-pub fn programs(root: &Root, parts: &[Part], folder: &Path) -> Result<Program, Mistake> {
-    let one = |part: &Part, folder: &Path| {
+/// What all ranks of a run are to run, each program with its surroundings.
+pub fn programs(
+    root: &Root,
+    parts: &[Part],
+    surroundings: Vec<Surroundings>,
+    folder: &Path,
+) -> Result<Program, Mistake> {
+    let one = |part: &Part, around: Surroundings, folder: &Path| {
         let (named, args) = (Path::new(&part.command[0]), &part.command[1..]);
-        program(root, named, args, part.ranks, folder)
+        program(root, named, args, part.ranks, around, folder)
     };
-    if let [part] = parts {
-        return one(part, folder);
+    let mut both = parts.iter().zip(surroundings);
+    if let [_] = parts {
+        let (part, around) = both.next().expect("each part has surroundings");
+        return one(part, around, folder);
     }
     let mut all = Vec::new();
-    for (number, part) in parts.iter().enumerate() {
+    for (number, (part, around)) in both.enumerate() {
         // Two of them may be sources of the same name.
         let folder = folder.join(number.to_string());
         std::fs::create_dir(&folder).map_err(|why| Mistake::with_file("make", &folder, why))?;
-        match one(part, &folder)? {
+        match one(part, around, &folder)? {
             Program::Executables(executables) => all.extend(executables),
             Program::Builtin(_) => {
                 let name = part.command[0].to_string_lossy();
@@ -59,16 +70,26 @@ pub fn file(named: &Path) -> Result<Option<PathBuf>, Mistake> {
     (!builtin).then(|| located(named)).transpose()
 }
 
-/// The executable for what the user named.
-fn executable(root: &Root, named: &Path, folder: &Path) -> Result<PathBuf, Mistake> {
+/// Runs what is named so and does not run by itself.
+const PYTHON: (&str, &str) = ("py", "python3");
+
+/// The executable for what the user named, and arguments before the user's.
+fn executable(
+    root: &Root,
+    named: &Path,
+    folder: &Path,
+) -> Result<(PathBuf, Option<OsString>), Mistake> {
     let path = located(named)?;
-    match Language::of(&path) {
-        Some(language) => compiler::compile(root, language, &path, folder),
-        None => {
-            rank::inspect(&path).map_err(|why| Mistake(why.to_string()))?;
-            Ok(path)
-        }
+    if let Some(language) = Language::of(&path) {
+        return Ok((compiler::compile(root, language, &path, folder)?, None));
     }
+    let (ending, python) = PYTHON;
+    let inspected = rank::inspect(&path);
+    if inspected.is_err() && path.extension().is_some_and(|own| own == ending) {
+        return Ok((located(Path::new(python))?, Some(path.into())));
+    }
+    inspected.map_err(|why| Mistake(why.to_string()))?;
+    Ok((path, None))
 }
 
 /// The file itself: a name without a slash is looked for here, then on PATH, as `mpirun` does.

@@ -7,6 +7,7 @@ use crate::outputs::{self, Named};
 use crate::root::Root;
 use crate::scratch::Scratch;
 use crate::streams::Output;
+use crate::summary::Facts;
 use crate::terminal::Terminal;
 use crate::{cache, firmware, machines, program, summary, terminal};
 use machine::console;
@@ -18,6 +19,7 @@ use machine::instruments::timeline::Watcher;
 use machine::parameters::Parameters;
 use machine::report::Report;
 use machine::{Options, Outcome};
+use rank::{Labels, Notes, Surroundings};
 use serde_json::{json, Map, Value};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -47,6 +49,8 @@ pub struct Run {
     pub parameters: Parameters,
     /// Folder of the firmware's images.
     pub firmware: PathBuf,
+    /// What the programs' processes did outside of the simulation.
+    pub notes: Arc<Notes>,
     /// Digest of each program's file, if there are such and JSON is asked for.
     digests: Vec<String>,
 }
@@ -55,7 +59,13 @@ pub struct Run {
 pub fn run(root: &Root, options: &RunOptions) -> Result<u8, Mistake> {
     let json = Output::of("--json", options.json.as_deref())?;
     let run = execute(root, options, Observers::default())?;
-    let summary = || summary::summary(&run.outcome.report, options.threads, &Terminal::of_stdout());
+    let facts = Facts {
+        threads: options.threads,
+        date: options.all.date,
+        worked: run.notes.worked(),
+        brief: options.brief,
+    };
+    let summary = || summary::summary(&run.outcome.report, &facts, &Terminal::of_stdout());
     let printed = if options.quiet { Ok(()) } else { terminal::write(&summary()) };
     Ok(finish(options, &run, &json, printed))
 }
@@ -75,7 +85,10 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     interrupt::watch_signals(reins.clone())?;
     let folder = Scratch::new("")?;
     reins.folder.get_or_init(|| folder.path().to_owned());
-    let program = program::programs(root, &options.parts(), folder.path())?;
+    let notes = Arc::<Notes>::default();
+    let (surroundings, labels) = surroundings(options, &notes)?;
+    let program = program::programs(root, &options.parts(), surroundings, folder.path())?;
+    let processes = !program.executables().is_empty();
     let files = program.executables().iter().filter(|_| options.json.is_some());
     let digests = files.map(|file| digest_of(&file.path)).collect::<Result<_, _>>()?;
     let firmware = firmware::folder(root, &parameters)?;
@@ -108,7 +121,48 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         writing: reins.writing,
     })
     .map_err(|why| Mistake(why.to_string()))?;
-    Ok(Run { outcome, parameters, firmware, digests })
+    if let Some(labels) = labels {
+        labels.finish();
+    }
+    let report = &outcome.report;
+    if processes && !notes.used() && report.exit.code == 0 && report.exit.sentences.is_empty() {
+        let programs = options.programs();
+        console::say(&format!(
+            "no process of {programs} has used MPI; is it built by `sunstar cc`?"
+        ));
+    }
+    Ok(Run { outcome, parameters, firmware, notes, digests })
+}
+
+/// What the processes of each program find around themselves, and who puts ranks before their lines.
+fn surroundings(
+    options: &RunOptions,
+    notes: &Arc<Notes>,
+) -> Result<(Vec<Surroundings>, Option<Arc<Labels>>), Mistake> {
+    let print = |error, lines: &[u8]| {
+        let text = String::from_utf8_lossy(lines);
+        match error {
+            true => console::pass_on(&text),
+            false => console::print(&text).unwrap_or_else(|why| console::say(&why)),
+        }
+    };
+    let labels = options.all.label.then(|| Labels::new(Box::new(print))).transpose();
+    let labels = labels.map_err(|why| Mistake(format!("cannot label lines: {why}")))?;
+    let output = match (&labels, &options.all.output) {
+        (Some(labels), _) => rank::Output::Labelled(labels.clone()),
+        (None, Some(file)) => rank::Output::Files(file.clone()),
+        (None, None) => rank::Output::Shared,
+    };
+    let around = |(part, env): (Part, Vec<(OsString, OsString)>)| {
+        let folder = part.processes.wdir;
+        if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
+            return Err(Mistake(format!("--wdir {}: there is no such folder", folder.display())));
+        }
+        let (date, notes) = (options.all.date.0, notes.clone());
+        Ok(Surroundings { env, folder, date, output: output.clone(), notes })
+    };
+    let parts = options.parts().into_iter().zip(options.environments()?);
+    Ok((parts.map(around).collect::<Result<_, _>>()?, labels))
 }
 
 /// The trace that was asked for. It says what it is of.
@@ -180,6 +234,7 @@ fn json_of(options: &RunOptions, run: &Run) -> Result<Value, Mistake> {
         part["program_digest"] = json!(digest);
     }
     let report = &run.outcome.report;
+    all.insert("own_work_seconds".into(), json!(run.notes.worked().as_secs_f64()));
     let report = serde_json::to_value(report).expect("a report has only strings as keys");
     if let Value::Object(report) = report {
         all.extend(report);
@@ -277,19 +332,36 @@ pub fn stamp(options: &RunOptions) -> Map<String, Value> {
         "sunstar": env!("CARGO_PKG_VERSION"),
         "program": options.program().to_string_lossy(),
         "arguments": arguments,
+        "environment": texts(&[&*options.all.genv, &*options.processes.env].concat()),
+        "date": options.all.date.to_string(),
         "threads": options.threads,
     });
     let Value::Object(mut stamp) = stamp else { unreachable!("it is an object") };
+    let folder = |folder: &Path| json!(folder.to_string_lossy());
+    stamp.extend(options.processes.wdir.as_deref().map(|own| ("folder".into(), folder(own))));
     if !options.others.is_empty() {
-        let text = |word: &OsString| word.to_string_lossy().into_owned();
         let part = |part: Part| {
-            let words: Vec<String> = part.command.iter().map(text).collect();
-            json!({ "ranks": part.ranks, "program": words[0], "arguments": words[1..] })
+            let words = texts(&part.command);
+            let environment = texts(&[&*options.all.genv, &*part.processes.env].concat());
+            let mut keys = json!({
+                "ranks": part.ranks,
+                "program": words[0],
+                "arguments": words[1..],
+                "environment": environment,
+            });
+            if let Some(own) = part.processes.wdir.as_deref() {
+                keys["folder"] = folder(own);
+            }
+            keys
         };
         stamp.insert("parts".into(), options.parts().into_iter().map(part).collect());
     }
     stamp.extend(options.until.map(|until| ("until_ns".into(), json!(until.as_ns()))));
     stamp
+}
+
+fn texts(words: &[OsString]) -> Vec<String> {
+    words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// Writes a file, or to standard output if it is named `-`.

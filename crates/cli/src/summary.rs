@@ -1,10 +1,12 @@
 //! The summary of a run, for people. Everything in it is also in the JSON (docs/reference/run-json.md).
 
+use crate::args::Date;
 use crate::terminal::Terminal;
 use machine::instruments::journey::Breakdown;
 use machine::report::{Judged, NodeReport, Report};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
+use std::time::Duration;
 
 /// Fields of the control block that say who and what, and count nothing.
 pub const NOT_COUNTERS: [&str; 3] = ["niccb.build_time", "niccb.local_nid", "niccb.version"];
@@ -12,22 +14,78 @@ pub const NOT_COUNTERS: [&str; 3] = ["niccb.build_time", "niccb.local_nid", "nic
 /// Nodes that still get a column each.
 const NODE_COLUMNS_MAX: usize = 4;
 
-/// The whole summary.
-pub fn summary(report: &Report, threads: u16, terminal: &Terminal) -> String {
+/// Real time of the programs' own work from which on the summary tells of it, and its part of the wall time.
+const WORK_MIN: Duration = Duration::from_millis(100);
+const PART_MIN: f64 = 0.1;
+
+/// What is told of a run besides its report.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Facts {
+    /// Worker threads.
+    pub threads: u16,
+    /// What the programs' calendar told at the start of the machine.
+    pub date: Date,
+    /// Real time of the programs' own work.
+    pub worked: Duration,
+    /// Five lines are enough.
+    pub brief: bool,
+}
+
+/// The whole summary, or five lines of it.
+pub fn summary(report: &Report, facts: &Facts, terminal: &Terminal) -> String {
     let mut out = String::new();
+    let write = if facts.brief { write_brief } else { write_summary };
     // Writing into a string cannot fail.
-    write_summary(&mut out, report, threads, terminal).expect("a string takes everything");
+    write(&mut out, report, facts, terminal).expect("a string takes everything");
     out
+}
+
+/// What ran, how long a message took, what that cost the firmware, how long it took, and the hash.
+fn write_brief(out: &mut String, report: &Report, facts: &Facts, _: &Terminal) -> fmt::Result {
+    let (name, nodes) = (&report.machine.name, plural(report.nodes.len() as u64, "node"));
+    let (ranks, seed) = (ranks(report), report.seed);
+    let version = env!("CARGO_PKG_VERSION");
+    let date = match facts.date {
+        date if date == Date::default() => String::new(),
+        date => format!(", date {date}"),
+    };
+    writeln!(out, "sunstar {version}, machine {name}, {ranks}, {nodes}, seed {seed}{date}")?;
+    match &report.breakdown {
+        Some(Breakdown { bytes, messages, total_ns, .. }) => {
+            let time = time_of(*total_ns);
+            writeln!(out, "A message       {time} (of {bytes} bytes, median of {messages})")?;
+        }
+        None => writeln!(out, "A message       none was sent")?,
+    }
+    let firmware = &report.firmware;
+    let cycles = grouped(firmware.cycles_per_message.round() as u64);
+    let messages = grouped(firmware.messages);
+    writeln!(out, "Firmware        {cycles} cycles a message, {messages} sent and received")?;
+    let (simulated, wall) = (report.simulated_ns, time_of(report.wall_seconds * 1e9));
+    let work = match own_work(report, facts) {
+        Some(work) => format!("; {work} of the program's own for nothing"),
+        None => String::new(),
+    };
+    writeln!(out, "Simulated time  {} in {wall}{work}", time_of(simulated))?;
+    writeln!(out, "Trace hash      {}", report.trace_hash)
+}
+
+/// Real time of the programs' own work, if it counts for nothing and is worth a line.
+fn own_work(report: &Report, facts: &Facts) -> Option<String> {
+    let counts = !report.deterministic; // it was measured
+    let seconds = facts.worked.as_secs_f64();
+    let much = facts.worked >= WORK_MIN && seconds >= PART_MIN * report.wall_seconds;
+    (much && !counts).then(|| time_of(seconds * 1e9))
 }
 
 fn write_summary(
     out: &mut String,
     report: &Report,
-    threads: u16,
+    facts: &Facts,
     terminal: &Terminal,
 ) -> fmt::Result {
     writeln!(out)?;
-    stamp(out, report, threads, terminal)?;
+    stamp(out, report, facts, terminal)?;
     if let Some(breakdown) = &report.breakdown {
         writeln!(out)?;
         waterfall(out, breakdown, terminal)?;
@@ -38,11 +96,11 @@ fn write_summary(
     counters(out, &report.nodes, terminal)?;
     host_time(out, &report.nodes, terminal)?;
     writeln!(out)?;
-    totals(out, report, terminal)
+    totals(out, report, facts, terminal)
 }
 
 /// What is needed to run this again.
-fn stamp(out: &mut String, report: &Report, threads: u16, terminal: &Terminal) -> fmt::Result {
+fn stamp(out: &mut String, report: &Report, facts: &Facts, terminal: &Terminal) -> fmt::Result {
     let separator = if terminal.unicode { " · " } else { ", " };
     let words = [
         format!("sunstar {}", env!("CARGO_PKG_VERSION")),
@@ -50,7 +108,7 @@ fn stamp(out: &mut String, report: &Report, threads: u16, terminal: &Terminal) -
         ranks(report),
         plural(report.nodes.len() as u64, "node"),
         format!("seed {}", report.seed),
-        plural(u64::from(threads), "thread"),
+        plural(u64::from(facts.threads), "thread"),
     ]
     .join(separator);
     let line = if terminal.unicode { "─" } else { "-" };
@@ -61,6 +119,9 @@ fn stamp(out: &mut String, report: &Report, threads: u16, terminal: &Terminal) -
     }
     for fault in &report.machine.faults {
         writeln!(out, "   fault {fault}")?;
+    }
+    if facts.date != Date::default() {
+        writeln!(out, "   date {}", facts.date)?;
     }
     if !report.deterministic {
         let how = &report.compute;
@@ -163,7 +224,7 @@ fn host_time(out: &mut String, nodes: &[NodeReport], terminal: &Terminal) -> fmt
     Ok(())
 }
 
-fn totals(out: &mut String, report: &Report, terminal: &Terminal) -> fmt::Result {
+fn totals(out: &mut String, report: &Report, facts: &Facts, terminal: &Terminal) -> fmt::Result {
     let wall_ns = report.wall_seconds * 1e9;
     let slower = if report.simulated_ns > 0.0 { wall_ns / report.simulated_ns } else { 0.0 };
     let parameters = report
@@ -176,6 +237,10 @@ fn totals(out: &mut String, report: &Report, terminal: &Terminal) -> fmt::Result
         .join(", ");
     writeln!(out, "Simulated time  {}", terminal.bold(time_of(report.simulated_ns)))?;
     writeln!(out, "Wall time       {} ({slower:.0} times as long)", time_of(wall_ns))?;
+    if let Some(work) = own_work(report, facts) {
+        let said = "of the program's own work took no simulated time";
+        writeln!(out, "Own work        {work} {said} (--compute scale=1 counts computation)")?;
+    }
     writeln!(out, "Parameters      {parameters}")?;
     if let Some(judged) = report.judged {
         let Judged { calls, events, messages, bytes, silent_nodes } = judged;
@@ -188,7 +253,9 @@ fn totals(out: &mut String, report: &Report, terminal: &Terminal) -> fmt::Result
             writeln!(out, "                silent on {nodes} after what a fault did")?;
         }
     }
-    writeln!(out, "Trace hash      {}", report.trace_hash)
+    writeln!(out, "Trace hash      {}", report.trace_hash)?;
+    let hint = "(--brief prints five lines of this, -q nothing)";
+    writeln!(out, "{}", terminal.dim(hint))
 }
 
 fn heading(out: &mut String, terminal: &Terminal, title: &str, aside: &str) -> fmt::Result {
@@ -340,7 +407,7 @@ mod tests {
 
     #[test]
     fn bars_of_the_waterfall_join_and_fill_the_line() {
-        let text = summary(&report(2), 1, &PLAIN);
+        let text = summary(&report(2), &Facts::default(), &PLAIN);
         let bars: Vec<&str> = text.lines().filter(|line| line.contains(" %  ")).collect();
         assert_eq!(bars.len(), 3, "{text}");
         let end = |line: &str| line.rfind('#').map(|at| at + 1).unwrap_or(0);
@@ -352,7 +419,7 @@ mod tests {
 
     #[test]
     fn the_stamp_names_all_that_a_replay_needs() {
-        let text = summary(&report(2), 3, &PLAIN);
+        let text = summary(&report(2), &Facts { threads: 3, ..Facts::default() }, &PLAIN);
         for word in ["machine redstorm", "2 ranks", "seed 7", "3 threads", "set net.hop=60 ns"] {
             assert!(text.contains(word), "{word} in\n{text}");
         }
@@ -360,18 +427,42 @@ mod tests {
     }
 
     #[test]
+    fn a_brief_summary_has_five_lines() {
+        let worked = Duration::from_millis(1500);
+        let text = summary(&report(2), &Facts { brief: true, worked, ..Facts::default() }, &PLAIN);
+        assert_eq!(text.lines().count(), 5, "{text}");
+        for words in
+            ["2 ranks", "1.000 us (of 0 bytes", "00c0ffee00c0ffee", "1.50 s of the program"]
+        {
+            assert!(text.contains(words), "no '{words}' in {text}");
+        }
+    }
+
+    #[test]
+    fn own_work_is_told_if_it_counts_for_nothing() {
+        let facts = Facts { worked: Duration::from_millis(1500), ..Facts::default() };
+        let text = summary(&report(2), &facts, &PLAIN);
+        assert!(text.contains("Own work        1.50 s"), "{text}");
+        let counted = Report { deterministic: false, ..report(2) };
+        for (report, facts) in [(&counted, facts), (&report(2), Facts::default())] {
+            assert!(!summary(report, &facts, &PLAIN).contains("Own work"));
+        }
+    }
+
+    #[test]
     fn few_nodes_have_columns_and_many_a_summary() {
-        let text = summary(&report(2), 1, &PLAIN);
+        let text = summary(&report(2), &Facts::default(), &PLAIN);
         assert!(text.contains("node 1") && text.contains("1,001"), "{text}");
         assert!(!text.lines().any(|line| line.trim_start().starts_with("z ")), "{text}");
-        let text = summary(&report(9), 1, &PLAIN);
+        let text = summary(&report(9), &Facts::default(), &PLAIN);
         assert!(text.contains("least") && text.contains("9,036"), "{text}");
     }
 
     #[test]
     fn escape_sequences_appear_only_with_colours() {
-        assert!(!summary(&report(2), 1, &PLAIN).contains('\x1b'));
-        assert!(summary(&report(2), 1, &Terminal { colour: true, ..PLAIN }).contains('\x1b'));
+        assert!(!summary(&report(2), &Facts::default(), &PLAIN).contains('\x1b'));
+        assert!(summary(&report(2), &Facts::default(), &Terminal { colour: true, ..PLAIN })
+            .contains('\x1b'));
     }
 
     #[test]

@@ -64,6 +64,7 @@ fn main() {
                 ranks,
                 path: program.clone(),
                 args: arguments.map(Into::into).to_vec(),
+                surroundings: Default::default(),
             }]),
             [name, arguments @ ..] => {
                 let builtin = rank::Builtin::parse(name, &arguments.map(Into::into), ranks);

@@ -38,6 +38,8 @@ pub struct Executable {
     pub path: PathBuf,
     /// Its arguments.
     pub args: Vec<OsString>,
+    /// What its processes find around themselves.
+    pub surroundings: Arc<rank::Surroundings>,
 }
 
 impl Program {

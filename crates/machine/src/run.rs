@@ -213,7 +213,7 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
 fn ahead(options: &Options) -> Result<Arc<[Arc<[PathBuf]>]>, Mistake> {
     let of = |executable: &Executable| {
         let path = &executable.path;
-        let ahead = rank::ahead_of_mpi(path, &options.library).map(Arc::from);
+        let ahead = rank::ahead_of_mpi(path, &executable.args, &options.library).map(Arc::from);
         ahead.map_err(|e| Mistake(format!("cannot list the libraries of {}: {e}", path.display())))
     };
     options.program.executables().iter().map(of).collect()

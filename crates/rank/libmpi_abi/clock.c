@@ -1,7 +1,6 @@
 /* Clocks. Within a run every clock of the program tells simulated time, counted from the start of the
- * machine (so the calendar begins in 1970), and sleeping lets simulated time pass. Elsewhere (a child
- * that the rank started) these functions are the kernel's. Part of both thin libraries: a program may
- * load either alone. */
+ * machine, at which the calendar stands at a date of the run's, and sleeping lets simulated time pass.
+ * Elsewhere (a child that the rank started) these functions are the kernel's. */
 #define _GNU_SOURCE
 #include "clock.h"
 #include "seam.h"
@@ -24,6 +23,8 @@ EXPORT int clock_gettime(clockid_t clock, struct timespec *now)
     if (!channel)
         return (int)syscall(SYS_clock_gettime, clock, now);
     *now = split(rank_clock(channel));
+    if (is_calendar(clock))
+        now->tv_sec += (time_t)channel->date;
     return 0;
 }
 
@@ -33,7 +34,7 @@ EXPORT int gettimeofday(struct timeval *restrict now, void *restrict zone)
     if (!channel)
         return (int)syscall(SYS_gettimeofday, now, zone);
     const struct timespec time = split(rank_clock(channel));
-    *now = (struct timeval){time.tv_sec, time.tv_nsec / 1000};
+    *now = (struct timeval){time.tv_sec + (time_t)channel->date, time.tv_nsec / 1000};
     return 0;
 }
 
@@ -106,7 +107,7 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *sp
     if (!is_span(span))
         return EINVAL;
     const uint64_t now = flags & TIMER_ABSTIME ? rank_clock(channel) : 0;
-    const uint64_t until = join(span);
+    const uint64_t until = flags & TIMER_ABSTIME ? since_start(channel, clock, span) : join(span);
     if (until > now)
         rank_sleep(channel, until - now);
     return 0;

@@ -2,6 +2,8 @@
 #ifndef SUNSTAR_CLOCK_H
 #define SUNSTAR_CLOCK_H
 
+#include "generated/abi_rank.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -30,6 +32,22 @@ static inline uint64_t join(const struct timespec *span)
     if ((uint64_t)span->tv_sec >= UINT64_MAX / PS_PER_S)
         return UINT64_MAX;
     return ((uint64_t)span->tv_sec * NS_PER_S + (uint64_t)span->tv_nsec) * PS_PER_NS;
+}
+
+/* True of clocks that count from 1970. */
+static inline bool is_calendar(clockid_t clock)
+{
+    return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI;
+}
+
+/* A time of a clock in picoseconds since the start of the machine; 0 if that was before. */
+static inline uint64_t since_start(const struct rank_channel *channel, clockid_t clock,
+                                   const struct timespec *time)
+{
+    struct timespec since = *time;
+    if (is_calendar(clock))
+        since.tv_sec -= (time_t)channel->date;
+    return since.tv_sec < 0 ? 0 : join(&since);
 }
 
 #endif

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "rank.h"
 
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -30,6 +31,12 @@ void rank_move_begin(int file, uint32_t number)
     const int all = PROT_READ | PROT_WRITE, fixed = area ? MAP_FIXED : 0;
     void *memory = mmap(at, BYTES, all, MAP_SHARED | fixed, file, from);
     area = memory == MAP_FAILED ? NULL : memory;
+}
+
+void rank_move_look(void *copy, size_t bytes)
+{
+    if (area)
+        memcpy(copy, area + (RANK_PACKED - RANK_RUNS), bytes);
 }
 
 /* Bytes of these runs that were moved. */

@@ -25,7 +25,20 @@ struct rank_facts {
 };
 extern const struct rank_facts rank_facts[RANK_FUNCTIONS];
 
+/* --- attach.c --- */
+
+/* The channel of this process, which is or becomes the rank; ends it if it cannot be. The name is that of
+ * the function that was called. */
+struct rank_channel *rank_require(const char *name);
+/* True if this process is the rank. */
+bool rank_is_rank(void);
+/* The number of the node; false outside of a run. */
+bool rank_node(uint32_t *number);
+
 /* --- seam.c, beside what stands in seam.h --- */
+
+/* This process has become the rank. */
+void rank_begin(struct rank_channel *channel);
 
 /* True if rank_state has all these bits. */
 bool rank_state_has(uint32_t bits);
@@ -76,6 +89,8 @@ size_t rank_items(uint64_t count, uint64_t datatype);
 
 /* Maps what runs are moved through: that of this channel in its memory file. */
 void rank_move_begin(int file, uint32_t number);
+/* Copies what stands first in PACKED. */
+void rank_move_look(void *copy, size_t bytes);
 /* Moves the runs that the simulator has named. */
 void rank_move(struct rank_channel *channel);
 

@@ -1,5 +1,6 @@
 /* The seam: ring of calls, hand-over, callbacks. Layout and rules: abi/rank/channel.toml. */
 #define _GNU_SOURCE
+#include "clock.h"
 #include "rank.h"
 
 #include <errno.h>
@@ -20,10 +21,6 @@
 /* Where the frame of this function is. */
 #define HERE ((uintptr_t)__builtin_frame_address(0))
 
-static struct rank_channel *channel;
-static bool attached; /* attach was tried */
-static bool forked;   /* this is a child of the rank's process */
-static int file;      /* a template's, which holds its channel and those of its ranks */
 static uint64_t next_request = FIRST_REQUEST;
 
 /* One thread at a time is in the library. */
@@ -37,6 +34,7 @@ static __thread volatile enum { OUTSIDE, INSIDE, CALLED_BACK } place;
 static __thread uintptr_t levels[LEVELS_MAX];
 static __thread unsigned depth;
 static bool errors_return; /* the program has set an error handler: it may look at a result */
+static uint64_t time_before; /* picoseconds that have passed here without a rank */
 static uint64_t computing_since; /* processor time at which the program went on; 0: it has made no call yet */
 
 /* Fortran's output has buffers of its own; there is no such procedure in programs without Fortran. */
@@ -51,6 +49,7 @@ void rank_flush(void)
 
 void rank_fail(const char *format, ...)
 {
+    struct rank_channel *channel = rank_is_rank() ? rank_attach() : NULL;
     char text[sizeof channel->fault];
     va_list arguments;
     va_start(arguments, format);
@@ -66,60 +65,15 @@ void rank_fail(const char *format, ...)
     _exit(1);
 }
 
-static void after_fork_in_child(void)
-{
-    forked = channel != NULL;
-    channel = NULL;
-}
-
-static void attach(void)
-{
-    attached = true;
-    const char *number = getenv("SUNSTAR_RANK_FD");
-    if (!number)
-        return;
-    const int fd = atoi(number);
-    void *memory = mmap(NULL, RANK_CHANNEL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (memory == MAP_FAILED)
-        return; /* A program that the rank started has inherited the variable, not the memory. */
-    unsetenv("SUNSTAR_RANK_FD");
-    struct rank_channel *found = memory;
-    rank_move_begin(fd, 0);
-    if (found->template)
-        file = fd;
-    else
-        close(fd);
-    if (found->fingerprint != RANK_FINGERPRINT)
-        rank_fail("libmpi_abi.so.1 belongs to another version of the simulator; build both again");
-    channel = found;
-    channel->base = POINTER(found);
-    pthread_atfork(NULL, NULL, after_fork_in_child);
-}
-
-/* Runs before the program's own constructors in most cases; who comes earlier attaches by its first call. */
-__attribute__((constructor(101))) static void attach_early(void)
-{
-    if (!rank_attach())
-        return;
-    rank_memory_begin();
-    if (channel->template)
-        rank_template(channel, file);
-}
-
-struct rank_channel *rank_attach(void)
-{
-    if (!attached)
-        attach();
-    return channel;
-}
-
 bool rank_state_has(uint32_t bits)
 {
-    return rank_attach() && (channel->state & bits) == bits;
+    const struct rank_channel *channel = rank_attach();
+    return rank_is_rank() && (channel->state & bits) == bits;
 }
 
 void rank_state_add(uint32_t bits)
 {
+    struct rank_channel *channel = rank_attach();
     __atomic_store_n(&channel->state, channel->state | bits, __ATOMIC_RELEASE);
 }
 
@@ -260,17 +214,6 @@ int rank_forked(struct rank_channel *c, int64_t child)
 
 /* --- calls --- */
 
-static struct rank_channel *require(const char *name)
-{
-    struct rank_channel *c = rank_attach();
-    if (!c && forked)
-        rank_fail("%s was called in a child that a rank forked; only the rank itself may", name);
-    if (!c)
-        rank_fail("only what sunstar run itself starts may use MPI: sunstar run -n 2 PROGRAM (%s)",
-                  name);
-    return c;
-}
-
 /* Where the stack of this thread began; 0 if that is unknown. */
 static uintptr_t stack_end(void)
 {
@@ -333,7 +276,7 @@ static void begin(struct rank_channel *c, const char *name, uintptr_t here)
 static struct rank_channel *enter(enum rank_function function, bool any_time, uintptr_t here)
 {
     const char *name = rank_facts[function].name;
-    struct rank_channel *c = require(name);
+    struct rank_channel *c = rank_require(name);
     if (!any_time && !(c->state & RANK_STATE_INITIALIZED))
         rank_fail("%s was called before MPI_Init", name);
     if (!any_time && c->state & RANK_STATE_FINALIZED)
@@ -398,7 +341,7 @@ bool rank_post_carrying(enum rank_function function, unsigned count, const uint6
 
 bool rank_may_call(void)
 {
-    if (!rank_attach())
+    if (!rank_is_rank())
         return false;
     if (place != OUTSIDE)
         return place == CALLED_BACK;
@@ -413,7 +356,7 @@ bool rank_may_call(void)
 int rank_call_portals(unsigned function, const char *name, unsigned count,
                       const uint64_t *arguments)
 {
-    struct rank_channel *c = require(name);
+    struct rank_channel *c = rank_require(name);
     begin(c, name, HERE);
     put(c, RANK_RECORD_KIND_PORTALS, function, count, arguments);
     const int code = await_answer(c);
@@ -421,8 +364,12 @@ int rank_call_portals(unsigned function, const char *name, unsigned count,
     return code;
 }
 
+/* --- time: a process before the rank, such as a launcher, has time of its own --- */
+
 uint64_t rank_clock(struct rank_channel *c)
 {
+    if (!rank_is_rank())
+        return c->time + __atomic_add_fetch(&time_before, c->clock_cost, __ATOMIC_RELAXED);
     /* A signal handler interrupted a call: the last known time is the time. */
     if (!take(c, HERE))
         return c->time;
@@ -433,8 +380,12 @@ uint64_t rank_clock(struct rank_channel *c)
     return time;
 }
 
-void rank_sleep(struct rank_channel *c, uint64_t picoseconds)
+void rank_pass(struct rank_channel *c, uint64_t picoseconds)
 {
+    if (!rank_is_rank()) {
+        __atomic_add_fetch(&time_before, picoseconds, __ATOMIC_RELAXED);
+        return;
+    }
     if (!take(c, HERE))
         return;
     put(c, RANK_RECORD_KIND_SLEEP, 0, 1, &picoseconds);
@@ -442,11 +393,27 @@ void rank_sleep(struct rank_channel *c, uint64_t picoseconds)
     leave(c);
 }
 
+void rank_sleep(struct rank_channel *c, uint64_t picoseconds)
+{
+    /* There is a rank, and this process waits beside it. */
+    if (!rank_is_rank() && c->owner != 0) {
+        const struct timespec span = split(picoseconds);
+        syscall(SYS_nanosleep, &span, NULL);
+    }
+    rank_pass(c, picoseconds);
+}
+
 void rank_compute(struct rank_channel *c, uint64_t picoseconds)
 {
-    if (!take(c, HERE))
+    if (!rank_is_rank() || !take(c, HERE))
         return;
     if (picoseconds > 0)
         put(c, RANK_RECORD_KIND_COMPUTED, 0, 1, &picoseconds);
     leave(c);
+}
+
+void rank_begin(struct rank_channel *c)
+{
+    if (time_before > 0)
+        rank_compute(c, time_before);
 }

@@ -15,7 +15,8 @@
 #define POINTER(value) ((uint64_t)(uintptr_t)(value))
 #define INTEGER(value) ((uint64_t)(int64_t)(value))
 
-/* The channel, or NULL outside of the simulator and in children that the program has forked. */
+/* The channel of the rank, or of the process that the simulator has started and that may become it; NULL
+ * outside of a run and in what these have started. */
 struct rank_channel *rank_attach(void) RANK_SHARED(rank_attach);
 /* Adds bits of rank_state. */
 void rank_state_add(uint32_t bits) RANK_SHARED(rank_state_add);
@@ -27,6 +28,8 @@ bool rank_may_call(void) RANK_SHARED(rank_may_call);
 /* Asks for the simulated time, in picoseconds. The channel must be there. */
 uint64_t rank_clock(struct rank_channel *channel) RANK_SHARED(rank_clock);
 /* Lets simulated time pass. The channel must be there. */
+void rank_pass(struct rank_channel *channel, uint64_t picoseconds) RANK_SHARED(rank_pass);
+/* The same for a process that sleeps: if it waits beside a rank, it does so in real time. */
 void rank_sleep(struct rank_channel *channel, uint64_t picoseconds) RANK_SHARED(rank_sleep);
 /* Lets the process compute for so long, without waiting for that. The channel must be there. */
 void rank_compute(struct rank_channel *channel, uint64_t picoseconds) RANK_SHARED(rank_compute);

@@ -6,10 +6,15 @@
 #include <errno.h>
 #include <linux/sched.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* Bytes of environment variables that ranks may have of their own. */
+#define VARIABLES_MAX 4096
 
 /* What the C library has told the kernel of this thread. */
 struct thread {
@@ -38,6 +43,26 @@ static int64_t fork_child(const struct thread *thread)
     return pid < 0 ? -errno : pid;
 }
 
+/* The rank's own environment, in the place of the template's. Nothing is allocated for it: simulated time
+ * depends on where the program's buffers stand. */
+static void set_variables(const struct rank_channel *channel)
+{
+    static char variables[VARIABLES_MAX];
+    const size_t bytes = channel->variables < sizeof variables ? channel->variables : 0;
+    rank_move_look(variables, bytes);
+    for (char *variable = variables; variable < variables + bytes;) {
+        char *value = strchr(variable, '='), *next = variable + strlen(variable) + 1;
+        *value = 0;
+        char *old = getenv(variable); /* the template has one of that name */
+        *value++ = '=';
+        if (old && strlen(old) == strlen(value))
+            strcpy(old, value); /* as if the rank had been started with it */
+        else
+            putenv(variable);
+        variable = next;
+    }
+}
+
 /* What the simulator does for processes that load the program themselves (spawn.rs), as far as it is not
  * inherited; then this is the rank of that channel. */
 static void become_rank(struct rank_channel *channel, int file, uint32_t number, pid_t simulator,
@@ -54,7 +79,7 @@ static void become_rank(struct rank_channel *channel, int file, uint32_t number,
         _exit(1);
     rank_move_begin(file, number);
     close(file);
-    channel->base = POINTER(channel);
+    set_variables(channel);
     errno = 0;
 }
 

@@ -24,13 +24,14 @@
 
 /* The kernel's monotonic time when as much of it will have passed as is left until a simulated time. What the
  * program was told last is now: it has made the limit of that. */
-static struct timespec on_kernel_clock(struct rank_channel *channel, const struct timespec *limit)
+static struct timespec on_kernel_clock(struct rank_channel *channel, clockid_t clock,
+                                       const struct timespec *limit)
 {
     if (!is_span(limit))
         return *limit; /* the C library says what is wrong with it */
     struct timespec now;
     syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-    const uint64_t until = join(limit);
+    const uint64_t until = since_start(channel, clock, limit);
     const struct timespec left = split(until > channel->time ? until - channel->time : 0);
     const long nanoseconds = now.tv_nsec + left.tv_nsec;
     return (struct timespec){
@@ -40,12 +41,12 @@ static struct timespec on_kernel_clock(struct rank_channel *channel, const struc
 }
 
 /* The limit is reached: simulated time comes there. */
-__attribute__((noinline)) static void come_to(struct rank_channel *channel,
+__attribute__((noinline)) static void come_to(struct rank_channel *channel, clockid_t clock,
                                               const struct timespec *limit)
 {
-    const uint64_t now = rank_clock(channel), until = join(limit);
+    const uint64_t now = rank_clock(channel), until = since_start(channel, clock, limit);
     if (until > now)
-        rank_sleep(channel, until - now);
+        rank_pass(channel, until - now);
 }
 
 EXPORT int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
@@ -54,20 +55,23 @@ EXPORT int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mu
     struct rank_channel *channel = rank_attach();
     if (!channel)
         return ORIGINAL(pthread_cond_clockwait)(condition, mutex, clock, limit);
-    const struct timespec until = on_kernel_clock(channel, limit);
+    const struct timespec until = on_kernel_clock(channel, clock, limit);
     const int code = ORIGINAL(pthread_cond_clockwait)(condition, mutex, CLOCK_MONOTONIC, &until);
     if (code == ETIMEDOUT)
-        come_to(channel, limit);
+        come_to(channel, clock, limit);
     return code;
 }
 
 EXPORT int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
                                   const struct timespec *limit)
 {
-    if (!rank_attach())
+    const struct rank_channel *channel = rank_attach();
+    if (!channel)
         return ORIGINAL(pthread_cond_timedwait)(condition, mutex, limit);
-    /* All clocks are one. */
-    return pthread_cond_clockwait(condition, mutex, CLOCK_MONOTONIC, limit);
+    /* Which clock the condition has is not told, but a time before the calendar begins is no date. */
+    const bool is_date = limit->tv_sec >= (time_t)channel->date;
+    return pthread_cond_clockwait(condition, mutex, is_date ? CLOCK_REALTIME : CLOCK_MONOTONIC,
+                                  limit);
 }
 
 /* Functions that wait for one thing, by their names with and without a clock. */
@@ -77,10 +81,10 @@ EXPORT int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mu
         struct rank_channel *channel = rank_attach();                                              \
         if (!channel)                                                                              \
             return ORIGINAL(with_clock)(it, clock, limit);                                         \
-        const struct timespec until = on_kernel_clock(channel, limit);                             \
+        const struct timespec until = on_kernel_clock(channel, clock, limit);                      \
         const int code = ORIGINAL(with_clock)(it, CLOCK_MONOTONIC, &until);                        \
         if (timed_out) {                                                                           \
-            come_to(channel, limit);                                                               \
+            come_to(channel, clock, limit);                                                        \
             errno = ETIMEDOUT;                                                                     \
         }                                                                                          \
         return code;                                                                               \
@@ -89,7 +93,7 @@ EXPORT int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mu
     {                                                                                              \
         if (!rank_attach())                                                                        \
             return ORIGINAL(name)(it, limit);                                                      \
-        return with_clock(it, CLOCK_MONOTONIC, limit);                                             \
+        return with_clock(it, CLOCK_REALTIME, limit);                                              \
     }
 
 WAITS(pthread_mutex_timedlock, pthread_mutex_clocklock, pthread_mutex_t, code == ETIMEDOUT)
@@ -105,8 +109,16 @@ __attribute__((noinline)) static int passed(struct rank_channel *channel, int re
                                             uint64_t picoseconds)
 {
     if (channel && ready == 0 && picoseconds > 0)
-        rank_sleep(channel, picoseconds);
+        rank_pass(channel, picoseconds);
     return ready;
+}
+
+/* There is nothing to wait for. */
+static int slept(struct rank_channel *channel, uint64_t picoseconds)
+{
+    if (picoseconds > 0)
+        rank_sleep(channel, picoseconds);
+    return 0;
 }
 
 EXPORT int poll(struct pollfd *files, nfds_t count, int milliseconds)
@@ -114,7 +126,8 @@ EXPORT int poll(struct pollfd *files, nfds_t count, int milliseconds)
     struct rank_channel *channel = rank_attach();
     const uint64_t span = milliseconds > 0 ? (uint64_t)milliseconds * PS_PER_MS : 0;
     const bool sleeps = channel && count == 0 && milliseconds >= 0;
-    return passed(channel, sleeps ? 0 : ORIGINAL(poll)(files, count, milliseconds), span);
+    return sleeps ? slept(channel, span)
+                  : passed(channel, ORIGINAL(poll)(files, count, milliseconds), span);
 }
 
 EXPORT int ppoll(struct pollfd *files, nfds_t count, const struct timespec *limit,
@@ -123,7 +136,8 @@ EXPORT int ppoll(struct pollfd *files, nfds_t count, const struct timespec *limi
     struct rank_channel *channel = rank_attach();
     const uint64_t span = limit && is_span(limit) ? join(limit) : 0;
     const bool sleeps = channel && count == 0 && span > 0 && !mask;
-    return passed(channel, sleeps ? 0 : ORIGINAL(ppoll)(files, count, limit, mask), span);
+    return sleeps ? slept(channel, span)
+                  : passed(channel, ORIGINAL(ppoll)(files, count, limit, mask), span);
 }
 
 EXPORT int select(int count, fd_set *restrict readable, fd_set *restrict writable,
@@ -139,7 +153,7 @@ EXPORT int select(int count, fd_set *restrict readable, fd_set *restrict writabl
     if (!channel || count != 0 || span == 0)
         return passed(channel, ORIGINAL(select)(count, readable, writable, failed, limit), span);
     *limit = (struct timeval){0}; /* Linux stores what is left */
-    return passed(channel, 0, span);
+    return slept(channel, span);
 }
 
 EXPORT int pselect(int count, fd_set *restrict readable, fd_set *restrict writable,
@@ -149,9 +163,9 @@ EXPORT int pselect(int count, fd_set *restrict readable, fd_set *restrict writab
     struct rank_channel *channel = rank_attach();
     const uint64_t span = limit && is_span(limit) ? join(limit) : 0;
     const bool sleeps = channel && count == 0 && span > 0 && !mask;
-    const int ready =
-        sleeps ? 0 : ORIGINAL(pselect)(count, readable, writable, failed, limit, mask);
-    return passed(channel, ready, span);
+    if (sleeps)
+        return slept(channel, span);
+    return passed(channel, ORIGINAL(pselect)(count, readable, writable, failed, limit, mask), span);
 }
 
 /* Without descriptors nobody calls these. */

@@ -5,16 +5,20 @@
 //! built in, and its clocks precede the C library's. A preloaded library precedes all that the program names,
 //! so what the loader would have put before MPI's is preloaded before it, in the loader's order.
 
-use crate::inspect::{self, Links};
-use std::ffi::OsStr;
+use crate::inspect::{self, Kind, Links};
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Libraries that the program loads before that of MPI, which is in the folder `ours`, in the loader's order;
-/// all of its own if it gets at MPI only while it runs. The compiler's libraries are not among them.
-pub fn ahead_of_mpi(program: &Path, ours: &Path) -> io::Result<Vec<PathBuf>> {
+/// all of its own if it gets at MPI only while it runs. The compiler's libraries are not among them. Of a
+/// launcher, the program of MPI among its arguments counts, if one is.
+pub fn ahead_of_mpi(program: &Path, args: &[OsString], ours: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_mpi = |path: &&Path| matches!(inspect::inspect(path), Ok(Kind::Mpi));
+    let launched = || args.iter().map(Path::new).find(is_mpi);
+    let program = if is_mpi(&program) { program } else { launched().unwrap_or(program) };
     let data = std::fs::read(program)?;
     // Whoever may not be run is refused elsewhere.
     let Ok(Links { needed, loader: Some(loader), .. }) = inspect::links(&data) else {

@@ -1,7 +1,7 @@
 //! The simulator's side of the memory that it shares with a rank's process. Layout: `abi/rank/channel.toml`.
 
-use crate::memory_file;
 use crate::spawn::SpawnOptions;
+use crate::{memory_file, surroundings};
 use abi::mpi::{ARGUMENTS_MAX, FINGERPRINT};
 use abi::rank::{self as layout, channel as at, record, turn};
 use mpi::CALLBACK_ARGUMENTS;
@@ -89,12 +89,31 @@ impl Channel {
         channel.word(at::RANK).store(options.rank, Ordering::Relaxed);
         channel.word(at::SIZE).store(options.size, Ordering::Relaxed);
         channel.long(at::COMPUTE).store(options.compute.millionths(), Ordering::Relaxed);
+        channel.long(at::DATE).store(options.surroundings.date, Ordering::Relaxed);
+        channel.long(at::CLOCK_COST).store(options.clock_read.0, Ordering::Relaxed);
+        channel.word(at::NODE).store(options.place.node, Ordering::Relaxed);
+        channel.set_time(options.now.0);
         Ok(channel)
     }
 
     /// Its process shall be a template. To be called before there is one.
     pub fn make_template(&self) {
         self.word(at::TEMPLATE).store(1, Ordering::Relaxed);
+    }
+
+    /// Environment variables that the rank which a template forks has of its own. To be called before it is
+    /// forked.
+    pub fn set_variables(&self, options: &SpawnOptions) {
+        let variables = surroundings::variables(options);
+        let entries = variables.iter().map(|(name, value)| format!("{name}={value}\0"));
+        let text = entries.collect::<String>();
+        self.copy_in(layout::PACKED as usize, text.as_bytes());
+        self.word(at::VARIABLES).store(text.len() as u32, Ordering::Relaxed);
+    }
+
+    /// The process that is the rank, as its library says; 0: none yet.
+    pub fn owner(&self) -> u32 {
+        self.word(at::OWNER).load(Ordering::Relaxed)
     }
 
     pub(crate) fn word(&self, offset: usize) -> &AtomicU32 {

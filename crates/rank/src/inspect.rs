@@ -1,4 +1,4 @@
-//! Is a file a program that can be run as a rank? One sentence says why not.
+//! Is a file a program that can be run as a rank, or that may start one? One sentence says why not.
 
 use object::elf;
 use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
@@ -38,6 +38,8 @@ pub enum Kind {
     /// It links neither, but may get at them: through a library of its own, or one that it loads while it
     /// runs, as Python does.
     Indirect,
+    /// It cannot get at them, but may start a program that does, as env, a shell or a script does.
+    Launcher,
 }
 
 /// Why a file cannot be run as a rank.
@@ -62,25 +64,31 @@ pub fn inspect(path: &Path) -> Result<Kind, InspectError> {
         return Err(not_mpi(path, "it is a folder"));
     }
     let data = std::fs::read(path).map_err(unreadable)?;
-    if data.starts_with(b"#!") {
-        return Err(not_mpi(path, "it is a script; name the program that it starts"));
-    }
-    let Links { needed, loads, .. } = links(&data).map_err(|why| not_mpi(path, why))?;
-    let needs = |library: &str| needed.iter().any(|name| name == library);
-    let kind = match (needs(LIBRARY) || needs(FORTRAN_LIBRARY), needs(PORTALS)) {
-        (true, _) => Kind::Mpi,
-        (false, true) => Kind::Portals,
-        _ if needed.iter().any(|name| name.starts_with("libmpi")) => {
-            return Err(not_mpi(path, wrong_library(&needed)));
-        }
-        _ if loads || !needed.iter().all(|name| of_runtime(name)) => Kind::Indirect,
-        (false, false) => return Err(not_mpi(path, wrong_library(&needed))),
+    let kind = match data.starts_with(b"#!") {
+        true => Kind::Launcher,
+        false => kind_of(&data).map_err(|why| not_mpi(path, why))?,
     };
     use std::os::unix::fs::PermissionsExt;
     if facts.permissions().mode() & 0o111 == 0 {
         return Err(InspectError::NotExecutable(path.into()));
     }
     Ok(kind)
+}
+
+/// Of an executable file. The error says why it is none of ours.
+fn kind_of(data: &[u8]) -> Result<Kind, String> {
+    let Links { needed, loads, .. } = links(data)?;
+    let needs = |library: &str| needed.iter().any(|name| name == library);
+    let other = needed.iter().find(|name| name.starts_with("libmpi"));
+    match (needs(LIBRARY) || needs(FORTRAN_LIBRARY), needs(PORTALS), other) {
+        (true, _, _) => Ok(Kind::Mpi),
+        (false, true, _) => Ok(Kind::Portals),
+        (.., Some(other)) => Err(format!(
+            "it needs {other}, another implementation's own library; build it with `sunstar cc`"
+        )),
+        _ if loads || !needed.iter().all(|name| of_runtime(name)) => Ok(Kind::Indirect),
+        _ => Ok(Kind::Launcher),
+    }
 }
 
 /// True if nothing is loaded before the program begins but the compiler's own libraries and ours, of which it
@@ -105,16 +113,14 @@ fn not_mpi(path: &Path, why: impl Into<String>) -> InspectError {
     InspectError::NotMpi(path.into(), why.into())
 }
 
-fn wrong_library(needed: &[String]) -> String {
-    match needed.iter().find(|name| name.starts_with("libmpi")) {
-        Some(other) => format!(
-            "it needs {other}, another implementation's own library; build it with `sunstar cc`"
-        ),
-        None => format!("it does not need {LIBRARY}; build it with `sunstar cc`"),
-    }
+/// True if what a file says of itself makes it a program, though it names no loader.
+fn is_program(endian: Endianness, entries: &[elf::Dyn64<Endianness>]) -> bool {
+    let mut flags = entries.iter().filter(|entry| entry.tag32(endian) == Some(elf::DT_FLAGS_1));
+    flags.any(|entry| entry.d_val(endian) & u64::from(elf::DF_1_PIE) != 0)
 }
 
 /// What a program for this machine gets from others.
+#[derive(Default)]
 pub(crate) struct Links {
     /// Names of the shared libraries that it needs.
     pub needed: Vec<String>,
@@ -143,14 +149,17 @@ pub(crate) fn links(data: &[u8]) -> Result<Links, String> {
     let damaged = |error: object::Error| format!("the file is damaged ({error})");
     let segments = header.program_headers(endian, data).map_err(damaged)?;
     let interpreter = segments.iter().find(|segment| segment.p_type(endian) == elf::PT_INTERP);
-    let Some(interpreter) = interpreter else {
-        return Err("it is linked statically or is a shared library".into());
+    let sections = header.sections(endian, data).map_err(damaged)?;
+    let dynamic = sections.dynamic(endian, data).map_err(damaged)?;
+    let (interpreter, dynamic) = match (interpreter, dynamic) {
+        (Some(interpreter), Some(dynamic)) => (interpreter, dynamic),
+        (None, Some((entries, _))) if !is_program(endian, entries) => {
+            return Err("it is a shared library".into());
+        }
+        _ => return Ok(Links::default()), // linked statically
     };
     let path = interpreter.data(endian, data).ok().and_then(|path| path.strip_suffix(&[0]));
-    let sections = header.sections(endian, data).map_err(damaged)?;
-    let Some((dynamic, strings)) = sections.dynamic(endian, data).map_err(damaged)? else {
-        return Err("it is linked statically".into());
-    };
+    let (dynamic, strings) = dynamic;
     let strings = sections.strings(endian, data, strings).map_err(damaged)?;
     let mut names = Vec::new();
     let entries_of = |tag| dynamic.iter().filter(move |entry| entry.tag32(endian) == Some(tag));

@@ -1,12 +1,14 @@
 //! A process from its birth to its end, as those see it who hold a share of it.
 
 use crate::channel::Channel;
+use crate::heir;
 use crate::permitted::is_refusal;
 use crate::process::ExitStatus;
 use abi::rank::state;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Milliseconds that a process gets to end which has no memory any more: its other threads end first.
 const LAST_BREATH_MS: i32 = 2000;
@@ -17,18 +19,46 @@ pub(crate) struct Life {
     pub pid: libc::pid_t,
     pub pidfd: OwnedFd,
     pub channel: Arc<Channel>,
+    /// The process that is the rank: this one, or one that it has started.
+    rank_pid: AtomicI32,
+    heir: Mutex<Option<OwnedFd>>,
     /// It was waited for: its number may be somebody else's now.
     gone: AtomicBool,
     /// Held while that becomes so.
     going: Mutex<()>,
+    /// Microseconds of processor time outside of the kernel, of it and what it has waited for.
+    computed: AtomicU64,
     /// Its memory was wanted when it had ended without being asked.
     missed: AtomicBool,
 }
 
 impl Life {
     pub fn new(rank: u32, pid: libc::pid_t, pidfd: OwnedFd, channel: Arc<Channel>) -> Life {
-        let (gone, going, missed) = Default::default();
-        Life { rank, pid, pidfd, channel, gone, going, missed }
+        let (heir, computed, gone, going, missed) = Default::default();
+        let rank_pid = AtomicI32::new(pid);
+        Life { rank, pid, pidfd, channel, rank_pid, heir, computed, gone, going, missed }
+    }
+
+    /// Processor time of the program's own, once it was waited for.
+    pub fn computed(&self) -> Duration {
+        Duration::from_micros(self.computed.load(Ordering::Relaxed))
+    }
+
+    /// The process whose memory is the rank's.
+    pub fn rank_pid(&self) -> libc::pid_t {
+        self.rank_pid.load(Ordering::Relaxed)
+    }
+
+    /// Another process has become the rank. False if it cannot be one.
+    pub fn inherit(&self, pid: libc::pid_t) -> bool {
+        let found = (pid != self.pid).then(|| heir::descriptor(pid, self.pid));
+        if matches!(found, Some(None)) {
+            return false;
+        }
+        let mut heir = self.heir.lock().unwrap_or_else(PoisonError::into_inner);
+        *heir = found.flatten();
+        self.rank_pid.store(pid, Ordering::Relaxed);
+        true
     }
 
     /// True once it was waited for.
@@ -44,6 +74,10 @@ impl Life {
     /// Waits until it has ended; to be called once.
     pub fn wait(&self) -> ExitStatus {
         self.wait_with(libc::WEXITED | libc::WNOWAIT);
+        // What it has left unfinished nobody waits for.
+        if self.channel.state() & state::FINALIZED == 0 {
+            self.kill_heir();
+        }
         let _going = self.going.lock().unwrap_or_else(PoisonError::into_inner);
         let status = self.wait_with(libc::WEXITED);
         self.gone.store(true, Ordering::Relaxed);
@@ -52,6 +86,12 @@ impl Life {
 
     /// Kills the process; nothing happens if it has ended.
     pub fn kill(&self) {
+        self.kill_first();
+        // Not before a launcher that would tell of it.
+        self.kill_heir();
+    }
+
+    fn kill_first(&self) {
         // SAFETY: a process descriptor names one process for ever, so nobody else can be hit.
         let refused = unsafe {
             let none = std::ptr::null::<libc::siginfo_t>();
@@ -66,6 +106,17 @@ impl Life {
         if !self.is_over() {
             // SAFETY: our own child; no memory is touched.
             unsafe { libc::kill(self.pid, libc::SIGKILL) };
+        }
+    }
+
+    fn kill_heir(&self) {
+        let heir = self.heir.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(heir) = &*heir else { return };
+        // SAFETY: a process descriptor names one process for ever. Where the call is refused it dies of its
+        // parent's end.
+        unsafe {
+            let none = std::ptr::null::<libc::siginfo_t>();
+            libc::syscall(libc::SYS_pidfd_send_signal, heir.as_raw_fd(), libc::SIGKILL, none, 0);
         }
     }
 
@@ -96,13 +147,18 @@ impl Life {
     fn wait_with(&self, options: libc::c_int) -> ExitStatus {
         // SAFETY: a structure of numbers and pointers that nobody follows.
         let mut end: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        // SAFETY: numbers.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
         let id = self.pid as libc::id_t;
         // SAFETY: waits for our own child, which nobody has waited for; the structure outlives the call.
-        while unsafe { libc::waitid(libc::P_PID, id, &raw mut end, options) } < 0 {
+        while unsafe { waitid(id, &raw mut end, options, &raw mut usage) } < 0 {
             if std::io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
                 break;
             }
         }
+        let time = usage.ru_utime;
+        let time = time.tv_sec.saturating_mul(1_000_000).saturating_add(time.tv_usec);
+        self.computed.store(time as u64, Ordering::Relaxed);
         // SAFETY: the kernel has filled in the end of a child, or nothing.
         let number = unsafe { end.si_status() };
         let killed = matches!(end.si_code, libc::CLD_KILLED | libc::CLD_DUMPED);
@@ -115,4 +171,18 @@ impl Life {
             portals: state & state::PORTALS != 0,
         }
     }
+}
+
+/// waitid(2), with what the child has used; the C library's function does not tell that.
+///
+/// # Safety
+/// Both pointers are of structures that outlive the call.
+unsafe fn waitid(
+    id: libc::id_t,
+    end: *mut libc::siginfo_t,
+    options: libc::c_int,
+    usage: *mut libc::rusage,
+) -> libc::c_long {
+    // SAFETY: as the caller promises.
+    unsafe { libc::syscall(libc::SYS_waitid, libc::P_PID, id, end, options, usage) }
 }

@@ -97,7 +97,14 @@ impl ProcessMemory {
         // SAFETY: the local vectors lie in `buf` and in `unwanted`, which nothing else uses meanwhile; the
         // kernel checks the remote ones.
         let moved = unsafe {
-            libc::process_vm_readv(self.life.pid, local.as_ptr(), here, remote.as_ptr(), there, 0)
+            libc::process_vm_readv(
+                self.life.rank_pid(),
+                local.as_ptr(),
+                here,
+                remote.as_ptr(),
+                there,
+                0,
+            )
         };
         usize::try_from(moved) == Ok(all)
     }
@@ -110,7 +117,14 @@ impl ProcessMemory {
         let there = remote.len() as libc::c_ulong;
         // SAFETY: the kernel only reads the local vector, which is `data`, and checks the remote ones.
         let moved = unsafe {
-            libc::process_vm_writev(self.life.pid, &raw const local, 1, remote.as_ptr(), there, 0)
+            libc::process_vm_writev(
+                self.life.rank_pid(),
+                &raw const local,
+                1,
+                remote.as_ptr(),
+                there,
+                0,
+            )
         };
         usize::try_from(moved) == Ok(data.len())
     }
@@ -124,7 +138,14 @@ impl ProcessMemory {
             let remote = libc::iovec { iov_base: (va as usize + done) as *mut _, iov_len: rest };
             // SAFETY: the kernel only reads the local vector, `data`'s rest, and checks the remote one.
             let moved = unsafe {
-                libc::process_vm_writev(self.life.pid, &raw const local, 1, &raw const remote, 1, 0)
+                libc::process_vm_writev(
+                    self.life.rank_pid(),
+                    &raw const local,
+                    1,
+                    &raw const remote,
+                    1,
+                    0,
+                )
             };
             match usize::try_from(moved) {
                 Ok(0) | Err(_) => {
@@ -156,7 +177,14 @@ impl AddressSpace for ProcessMemory {
             let remote = libc::iovec { iov_base: (va as usize + done) as *mut _, iov_len: rest };
             // SAFETY: the local vector is `buf`'s rest; the remote one is checked by the kernel.
             let moved = unsafe {
-                libc::process_vm_readv(self.life.pid, &raw const local, 1, &raw const remote, 1, 0)
+                libc::process_vm_readv(
+                    self.life.rank_pid(),
+                    &raw const local,
+                    1,
+                    &raw const remote,
+                    1,
+                    0,
+                )
             };
             match usize::try_from(moved) {
                 Ok(0) | Err(_) => return Err(error(self.why(NOT_MAPPED))),

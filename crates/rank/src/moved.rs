@@ -92,7 +92,7 @@ impl ProcessMemory {
             // Mostly there is no second time, and no clock is looked at.
             if channel.turn() == Turn::Process
                 && began.get_or_insert_with(Instant::now).elapsed() >= LOOK_AGAIN
-                && stuck::waits_for_simulator(self.life.pid)
+                && stuck::waits_for_simulator(self.life.rank_pid())
                 && channel.turn() == Turn::Process
             {
                 channel.robbed.store(true, Ordering::Relaxed);

@@ -7,6 +7,7 @@ use crate::memory_file;
 use crate::processor::Follower;
 use crate::spawn::{self, SpawnError, SpawnOptions};
 use crate::stuck;
+use crate::surroundings::Notes;
 use crate::watcher::Watcher;
 use abi::mpi::{Function, ARGUMENTS_MAX};
 use abi::rank::record_kind;
@@ -19,6 +20,11 @@ use std::time::Instant;
 
 /// Real time that a process gets to write out what it has printed, before it is killed.
 const LAST_WORDS: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// Real time from which on a wait for the process is its own work, and not the system's, which lets others
+/// use the processor for a while; of the first wait more is the loader's.
+const WORK_MIN: std::time::Duration = std::time::Duration::from_millis(10);
+const BEGINNING_MIN: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// Real time after which it is seen that nobody has woken the simulator, though the turn is its own: the
 /// program has overwritten who sleeps.
@@ -38,6 +44,12 @@ pub struct Process {
     corrupt: bool,
     /// Callbacks that it was told to run and that have not returned.
     callbacks: u32,
+    /// When it got the turn, if it has it.
+    went_on: Option<Instant>,
+    /// Real time in which it has had the turn, and whether it has demanded anything yet.
+    worked: std::time::Duration,
+    met: bool,
+    notes: Arc<Notes>,
 }
 
 /// What a process demands. All but `Exited`, `Computed`, `CallbackLeft` and posted calls must be answered
@@ -161,6 +173,10 @@ impl Process {
             ended: None,
             corrupt: false,
             callbacks: 0,
+            went_on: Some(Instant::now()),
+            worked: std::time::Duration::ZERO,
+            met: false,
+            notes: options.surroundings.notes.clone(),
         };
         // On failure the process is dropped here, which kills it.
         process.watch = Some(watched.map_err(SpawnError::channel)?);
@@ -212,7 +228,10 @@ impl Process {
                 Turn::Dead => return Some(Demand::Exited(self.wait())),
                 Turn::Overwritten => return Some(self.end_corrupt()),
                 Turn::Simulator => match self.channel.take() {
-                    Taken::Record(record) => return Some(self.demand(&record)),
+                    Taken::Record(record) => {
+                        self.note();
+                        return Some(self.demand(&record));
+                    }
                     // It only handed over because the ring was full.
                     Taken::Emptied => {
                         self.follower.follow();
@@ -239,10 +258,20 @@ impl Process {
         }
     }
 
+    /// Counts what it has worked since it got the turn.
+    fn note(&mut self) {
+        let Some(took) = self.went_on.take().map(|began| began.elapsed()) else { return };
+        let least = if self.met { WORK_MIN } else { BEGINNING_MIN };
+        self.met = true;
+        if took >= least {
+            self.worked += took;
+        }
+    }
+
     /// True if the process sleeps until the simulator hands over, which waits for the process: they do not
     /// look at the same memory any more, or a thread of the program's has changed the turn.
     fn waits_in_vain(&self) -> bool {
-        stuck::waits_for_simulator(self.life.pid) && self.channel.turn() == Turn::Process
+        stuck::waits_for_simulator(self.life.rank_pid()) && self.channel.turn() == Turn::Process
     }
 
     /// A template's: what it has forked. `None` if it is no template any more, or is none in so much real
@@ -272,7 +301,20 @@ impl Process {
         self.follower.sent_to()
     }
 
+    /// Who puts the records. False if that is no process of the rank's.
+    fn knows_owner(&mut self) -> bool {
+        let owner = self.channel.owner() as libc::pid_t;
+        if owner == self.life.rank_pid() {
+            return true;
+        }
+        self.follower.replace(owner);
+        self.life.inherit(owner)
+    }
+
     fn demand(&mut self, record: &crate::channel::Record) -> Demand {
+        if !self.knows_owner() {
+            return self.end_corrupt();
+        }
         let arguments = &record.arguments;
         let posted = record.kind == record_kind::POSTED;
         match record.kind {
@@ -315,6 +357,7 @@ impl Process {
     pub fn reply(&mut self, code: i32, now: Time) {
         self.channel.set_time(now.0);
         self.follower.follow();
+        self.went_on = Some(Instant::now());
         self.channel.answer(code);
     }
 
@@ -331,6 +374,7 @@ impl Process {
         self.channel.set_time(now.0);
         self.follower.follow();
         self.callbacks += 1;
+        self.went_on = Some(Instant::now());
         self.channel.answer_callback(*function, arguments, *indirect);
     }
 
@@ -390,12 +434,14 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
+        let used = self.channel.owner() != 0;
         if self.ended.is_none() {
             self.end();
         }
         if let (Some(id), Ok(watcher)) = (self.watch, Watcher::get()) {
             watcher.forget(id);
         }
+        self.notes.add(self.worked.max(self.life.computed()), used);
     }
 }
 

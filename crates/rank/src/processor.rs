@@ -89,6 +89,11 @@ impl Follower {
         self.sent_to
     }
 
+    /// Another process takes the place of the one that follows.
+    pub fn replace(&mut self, pid: pid_t) {
+        self.pid = pid;
+    }
+
     /// The process was waited for: its number may be somebody else's now.
     pub fn stop(&mut self) {
         self.sent_to = None;

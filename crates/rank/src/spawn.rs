@@ -1,8 +1,10 @@
 //! Starts a rank's process: cheaply, with everything in place before its first instruction.
 
 use crate::compute::Compute;
+use crate::surroundings::{self, Place, Surroundings};
 use crate::template::Templates;
 use crate::{limits, processor};
+use des::{Duration, Time};
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -56,6 +58,14 @@ pub struct SpawnOptions {
     pub randomize: bool,
     /// Those of the run, which may have loaded the program already.
     pub templates: Option<Arc<Templates>>,
+    /// Where it stands among the other ranks.
+    pub place: Place,
+    /// Simulated time at which it begins.
+    pub now: Time,
+    /// Simulated time that reading a clock takes.
+    pub clock_read: Duration,
+    /// What it finds around itself.
+    pub surroundings: Arc<Surroundings>,
     /// Libraries of the program's own that come before ours ([`crate::ahead_of_mpi`]).
     pub ahead: Arc<[PathBuf]>,
 }
@@ -72,6 +82,9 @@ pub enum SpawnError {
     /// The system refuses a process.
     #[error("cannot start a process for {0}: {1}{hint}", hint = limits::advice(.1))]
     Process(PathBuf, io::Error),
+    /// What it prints cannot go where it is to.
+    #[error("cannot open the output of rank {0}: {1}")]
+    Output(u32, io::Error),
     /// The program cannot be executed.
     #[error("cannot execute {0}: {1}")]
     Execute(PathBuf, io::Error),
@@ -101,6 +114,10 @@ struct Plan {
     envp: Vec<*const libc::c_char>,
     memory: RawFd,
     null: Option<RawFd>,
+    /// Standard output and standard error, where they are not the simulator's.
+    streams: [Option<RawFd>; 2],
+    /// Where to begin.
+    folder: Option<CString>,
     /// Ctrl-C at a terminal reaches only the simulator, which then ends its ranks.
     own_group: bool,
     parent: libc::pid_t,
@@ -138,12 +155,17 @@ pub(crate) fn start(options: &SpawnOptions, memory: &OwnedFd) -> Result<Child, S
         Stdin::Inherit => None,
         Stdin::Null => Some(std::fs::File::open("/dev/null").map_err(process)?),
     };
+    let streams = options.surroundings.output.of(options.rank);
+    let streams = streams.map_err(|why| SpawnError::Output(options.rank, why))?;
+    let folder = options.surroundings.folder.as_ref().map(|folder| c_string(folder.as_os_str()));
     let mut plan = Plan {
         program: c_string(options.program.as_os_str())?,
         argv: pointers(&arguments),
         envp: pointers(&environment),
         memory: memory.as_raw_fd(),
         null: null.as_ref().map(AsRawFd::as_raw_fd),
+        streams: streams.descriptors(),
+        folder: folder.transpose()?,
         own_group: null.is_some() || !std::io::IsTerminal::is_terminal(&io::stdin()),
         parent: std::process::id() as libc::pid_t,
         processor: options.follow.then(processor::now).flatten(),
@@ -171,7 +193,10 @@ fn environment(options: &SpawnOptions, library: &Path) -> Vec<OsString> {
         variables.retain(|(other, _)| other != name);
         variables.push((name.into(), value));
     };
-    for (name, value) in &options.env {
+    for (name, value) in surroundings::variables(options) {
+        set(&mut variables, OsStr::new(name), value.into());
+    }
+    for (name, value) in options.env.iter().chain(&options.surroundings.env) {
         set(&mut variables, name, value.clone());
     }
     let with = |first: &OsStr, variables: &[(OsString, OsString)], name: &str| {
@@ -287,6 +312,10 @@ extern "C" fn child(plan: *mut libc::c_void) -> libc::c_int {
             libc::setrlimit(libc::RLIMIT_NOFILE, files);
         }
         let mut refused = plan.null.is_some_and(|null| libc::dup2(null, 0) < 0);
+        for (number, stream) in (1..).zip(plan.streams) {
+            refused |= stream.is_some_and(|stream| libc::dup2(stream, number) < 0);
+        }
+        refused |= plan.folder.as_ref().is_some_and(|folder| libc::chdir(folder.as_ptr()) < 0);
         // Nothing but standard streams and the channel goes to the program.
         let close_on_exec = 4; // CLOSE_RANGE_CLOEXEC
         libc::syscall(libc::SYS_close_range, 3, u32::MAX, close_on_exec);

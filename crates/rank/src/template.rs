@@ -50,8 +50,9 @@ impl Templates {
 
     /// Forks a rank and makes its channel. `None` if it must be started as others are.
     pub(crate) fn fork(&self, options: &SpawnOptions) -> Option<(Channel, Child)> {
-        // Whoever has standard input has another.
-        if options.stdin != Stdin::Null || options.randomize {
+        // Who has streams of its own has another.
+        let own = options.stdin != Stdin::Null || !options.surroundings.output.is_shared();
+        if own || options.randomize {
             return None;
         }
         let thread = std::thread::current().id();
@@ -83,6 +84,7 @@ impl Template {
             return None;
         }
         let channel = Channel::in_file(&self.file, self.next, options).ok()?;
+        channel.set_variables(options);
         self.process.reply(self.next as i32, des::Time::ZERO);
         self.next += 1;
         let pid = self.process.forked(PATIENCE).filter(|pid| *pid > 0)?;

@@ -181,7 +181,10 @@ fn a_forked_rank_sees_what_one_sees_that_has_loaded_the_program() {
     let lines = loaded.lines().zip(forked.lines());
     let differ: Vec<_> = lines.filter(|(loaded, forked)| loaded != forked).collect();
     assert!(differ.is_empty() && loaded.len() == forked.len(), "{differ:#?}\n{forked}");
-    assert_eq!(seen(&SpawnOptions { rank: 4, ..forking }), forked);
+    let another = SpawnOptions { rank: 4, ..forking };
+    let again = seen(&another);
+    assert!(forked.contains("PMI_RANK=3") && again.contains("PMI_RANK=4"), "{forked}\n{again}");
+    assert_eq!(again, seen(&SpawnOptions { templates: None, ..another }));
 }
 
 #[test]

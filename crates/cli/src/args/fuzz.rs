@@ -1,5 +1,6 @@
 //! Whatever stands on a command line, it is taken or refused.
 
+use super::spelling::Plain;
 use super::{plain, Arguments};
 use clap::Parser;
 use std::ffi::OsString;
@@ -61,7 +62,7 @@ fn fuzz_command_lines() {
         let words = lines.map(|word| OsString::from_vec(word.to_vec()));
         let given: Vec<OsString> = std::iter::once("sunstar".into()).chain(words).collect();
         match plain(given.clone().into_iter()) {
-            Ok(words) => {
+            Ok(Plain { words, .. }) => {
                 assert!(words.len() <= 2 * given.len());
                 // What clap says of it is its own.
                 let said = Arguments::try_parse_from(&words).map_err(|why| why.to_string());

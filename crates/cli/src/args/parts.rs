@@ -1,7 +1,11 @@
 //! Several programs in one run, as `mpiexec` takes them: `-n 1 a : -n 2 b ARGUMENTS` (MPI 5.0, 11.5).
 
-use super::RunOptions;
+use super::spelling::{is_option, Plain};
+use super::value::whole;
+use super::{Processes, RunOptions};
 use crate::mistake::Mistake;
+use clap::{CommandFactory, Parser};
+use machine::console;
 use std::ffi::OsString;
 
 /// Stands between two programs.
@@ -12,33 +16,45 @@ const BETWEEN: &str = ":";
 pub struct Part {
     /// Ranks that run it: those behind the ranks of the parts before it.
     pub ranks: u32,
+    /// How its processes are started.
+    pub processes: Processes,
     /// The program as the user named it, and its arguments.
     pub command: Vec<OsString>,
+}
+
+/// What may stand before a program behind a separator.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+struct Before {
+    #[arg(short = 'n', long, default_value_t = 1, value_parser = whole(1..=u32::MAX))]
+    ranks: u32,
+    #[command(flatten)]
+    processes: Processes,
 }
 
 impl Part {
     /// Takes the words between two separators apart.
     fn of(words: &[OsString]) -> Result<Part, Mistake> {
-        let (mut ranks, mut words) = (1, words.iter());
-        while let Some(word) = words.clone().next().filter(|word| is_option(word)) {
-            words.next();
-            let text = word.to_string_lossy();
-            let rest = text.strip_prefix("--ranks").or(text.strip_prefix("-np"));
-            let number = match rest.or(text.strip_prefix("-n")) {
-                Some("") => words.next().map(|word| word.to_string_lossy().into_owned()),
-                Some(rest) => Some(rest.trim_start_matches('=').to_owned()),
-                None => {
-                    let only = "behind ':' only -n N stands before the program";
-                    return Err(Mistake(format!("{only}; {text} holds for all programs")));
-                }
-            };
-            let number = number.unwrap_or_default();
-            ranks =
-                number.parse().ok().filter(|ranks| *ranks >= 1).ok_or_else(|| {
-                    Mistake(format!("-n {number}: a number of ranks is at least 1"))
-                })?;
+        let mut verb = Before::command();
+        verb.build();
+        let (mut plain, mut words) = (Plain::default(), words.iter().cloned().peekable());
+        while let Some(word) = words.next_if(is_option) {
+            let only = "behind ':' only -n N, --env and --wdir stand before the program";
+            let text = word.to_string_lossy().into_owned();
+            let taken = plain.take(&verb, word, &mut words);
+            taken.map_err(|_| Mistake(format!("{only}; {text} holds for all programs")))?;
         }
-        Ok(Part { ranks, command: words.cloned().collect() })
+        if !plain.ignored.is_empty() {
+            console::say(&format!("{}: ignored", plain.ignored.join(", ")));
+        }
+        let before = Before::try_parse_from(plain.words).map_err(|error| {
+            let said = error.to_string();
+            let text = said.lines().next().unwrap_or_default();
+            let text = text.strip_prefix("error: ").unwrap_or(text);
+            Mistake(format!("behind ':' -n N is at least 1: {text}"))
+        })?;
+        let Before { ranks, processes } = before;
+        Ok(Part { ranks, processes, command: words.collect() })
     }
 
     /// Its words on a command line.
@@ -46,10 +62,6 @@ impl Part {
         let command = self.command.iter().map(|word| word.to_string_lossy().into_owned());
         ["-n".to_owned(), self.ranks.to_string()].into_iter().chain(command)
     }
-}
-
-fn is_option(word: &OsString) -> bool {
-    word.len() > 1 && word.as_encoded_bytes().starts_with(b"-")
 }
 
 impl RunOptions {
@@ -74,7 +86,8 @@ impl RunOptions {
     /// All programs.
     pub fn parts(&self) -> Vec<Part> {
         let others: u32 = self.others.iter().map(|part| part.ranks).sum();
-        let first = Part { ranks: self.ranks - others, command: self.command.clone() };
+        let processes = self.processes.clone();
+        let first = Part { ranks: self.ranks - others, processes, command: self.command.clone() };
         std::iter::once(first).chain(self.others.iter().cloned()).collect()
     }
 

@@ -1,7 +1,7 @@
 //! Spellings of options that clap does not know by itself, since what follows the program may look like
 //! anything.
 
-use super::Arguments;
+use super::{habits, Arguments};
 use crate::mistake::Mistake;
 use clap::{Arg, Command, CommandFactory};
 use std::ffi::OsString;
@@ -9,32 +9,58 @@ use std::ffi::OsString;
 /// The words of a command line as clap takes them: `mpirun` and its like spell `-n` also `-np`, and a value
 /// may stand right behind its letter (`-n2`). What follows the program is the program's, and stays as it is.
 /// A word before it that is no option is a mistake: clap would take it for the program.
-pub fn plain(words: impl Iterator<Item = OsString>) -> Result<Vec<OsString>, Mistake> {
+pub fn plain(words: impl Iterator<Item = OsString>) -> Result<Plain, Mistake> {
     let mut words = words.peekable();
-    let mut plain: Vec<OsString> = words.by_ref().take(2).collect();
+    let mut plain = Plain { words: words.by_ref().take(2).collect(), ignored: Vec::new() };
     let mut all = Arguments::command();
     all.build();
-    let verb = plain.get(1).and_then(|verb| all.find_subcommand(verb));
+    let verb = plain.words.get(1).and_then(|verb| all.find_subcommand(verb));
     if let Some(verb) =
         verb.filter(|verb| verb.get_positionals().any(|arg| arg.get_id() == "command"))
     {
         let mut before = verb.get_positionals().count() - 1;
         while let Some(word) = words.next_if(|word| before > 0 || is_option(word)) {
             before -= usize::from(!is_option(&word));
-            let ends = word == "--";
-            if put(verb, word, &mut plain)? {
-                plain.extend(words.next());
-            }
-            if ends {
+            if plain.take(verb, word, &mut words)? {
                 break;
             }
         }
     }
-    plain.extend(words);
+    plain.words.extend(words);
     Ok(plain)
 }
 
-fn is_option(word: &OsString) -> bool {
+/// Words as clap takes them.
+#[derive(Default)]
+pub struct Plain {
+    /// All words.
+    pub words: Vec<OsString>,
+    /// Options that are none here.
+    pub ignored: Vec<String>,
+}
+
+impl Plain {
+    /// Takes one word before the program, with its values. True if it ends the options.
+    pub fn take(
+        &mut self,
+        verb: &Command,
+        word: OsString,
+        rest: &mut impl Iterator<Item = OsString>,
+    ) -> Result<bool, Mistake> {
+        if let Some(habit) = habits::of(verb, &word, rest) {
+            self.words.extend(habit.words);
+            self.ignored.extend(habit.ignored);
+            return Ok(false);
+        }
+        let ends = word == "--";
+        if put(verb, word, &mut self.words)? {
+            self.words.extend(rest.next());
+        }
+        Ok(ends)
+    }
+}
+
+pub fn is_option(word: &OsString) -> bool {
     word.len() > 1 && word.as_encoded_bytes().starts_with(b"-")
 }
 
@@ -46,10 +72,6 @@ fn put(verb: &Command, word: OsString, plain: &mut Vec<OsString>) -> Result<bool
         Mistake(format!("there is no option {name}; `sunstar {verb} --help` lists them"))
     };
     let text = word.to_string_lossy().into_owned();
-    if text == "-np" {
-        plain.push("-n".into());
-        return Ok(true);
-    }
     if let Some(long) = text.strip_prefix("--").filter(|long| !long.is_empty()) {
         let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v)));
         let is_named = |arg: &&Arg| {
@@ -81,7 +103,7 @@ mod tests {
     #[track_caller]
     fn becomes(words: &str, expected: &str) {
         let words = format!("sunstar {words}");
-        let plain = plain(words.split(' ').map(OsString::from)).unwrap();
+        let plain = plain(words.split(' ').map(OsString::from)).unwrap().words;
         let plain: Vec<_> = plain[1..].iter().map(|word| word.to_str().unwrap()).collect();
         assert_eq!(plain.join(" "), expected, "{words}");
     }
@@ -96,6 +118,10 @@ mod tests {
         becomes("run -n2 -t2 -mredstorm -qn2 x", "run -n 2 -t 2 -m redstorm -qn 2 x");
         becomes("run -n=2 x", "run -n 2 x");
         becomes("run -np 2 -- -np 3", "run -n 2 -- -np 3");
+        becomes("run -ppn 2 -env A b -genv C d x -env", "run --ppn 2 --env A=b --genv C=d x -env");
+        becomes("run --env A=b -x C -wdir d -l x", "run --env A=b -x C --wdir d -l x");
+        becomes("run --ntasks=4 --output-filename o x", "run -n 4 --output o x");
+        becomes("run --bind-to core --mca a b --host=c -n 2 x", "run -n 2 x");
         becomes("report p.html -np 8 a.c -np 3", "report p.html -n 8 a.c -np 3");
         becomes("report -np 8 p.html a.c -np 3", "report -n 8 p.html a.c -np 3");
         becomes("sweep --out t.csv -np 8 a.c -np 3", "sweep --out t.csv -n 8 a.c -np 3");
@@ -109,7 +135,7 @@ mod tests {
     fn words_that_are_no_options() {
         for word in ["--nosuch", "--nosuch=3", "-z", "-qz"] {
             let words = ["sunstar", "trace", "-n", "2", word, "x"].map(OsString::from);
-            let mistake = plain(words.into_iter()).unwrap_err().to_string();
+            let mistake = plain(words.into_iter()).err().unwrap().to_string();
             let said = format!("there is no option {word}; `sunstar trace --help` lists them");
             assert_eq!(mistake, said);
         }

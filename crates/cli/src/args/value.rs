@@ -37,3 +37,48 @@ pub fn refused(error: &clap::Error) -> Option<Mistake> {
     let (name, value) = (option.split(' ').next()?, error.get(ContextKind::InvalidValue)?);
     Some(Mistake(format!("{name} {value}: {}", error.source()?)))
 }
+
+/// Which node gdb debugs, and at which port it is waited for; 0 is any that is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gdb {
+    #[allow(missing_docs)]
+    pub node: u32,
+    #[allow(missing_docs)]
+    pub port: u16,
+}
+
+impl FromStr for Gdb {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Gdb, &'static str> {
+        let (node, port) = text.split_once(':').unwrap_or((text, "0"));
+        match (node.parse(), port.parse()) {
+            (Ok(node), Ok(port)) => Ok(Gdb { node, port }),
+            (Err(_), _) => Err("in NODE[:PORT], NODE is the number of a node"),
+            (_, Err(_)) => Err("in NODE[:PORT], PORT is a number up to 65535"),
+        }
+    }
+}
+
+/// Which nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nodes(Option<u32>);
+
+impl Nodes {
+    /// The node; `None` if it is all of them.
+    pub fn number(self) -> Option<u32> {
+        self.0
+    }
+}
+
+impl FromStr for Nodes {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Nodes, String> {
+        match text {
+            "all" => Ok(Nodes(None)),
+            _ => text
+                .parse()
+                .map(|nid| Nodes(Some(nid)))
+                .map_err(|_| "it is a number, or all".into()),
+        }
+    }
+}

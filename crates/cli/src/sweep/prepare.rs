@@ -10,6 +10,7 @@ use crate::scratch::Scratch;
 use crate::{firmware, machines, program, run};
 use machine::firmware::image::variant;
 use machine::parameters::Parameters;
+use rank::Surroundings;
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -130,7 +131,8 @@ impl Prepared {
     fn program(&self, root: &Root, word: &str) -> Result<Program, Mistake> {
         let folder = self.folder.path().join(format!("program-{}", self.programs.len()));
         make_folder(&folder)?;
-        let program = program::program(root, Path::new(word), &[], 1, &folder)?;
+        let program =
+            program::program(root, Path::new(word), &[], 1, Surroundings::default(), &folder)?;
         let [machine::Executable { path, .. }] = program.executables() else {
             unreachable!("a name without the prefix is a file's");
         };

@@ -18,8 +18,8 @@ fn json(folder: &Path, command: &str, option: &str, line: &str) -> Value {
 
 fn read_json(file: &Path) -> Result<Value, serde_json::Error> {
     let mut value: Value = serde_json::from_slice(&std::fs::read(file).unwrap())?;
-    if let Some(wall) = value.get_mut("wall_seconds") {
-        wall.take();
+    for own in ["wall_seconds", "own_work_seconds"] {
+        value.get_mut(own).map(Value::take);
     }
     Ok(value)
 }

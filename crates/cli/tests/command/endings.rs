@@ -29,7 +29,7 @@ const SAME: [&str; 8] = [
 ];
 
 /// What is told of the command, or is wall time.
-const OTHERWISE: [&str; 3] = ["threads", "wall_seconds", "judged"];
+const OTHERWISE: [&str; 4] = ["threads", "wall_seconds", "own_work_seconds", "judged"];
 
 /// Runs to be compared.
 struct Case {

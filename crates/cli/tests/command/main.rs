@@ -26,6 +26,7 @@ mod hostile;
 mod interrupted;
 mod json;
 mod ladder;
+mod launchers;
 mod linux;
 mod mistakes;
 mod names;

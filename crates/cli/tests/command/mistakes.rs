@@ -8,7 +8,8 @@ fn programs_that_are_none() {
     run("-n 2 nosuch.c").said(2, &["there is no program nosuch.c"]);
     run("examples").said(2, &["examples is a folder"]);
     run("README.md").said(2, &["README.md", "not"]);
-    run("/bin/true").said(2, &["/bin/true is not an MPI program", "sunstar cc"]);
+    run("README.md x").said(2, &["README.md", "not an executable file"]);
+    run("-q /bin/true").said(0, &["no process of /bin/true has used MPI", "sunstar cc"]);
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn json(line: &str) -> Value {
     let ended = sunstar(words);
     let mut value: Value = serde_json::from_slice(&std::fs::read(&file).unwrap())
         .unwrap_or_else(|why| panic!("{why}: {ended:#?}"));
-    for own in ["wall_seconds", "threads"] {
+    for own in ["wall_seconds", "own_work_seconds", "threads"] {
         value[own].take();
     }
     value

@@ -90,6 +90,13 @@ impl Life<'_> {
     ) -> Result<rank::Ending, String> {
         let (software, rank) = (self.software, self.seat.rank);
         let part = software.program.part_of(rank);
+        let placement = software.placement;
+        let place = rank::Place {
+            node: rank / placement.per_node,
+            nodes: placement.nodes(),
+            local: self.seat.core,
+            locals: placement.on(rank / placement.per_node).len() as u32,
+        };
         let process = rank::Process::spawn(&rank::SpawnOptions {
             program: executables[part].path.clone(),
             args: executables[part].args.clone(),
@@ -101,6 +108,10 @@ impl Life<'_> {
             follow: true,
             templates: software.templates.clone(),
             ahead: software.ahead[part].clone(),
+            place,
+            now: self.cpu.now(),
+            clock_read: software.agent.clock_read,
+            surroundings: executables[part].surroundings.clone(),
             ..rank::SpawnOptions::default()
         });
         let process = process.map_err(|error| error.to_string())?;

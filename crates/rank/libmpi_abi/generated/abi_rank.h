@@ -86,7 +86,11 @@ struct rank_channel {
     uint32_t size; /* Size of MPI_COMM_WORLD. */
     uint32_t template; /* Not 0: the process is no rank, but a template that forks ranks. Theirs are the other channels in its memory file. */
     uint64_t compute; /* Millionths of a simulated second that a second of the process's own processor time takes; 0: it is not measured. */
-    uint8_t unused_24[40];
+    uint64_t date; /* Seconds since 1970 at which the program's calendar begins: at the start of the machine. */
+    uint64_t clock_cost; /* Simulated time that reading a clock takes, in picoseconds. */
+    uint32_t node; /* Number of the rank's node, of which its name is made. */
+    uint32_t variables; /* A rank that is forked from a template: bytes of its own environment variables, which stand in PACKED, each ended by a zero byte. */
+    uint8_t unused_48[16];
     uint32_t state; /* rank_state bits (library writes). */
     uint32_t head; /* Records ever put into the ring (library writes). */
     uint64_t base; /* Address of this memory in the process; 0 until a library has mapped it (library writes). */
@@ -94,7 +98,9 @@ struct rank_channel {
     uint32_t turn; /* Who may go on: turn. Both sides sleep on it as a futex. */
     uint8_t unused_132[4];
     uint64_t moved; /* Bytes that the process has moved as way says; fewer than wanted if some memory was not there (library writes). */
-    uint8_t unused_144[48];
+    uint32_t first; /* Process id of the first process with a library, mostly the one that the simulator has started; 0: none yet (library writes). */
+    uint32_t owner; /* Process id of the rank: of these processes and what they have started the first that is linked with MPI or calls it; 0: none yet (library writes). */
+    uint8_t unused_152[40];
     uint32_t tail; /* Records ever taken out of the ring (simulator writes). */
     uint32_t answer; /* Kind of the answer (simulator writes). */
     uint32_t code; /* Answer RETURN: the MPI error code or Portals return code. */
@@ -119,12 +125,18 @@ _Static_assert(offsetof(struct rank_channel, rank) == 4, "channel.rank");
 _Static_assert(offsetof(struct rank_channel, size) == 8, "channel.size");
 _Static_assert(offsetof(struct rank_channel, template) == 12, "channel.template");
 _Static_assert(offsetof(struct rank_channel, compute) == 16, "channel.compute");
+_Static_assert(offsetof(struct rank_channel, date) == 24, "channel.date");
+_Static_assert(offsetof(struct rank_channel, clock_cost) == 32, "channel.clock_cost");
+_Static_assert(offsetof(struct rank_channel, node) == 40, "channel.node");
+_Static_assert(offsetof(struct rank_channel, variables) == 44, "channel.variables");
 _Static_assert(offsetof(struct rank_channel, state) == 64, "channel.state");
 _Static_assert(offsetof(struct rank_channel, head) == 68, "channel.head");
 _Static_assert(offsetof(struct rank_channel, base) == 72, "channel.base");
 _Static_assert(offsetof(struct rank_channel, plain) == 80, "channel.plain");
 _Static_assert(offsetof(struct rank_channel, turn) == 128, "channel.turn");
 _Static_assert(offsetof(struct rank_channel, moved) == 136, "channel.moved");
+_Static_assert(offsetof(struct rank_channel, first) == 144, "channel.first");
+_Static_assert(offsetof(struct rank_channel, owner) == 148, "channel.owner");
 _Static_assert(offsetof(struct rank_channel, tail) == 192, "channel.tail");
 _Static_assert(offsetof(struct rank_channel, answer) == 196, "channel.answer");
 _Static_assert(offsetof(struct rank_channel, code) == 200, "channel.code");

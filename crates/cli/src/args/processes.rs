@@ -1,0 +1,178 @@
+//! What is said of the processes of a program: their environment, where they begin, where their output goes.
+
+use super::RunOptions;
+use crate::mistake::Mistake;
+use clap::Args;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// How the processes of one program are started.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Processes {
+    /// Variable for the environment of this program's ranks, which have those of the command, too:
+    /// NAME=VALUE; may be repeated (-env NAME VALUE does the same)
+    #[arg(short = 'x', long = "env", value_name = "NAME[=VALUE]")]
+    pub env: Vec<OsString>,
+    /// Folder in which this program's ranks begin
+    #[arg(long, value_name = "FOLDER")]
+    pub wdir: Option<PathBuf>,
+}
+
+/// The same for all programs of a run.
+#[derive(Args, Clone, Debug, Default)]
+pub struct AllProcesses {
+    /// As --env, for the ranks of all programs (-genv NAME VALUE does the same)
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    pub genv: Vec<OsString>,
+    /// Put its rank before each line that a rank prints
+    #[arg(short, long)]
+    pub label: bool,
+    /// Let each rank print into a file of its own, in whose name %r stands for the rank; without %r the rank
+    /// follows the name
+    #[arg(long, value_name = "FILE", conflicts_with = "label")]
+    pub output: Option<PathBuf>,
+    /// What the program's calendar tells when the machine starts: a date as 2026-01-31 or 2026-01-31T12:00:00
+    /// (UTC), or now, which makes runs differ
+    #[arg(long, value_name = "now|DATE", default_value_t)]
+    pub date: Date,
+}
+
+/// Variables of the environment that were asked for; one without a value has that of the command itself.
+pub fn variables(words: &[OsString]) -> Result<Vec<(OsString, OsString)>, Mistake> {
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    let mut all = Vec::new();
+    for word in words {
+        let bytes = word.as_bytes();
+        let at = bytes.iter().position(|byte| *byte == b'=');
+        let (name, value) = match at {
+            Some(at) => (&bytes[..at], Some(OsString::from_vec(bytes[at + 1..].to_vec()))),
+            None => (bytes, std::env::var_os(word)),
+        };
+        if name.is_empty() {
+            let word = word.to_string_lossy();
+            return Err(Mistake(format!("--env {word}: a variable is NAME=VALUE, or NAME")));
+        }
+        all.extend(value.map(|value| (OsString::from_vec(name.to_vec()), value)));
+    }
+    Ok(all)
+}
+
+impl RunOptions {
+    /// The environment that the ranks of each program have beside the command's.
+    pub fn environments(&self) -> Result<Vec<Vec<(OsString, OsString)>>, Mistake> {
+        let global = variables(&self.all.genv)?;
+        let of = |part: &super::Part| {
+            let own = variables(&part.processes.env)?;
+            Ok(global.iter().cloned().chain(own).collect())
+        };
+        self.parts().iter().map(of).collect()
+    }
+}
+
+/// Seconds in a day.
+const DAY: u64 = 86_400;
+/// First date that is not the beginning itself: simulated time may last 213 days, and a time before the date
+/// is one of a clock that does not tell dates.
+const FIRST: u64 = 365 * DAY;
+
+/// A date in seconds since 1970.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Date(pub u64);
+
+impl std::str::FromStr for Date {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Date, String> {
+        if text == "now" {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+            return Ok(Date(now.map_or(0, |now| now.as_secs())));
+        }
+        let seconds = seconds(text).ok_or("it is now, or a date as 2026-01-31T12:00:00 (UTC)")?;
+        match seconds {
+            0 | FIRST.. => Ok(Date(seconds)),
+            _ => Err("it is 1971-01-01 or later".into()),
+        }
+    }
+}
+
+impl std::fmt::Display for Date {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (mut year, mut day) = (1970, self.0 / DAY);
+        while day >= days_of(year) {
+            day -= days_of(year);
+            year += 1;
+        }
+        let mut month = 1;
+        while day >= days_in(year, month) {
+            day -= days_in(year, month);
+            month += 1;
+        }
+        let (hour, minute, second) = (self.0 / 3600 % 24, self.0 / 60 % 60, self.0 % 60);
+        write!(f, "{year}-{month:02}-{:02}T{hour:02}:{minute:02}:{second:02}Z", day + 1)
+    }
+}
+
+fn days_of(year: u64) -> u64 {
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    365 + u64::from(leap)
+}
+
+fn days_in(year: u64, month: u64) -> u64 {
+    match month {
+        2 => days_of(year) - 337,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Seconds since 1970 of `2026-01-31`, perhaps with `T12:00` and `:00` and `Z`.
+fn seconds(text: &str) -> Option<u64> {
+    let text = text.strip_suffix('Z').unwrap_or(text);
+    let (date, time) = text.split_once(['T', ' ']).unwrap_or((text, "00:00"));
+    let numbers = |text: &str, between: char| -> Option<Vec<u64>> {
+        let plain = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        text.split(between).map(|part| part.parse().ok().filter(|_| plain(part))).collect()
+    };
+    let [year, month, day] = numbers(date, '-')?.try_into().ok()?;
+    let mut time = numbers(time, ':')?;
+    time.resize(time.len() + usize::from(time.len() == 2), 0);
+    let [hour, minute, second] = time.try_into().ok()?;
+    let right = (1970..=9999).contains(&year)
+        && (1..=12).contains(&month)
+        && (1..=days_in(year, month)).contains(&day)
+        && (hour, minute, second) < (24, 0, 0)
+        && minute < 60
+        && second < 60;
+    let days = (1970..year).map(days_of).sum::<u64>()
+        + (1..month).map(|month| days_in(year, month)).sum::<u64>()
+        + day
+        - 1;
+    right.then_some(days * DAY + hour * 3600 + minute * 60 + second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates() {
+        let cases = [
+            ("1970-01-01", 0),
+            ("2000-02-29T23:59:59Z", 951_868_799),
+            ("2026-11-25T16:10:37", 1_795_623_037),
+            ("2100-03-01 00:01", 4_107_542_460),
+        ];
+        for (text, seconds) in cases {
+            let date: Date = text.parse().unwrap();
+            assert_eq!(date.0, seconds, "{text}");
+            assert_eq!(date.to_string().parse(), Ok(date));
+        }
+        assert_eq!(Date(951_868_799).to_string(), "2000-02-29T23:59:59Z");
+        for text in
+            ["", "2026", "2026-02-29", "2026-13-01", "2026-01-01T24:00", "1970-06-01", "+1-1-1"]
+        {
+            assert!(text.parse::<Date>().is_err(), "{text}");
+        }
+        assert!("now".parse::<Date>().unwrap().0 > 1_700_000_000);
+    }
+}

@@ -1,0 +1,106 @@
+//! What a program's processes find around them: environment, folder, date, where their output goes.
+
+use crate::output::Output;
+use crate::spawn::SpawnOptions;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Of all ranks of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// Variables that they have beside the simulator's.
+    pub env: Vec<(OsString, OsString)>,
+    /// Folder in which they begin, if it is not the simulator's.
+    pub folder: Option<PathBuf>,
+    /// Seconds since 1970 at which their calendar begins: at the start of the machine.
+    pub date: u64,
+    /// Where what they print goes.
+    pub output: Output,
+    /// What is noted of them, by all programs of a run in one place.
+    pub notes: Arc<Notes>,
+}
+
+/// What processes do outside of the simulation.
+#[derive(Debug, Default)]
+pub struct Notes {
+    /// Nanoseconds of real time.
+    worked: AtomicU64,
+    used: AtomicBool,
+}
+
+impl Notes {
+    /// Real time in which the simulator has waited for the programs' own work: computation, files.
+    pub fn worked(&self) -> Duration {
+        Duration::from_nanos(self.worked.load(Ordering::Relaxed))
+    }
+
+    /// True if any process is linked with MPI or Portals, or has called them.
+    pub fn used(&self) -> bool {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add(&self, worked: Duration, used: bool) {
+        let worked = u64::try_from(worked.as_nanos()).unwrap_or(u64::MAX);
+        self.worked.fetch_add(worked, Ordering::Relaxed);
+        self.used.fetch_or(used, Ordering::Relaxed);
+    }
+}
+
+/// Name of the variable by which what a rank has started knows its node.
+const NODE: &str = "SUNSTAR_NODE";
+
+/// Variables by which programs and scripts find out who they are before they call MPI, by the names that PMI
+/// (MPICH, Intel MPI), PMIx, Open MPI, MVAPICH and Slurm give them.
+pub(crate) fn variables(options: &SpawnOptions) -> Vec<(&'static str, String)> {
+    let SpawnOptions { rank, size, place, surroundings, .. } = options;
+    let (node, nodes, local, locals) = (place.node, place.nodes, place.local, place.locals);
+    let numbers = [
+        (NODE, node),
+        ("PMI_RANK", *rank),
+        ("PMI_SIZE", *size),
+        ("MPI_LOCALRANKID", local),
+        ("MPI_LOCALNRANKS", locals),
+        ("PMIX_RANK", *rank),
+        ("OMPI_COMM_WORLD_RANK", *rank),
+        ("OMPI_COMM_WORLD_SIZE", *size),
+        ("OMPI_COMM_WORLD_LOCAL_RANK", local),
+        ("OMPI_COMM_WORLD_LOCAL_SIZE", locals),
+        ("OMPI_COMM_WORLD_NODE_RANK", local),
+        ("OMPI_UNIVERSE_SIZE", *size),
+        ("MV2_COMM_WORLD_RANK", *rank),
+        ("MV2_COMM_WORLD_SIZE", *size),
+        ("MV2_COMM_WORLD_LOCAL_RANK", local),
+        ("MV2_COMM_WORLD_LOCAL_SIZE", locals),
+        ("MVP_COMM_WORLD_RANK", *rank),
+        ("MVP_COMM_WORLD_SIZE", *size),
+        ("MVP_COMM_WORLD_LOCAL_RANK", local),
+        ("MVP_COMM_WORLD_LOCAL_SIZE", locals),
+        ("SLURM_PROCID", *rank),
+        ("SLURM_NTASKS", *size),
+        ("SLURM_NPROCS", *size),
+        ("SLURM_LOCALID", local),
+        ("SLURM_NODEID", node),
+        ("SLURM_NNODES", nodes),
+        ("SLURM_JOB_NUM_NODES", nodes),
+    ];
+    let numbers = numbers.into_iter().map(|(name, number)| (name, number.to_string()));
+    let all = numbers.chain([("SLURMD_NODENAME", format!("nid{node:05}"))]);
+    // What the user has set stays.
+    all.filter(|(name, _)| !surroundings.env.iter().any(|(own, _)| own == name)).collect()
+}
+
+/// Where a rank stands among the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Number of its node.
+    pub node: u32,
+    /// Nodes that have a rank.
+    pub nodes: u32,
+    /// Its number among the ranks of its node.
+    pub local: u32,
+    /// Ranks of its node.
+    pub locals: u32,
+}
