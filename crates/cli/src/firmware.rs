@@ -22,9 +22,23 @@ const MAKE_VARIABLES: [&str; 3] = ["MAKEFLAGS", "MFLAGS", "MAKELEVEL"];
 const IMAGES: [&str; 6] =
     ["seastar.elf", "seastar.bin", "seastar.img", "shim.elf", "shim.bin", "shim.img"];
 
+/// Refuses what only firmware can do on a machine that has none; `what` wants it.
+pub fn required(parameters: &Parameters, what: &str) -> Result<(), Mistake> {
+    let model = parameters.model();
+    if model.firmware {
+        return Ok(());
+    }
+    Err(Mistake(format!(
+        "{what} looks at firmware, and machine {} has none: its network interfaces are of model {}",
+        parameters.name(),
+        model.name
+    )))
+}
+
 /// The folder with the images of the variant that the machine's `firmware.*` parameters ask for. With the
 /// firmware's sources at hand it is brought up to date first, which takes no time if nothing has changed.
 pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> {
+    required(parameters, "this")?;
     let options = build_options(parameters);
     let built = root.path().join("build/firmware");
     let variant = built.join(variant(parameters));
@@ -41,6 +55,19 @@ pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> 
     }
 }
 
+/// The same for any machine; nothing where there is no firmware.
+pub fn folder_if_any(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> {
+    match parameters.model().firmware {
+        true => folder(root, parameters),
+        false => Ok(PathBuf::new()),
+    }
+}
+
+/// The variant that a machine asks for; nothing where there is no firmware.
+pub fn variant_if_any(parameters: &Parameters) -> Option<String> {
+    parameters.model().firmware.then(|| variant(parameters))
+}
+
 /// The folder of the firmware's sources, which an installation has not.
 pub fn sources(root: &Root) -> PathBuf {
     root.path().join("firmware/seastar")
@@ -54,6 +81,7 @@ pub fn can_build(root: &Root) -> bool {
 /// `sunstar fw`.
 pub fn show(root: &Root, options: &FirmwareOptions) -> Result<u8, Mistake> {
     let parameters = machines::chosen(root, &options.machine)?;
+    required(&parameters, "sunstar fw")?;
     let folder = folder(root, &parameters)?;
     let image = FirmwareImage::load(&folder).map_err(|why| Mistake(why.to_string()))?;
     let elf = std::fs::metadata(&image.elf)

@@ -9,7 +9,7 @@ use crate::root::Root;
 use crate::run::{self, Observers};
 use crate::streams::Output;
 use crate::terminal::Terminal;
-use crate::{machines, terminal};
+use crate::{firmware, machines, terminal};
 use machine::firmware::symbols::Symbols;
 use machine::instruments::profile::{Cause, Cost, Profile, Summary};
 use machine::report::Report;
@@ -19,6 +19,7 @@ use serde_json::{json, Map, Value};
 pub fn profile(root: &Root, options: &ProfileOptions) -> Result<u8, Mistake> {
     let drawn = options.flame.as_deref().map(|file| ("--flame", file));
     let parameters = machines::chosen(root, &options.run.machine())?;
+    firmware::required(&parameters, "sunstar profile")?;
     run::check_files(&options.run, &parameters, drawn)?;
     if let Some(node) = options.node.number() {
         run::check_node(root, &options.run, node)?;
@@ -109,7 +110,7 @@ fn json_of(options: &ProfileOptions, report: &Report, nodes: &[u32], summary: &S
         "seed": report.seed,
         "exit": report.exit,
         "trace_hash": report.trace_hash,
-        "firmware": report.firmware.options,
+        "firmware": report.firmware.as_ref().map(|firmware| &firmware.options),
         "nodes": nodes,
         "work_turns": summary.work_turns,
         "idle_turns": summary.idle_turns,

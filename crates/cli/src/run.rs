@@ -47,7 +47,7 @@ pub struct Run {
     pub outcome: Outcome,
     /// The machine that it ran on.
     pub parameters: Parameters,
-    /// Folder of the firmware's images.
+    /// Folder of the firmware's images; empty where there are none.
     pub firmware: PathBuf,
     /// What the programs' processes did outside of the simulation.
     pub notes: Arc<Notes>,
@@ -91,7 +91,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     let processes = !program.executables().is_empty();
     let files = program.executables().iter().filter(|_| options.json.is_some());
     let digests = files.map(|file| digest_of(&file.path)).collect::<Result<_, _>>()?;
-    let firmware = firmware::folder(root, &parameters)?;
+    let firmware = firmware::folder_if_any(root, &parameters)?;
     let door = |gdb| open_door(root, options.ranks, gdb, &parameters, &firmware);
     let debugger = options.gdb.map(door).transpose()?;
     reins.begun.store(true, Ordering::Relaxed);
@@ -318,11 +318,31 @@ pub fn check_files(
             return Err(Mistake(format!("{name} writes a file, not standard output")));
         }
     }
+    check_model(options, parameters)?;
     let programs = files(options)?;
     let programs = programs.iter().map(|file| ("the program", &**file));
     let written: Vec<Named> = outputs(options).chain(another).collect();
     let read: Vec<Named> = outputs::files_of(parameters).chain(programs).collect();
     outputs::check(&written, &read)
+}
+
+/// What is asked for that this machine's model has not.
+fn check_model(options: &RunOptions, parameters: &Parameters) -> Result<(), Mistake> {
+    if options.functions {
+        firmware::required(parameters, "--functions")?;
+    }
+    if options.gdb.is_some() {
+        firmware::required(parameters, "--gdb")?;
+    }
+    let model = parameters.model();
+    if options.pcap.is_some() && !model.packets {
+        return Err(Mistake(format!(
+            "--pcap writes packets, and machine {} has none: its interfaces are of model {}",
+            parameters.name(),
+            model.name
+        )));
+    }
+    Ok(())
 }
 
 /// What JSON begins with: what it takes to run this again (docs/reference/run-json.md).

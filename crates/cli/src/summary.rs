@@ -57,10 +57,17 @@ fn write_brief(out: &mut String, report: &Report, facts: &Facts, _: &Terminal) -
         }
         None => writeln!(out, "A message       none was sent")?,
     }
-    let firmware = &report.firmware;
-    let cycles = grouped(firmware.cycles_per_message.round() as u64);
-    let messages = grouped(firmware.messages);
-    writeln!(out, "Firmware        {cycles} cycles a message, {messages} sent and received")?;
+    match &report.firmware {
+        Some(firmware) => {
+            let cycles = grouped(firmware.cycles_per_message.round() as u64);
+            let messages = grouped(firmware.messages);
+            writeln!(
+                out,
+                "Firmware        {cycles} cycles a message, {messages} sent and received"
+            )?;
+        }
+        None => writeln!(out, "Firmware        none (model {})", report.machine.model)?,
+    }
     let (simulated, wall) = (report.simulated_ns, time_of(report.wall_seconds * 1e9));
     let work = match own_work(report, facts) {
         Some(work) => format!("; {work} of the program's own for nothing"),
@@ -160,7 +167,7 @@ fn waterfall(out: &mut String, breakdown: &Breakdown, terminal: &Terminal) -> fm
 }
 
 fn firmware(out: &mut String, report: &Report, terminal: &Terminal) -> fmt::Result {
-    let firmware = &report.firmware;
+    let Some(firmware) = &report.firmware else { return Ok(()) };
     heading(out, terminal, "Firmware, idle loop left out", &firmware.options)?;
     let rows = [
         ("instructions a message sent or received", firmware.instructions_per_message),
@@ -371,6 +378,7 @@ mod tests {
         Report {
             machine: Machine {
                 name: "redstorm".into(),
+                model: "seastar",
                 overrides: vec!["net.hop=60 ns".into()],
                 faults: Vec::new(),
                 parameters: BTreeMap::from([("assumed".into(), 12), ("documented".into(), 30)]),
@@ -399,7 +407,11 @@ mod tests {
                 mean: Some(Mean { messages: 31, total_ns: 1000.0, segments: Vec::new() }),
             }),
             breakdowns: Vec::new(),
-            firmware: Firmware { options: "inline".into(), messages: 62, ..Firmware::default() },
+            firmware: Some(Firmware {
+                options: "inline".into(),
+                messages: 62,
+                ..Firmware::default()
+            }),
             judged: None,
             nodes: (0..nodes).map(node).collect(),
         }

@@ -6,7 +6,7 @@ use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::run::{self, Observers};
 use crate::streams::Output;
-use crate::{machines, terminal};
+use crate::{firmware, machines, terminal};
 use machine::firmware::symbols::Symbols;
 use machine::firmware::tracedump;
 
@@ -31,6 +31,7 @@ pub fn trace(root: &Root, options: &TraceOptions) -> Result<u8, Mistake> {
 /// firmware.
 fn check_not_off(root: &Root, options: &RunOptions) -> Result<(), Mistake> {
     let parameters = machines::chosen(root, &options.machine())?;
+    firmware::required(&parameters, "sunstar trace")?;
     let mut set = parameters.overrides().iter();
     if set.any(|set| set.starts_with("firmware.trace=")) && !parameters.switch("firmware.trace") {
         let why = "--set firmware.trace=off: sunstar trace prints trace points, and needs them on";

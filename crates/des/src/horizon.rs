@@ -9,7 +9,9 @@ pub struct Links {
     processes: u32,
     /// Processes that take messages from anybody.
     receivers: usize,
-    /// To whom each process sends messages.
+    /// Everybody sends to everybody.
+    all: bool,
+    /// To whom each process sends messages; of nobody, if all send to all.
     to: Rows,
     /// For each process, which of two sides it is on, if messages only go from one to the other.
     side: Option<Vec<bool>>,
@@ -31,11 +33,13 @@ impl Links {
             receivers += usize::from(senders.peek().is_some());
             senders.for_each(|sender| to[sender as usize].push(process));
         }
-        Links { lookahead, processes, receivers, side: sides(&to), to: Rows::new(&to) }
+        let (all, side, to) = (false, sides(&to), Rows::new(&to));
+        Links { lookahead, processes, receivers, all, to, side }
     }
     /// Everybody sends to everybody, and to itself.
     pub fn between_all(lookahead: Duration, processes: u32) -> Links {
-        Links::new(lookahead, processes, |_| 0..processes)
+        let links = Links::new(lookahead, processes, |_| None);
+        Links { all: true, side: None, ..links }
     }
     pub(crate) fn lookahead(&self) -> Duration {
         self.lookahead
@@ -197,6 +201,12 @@ impl<'a> Horizons<'a> {
     /// their neighbours, then the next ones, until all have been told.
     fn spread(&mut self, mut first: Time) {
         let Horizons { links, contacts, .. } = self;
+        if links.all {
+            let processes = &mut contacts[..links.processes as usize];
+            return processes
+                .iter_mut()
+                .for_each(|contact| contact.takes = first + links.lookahead);
+        }
         let mut untold = links.receivers;
         while untold > 0 && first < Time::NEVER {
             let limit = first + links.lookahead;
@@ -254,6 +264,29 @@ mod tests {
             first.unwrap_or(Time::NEVER).min(reach[to] + links.lookahead() * 2)
         };
         (0..count).map(horizon).collect()
+    }
+
+    #[test]
+    fn between_all_is_as_if_each_named_all() {
+        let mut random = Random::new(2);
+        for count in (1..9).cycle().take(200) {
+            let (all, named) = (
+                Links::between_all(Duration(50), count),
+                Links::new(Duration(50), count, |_| 0..count),
+            );
+            let reach: Vec<_> = (0..count)
+                .map(|_| match random.below(3) {
+                    0 => Time::NEVER,
+                    _ => Time(1_000 + 25 * random.below(16)),
+                })
+                .collect();
+            let of = |links: &Links| {
+                let mut horizons = Horizons::new(links);
+                horizons.apart(reach.iter().copied(), &[], Time(1_050), Time(1_300));
+                horizons.of
+            };
+            assert_eq!(of(&all), of(&named), "{reach:?}");
+        }
     }
 
     #[test]

@@ -147,7 +147,7 @@ fn report(name: &str, options: &dyn Fn(bool) -> Options) {
         assert_eq!(plain.report.trace_hash, metered.report.trace_hash);
         assert_eq!(plain.effort.executed, metered.effort.executed);
         let all = metered.effort.executed + metered.effort.parked;
-        assert_eq!(all, metered.report.firmware.instructions);
+        assert_eq!(all, metered.report.firmware.as_ref().expect("firmware ran").instructions);
         last = Some(metered);
     }
     let Outcome { report, effort, .. } = last.expect("at least one run");

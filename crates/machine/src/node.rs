@@ -1,400 +1,437 @@
-//! A node: host, NIC with its processor, router, and the event queue that orders them.
+//! A node of any network interface: host, ranks, the interface, and the event queue that orders them. What a
+//! new model brings is a [`Nic`]; docs/adding-a-nic.md walks through one.
 
-use crate::debugger::Debugger;
-use crate::faults::Faults;
-use crate::firmware::symbols::Symbols;
-use crate::instruments::capture::{Side, Tap};
-use crate::instruments::journey::Taken;
-use crate::instruments::meter::{Effort, Meter};
-use crate::instruments::profile::Profile;
-use crate::instruments::recorder::Recorder;
-use crate::instruments::spool::Stream;
+use crate::bench::{Bench, Failure, MakeNal, Remains};
+use crate::faults::{Fate, Interrupts};
+use crate::instruments::journal::{Cores, Journal};
+use crate::instruments::journey::Waypoint;
+use crate::instruments::timeline::{About, Watch};
+use crate::judge::Bailiff;
 use crate::programs::Ranks;
-use crate::report::NodeReport;
-use abi::seastar::{READY_FLAG, READY_VALUE};
-use bus::Direction;
-use des::{
-    Duration, Envelope, Foretold, LogicalProcess, Offers, Outbox, Outlook, Standing, Time, LAGS,
-};
-use heartbeat::{IdleTurn, IDLE_OBSERVED};
-use kinds::{is_for_host, kind};
-use moves::Move;
-use seam::{Crossing, Event, Failure, Seam, Touched};
-use std::sync::Arc;
+use crate::report::{self, Core, NodeReport};
+use abi::seastar::PortalsHeader;
+use abi::MessageId;
+use bus::BusError;
+use des::{Envelope, EventQueue, LogicalProcess, Outbox, Standing, Time, TraceHash};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::rc::Rc;
 
-mod coherence;
-mod counters;
-mod debug;
-mod exception;
-mod failures;
-mod heartbeat;
-mod kinds;
-mod local_bus;
-mod moves;
-mod processor;
-mod reach;
-mod remains;
-pub(crate) mod seam;
-mod stretch;
-mod warm;
-mod watching;
-pub(crate) use kinds::{is_visible, Visible};
-pub(crate) use remains::Remains;
-pub(crate) use warm::{Boot, Step, Tape, TAPED};
+/// A network interface: passive, called with the time and with the [`Ports`] through which it asks for what
+/// it needs. What its host does to it comes as it leaves the host's processor; the link between them is part
+/// of the interface.
+pub trait Nic: Sized + 'static {
+    /// Something that it has asked to be called for.
+    type Event: Copy + fmt::Debug;
+    /// What goes from one node to another.
+    type Message: Send;
 
-/// A node of the machine. Built, run and ended on one worker thread. What every event needs stands first
-/// (`repr(C)`, here and in `Seam`): nodes by the hundred share the host's caches.
-#[repr(C)]
-pub(crate) struct Node {
-    /// End of the last window: the processor may stand before it, waiting to issue after it.
+    /// Something that it has asked for is due.
+    fn handle(&mut self, now: Time, event: Self::Event, ports: &mut Ports<Self>);
+    /// A message has come from another node.
+    fn receive(&mut self, now: Time, message: Self::Message, ports: &mut Ports<Self>);
+    /// The host stores up to 8 bytes at the interface's address `addr`.
+    fn store(&mut self, now: Time, addr: u32, data: &[u8], ports: &mut Ports<Self>);
+    /// The host loads a word from `addr` and waits; [`Ports::answer`] answers, later than now.
+    fn load(&mut self, now: Time, addr: u32, ports: &mut Ports<Self>) {
+        let _ = now;
+        ports.answer(now + des::Duration(1), 0);
+        let _ = addr;
+    }
+    /// A word for the trace hash that tells this event from others of its time.
+    fn word(event: &Self::Event) -> u64;
+    /// The earliest time at which a message can leave because `event` is due at `at`: what lets other nodes
+    /// go on meanwhile. `at` is always right.
+    fn earliest_output(&self, at: Time, event: &Self::Event) -> Time {
+        let _ = event;
+        at
+    }
+    /// When its own processor does something next that others can see, if it has one and that does not just
+    /// wait.
+    fn next_action(&self) -> Time {
+        Time::NEVER
+    }
+    /// Lets its own processor go on until `until`, or until it has asked for something that is due before.
+    fn run(&mut self, until: Time, ports: &mut Ports<Self>) {
+        let _ = (until, ports);
+    }
+    /// What it has counted, by name.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+    /// What stands still in it where nothing moves any more, a sentence each.
+    fn waiting(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// What can be due on a node.
+#[derive(Clone, Copy, Debug)]
+enum Event<E> {
+    Nic(E),
+    Host(host::Event),
+    /// A message from another node, which stands aside: events are small.
+    Message {
+        slot: u32,
+    },
+    Store {
+        addr: u32,
+        len: u8,
+        data: [u8; 8],
+    },
+    Load {
+        addr: u32,
+    },
+    Answer {
+        value: u32,
+    },
+    Interrupt,
+    /// The launcher starts the program.
+    Launch,
+}
+
+/// What a network interface, and the host, ask of their node.
+pub struct Ports<N: Nic> {
+    nid: u32,
+    queue: EventQueue<Event<N::Event>>,
+    /// While the node advances: where the window ends, and where what it sends goes.
     horizon: Time,
-    /// When something was due last.
-    last: Time,
-    /// When the processor does something next, as [`ppc440::Core::now`] told after it last ran.
-    acts: Time,
-    recorder: Option<Box<Recorder>>,
-    debugger: Option<Box<Debugger>>,
-    schedule: Schedule,
-    stretches: stretch::Stretches,
+    outbox: Outbox<N::Message>,
+    messages: Slab<N::Message>,
+    memory: host::SharedMemory,
+    judge: Option<Rc<Bailiff>>,
+    journal: Rc<Journal>,
+    /// Somebody watches, as the journal knows, too.
+    watched: bool,
+    /// What goes wrong with interrupts, on request.
+    interrupts: Option<Box<Interrupts>>,
+    failure: Option<Failure>,
+}
+
+/// Messages on their way, by number.
+struct Slab<M> {
+    slots: Vec<Option<M>>,
+    vacant: Vec<u32>,
+}
+
+impl<M> Slab<M> {
+    fn put(&mut self, message: M) -> u32 {
+        let slot = self.vacant.pop().unwrap_or(self.slots.len() as u32);
+        match self.slots.get_mut(slot as usize) {
+            Some(place) => *place = Some(message),
+            None => self.slots.push(Some(message)),
+        }
+        slot
+    }
+    fn take(&mut self, slot: u32) -> M {
+        self.vacant.push(slot);
+        self.slots[slot as usize].take().expect("a message is taken once")
+    }
+}
+
+impl<N: Nic> Ports<N> {
+    /// The node's number.
+    pub fn nid(&self) -> u32 {
+        self.nid
+    }
+    /// Asks for [`Nic::handle`] with `event` at `at`, not before now.
+    pub fn schedule(&mut self, at: Time, event: N::Event) {
+        self.queue.schedule(at, Event::Nic(event));
+    }
+    /// A message for node `target` arrives there at `at`: at least the model's lookahead later than now.
+    pub fn send(&mut self, target: u32, at: Time, message: N::Message) {
+        self.outbox.send(target, at, message);
+    }
+    /// Reads the host's memory, as a device does.
+    pub fn read(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
+        let read = self.memory.borrow_mut().read_phys(phys, buf);
+        if let Some(judge) = &self.judge {
+            judge.device(phys, buf.len(), read.is_ok().then_some(&*buf), false);
+        }
+        read
+    }
+    /// Writes the host's memory, as a device does.
+    pub fn write(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError> {
+        if let Some(judge) = &self.judge {
+            judge.device(phys, data.len(), Some(data), true);
+        }
+        self.memory.borrow_mut().write_phys(phys, data)
+    }
+    /// Answers the host's oldest load.
+    pub fn answer(&mut self, at: Time, value: u32) {
+        self.queue.schedule(at, Event::Answer { value });
+    }
+    /// Raises the host's interrupt line.
+    pub fn interrupt(&mut self, at: Time) {
+        match self.interrupts.as_mut().map_or(Fate::Arrives, |line| line.next(at)) {
+            Fate::Arrives => self.queue.schedule(at, Event::Interrupt),
+            Fate::Late(by) => self.queue.schedule(at + by, Event::Interrupt),
+            Fate::Lost => {}
+        }
+    }
+    /// A message of the program passes a waypoint; `length` is its payload in bytes, where that is known.
+    pub fn mark(&self, at: Time, message: MessageId, waypoint: Waypoint, length: Option<u64>) {
+        self.journal.mark(at, message, waypoint, length);
+    }
+    /// A message with this header enters the network.
+    pub fn injected(&self, at: Time, header: &PortalsHeader) {
+        self.journal.injected(at, header);
+    }
+    /// Ends the run; `what` is a sentence without a period that begins behind "node 3: ".
+    pub fn fail(&mut self, at: Time, what: impl fmt::Display) {
+        let sentence = format!("node {}: {what}", self.nid);
+        self.failure.get_or_insert(Failure { at, sentence, code: 1 });
+    }
+    /// Somebody is told of each event.
+    fn is_observed(&self) -> bool {
+        self.judge.is_some() || self.watched
+    }
+}
+
+impl<N: Nic> host::Ports for Ports<N> {
+    fn schedule(&mut self, at: Time, event: host::Event) {
+        self.queue.schedule(at, Event::Host(event));
+    }
+    fn mmio_write(&mut self, now: Time, addr: u32, data: &[u8]) {
+        let mut padded = [0; 8];
+        padded[..data.len()].copy_from_slice(data);
+        let event = Event::Store { addr, len: data.len() as u8, data: padded };
+        self.queue.schedule(now, event);
+    }
+    fn mmio_read(&mut self, now: Time, addr: u32) {
+        self.queue.schedule(now, Event::Load { addr });
+    }
+    fn alone_until(&self) -> Time {
+        if self.is_observed() || self.failure.is_some() {
+            return Time::ZERO;
+        }
+        self.horizon.min(self.queue.next_time())
+    }
+}
+
+/// A node of the machine. Built, run and ended on one worker thread.
+pub(crate) struct Node<N: Nic> {
+    nic: N,
+    ports: Ports<N>,
     host: host::Host,
     ranks: Ranks,
-    idle: IdleTurn,
-    meter: Meter,
-    seam: Seam,
-    core: ppc440::Core,
-    nic: nic::SeaStar,
-    symbols: Arc<Symbols>,
-    /// Once it has been launched.
-    at_launch: Option<Snapshot>,
-    /// gdb has left, and may come back.
-    away: Option<Box<Debugger>>,
+    hash: TraceHash,
+    /// When something was due last.
+    last: Time,
+    launch: Time,
+    /// Host times of each core at the launch.
+    at_launch: Option<Vec<host::Times>>,
 }
 
-/// When the machine's keepers do something.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Schedule {
-    /// Period at which the RAS system looks for the ready flag.
-    pub ras_poll: Duration,
-    /// How long it lets the firmware go without a heartbeat.
-    pub ras_patience: Duration,
-    /// When the launcher starts the program, by which time all nodes have booted.
-    pub launch: Time,
-}
-
-/// Running sums at one instant.
-#[derive(Clone, Debug, Default)]
-struct Snapshot {
-    instructions: u64,
-    cycles: u64,
-    /// Of the firmware's main loop.
-    turns: u64,
-    /// Of each core.
-    host: Vec<host::Times>,
-}
-
-impl Node {
-    /// A node whose firmware stands in SRAM and whose processor leaves reset now.
-    pub fn start(
-        mut core: ppc440::Core,
-        nic: nic::SeaStar,
-        host: host::Host,
-        ranks: Ranks,
-        mut seam: Seam,
-        symbols: Arc<Symbols>,
-        schedule: Schedule,
-    ) -> Node {
-        core.release_reset(Time::ZERO);
-        // By the loader: the caches are empty.
-        seam.touched.clear();
-        seam.queue.schedule(Time::ZERO + schedule.ras_poll, Event::PollReady);
-        let idling = schedule.launch.since(Time::ZERO + IDLE_OBSERVED);
-        seam.queue.schedule(Time::ZERO + idling, Event::Observe);
-        seam.queue.schedule(schedule.launch, Event::Launch);
-        Node {
-            acts: core.now(),
-            core,
-            nic,
-            host,
-            ranks,
-            seam,
-            symbols,
-            schedule,
+impl<N: Nic> Node<N> {
+    /// Node `nid`, which boots from time 0 on, over the driver that `nal` makes.
+    pub fn new(bench: &Bench<'_>, nid: u32, nic: N, nal: MakeNal) -> Node<N> {
+        let wire_nid = u16::try_from(nid).expect("machines have at most 65,536 nodes");
+        let mut host = bench.host(nid);
+        let journal = Rc::new(Journal::new(bench.nodes));
+        let judge = bench.judge(nid, &host, true);
+        let ranks = bench.ranks((bench.os(nid), wire_nid), journal.clone(), judge.clone(), nal);
+        let faults = &bench.faults;
+        host.set_pace(&faults.pace(nid));
+        let mut ports = Ports {
+            nid,
+            queue: EventQueue::new(nid),
             horizon: Time::ZERO,
-            last: Time::ZERO,
-            at_launch: None,
-            idle: IdleTurn::unknown(),
-            recorder: None,
-            debugger: None,
-            away: None,
-            meter: Meter::default(),
-            stretches: Default::default(),
-        }
-    }
-
-    /// Lets a profiler observe the firmware, from reset on.
-    pub fn set_recorder(&mut self, recorder: Option<Recorder>) {
-        self.recorder = recorder.map(Box::new);
-    }
-
-    /// Lets packets that enter and leave the network here be written down.
-    pub fn set_tap(&mut self, tap: Option<Tap>) {
-        self.seam.tap = tap;
-    }
-
-    /// Lets stretches of streams that repeat themselves be skipped.
-    pub fn set_merging(&mut self, merge: bool) {
-        self.stretches.on = merge;
-    }
-
-    /// Lets this node, and the links that leave it, fail as asked; it has not been launched yet.
-    pub fn set_faults(&mut self, faults: &Faults) {
-        let nid = self.seam.nid;
-        if !faults.links.is_empty() {
-            self.seam.router.set_faults(&faults.links, nid);
-        }
-        self.seam.interrupts = faults.interrupts(nid).map(Box::new);
-        self.host.set_pace(&faults.pace(nid));
-        if let Some(streams) = faults.streams(nid) {
-            self.nic.withhold_streams(streams);
-        }
+            outbox: Outbox::default(),
+            messages: Slab { slots: Vec::new(), vacant: Vec::new() },
+            memory: host.memory().clone(),
+            judge,
+            journal,
+            watched: false,
+            interrupts: faults.interrupts(nid).map(Box::new),
+            failure: None,
+        };
         if let Some(from) = faults.stuck_since(nid) {
-            self.host.set_stuck_line(from);
-            self.seam.queue.schedule(from, Event::Interrupt);
+            host.set_stuck_line(from);
+            ports.queue.schedule(from, Event::Interrupt);
+        }
+        let launch = bench.common.launch();
+        ports.queue.schedule(launch, Event::Launch);
+        ranks.boot(&mut host, launch);
+        host.start(Time::ZERO, &mut ports);
+        let (hash, last) = (TraceHash::default(), Time::ZERO);
+        let node = Node { nic, ports, host, ranks, hash, last, launch, at_launch: None };
+        let watchers = &bench.options.watchers;
+        if !watchers.is_empty() {
+            let sinks = watchers.iter().map(|watcher| watcher.node(node.about())).collect();
+            node.ports.journal.set_watch(Watch::new(sinks, node.host.cores() as u32));
+        }
+        node
+    }
+
+    fn about(&self) -> About {
+        About {
+            nid: self.ports.nid,
+            ranks: self.ranks.numbers(),
+            cores: self.host.cores() as u32,
+            neighbours: Default::default(),
         }
     }
 
-    /// Measures what the processor model costs.
-    pub fn set_meter(&mut self, on: bool) {
-        self.meter = Meter::new(on);
-    }
-
-    #[inline(always)]
-    fn dispatch(&mut self, now: Time, event: Event) {
-        let kind = kind(&event);
-        self.seam.hash.event(now, kind);
-        self.seam.tape(|| Step::Due(now, event));
-        if let Some(judge) = &self.seam.judge {
+    fn dispatch(&mut self, now: Time, event: Event<N::Event>) {
+        self.hash.event(now, word::<N>(&event));
+        if let Some(judge) = &self.ports.judge {
             judge.set_now(now);
         }
-        let visible = is_visible(&self.nic, &event);
-        if visible == Visible::Firmware {
-            debug_assert!(!self.core.is_waiting(), "the processor has come here before");
-            self.seam.stimulated();
-        }
-        self.stretches.follow(now, kind, || stretch::only_passes(&event, visible));
-        let may_fail = is_for_host(&event);
-        let Node { nic, host, seam, .. } = self;
+        let Node { nic, host, ports, .. } = self;
         match event {
-            Event::Nic(event) => nic.handle(now, event, seam),
-            Event::Host(event) => host.handle(now, event, seam),
-            Event::MmioWrite { addr, len, data } => {
-                nic.mmio_write(now, addr, &data[..usize::from(len)], seam);
+            Event::Nic(event) => nic.handle(now, event, ports),
+            Event::Host(event) => host.handle(now, event, ports),
+            Event::Message { slot } => {
+                let message = ports.messages.take(slot);
+                nic.receive(now, message, ports);
             }
-            Event::MmioRead { addr } => {
-                let mut word = [0; 4];
-                let leaves = nic.mmio_read(now, addr, &mut word, seam);
-                let bytes = seam.ht_overhead[2] + word.len() as u64;
-                let arrives = seam.link.send(leaves, Direction::ToHost, bytes);
-                let value = u32::from_le_bytes(word);
-                seam.queue.schedule(arrives, Event::MmioReply { value });
+            Event::Store { addr, len, data } => {
+                nic.store(now, addr, &data[..usize::from(len)], ports);
             }
-            Event::MmioReply { value } => host.mmio_reply(now, value, seam),
-            Event::Interrupt => host.interrupt(now, seam),
-            Event::PollReady => self.poll_ready(now),
-            Event::Observe => self.observe(now),
-            Event::Launch => self.launch(now),
+            Event::Load { addr } => nic.load(now, addr, ports),
+            Event::Answer { value } => host.mmio_reply(now, value, ports),
+            Event::Interrupt => host.interrupt(now, ports),
+            Event::Launch => self.start_program(now),
         }
-        if !self.seam.touched.is_empty() {
-            self.tell_of_memory();
-        }
-        self.watch_depths(now);
-        self.last = if may_fail { self.take_passed(now) } else { now };
-        if may_fail {
-            self.collect_failures(self.last);
-        }
-        self.collect_verdict();
-    }
-
-    /// What the host has done without events counts as if there had been some; until when it came.
-    fn take_passed(&mut self, now: Time) -> Time {
-        let mut last = now;
-        let Node { host, seam, stretches, .. } = self;
+        self.last = now;
+        let Node { host, hash, last, .. } = self;
+        // What the host has done without events counts as if there had been some.
         host.take_passed(|at| {
-            seam.hash.event(at, kind(&Event::Host(host::Event::default())));
-            stretches.follow(at, 0, || false);
-            last = at;
+            hash.event(at, word::<N>(&Event::Host(host::Event::default())));
+            *last = at;
         });
-        last
+        self.collect_failures();
     }
 
-    /// The loader waits for the firmware, then the kernel boots.
-    fn poll_ready(&mut self, now: Time) {
-        let mut word = [0; 4];
-        let read = self.nic.ras_read(READY_FLAG.into(), &mut word, &mut self.seam);
-        if let Err(error) = read {
-            unreachable!("the ready flag stands in SRAM: {error}");
-        }
-        self.seam.touched.push(Touched::Read { addr: READY_FLAG.into(), data: word });
-        self.polled(now, u32::from_le_bytes(word) == READY_VALUE);
-    }
-
-    /// The loader has looked, and the firmware was ready or not.
-    fn polled(&mut self, now: Time, ready: bool) {
-        if ready {
-            self.seam.tape(|| Step::Ready);
-            self.ranks.boot(&mut self.host, self.schedule.launch);
-            self.host.start(now, &mut self.seam);
-        } else {
-            self.seam.queue.schedule(now + self.schedule.ras_poll, Event::PollReady);
-        }
-    }
-
-    fn launch(&mut self, now: Time) {
+    fn start_program(&mut self, now: Time) {
         if !self.ranks.booted() {
-            let at = self.core.pc();
-            let nid = self.seam.nid;
-            let place = self.symbols.describe(at);
-            let (what, why) = match self.ranks.late() {
-                Some(what) => (what, "see machine.launch".into()),
-                None => ("the firmware was".into(), format!("it stands at {place}")),
-            };
-            let sentence = format!("node {nid}: {what} not ready for the launch at {now}; {why}");
-            return self.seam.fail(now, 1, sentence);
+            let what = self.ranks.late().unwrap_or_else(|| "the kernel was".into());
+            let why = format!("{what} not ready for the launch at {now}; see machine.launch");
+            return self.ports.fail(now, why);
         }
-        self.idle.wanted = Time::NEVER;
-        self.at_launch = Some(self.snapshot(now));
-        self.meter.launch(&self.core);
-        if let Some(recorder) = &mut self.recorder {
-            recorder.count(self.core.told_until());
-        }
-        self.begin_watch(now);
-    }
-
-    /// The firmware idles, and will until the launch.
-    fn observe(&mut self, now: Time) {
-        self.idle.wanted = now;
-        if let Some(recorder) = &mut self.recorder {
-            recorder.learn();
+        self.at_launch = Some(self.host.times_of_cores(now).collect());
+        self.ports.watched = self.ports.journal.begin_watch();
+        if self.ports.watched {
+            self.ports.journal.watch(|watch| watch.launch(now, Default::default(), 0));
+            let cores = Cores(self.ports.journal.clone());
+            self.host.set_observer(now, &Rc::new(cores));
         }
     }
 
-    /// Something is due that is more than what was left behind by ranks that have ended, or will go wrong
-    /// after them.
+    /// The first failure of fibres, ranks and judge ends the run.
+    fn collect_failures(&mut self) {
+        let now = self.last;
+        let ports = &mut self.ports;
+        if let Some(fault) = self.host.has_fault().then(|| self.host.fault()).flatten() {
+            ports.fail(fault.at, &fault);
+        }
+        if let Some((code, sentence)) = self.ranks.failure() {
+            ports.failure.get_or_insert(Failure { at: now, sentence, code });
+        }
+        if let Some(verdict) = ports.judge.as_ref().and_then(|judge| judge.verdict()) {
+            let (at, sentence) = (Time(verdict.at), verdict.to_string());
+            ports.failure.get_or_insert(Failure { at, sentence, code: 1 });
+        }
+    }
+
+    /// Something is due that is more than what was left behind by ranks that have ended.
     fn awaits(&self) -> bool {
-        let matters = |(at, _, event): (Time, u32, &Event)| match event {
+        let matters = |(at, _, event): (Time, u32, &Event<N::Event>)| match event {
             Event::Host(event) => !self.host.is_stale(*event),
             Event::Interrupt => self.host.stuck_since() != Some(at),
             _ => true,
         };
-        !self.seam.moves.is_empty()
-            || !self.seam.queue.is_empty()
-                && (!self.ranks.all_ended() || self.seam.queue.iter().any(matters))
+        let queue = &self.ports.queue;
+        self.nic.next_action() < Time::NEVER
+            || !queue.is_empty() && (!self.ranks.all_ended() || queue.iter().any(matters))
     }
 
-    fn snapshot(&mut self, now: Time) -> Snapshot {
-        Snapshot {
-            instructions: self.core.counters().instructions,
-            cycles: self.core.cycles_at(now),
-            turns: self.seam.turns,
-            host: self.host.times_of_cores(now).collect(),
+    fn report(&self, now: Time) -> NodeReport {
+        let end: Vec<host::Times> = self.host.times_of_cores(now).collect();
+        let start = self.at_launch.as_ref().unwrap_or(&end);
+        let span = |end, start| report::host_ns(end, start, self.host.cores());
+        let all = |times: &[host::Times]| times.iter().copied().sum();
+        let each = end.iter().zip(start).map(|(end, start)| Core { host_ns: span(end, start) });
+        let mut counters: BTreeMap<String, u64> =
+            self.nic.counters().into_iter().map(|(name, n)| (name.to_string(), n)).collect();
+        let line = self.ports.interrupts.as_ref();
+        counters.insert("nic.interrupts_lost".into(), line.map_or(0, |line| line.lost));
+        counters.insert("nic.interrupts_late".into(), line.map_or(0, |line| line.late));
+        NodeReport {
+            nid: self.ports.nid,
+            ranks: self.ranks.numbers(),
+            counters,
+            host_ns: span(&all(&end), &all(start)),
+            links: Vec::new(),
+            cores: each.filter(|_| end.len() > 1).collect(),
         }
-    }
-
-    /// A field of the NIC control block, read as the RAS system does.
-    fn niccb(&mut self, name: &str) -> u64 {
-        let fields = counters::niccb(&mut |addr, buf| {
-            let read = self.nic.ras_read(addr, buf, &mut self.seam);
-            read.expect("the control block stands in SRAM");
-        });
-        fields.get(name).copied().unwrap_or(0)
     }
 }
 
-impl LogicalProcess for Node {
-    type Message = Crossing;
-    type Report = Remains;
+/// A number for each kind of event, for the trace hash.
+fn word<N: Nic>(event: &Event<N::Event>) -> u64 {
+    match event {
+        Event::Nic(event) => 1 | N::word(event) << 8,
+        Event::Host(event) => 2 | (event.core() as u64) << 8,
+        Event::Message { .. } => 4,
+        Event::Store { addr, data, .. } => {
+            6 ^ u64::from(*addr) << 8 ^ u64::from_le_bytes(*data).rotate_left(17)
+        }
+        Event::Load { addr } => 7 | u64::from(*addr) << 8,
+        Event::Answer { value } => 8 | u64::from(*value) << 8,
+        Event::Interrupt => 9,
+        Event::Launch => 11,
+    }
+}
+
+impl<N: Nic> LogicalProcess for Node<N> {
+    type Message = N::Message;
+    type Report = Remains<()>;
 
     fn next_event(&self) -> Time {
-        self.seam.next_time().min(self.processor_acts())
+        self.ports.queue.next_time().min(self.nic.next_action())
     }
 
-    fn outlook(&self, told: &mut Vec<Foretold>) -> Outlook {
-        self.foresee(told)
-    }
-
-    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing>) {
-        std::mem::swap(outbox, &mut self.seam.outbox);
-        if self.away.is_some() {
-            self.welcome();
-        }
-        // Who debugs the firmware sees every event.
-        self.seam.horizon = if self.debugger.is_none() { horizon } else { Time::ZERO };
-        // The processor has just been run as far as it had to be.
-        let mut came = false;
-        while self.seam.failure.is_none() {
-            if self.idle.wanted < horizon {
-                self.measure_idle_turn(horizon);
-            }
-            came &= !self.move_packets(horizon);
-            if self.seam.failure.is_some() {
+    fn reach(&self) -> Time {
+        let mut reach = self.nic.next_action();
+        for (at, _, event) in self.ports.queue.iter() {
+            if at >= reach {
                 break;
             }
-            if !came && !self.may_lag(horizon) {
-                self.run_processor(horizon, true);
-                // Nothing happens here after what the firmware did.
-                came = true;
-                continue;
-            }
-            came = false;
-            if self.seam.moves.key() < self.seam.queue.key() {
-                match self.seam.moves.pop_before(horizon) {
-                    Some((now, next)) => self.move_on(now, next),
-                    None => break,
-                }
-                continue;
-            }
-            match self.seam.queue.pop_before(horizon) {
-                Some((now, event)) => self.dispatch(now, event),
-                None => break,
-            }
+            let sends = match event {
+                Event::Nic(event) => self.nic.earliest_output(at, event),
+                _ => at,
+            };
+            reach = reach.min(sends);
         }
-        if self.seam.failure.is_some() {
-            self.show_failure();
-        }
-        self.horizon = horizon;
-        std::mem::swap(outbox, &mut self.seam.outbox);
+        reach
     }
 
-    fn receive(&mut self, e: Envelope<Crossing>) {
-        let outlook = Outlook { reach: Time::ZERO, slack: Duration::ZERO };
-        self.receive_known(e, outlook, &mut Vec::new());
+    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<N::Message>) {
+        std::mem::swap(outbox, &mut self.ports.outbox);
+        self.ports.horizon = horizon;
+        while self.ports.failure.is_none() {
+            let due = self.ports.queue.next_time().min(horizon);
+            if self.nic.next_action() < due {
+                self.nic.run(due, &mut self.ports);
+                continue;
+            }
+            let Some((now, event)) = self.ports.queue.pop_before(horizon) else { break };
+            self.dispatch(now, event);
+        }
+        std::mem::swap(outbox, &mut self.ports.outbox);
     }
 
-    #[inline(always)]
-    fn receive_known(
-        &mut self,
-        e: Envelope<Crossing>,
-        outlook: Outlook,
-        told: &mut Vec<Foretold>,
-    ) -> Option<Time> {
-        match e.message {
-            Crossing::Link(message) => {
-                let next = self.seam.arrivals.expect(message);
-                let reach = self.foresee_arrival(e.at, next, outlook, told);
-                self.seam.moves.schedule_from(e.at, e.source, e.sequence, next);
-                Some(reach)
-            }
-            Crossing::Skipped(skipped) => {
-                self.nic.take_skipped(&skipped, &mut self.seam);
-                None
-            }
-        }
+    fn receive(&mut self, e: Envelope<N::Message>) {
+        let slot = self.ports.messages.put(e.message);
+        self.ports.queue.schedule_from(e.at, e.source, e.sequence, Event::Message { slot });
     }
 
     fn standing(&self) -> Standing {
-        if let Some(failure) = &self.seam.failure {
+        if let Some(failure) = &self.ports.failure {
             Standing::Failed(failure.at)
-        } else if self.awaits() || !self.seam.firmware_idles() {
+        } else if self.awaits() {
             Standing::Busy
         } else if self.ranks.all_ended() {
             Standing::Done
@@ -403,51 +440,27 @@ impl LogicalProcess for Node {
         }
     }
 
-    fn beats(&self) -> Option<u64> {
-        self.nic.beats()
-    }
-
-    fn sample(&mut self, number: u64, now: Time, began: [Time; LAGS]) -> Option<Offers> {
-        self.stretches.on.then(|| self.take_sample(number, now, began))?
-    }
-
-    fn repeat(&mut self, since: u64, span: Duration, times: u64, outbox: &mut Outbox<Crossing>) {
-        self.repeat_since(since, span, times, outbox);
-    }
-
     fn rests(&self) -> Time {
-        self.rests_at()
+        self.last.max(self.launch)
     }
 
-    fn finish(mut self, now: Time) -> Remains {
-        // An idle firmware may not have come to the event that failed.
-        let until = self.seam.failure.as_ref().map_or(now, |failure| failure.at);
-        self.run_processor(until, false);
-        let end = self.snapshot(until);
-        // What never was launched did nothing since.
-        let launch = self.at_launch.take().unwrap_or_else(|| end.clone());
-        let work = self.work(&launch, &end);
-        let told = self.core.told_until();
-        let profile = self.recorder.take().map(|recorder| recorder.finish(self.seam.nid, told));
-        if let Some(watch) = self.seam.journal.end_watch() {
+    fn finish(mut self, now: Time) -> Remains<()> {
+        if let Some(watch) = self.ports.journal.end_watch() {
             watch.finish(now);
         }
+        let until = self.ports.failure.as_ref().map_or(now, |failure| failure.at);
+        let waiting = self.ranks.waiting().into_iter().chain(self.nic.waiting());
         Remains {
-            judged: self.seam.judge.as_ref().map(|judge| judge.tally()),
-            failure: self.seam.failure.take(),
+            waiting: waiting.collect(),
+            report: self.report(until),
+            judged: self.ports.judge.as_ref().map(|judge| judge.tally()),
+            failure: self.ports.failure.take(),
             missed: self.ranks.missed(),
-            journal: self.seam.journal.take(),
-            hash: self.seam.hash.value(),
-            waiting: self.waiting(until),
-            ledger: self.ledger(),
+            journal: self.ports.journal.take(),
+            hash: self.hash.value(),
             endings: self.ranks.endings(),
             end: now,
-            report: self.report(&launch, &end),
-            work,
-            effort: Effort { events: self.stretches.events, ..self.meter.effort(&self.core) },
-            profile,
-            packets: self.seam.tap.take().map(Tap::finish),
-            sram: self.nic.into_sram(),
+            left: (),
         }
     }
 }

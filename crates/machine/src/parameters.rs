@@ -1,15 +1,17 @@
 //! Machine files: reading, checking, overriding and printing a machine's parameters.
 //!
 //! A machine file is TOML. Beside `name` and `doc` it holds one table a parameter, `[section.name]`, with
-//! `value` (with its unit), `doc` and `source`. Which parameters there are, of what kind and in what range, says
-//! [`ROWS`]; every one of them must be there, and no other. With `base = "NAME"` those that are not there are
-//! the ones of `NAME.toml` in the same folder or among Sunstar's own, which has no base itself.
+//! `value` (with its unit), `doc` and `source`. Which parameters there are, of what kind and in what range,
+//! say [`COMMON`] and the model that `nic.model` chooses; every one of them must be there, and no other. With
+//! `base = "NAME"` those that are not there are the ones of `NAME.toml` in the same folder or among Sunstar's
+//! own, which has no base itself; it may be of another model.
 
 pub mod quantity;
-mod schema;
+pub(crate) mod schema;
 
 use crate::input;
-pub use schema::{row, Row, ROWS};
+use crate::models::{self, Model};
+pub use schema::{row, rows, Row, COMMON};
 
 use des::{Clock, Duration};
 use quantity::Value;
@@ -25,6 +27,8 @@ pub struct Mistake(pub String);
 
 /// What a parameter's table holds.
 const FIELDS: &[&str] = &["value", "doc", "source"];
+/// The parameter that chooses the others.
+const MODEL: &str = "nic.model";
 /// Source of an overridden parameter.
 const SET: &str = "set on the command line";
 
@@ -95,7 +99,8 @@ pub struct Parameters {
     base: Option<PathBuf>,
     name: String,
     doc: String,
-    /// In the order of [`ROWS`].
+    model: &'static Model,
+    /// In the order of [`rows`].
     list: Vec<Parameter>,
     overrides: Vec<String>,
 }
@@ -133,10 +138,20 @@ impl Parameters {
             Mistake(format!("{}: {key} is missing; it takes {takes}", file.display()))
         };
         let top = |value: Option<String>, key| value.ok_or_else(|| missing(key, &"a string"));
-        let mut list = Vec::with_capacity(ROWS.len());
-        for row in ROWS {
-            let position = found.list.iter().position(|parameter| parameter.key == row.key);
-            let own = position.map(|position| found.list.swap_remove(position));
+        let own = found.list.iter().find(|(parameter, _)| parameter.key == MODEL);
+        let chosen = own.map(|(parameter, _)| parameter.clone()).or_else(|| inherited(MODEL));
+        let chosen = chosen.ok_or_else(|| missing(MODEL, row(MODEL).expect("all have a model")))?;
+        let model = models::model(&chosen.text).expect("the schema has the models' names");
+        let rows = rows(model);
+        if let Some((alien, offset)) =
+            found.list.iter().find(|(own, _)| rows.iter().all(|row| row.key != own.key))
+        {
+            return Err(reader.mistake(*offset, foreign(alien.key, model)));
+        }
+        let mut list = Vec::with_capacity(rows.len());
+        for row in rows {
+            let position = found.list.iter().position(|(parameter, _)| parameter.key == row.key);
+            let own = position.map(|position| found.list.swap_remove(position).0);
             list.push(own.or_else(|| inherited(row.key)).ok_or_else(|| missing(row.key, row))?);
         }
         Ok(Parameters {
@@ -144,6 +159,7 @@ impl Parameters {
             base: base.map(|base| base.file),
             name: top(found.name, "name")?,
             doc: top(found.doc, "doc")?,
+            model,
             list,
             overrides: Vec::new(),
         })
@@ -162,10 +178,14 @@ impl Parameters {
         })?;
         let (key, text) = (key.trim(), text.trim());
         let row = row(key).ok_or_else(|| mistake(unknown(key)))?;
+        if key == MODEL {
+            let why = "the model says which parameters there are; choose another machine".into();
+            return Err(mistake(why));
+        }
         let value =
             row.parse(text).map_err(|why| mistake(format!("{key} is \"{text}\": {why}")))?;
         let parameter = self.list.iter_mut().find(|parameter| parameter.key == row.key);
-        let parameter = parameter.expect("every parameter of the schema is there");
+        let parameter = parameter.ok_or_else(|| mistake(foreign(key, self.model)))?;
         parameter.value = value;
         parameter.text = text.to_string();
         parameter.source = SET.to_string();
@@ -180,6 +200,10 @@ impl Parameters {
     /// What the machine is, in a line.
     pub fn doc(&self) -> &str {
         &self.doc
+    }
+    /// The model of its network interfaces and of what joins them.
+    pub fn model(&self) -> &'static Model {
+        self.model
     }
     /// The file that it came from.
     pub fn file(&self) -> &Path {
@@ -250,6 +274,15 @@ pub fn unknown(key: &str) -> String {
     }
 }
 
+/// "machines of model ideal have no nic.tx_start; it belongs to model seastar"
+fn foreign(key: &str, model: &Model) -> String {
+    let owner = schema::owner(key).map_or("none", |owner| owner.name);
+    format!(
+        "machines of model {} (nic.model) have no {key}; it belongs to model {owner}",
+        model.name
+    )
+}
+
 /// What a file holds.
 #[derive(Default)]
 struct Found {
@@ -257,7 +290,8 @@ struct Found {
     doc: Option<String>,
     /// The machine that this one builds on, and where the file says so.
     base: Option<(String, usize)>,
-    list: Vec<Parameter>,
+    /// Each with its place in the file.
+    list: Vec<(Parameter, usize)>,
 }
 
 struct Reader<'a> {
@@ -318,7 +352,8 @@ impl Reader<'_> {
             let row = row(&path);
             match (row, value.get_ref()) {
                 (Some(row), DeValue::Table(table)) => {
-                    found.list.push(self.read_parameter(row, key.span().start, table)?);
+                    let at = key.span().start;
+                    found.list.push((self.read_parameter(row, at, table)?, at));
                 }
                 (Some(row), _) => {
                     let why =

@@ -1,5 +1,6 @@
 //! The software of a node: its kernel, and the ranks of the program.
 
+use crate::bench::MakeNal;
 use crate::instruments::journal::Journal;
 use crate::judge::Bailiff;
 use des::Time;
@@ -7,8 +8,7 @@ use host::Host;
 use life::{Late, Life};
 use observers::{Observer, Observers};
 use placement::Placement;
-use portals::seastar::{self, PendingsMax};
-use portals::{Kernel, Nal, ProcessId};
+use portals::{Kernel, ProcessId};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -62,10 +62,10 @@ impl Program {
 }
 
 /// What the software of every node is made of.
-#[derive(Clone, Debug)]
 pub(crate) struct Software {
     pub portals: portals::Config,
-    pub driver: seastar::Config,
+    /// Makes the driver of the network interface.
+    pub nal: MakeNal,
     pub mpi: mpi::Params,
     pub agent: rank::Costs,
     /// A user of Portals in the kernel sends back what it gets.
@@ -90,8 +90,6 @@ pub(crate) struct Ranks {
     software: Rc<Software>,
     /// Set once it has booted.
     kernel: Rc<OnceCell<Rc<Kernel>>>,
-    /// The same, of its driver.
-    driver: Rc<OnceCell<Rc<seastar::Driver>>>,
     /// What is not ready yet: the kernel and each rank; none before the kernel begins to boot.
     booting: Rc<Cell<Option<usize>>>,
     observers: Rc<Observers>,
@@ -127,14 +125,14 @@ impl Ranks {
         let seat = |rank| Rc::new(Seat { rank, core: placement.core(rank), ..Seat::default() });
         let seats: Vec<_> = placement.on(nid.into()).map(seat).collect();
         let left = Rc::new(Cell::new(seats.len()));
-        let (booting, kernel, driver) = Default::default();
-        Ranks { nid, software, kernel, driver, booting, observers, seats, left }
+        let (booting, kernel) = Default::default();
+        Ranks { nid, software, kernel, booting, observers, seats, left }
     }
 
     /// Starts the kernel and then the ranks, each on its core: their libraries are ready before `launch`,
     /// when the program itself starts.
     pub fn boot(&self, host: &mut Host, launch: Time) {
-        let (kernel, driver) = (self.kernel.clone(), self.driver.clone());
+        let kernel = self.kernel.clone();
         let for_interrupts = kernel.clone();
         host.set_interrupt_handler(Rc::new(move |cpu| {
             if let Some(kernel) = for_interrupts.get() {
@@ -148,10 +146,8 @@ impl Ranks {
         booting.set(Some(1 + seats.len()));
         let ready = move || booting.set(booting.get().map(|left| left - 1));
         host.spawn("kernel boot", move |cpu| {
-            let nal = Rc::new(seastar::Driver::new(cpu.memory(), &software.driver));
-            let started =
-                Kernel::boot(&cpu, nid, &software.portals, observers.clone(), nal.clone());
-            assert!(driver.set(nal).is_ok(), "a kernel has one driver");
+            let nal = (software.nal)(&cpu);
+            let started = Kernel::boot(&cpu, nid, &software.portals, observers.clone(), nal);
             assert!(kernel.set(started.clone()).is_ok(), "a kernel boots once");
             if software.echo {
                 let kernel = started.clone();
@@ -175,21 +171,6 @@ impl Ranks {
                 });
             }
         });
-    }
-
-    /// Most pendings that were in use at a time.
-    pub fn pendings_max(&self) -> PendingsMax {
-        self.driver.get().map_or_else(PendingsMax::default, |driver| driver.pendings_max())
-    }
-
-    /// True if the firmware has posted events that the kernel has not taken.
-    pub fn has_events(&self) -> bool {
-        self.driver.get().is_some_and(|driver| driver.has_events())
-    }
-
-    /// The event ring of the kernel, and the slot that it takes next.
-    pub fn events(&self) -> Option<(std::ops::Range<u64>, u32)> {
-        self.driver.get().map(|driver| driver.events())
     }
 
     /// True once the program can be launched.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Everything that a run reports.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
     /// Machine name and what was changed on the command line.
     pub machine: Machine,
@@ -32,8 +32,9 @@ pub struct Report {
     pub breakdown: Option<Breakdown>,
     /// The same for messages of each size, ascending; of many sizes those with the most messages.
     pub breakdowns: Vec<Breakdown>,
-    /// What the firmware of all nodes did since the launch.
-    pub firmware: Firmware,
+    /// What the firmware of all nodes did since the launch; absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<Firmware>,
     /// What was held against the specification; absent without a judge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judged: Option<Judged>,
@@ -46,6 +47,8 @@ pub struct Report {
 pub struct Machine {
     /// Its name.
     pub name: String,
+    /// The model of its network interfaces (`nic.model`).
+    pub model: &'static str,
     /// Parameters set on the command line, as given.
     pub overrides: Vec<String>,
     /// Faults that were asked for, as given.
@@ -142,6 +145,25 @@ pub struct NodeReport {
 pub struct Core {
     /// Time by kind since the launch, in nanoseconds.
     pub host_ns: BTreeMap<String, f64>,
+}
+
+/// Host processor time by kind between two instants, in nanoseconds. Where there are several cores, they may
+/// wait for one another.
+pub(crate) fn host_ns(
+    end: &host::Times,
+    start: &host::Times,
+    cores: usize,
+) -> BTreeMap<String, f64> {
+    let lock = (cores > 1).then_some(("lock", end.lock - start.lock));
+    let kinds = [
+        ("user", end.user - start.user),
+        ("kernel", end.kernel - start.kernel),
+        ("interrupt", end.interrupt - start.interrupt),
+        ("mmio_stall", end.mmio_stall - start.mmio_stall),
+        ("polling", end.polling - start.polling),
+        ("idle", end.idle - start.idle),
+    ];
+    kinds.into_iter().chain(lock).map(|(name, span)| (name.to_string(), span.as_ns())).collect()
 }
 
 /// One direction of a link: from the node's router to a neighbour's.

@@ -19,7 +19,7 @@ pub use library::{
     Limits, Md, MdHandle, MeHandle, Next, NiFail, Position, ProcessId, Region, StatusRegister,
     Unlink, JID_ANY, NID_ANY, PID_ANY, PT_INDEX_ANY, THRESH_INF, UID_ANY,
 };
-pub use nal::{seastar, Nal, Run, Transmit};
+pub use nal::{messages, seastar, Nal, Run, Transmit};
 #[cfg(debug_assertions)]
 pub use plant::plant;
 pub use plant::Plant;

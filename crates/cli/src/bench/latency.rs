@@ -26,7 +26,7 @@ pub fn latency(root: &Root, options: &LatencyOptions) -> Result<u8, Mistake> {
         // What is wrong with a machine is told before anything runs.
         let parameters = machines::chosen(root, &chosen)?;
         check_json(options.json.as_deref(), &parameters)?;
-        firmware::folder(root, &parameters)?;
+        firmware::folder_if_any(root, &parameters)?;
         jobs.push(Job {
             title: name.clone(),
             machine: name.clone(),

@@ -1,6 +1,6 @@
 //! What differs between two runs. The keys are documented in docs/reference/diff.md.
 
-use super::read::{Node, Part, Run};
+use super::read::{Firmware, Node, Part, Run};
 use crate::summary::NOT_COUNTERS;
 use machine::parameters::row;
 use serde::Serialize;
@@ -139,7 +139,7 @@ impl Diff {
         let parameters = parameters(a, b);
         let run = words(a, b);
         let simulated_ps = Pair::new(ps(a.simulated_ns), ps(b.simulated_ns));
-        let messages = Pair::new(a.firmware.messages, b.firmware.messages);
+        let messages = messages(a, b);
         let (journey, sizes) = (journey(a, b), sizes(a, b));
         let sums = |run: &Run| sums(&run.nodes, |node| &node.host_ns, |_, x, y| x + y);
         let in_ps =
@@ -248,8 +248,8 @@ fn words(a: &Run, b: &Run) -> Vec<Words> {
         ("seed", |run| run.seed.to_string()),
         ("compute", |run| run.compute.clone()),
         ("faults", |run| run.machine.faults.join(", ")),
-        ("firmware", |run| run.firmware.options.clone()),
-        ("firmware image", |run| run.firmware.image.clone()),
+        ("firmware", |run| firmware(run, |firmware| &firmware.options)),
+        ("firmware image", |run| firmware(run, |firmware| &firmware.image)),
         ("sunstar", |run| run.sunstar.clone()),
         ("exit", |run| {
             let code = run.exit.code.to_string();
@@ -262,6 +262,22 @@ fn words(a: &Run, b: &Run) -> Vec<Words> {
     rows.extend(texts.iter().map(|(what, text)| (*what, text(a), text(b))));
     let words = rows.into_iter().map(|(what, a, b)| Words { what, a, b });
     words.filter(|words| words.a != words.b).collect()
+}
+
+fn firmware(run: &Run, text: fn(&Firmware) -> &String) -> String {
+    run.firmware.as_ref().map_or_else(|| "none".into(), |firmware| text(firmware).clone())
+}
+
+/// Messages sent and received: as the firmware counts them, if both have any, else as the network interfaces
+/// do.
+fn messages(a: &Run, b: &Run) -> Pair {
+    if let (Some(a), Some(b)) = (&a.firmware, &b.firmware) {
+        return Pair::new(a.messages, b.messages);
+    }
+    let of = |node: &Node, name| node.counters.get(name).copied().unwrap_or(0);
+    let both = |node: &Node| of(node, "tx.messages").saturating_add(of(node, "rx.messages"));
+    let all = |run: &Run| run.nodes.iter().map(both).fold(0, u64::saturating_add);
+    Pair::new(all(a), all(b))
 }
 
 fn journey(a: &Run, b: &Run) -> Option<Journey> {
@@ -303,7 +319,7 @@ fn sizes(a: &Run, b: &Run) -> Vec<Size> {
 
 fn functions(a: &Run, b: &Run) -> Vec<Named> {
     let cycles = |run: &Run| {
-        let functions = run.firmware.functions.as_ref()?;
+        let functions = run.firmware.as_ref()?.functions.as_ref()?;
         Some(summed(functions.iter().map(|one| (one.function.clone(), one.cycles))))
     };
     match (cycles(a), cycles(b)) {

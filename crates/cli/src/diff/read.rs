@@ -43,8 +43,8 @@ pub struct Run {
     pub breakdown: Option<Breakdown>,
     /// The median message of each size.
     pub breakdowns: Vec<Size>,
-    /// What the firmware did.
-    pub firmware: Firmware,
+    /// What the firmware did; absent where there is none.
+    pub firmware: Option<Firmware>,
     /// The nodes.
     pub nodes: Vec<Node>,
 }

@@ -2,21 +2,25 @@
 
 use super::units::{count, time};
 use machine::parameters::{Parameter, Parameters};
-use machine::report::Report;
+use machine::report::{NodeReport, Report};
 use maud::{html, Markup};
 
 /// What was run, in a few numbers.
 pub fn summary(report: &Report, title: &str) -> Markup {
     let per_message = |number: f64| crate::summary::grouped(number.round() as u64);
-    let firmware = &report.firmware;
+    let firmware = report.firmware.as_ref();
+    let sent = |node: &NodeReport| node.counters.get("tx.messages").copied().unwrap_or(0);
+    let messages = firmware
+        .map_or_else(|| report.nodes.iter().map(sent).sum(), |firmware| firmware.messages / 2);
+    let cycles = firmware.map(|firmware| firmware.cycles_per_message);
     let numbers = [
         ("simulated time", time(report.simulated_ns)),
         ("ranks", crate::summary::grouped(report.ranks.into())),
         ("nodes", crate::summary::grouped(report.nodes.len() as u64)),
-        ("messages", crate::summary::grouped(firmware.messages / 2)),
+        ("messages", crate::summary::grouped(messages)),
         (
             "firmware, a message sent or received",
-            per_message(firmware.cycles_per_message) + " cycles",
+            cycles.map_or("none".into(), |cycles| per_message(cycles) + " cycles"),
         ),
         ("seed", report.seed.to_string()),
         ("trace hash", report.trace_hash.clone()),
@@ -24,8 +28,8 @@ pub fn summary(report: &Report, title: &str) -> Markup {
     html! {
         section id="summary" {
             h2 { (title) }
-            dl class="cards" data-simulated=(report.simulated_ns) data-messages=(firmware.messages)
-                data-cycles=(firmware.cycles_per_message) data-hash=(report.trace_hash) {
+            dl class="cards" data-simulated=(report.simulated_ns) data-messages=(2 * messages)
+                data-cycles=(cycles.unwrap_or(0.0)) data-hash=(report.trace_hash) {
                 @for (name, number) in numbers { div { dt { (name) } dd { (number) } } }
             }
             @for sentence in &report.exit.sentences { p class="wrong" { (sentence) } }
@@ -39,7 +43,9 @@ pub fn summary(report: &Report, title: &str) -> Markup {
                     "), so the next run differs."
                 }
             }
-            p class="note" { "Firmware built with " code { (firmware.options) } "." }
+            @if let Some(firmware) = firmware {
+                p class="note" { "Firmware built with " code { (firmware.options) } "." }
+            }
         }
     }
 }

@@ -3,12 +3,12 @@
 
 use super::plan::Point;
 use crate::args::{MachineOptions, SweepOptions};
+use crate::firmware::variant_if_any;
 use crate::mistake::Mistake;
 use crate::outputs::{self, Named};
 use crate::root::Root;
 use crate::scratch::Scratch;
 use crate::{firmware, machines, program, run};
-use machine::firmware::image::variant;
 use machine::parameters::Parameters;
 use rank::Surroundings;
 use serde_json::{json, Value};
@@ -99,8 +99,8 @@ impl Prepared {
             parameters.set(assignment).map_err(|why| Mistake(why.to_string()))?;
         }
         machine::faults::set(&mut parameters, &point.faults).map_err(Mistake)?;
-        let variant = variant(&parameters);
-        if !self.firmware.contains_key(&variant) {
+        let variant = variant_if_any(&parameters);
+        if let Some(variant) = variant.filter(|variant| !self.firmware.contains_key(variant)) {
             let digests = match firmware::folder(root, &parameters) {
                 Ok(built) => Ok(self.images(&built, &variant)?),
                 // An installation has only those that were built before: the point cannot be.
@@ -115,6 +115,11 @@ impl Prepared {
             self.programs.insert(word.clone(), program);
         }
         Ok(parameters)
+    }
+
+    /// The digests of the images of a machine that was added, if it has firmware.
+    fn images_of(&self, parameters: &Parameters) -> Option<&Result<String, Mistake>> {
+        Some(&self.firmware[&variant_if_any(parameters)?])
     }
 
     /// Copies the images of a variant, and gives their digests.
@@ -164,7 +169,7 @@ impl Prepared {
 
     /// Whether a point can be run, without running it.
     pub fn check(&self, point: &Point, parameters: &Parameters) -> Result<(), Mistake> {
-        if let Err(why) = &self.firmware[&variant(parameters)] {
+        if let Some(Err(why)) = self.images_of(parameters) {
             return Err(why.clone());
         }
         let (name, arguments) = (&point.command[0], &point.command[1..]);
@@ -190,7 +195,7 @@ impl Prepared {
             "sunstar": self.sunstar,
             "machine": parameters.name(),
             "parameters": machine::digest(values.join("\n").as_bytes()),
-            "firmware": self.firmware[&variant(parameters)].as_ref().ok(),
+            "firmware": self.images_of(parameters).and_then(|images| images.as_ref().ok()),
             "program": program.map_or(&point.command[0], |program| &program.digest),
             "arguments": point.command[1..],
             "ranks": point.ranks,

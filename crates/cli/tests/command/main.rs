@@ -23,6 +23,7 @@ mod gdb;
 mod gdb_packets;
 mod golden;
 mod hostile;
+mod ideal;
 mod interrupted;
 mod json;
 mod ladder;

@@ -7,8 +7,8 @@ mod parse;
 
 pub(crate) use interrupts::{Fate, Interrupts};
 pub use kinds::{kind, reference, Form, Kind, Scope, KINDS};
-pub(crate) use parse::parse;
 pub use parse::set;
+pub(crate) use parse::{parse, parse_of_hosts};
 
 use des::{Duration, Time};
 use net::Which;

@@ -1,7 +1,8 @@
 //! Faults as the command line writes them: `KIND=VALUE`, then where and when, each after an `@`.
 
-use super::kinds::{kind, Form, Kind, Scope};
+use super::kinds::{self, kind, Form, Kind, Scope};
 use super::{Faults, Pool, Rule, What};
+use crate::models::Model;
 use crate::parameters::quantity::{self, Value};
 use crate::parameters::Parameters;
 use des::{Duration, Time};
@@ -74,6 +75,29 @@ pub(crate) fn parse(
         }
     }
     Ok(faults)
+}
+
+/// The same for a machine of `nodes` nodes of which only hosts and their interrupt lines can fail.
+pub(crate) fn parse_of_hosts(
+    texts: &[String],
+    seed: u64,
+    nodes: u32,
+    launch: Time,
+    model: &Model,
+) -> Result<Faults, String> {
+    let rooms = ["host", "interrupt"];
+    for text in texts {
+        let name = text.split(['=', '.']).next().unwrap_or_default().trim();
+        if !rooms.contains(&name) && kinds::KINDS.iter().any(|kind| kind.name.starts_with(name)) {
+            let model = model.name;
+            return Err(format!(
+                "--fault {text}: machines of model {model} have no {name}s that fail; their hosts \
+                 (host.*) and interrupt lines (interrupt.*) can"
+            ));
+        }
+    }
+    let topology = Topology::mesh([nodes, 1, 1]).map_err(|why| why.to_string())?;
+    parse(texts, seed, &topology, launch)
 }
 
 /// What stands behind the value.

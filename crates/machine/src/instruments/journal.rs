@@ -3,10 +3,12 @@
 
 use super::journey::{Log, Mark, Taken, Tie, Waypoint};
 use super::timeline::Watch;
+use abi::seastar::{portals_op, PortalsHeader};
 use abi::MessageId;
 use des::Time;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 /// Marks of a node, shared between the hardware's seam and the observers in the libraries.
 pub(crate) struct Journal {
@@ -48,6 +50,20 @@ impl Journal {
     }
     pub fn tie(&self, tie: Tie) {
         self.log.borrow_mut().tie(tie);
+    }
+    /// A message with this header enters the network.
+    pub fn injected(&self, at: Time, header: &PortalsHeader) {
+        let message = MessageId::from(header);
+        // Answers are no journeys of their own, but may be the last leg of one.
+        let length = (header.op == portals_op::PUT).then_some(header.length.into());
+        self.mark(at, message, Waypoint::Injected, length);
+        if let Some(part) = mpi::Rendezvous::of(header) {
+            let sender = match part {
+                mpi::Rendezvous::Fetches { .. } => (header.target_nid, header.target_pid),
+                _ => (header.source_nid, header.source_pid),
+            };
+            self.tie(Tie { at, message, sender, part });
+        }
     }
     pub fn take(&self) -> Taken {
         self.log.borrow_mut().take()
@@ -104,5 +120,14 @@ impl Journal {
     pub fn end_watch(&self) -> Option<Watch> {
         self.watched.set(false);
         self.watch.take().map(|watch| *watch)
+    }
+}
+
+/// Tells whoever watches what the cores do.
+pub(crate) struct Cores(pub Rc<Journal>);
+
+impl host::Observer for Cores {
+    fn does(&self, core: usize, at: Time, class: host::Class) {
+        self.0.watch(|watch| watch.core_does(core as u32, at, class));
     }
 }

@@ -2,7 +2,7 @@
 //! function, by line and by call path. Functions are those of the source, also where the compiler
 //! inlined them.
 
-use crate::firmware::symbols::{Frame, Lines, Symbols};
+use crate::seastar::firmware::symbols::{Frame, Lines, Symbols};
 pub use ppc440::Cause;
 use std::collections::{BTreeMap, HashMap};
 

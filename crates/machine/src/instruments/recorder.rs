@@ -18,7 +18,7 @@
 
 use super::profile::{Cost, Path, Profile};
 use super::timeline::Picture;
-use crate::firmware::symbols::Symbols;
+use crate::seastar::firmware::symbols::Symbols;
 use ppc440::{Jump, Observation, Probe};
 use std::collections::HashSet;
 use std::sync::Arc;

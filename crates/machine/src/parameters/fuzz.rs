@@ -1,8 +1,8 @@
 //! Whatever stands in a machine file or behind `--set`, it is taken or refused in one sentence.
 
+use super::schema::all;
 use super::tests::machines;
-use super::{Parameters, ROWS};
-use crate::configure::Configuration;
+use super::Parameters;
 use std::path::Path;
 
 /// Text that means something in machine files.
@@ -40,8 +40,8 @@ fn read(bytes: &[u8]) {
 /// Makes a machine of it, if there can be one.
 fn configure(parameters: &Parameters) {
     for ranks in [1, 7, 64] {
-        if let Err(why) = Configuration::new(parameters, ranks) {
-            assert!(!why.contains('\n'), "{why}");
+        if let Err(why) = crate::check(parameters, ranks, &[], 1) {
+            assert!(!why.0.contains('\n'), "{why}");
         }
     }
 }
@@ -55,6 +55,7 @@ fn fuzz_machine_files() {
     fuzz::Target::new("machine files")
         .seed(text("redstorm.toml"))
         .seed(text("redstorm-linux.toml"))
+        .seed(text("ideal.toml"))
         .seed(small)
         .seed(small)
         .words(words)
@@ -66,7 +67,7 @@ fn fuzz_settings() {
     let machine = Parameters::load(&machines().join("redstorm.toml")).unwrap();
     let lines = machine.iter().map(|parameter| format!("{}={}", parameter.key, parameter.text));
     let lines: Vec<String> = lines.collect();
-    let ranges = ROWS.iter().flat_map(|row| {
+    let ranges = all().flat_map(|row| {
         [row.range.0, row.range.1].into_iter().map(|end| format!("{}={end}", row.key))
     });
     let words = ranges.map(|line| format!("\n{line}\n").into_bytes());

@@ -1,9 +1,10 @@
 //! Which parameters a machine has: one row a key.
 
 use super::quantity::{Kind, Value};
+use crate::models::{Model, MODELS};
 use std::fmt;
 
-/// One parameter that every machine file has.
+/// One parameter of a machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Dotted key, as in `--set KEY=VALUE`: section and name.
@@ -15,6 +16,9 @@ pub struct Row {
 }
 
 impl Row {
+    fn section(&self) -> &'static str {
+        self.key.split('.').next().unwrap_or_default()
+    }
     /// Reads a value of this parameter. The error stands after "`KEY` is `TEXT`:".
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         let value = self.kind.parse(text)?;
@@ -41,47 +45,40 @@ impl fmt::Display for Row {
     }
 }
 
-type Text = &'static str;
+pub(crate) type Text = &'static str;
 
-const fn time(key: Text, least: Text, most: Text) -> Row {
+pub(crate) const fn time(key: Text, least: Text, most: Text) -> Row {
     Row { key, kind: Kind::Duration, range: (least, most) }
 }
-const fn frequency(key: Text, least: Text, most: Text) -> Row {
+pub(crate) const fn frequency(key: Text, least: Text, most: Text) -> Row {
     Row { key, kind: Kind::Frequency, range: (least, most) }
 }
-const fn rate(key: Text, least: Text, most: Text) -> Row {
+pub(crate) const fn rate(key: Text, least: Text, most: Text) -> Row {
     Row { key, kind: Kind::Rate, range: (least, most) }
 }
-const fn bytes(key: Text, least: Text, most: Text) -> Row {
+pub(crate) const fn bytes(key: Text, least: Text, most: Text) -> Row {
     Row { key, kind: Kind::Bytes, range: (least, most) }
 }
-const fn cycles(key: Text, least: Text, most: Text) -> Row {
+pub(crate) const fn cycles(key: Text, least: Text, most: Text) -> Row {
     Row { key, kind: Kind::Cycles, range: (least, most) }
 }
-const fn count(key: Text, least: Text, most: Text) -> Row {
+pub(crate) const fn count(key: Text, least: Text, most: Text) -> Row {
     Row { key, kind: Kind::Count, range: (least, most) }
 }
-const fn power_of_two(key: Text, least: Text, most: Text) -> Row {
+pub(crate) const fn power_of_two(key: Text, least: Text, most: Text) -> Row {
     Row { key, kind: Kind::PowerOfTwo, range: (least, most) }
 }
-const fn switch(key: Text) -> Row {
+pub(crate) const fn switch(key: Text) -> Row {
     Row { key, kind: Kind::Switch, range: ("", "") }
 }
-const fn choice(key: Text, words: &'static [Text]) -> Row {
+pub(crate) const fn choice(key: Text, words: &'static [Text]) -> Row {
     Row { key, kind: Kind::Choice(words), range: ("", "") }
 }
 
-/// All parameters, in the order in which they are printed.
-pub const ROWS: &[Row] = &[
-    time("machine.ras_poll", "1 ns", "1000 ms"),
-    time("machine.ras_patience", "1 us", "1000000 ms"),
+/// Parameters that every machine has, in the order in which they are printed; those of its model are behind
+/// the others of their sections ([`rows`]).
+pub const COMMON: &[Row] = &[
     time("machine.launch", "0 ns", "100000 ms"),
-    choice("firmware.cache", &["id", "i", "none"]),
-    switch("firmware.inline"),
-    switch("firmware.shadow_fifos"),
-    switch("firmware.pinned_regs"),
-    switch("firmware.trace"),
-    count("firmware.sources", "1", "1024"),
     time("host.kernel_entry", "0 ns", "1 ms"),
     time("host.kernel_exit", "0 ns", "1 ms"),
     time("host.interrupt_entry", "0 ns", "1 ms"),
@@ -89,7 +86,7 @@ pub const ROWS: &[Row] = &[
     time("host.mmio_write", "0 ns", "1 ms"),
     time("host.copy_start", "0 ns", "1 ms"),
     rate("host.copy_rate", "1 MB/s", "1000 GB/s"),
-    time("host.poll_period", "1 ns", "1 ms"),
+    time("host.poll_period", "1 ps", "1 ms"),
     count("host.cores", "1", "16"),
     count("host.ranks_per_node", "1", "16"),
     time("host.lock_take", "0 ns", "1 ms"),
@@ -107,7 +104,6 @@ pub const ROWS: &[Row] = &[
     time("linux.pin_page", "0 ns", "1 ms"),
     time("linux.translate_page", "0 ns", "1 ms"),
     power_of_two("linux.page_run", "1", "1024"),
-    count("linux.list_commands", "257", "1048576"),
     time("rank.clock_read", "1 ps", "1 ms"),
     time("mpi.call", "1 ps", "1 ms"),
     time("mpi.request", "0 ns", "1 ms"),
@@ -141,83 +137,31 @@ pub const ROWS: &[Row] = &[
     time("portals.list_entry", "0 ns", "1 ms"),
     time("portals.event_post", "0 ns", "1 ms"),
     time("portals.event_get", "0 ns", "1 ms"),
-    time("portals.header_build", "0 ns", "1 ms"),
-    time("portals.header_read", "0 ns", "1 ms"),
-    time("portals.slot_read", "0 ns", "1 ms"),
-    time("portals.dispatch", "0 ns", "1 ms"),
-    time("portals.command_build", "0 ns", "1 ms"),
-    count("portals.tx_pendings", "1", "1273"),
-    // Without a fault two follow one another at most (machines/redstorm.toml).
-    count("portals.empty_interrupts", "16", "1000000000"),
-    time("portals.boot_timeout", "1 us", "100000 ms"),
-    rate("ht.bandwidth", "1 MB/s", "1000 GB/s"),
-    time("ht.latency", "1 ns", "1 ms"),
-    bytes("ht.request_bytes", "0 B", "1 KB"),
-    bytes("ht.response_bytes", "0 B", "1 KB"),
-    bytes("ht.write_bytes", "0 B", "1 KB"),
-    bytes("ht.mask_bytes", "0 B", "1 KB"),
-    bytes("ht.interrupt_bytes", "0 B", "1 KB"),
-    choice("nic.model", &["seastar"]),
-    rate("nic.plb_bandwidth", "1 MB/s", "1000 GB/s"),
-    time("nic.plb_request", "0 ns", "1 ms"),
-    time("nic.sram_read", "0 ns", "1 ms"),
-    time("nic.sram_write", "0 ns", "1 ms"),
-    time("nic.register_read", "0 ns", "1 ms"),
-    time("nic.register_write", "0 ns", "1 ms"),
-    time("nic.window_access", "0 ns", "1 ms"),
-    time("nic.host_memory_read", "0 ns", "1 ms"),
-    time("nic.tx_start", "0 ns", "1 ms"),
-    time("nic.tx_command", "0 ns", "1 ms"),
-    count("nic.tx_buffers", "1", "1024"),
-    time("nic.tx_packet", "0 ns", "1 ms"),
-    time("nic.tx_complete", "0 ns", "1 ms"),
-    count("nic.rx_buffers", "1", "65536"),
-    time("nic.rx_packet", "0 ns", "1 ms"),
-    time("nic.rx_notify", "0 ns", "1 ms"),
-    time("nic.rx_start", "0 ns", "1 ms"),
-    time("nic.rx_command", "0 ns", "1 ms"),
-    choice("net.topology", &["row", "mesh", "torus"]),
-    count("net.x", "0", "65536"),
-    count("net.y", "0", "65536"),
-    count("net.z", "0", "65536"),
-    time("net.route", "0 ns", "1 ms"),
-    time("net.link_latency", "1 ns", "1 ms"),
-    time("net.flit", "1 ps", "1 ms"),
-    time("net.port_flit", "1 ps", "1 ms"),
-    count("net.input_queue", "10", "65535"),
-    count("net.output_queue", "10", "65535"),
-    count("net.node_queue", "10", "65535"),
-    count("net.credit_batch", "1", "65535"),
-    frequency("ppc440.clock", "1 MHz", "100 GHz"),
-    cycles("ppc440.simple", "0 cycles", "255 cycles"),
-    cycles("ppc440.load", "0 cycles", "255 cycles"),
-    cycles("ppc440.update", "0 cycles", "255 cycles"),
-    cycles("ppc440.compare", "0 cycles", "255 cycles"),
-    cycles("ppc440.record_half", "0 cycles", "255 cycles"),
-    cycles("ppc440.record_long", "0 cycles", "255 cycles"),
-    cycles("ppc440.multiply", "0 cycles", "255 cycles"),
-    cycles("ppc440.multiply_half", "0 cycles", "255 cycles"),
-    cycles("ppc440.divide", "0 cycles", "255 cycles"),
-    cycles("ppc440.divide_busy", "0 cycles", "255 cycles"),
-    cycles("ppc440.move_to_branch", "0 cycles", "255 cycles"),
-    cycles("ppc440.move_from_special", "0 cycles", "255 cycles"),
-    cycles("ppc440.move_to_cr", "0 cycles", "255 cycles"),
-    cycles("ppc440.taken", "0 cycles", "255 cycles"),
-    cycles("ppc440.taken_btac", "0 cycles", "255 cycles"),
-    cycles("ppc440.mispredict", "0 cycles", "255 cycles"),
-    cycles("ppc440.synchronise", "0 cycles", "255 cycles"),
-    power_of_two("ppc440.bht_entries", "1", "32768"),
-    power_of_two("ppc440.btac_entries", "1", "8"),
-    count("ppc440.line_fills", "1", "4"),
-    count("ppc440.load_slots", "1", "8"),
-    count("ppc440.write_slots", "1", "8"),
-    cycles("ppc440.gather", "0 cycles", "255 cycles"),
-    switch("ppc440.coherence_faults"),
+    choice("nic.model", &["seastar", "ideal"]),
 ];
 
-/// The row of `key`.
+/// The parameters of machines of a model, in the order in which they are printed.
+pub fn rows(model: &'static Model) -> Vec<&'static Row> {
+    let mut rows: Vec<&Row> = COMMON.iter().collect();
+    for row in model.rows {
+        let behind = rows.iter().rposition(|other| other.section() == row.section());
+        rows.insert(behind.map_or(rows.len(), |behind| behind + 1), row);
+    }
+    rows
+}
+
+/// The row of `key`, of whatever model it is.
 pub fn row(key: &str) -> Option<&'static Row> {
-    ROWS.iter().find(|row| row.key == key)
+    all().find(|row| row.key == key)
+}
+
+/// The models that have the parameter `key`; none if all have, or none.
+pub fn owner(key: &str) -> Option<&'static Model> {
+    MODELS.iter().find(|model| model.rows.iter().any(|row| row.key == key))
+}
+
+pub(super) fn all() -> impl Iterator<Item = &'static Row> + Clone {
+    COMMON.iter().chain(MODELS.iter().flat_map(|model| model.rows))
 }
 
 /// Letters from which on the beginning of a key, or a key without its section, tells which one is meant.
@@ -225,7 +169,7 @@ const TELLING: usize = 4;
 
 /// The existing key that a mistyped one was probably meant to be.
 pub fn nearest(wrong: &str) -> Option<&'static str> {
-    let mut keys = ROWS.iter().map(|row| row.key);
+    let mut keys = all().map(|row| row.key);
     let (distance, key) = keys.clone().map(|key| (distance(wrong, key), key)).min()?;
     if distance <= (wrong.len() / 3).max(2) {
         return Some(key);
@@ -259,16 +203,24 @@ mod tests {
 
     #[test]
     fn ranges_can_be_read_and_keys_are_unique() {
-        for (index, row) in ROWS.iter().enumerate() {
+        let rows: Vec<&Row> = all().collect();
+        for (index, row) in rows.iter().enumerate() {
             if row.range != ("", "") {
                 assert!(row.bound(row.range.0) <= row.bound(row.range.1), "{}", row.key);
             }
             let numeric = !matches!(row.kind, Kind::Choice(_) | Kind::Switch);
             assert_eq!(numeric, row.range != ("", ""), "{}", row.key);
-            assert!(ROWS[..index].iter().all(|other| other.key != row.key), "{}", row.key);
+            assert!(rows[..index].iter().all(|other| other.key != row.key), "{}", row.key);
             let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._".contains(c);
             assert!(row.key.contains('.') && row.key.chars().all(word), "{}", row.key);
         }
+    }
+
+    #[test]
+    fn a_machine_names_a_model_that_there_is() {
+        let names = MODELS.iter().map(|model| model.name).collect::<Vec<_>>();
+        assert_eq!(row("nic.model").unwrap().kind, Kind::Choice(&["seastar", "ideal"]));
+        assert_eq!(names, ["seastar", "ideal"]);
     }
 
     #[test]

@@ -1,15 +1,22 @@
 use super::*;
+use crate::models::MODELS;
 use std::fmt::Write as _;
 
 pub(super) fn machines() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../machines")
 }
 
-/// A complete machine file with the least allowed values.
+/// A complete machine file of the first model with the least allowed values.
 fn complete() -> String {
+    complete_of(&MODELS[0])
+}
+
+/// The same of any model.
+fn complete_of(model: &'static Model) -> String {
     let mut text = "name = \"m\"\ndoc = \"d\"\n".to_string();
-    for row in ROWS {
+    for row in rows(model) {
         let value = match row.kind {
+            _ if row.key == MODEL => model.name,
             super::quantity::Kind::Choice(words) => words[0],
             super::quantity::Kind::Switch => "on",
             _ => row.range.0,
@@ -46,7 +53,10 @@ fn the_shipped_machines_load() {
             assert!(parameter.source.len() > 4, "{} has a source", parameter.key);
         }
         let roles = machine.roles();
-        assert_eq!(roles.iter().map(|(_, count)| count).sum::<usize>(), ROWS.len());
+        assert_eq!(
+            roles.iter().map(|(_, count)| count).sum::<usize>(),
+            rows(machine.model()).len()
+        );
         assert_eq!(roles[3], (Role::Set, 0));
     }
 }
@@ -106,8 +116,9 @@ fn a_complete_file_is_accepted() {
 
 #[test]
 fn every_key_must_be_there() {
-    for row in ROWS {
-        let text = complete();
+    let keys = MODELS.iter().flat_map(|model| rows(model).into_iter().map(move |row| (model, row)));
+    for (model, row) in keys {
+        let text = complete_of(model);
         let head = text.find(&format!("[{}]", row.key)).unwrap();
         let end = text[head + 1..].find('[').map_or(text.len(), |end| head + 1 + end);
         let text = format!("{}{}", &text[..head], &text[end..]);
@@ -180,4 +191,32 @@ fn a_machine_may_build_on_another() {
     let error = fails(&own.replace("\"b\"", "\"none\""));
     assert!(error.contains("m.toml:3: base: cannot read"), "{error}");
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_parameter_of_another_model_is_named_with_it() {
+    let [seastar, ideal] = ["seastar", "ideal"].map(|name| models::model(name).unwrap());
+    let alien = |text: &str, key: &str| {
+        let table = format!("[{key}]\nvalue = \"1 ns\"\ndoc = \"d\"\nsource = \"s\"\n");
+        wrong(&format!("{text}{table}"))
+    };
+    let text = complete_of(ideal);
+    let line = text.lines().count() + 1;
+    assert_eq!(
+        alien(&text, "ht.latency"),
+        format!(
+            "m.toml:{line}: machines of model ideal (nic.model) have no ht.latency; it belongs to \
+             model seastar"
+        )
+    );
+    assert!(alien(&complete_of(seastar), "ideal.gap").contains("belongs to model ideal"));
+    let mut machine = Parameters::load(&machines().join("ideal.toml")).unwrap();
+    assert_eq!(machine.model().name, "ideal");
+    assert_eq!(
+        machine.set("nic.tx_start=1 ns").unwrap_err().0,
+        "--set nic.tx_start=1 ns: machines of model ideal (nic.model) have no nic.tx_start; it \
+         belongs to model seastar"
+    );
+    let model = machine.set("nic.model=seastar").unwrap_err().0;
+    assert!(model.contains("choose another machine"), "{model}");
 }

@@ -134,7 +134,10 @@ impl Observer {
             portals::Mark::KernelEntered => pass(at, Waypoint::KernelEntered),
             portals::Mark::CommandWritten => {
                 pass(at, Waypoint::CommandWritten);
-                pass(journal.last_write_arrives.get(), Waypoint::CommandArrived);
+                let arrives = journal.last_write_arrives.get();
+                if arrives >= at {
+                    pass(arrives, Waypoint::CommandArrived);
+                }
             }
             portals::Mark::InterruptRaised => self.interrupt.set((at, at)),
             portals::Mark::HandlerEntered => self.interrupt.set((self.interrupt.get().0, at)),

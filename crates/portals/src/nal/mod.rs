@@ -8,6 +8,7 @@ use abi::seastar::PortalsHeader;
 use des::Time;
 use host::Cpu;
 
+pub mod messages;
 pub mod seastar;
 
 /// A driver of a network interface. All but `has_events` and `takes_pieces` is called in the kernel, with its

@@ -1,45 +1,30 @@
 //! A node is put together.
 
-use super::Options;
-use crate::configure::system::Os;
-use crate::configure::Configuration;
-use crate::faults::Faults;
-use crate::firmware::image::FirmwareImage;
-use crate::firmware::symbols::Symbols;
+use super::configure::{list_commands, Configuration};
+use super::firmware::image::FirmwareImage;
+use super::firmware::symbols::Symbols;
+use super::node::seam::Seam;
+use super::node::{Boot, Node, Schedule};
+use crate::bench::Bench;
 use crate::instruments::journal::Journal;
-use crate::judge::Bailiff;
-use crate::node::seam::Seam;
-use crate::node::{Boot, Node, Schedule};
-use crate::programs::placement::Placement;
-use crate::programs::{Ranks, Software};
+use crate::system::Os;
 use abi::seastar::{SHIM_BASE, TEXT_BASE};
 use des::{EventQueue, Outbox, Time, TraceHash};
-use portals::ProcessId;
-use std::path::PathBuf;
+use portals::seastar::Driver;
+use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Where each rank is, to MPI and to Portals' own calls.
-pub(super) type Maps = [Arc<[ProcessId]>; 2];
+/// The driver of a node's network interface, once its kernel boots.
+pub(super) type LateDriver = Rc<OnceCell<Rc<Driver>>>;
 
 /// What nodes are assembled from.
 #[derive(Clone, Copy)]
 pub(super) struct Parts<'a> {
+    pub(super) bench: &'a Bench<'a>,
     pub(super) configuration: &'a Configuration,
     pub(super) image: &'a FirmwareImage,
     pub(super) symbols: &'a Arc<Symbols>,
-    pub(super) options: &'a Options,
-    /// Of the program's ranks; none of them while a boot is taped.
-    pub(super) placement: Placement,
-    /// What the program's processes are forked from.
-    pub(super) templates: Option<&'a Arc<rank::Templates>>,
-    /// Each executable's own libraries that come before that of MPI.
-    pub(super) ahead: &'a Arc<[Arc<[PathBuf]>]>,
-    /// The same memory for all nodes.
-    pub(super) maps: &'a Maps,
-    /// The judges' ledger, if they are to judge.
-    pub(super) ledger: Option<&'a Arc<spec::Ledger>>,
-    pub(super) faults: &'a Faults,
     /// Nodes are for the boot that all share.
     pub(super) taping: bool,
 }
@@ -77,20 +62,14 @@ impl Parts<'_> {
         wire_nid: u16,
         chip: impl FnOnce(&mut Seam) -> (ppc440::Core, nic::SeaStar),
     ) -> Node {
-        let Parts { configuration, options, placement, .. } = *self;
-        let parameters = &options.parameters;
-        let os = Os::of(parameters, nid);
-        let cores = placement.per_node as usize;
-        let host = host::Host::with_cores(&os.host(parameters), cores);
-        os.map(parameters, &mut host.memory().borrow_mut());
-        let pools = self.faults.pools((!self.taping).then_some(nid));
-        let journal = Rc::new(Journal::new(configuration.topology.nodes()));
+        let Parts { bench, configuration, .. } = *self;
+        let parameters = &bench.options.parameters;
+        let (os, host) = (bench.os(nid), bench.host(nid));
+        let pools = bench.faults.pools((!self.taping).then_some(nid));
+        let journal = Rc::new(Journal::new(bench.nodes));
         let ht = &configuration.nic;
-        let judge = self.ledger.map(|ledger| {
-            let (ledger, memory) = (ledger.clone(), host.memory().clone());
-            let few = pools.list_commands < portals::seastar::Pools::FULL.list_commands;
-            Rc::new(Bailiff::new(nid, ledger, memory, true, os == Os::Linux || few))
-        });
+        let few = pools.list_commands < portals::seastar::Pools::FULL.list_commands;
+        let judge = bench.judge(nid, &host, os == Os::Linux || few);
         let mut seam = Seam {
             nid,
             queue: EventQueue::new(nid),
@@ -119,29 +98,26 @@ impl Parts<'_> {
             interrupts: None,
         };
         let (core, nic) = chip(&mut seam);
-        let software = Rc::new(Software {
-            portals: portals::Config { system: os.portals(parameters), ..configuration.portals },
-            driver: portals::seastar::Config {
-                list_commands: os.list_commands(parameters),
-                pools,
-                ..configuration.driver
-            },
-            echo: os == Os::Linux && parameters.switch("host.echo"),
-            mpi: configuration.mpi.clone(),
-            agent: configuration.agent,
-            program: options.program.clone(),
-            library: options.library.clone(),
-            compute: options.compute,
-            templates: self.templates.cloned(),
-            ahead: self.ahead.clone(),
-            placement,
-            map: self.maps[0].clone(),
-            programs: self.maps[1].clone(),
-        });
-        let ranks = Ranks::new(wire_nid, software, journal, judge);
-        let launch = Time::ZERO + configuration.launch;
+        let config = portals::seastar::Config {
+            list_commands: list_commands(os, parameters),
+            pools,
+            ..configuration.driver
+        };
+        let driver = LateDriver::default();
+        let made = driver.clone();
+        let ranks = bench.ranks(
+            (os, wire_nid),
+            journal,
+            judge,
+            Rc::new(move |cpu| {
+                let driver = Rc::new(Driver::new(cpu.memory(), &config));
+                assert!(made.set(driver.clone()).is_ok(), "a kernel has one driver");
+                driver
+            }),
+        );
+        let launch = bench.common.launch();
         let (ras_poll, ras_patience) = (configuration.ras_poll, configuration.ras_patience);
         let schedule = Schedule { ras_poll, ras_patience, launch };
-        Node::start(core, nic, host, ranks, seam, self.symbols.clone(), schedule)
+        Node::start(core, nic, host, (ranks, driver), seam, self.symbols.clone(), schedule)
     }
 }

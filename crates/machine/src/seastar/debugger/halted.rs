@@ -1,7 +1,7 @@
 //! What gdb asks for while the processor stands still, carried out on its node.
 
 use super::{arch, Registers, Reply, Request, Watch};
-use crate::node::seam::Seam;
+use crate::seastar::node::seam::Seam;
 use des::Time;
 use ppc440::{Core, Located};
 

@@ -2,13 +2,14 @@
 
 use super::moves::Move;
 use super::{is_visible, Step, Tape, Visible};
+use crate::bench::Failure;
 use crate::faults::{Fate, Interrupts};
 use crate::instruments::capture::{Side, Tap};
 use crate::instruments::journal::Journal;
-use crate::instruments::journey::{Tie, Waypoint};
+use crate::instruments::journey::Waypoint;
 use crate::judge::Bailiff;
 use abi::packet::Packet;
-use abi::seastar::{command_op, panic_reason, portals_op, PortalsHeader, GENERIC_PENDINGS};
+use abi::seastar::{command_op, panic_reason, PortalsHeader, GENERIC_PENDINGS};
 use abi::MessageId;
 use bus::{BusError, Direction, HyperTransport};
 use des::{EventQueue, Outbox, Time, TraceHash};
@@ -81,17 +82,6 @@ pub(crate) enum Crossing {
     Link(net::Message),
     /// Payload that was skipped, for the node that is to receive it.
     Skipped(Box<nic::Skipped>),
-}
-
-/// Something that ends the run, with the earliest on any node told first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// When.
-    pub at: Time,
-    /// What, as one sentence that names the node.
-    pub sentence: String,
-    /// Exit status that it asks for.
-    pub code: i32,
 }
 
 /// Local memory that somebody but the embedded processor has used.
@@ -201,17 +191,7 @@ impl Seam {
 
     fn mark_injected(&self, at: Time, packet: &Packet) {
         let Some(header) = PortalsHeader::parse(packet.data()) else { return };
-        let message = MessageId::from(&header);
-        // Answers are no journeys of their own, but may be the last leg of one.
-        let length = (header.op == portals_op::PUT).then_some(header.length.into());
-        self.journal.mark(at, message, Waypoint::Injected, length);
-        if let Some(part) = mpi::Rendezvous::of(&header) {
-            let sender = match part {
-                mpi::Rendezvous::Fetches { .. } => (header.target_nid, header.target_pid),
-                _ => (header.source_nid, header.source_pid),
-            };
-            self.journal.tie(Tie { at, message, sender, part });
-        }
+        self.journal.injected(at, &header);
     }
 
     /// When the next thing is due.

@@ -165,6 +165,8 @@ pub(super) fn write(core: &mut Core, number: usize, value: u32) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::programs::placement::Placement;
+    use crate::seastar::configure::Configuration;
     use std::path::Path;
 
     /// A core in reset.
@@ -172,7 +174,9 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
         let file = root.join("machines/redstorm.toml");
         let parameters = crate::parameters::Parameters::load(&file).unwrap();
-        Core::new(&crate::configure::Configuration::new(&parameters, 1).unwrap().ppc440)
+        let placement = Placement { ranks: 1, per_node: 1 };
+        let configuration = Configuration::new(&parameters, placement).unwrap();
+        Core::new(&configuration.ppc440)
     }
 
     #[test]

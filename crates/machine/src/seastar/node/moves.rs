@@ -2,8 +2,8 @@
 //! small, and is carried out in a row while the processor need not be looked after.
 
 use super::*;
-use crate::node::processor::LAG_MAX;
-use crate::node::seam::Arrivals;
+use crate::seastar::node::processor::LAG_MAX;
+use crate::seastar::node::seam::Arrivals;
 
 /// Something that is due in the router or in an engine of the NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

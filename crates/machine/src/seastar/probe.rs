@@ -1,9 +1,10 @@
 //! What the embedded processor's accesses cost on an idle machine: measured on the model of the network
 //! interface and its link, without firmware and without a network.
 
-use crate::configure::Configuration;
 use crate::parameters::Parameters;
+use crate::programs::placement::Placement;
 use crate::run::Mistake;
+use crate::seastar::configure::Configuration;
 use abi::packet::Packet;
 use abi::seastar::{CACHED_DATA_BASE, HTB_MAP, HTB_VALID, WINDOW_SIZE};
 use abi::MessageId;
@@ -60,7 +61,8 @@ impl nic::Ports for IdleHost {
 
 /// Reads a word of SRAM and a word of host memory on an idle node of the machine.
 pub fn read_times(parameters: &Parameters) -> Result<ReadTimes, Mistake> {
-    let configuration = Configuration::new(parameters, 1).map_err(Mistake)?;
+    let configuration =
+        Configuration::new(parameters, Placement { ranks: 1, per_node: 1 }).map_err(Mistake)?;
     let mut nic = nic::SeaStar::new(&configuration.nic, 0);
     let mut host = IdleHost { link: configuration.link };
     let map = HTB_VALID.to_le_bytes();

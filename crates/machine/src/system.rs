@@ -55,14 +55,6 @@ impl Os {
         }
     }
 
-    /// Commands of DMA lists that its kernel keeps in its own memory.
-    pub fn list_commands(self, p: &Parameters) -> u32 {
-        match self {
-            Os::Catamount => 0,
-            Os::Linux => p.number("linux.list_commands"),
-        }
-    }
-
     /// What it makes different for Portals.
     pub fn portals(self, p: &Parameters) -> System {
         match self {

@@ -2,7 +2,7 @@
 
 use super::local_bus::LocalBus;
 use super::*;
-use crate::instruments::journal::Journal;
+use crate::instruments::journal::Cores;
 use crate::instruments::timeline::{About, Depths, Picture, Sink, Watch};
 use abi::seastar::{
     mailbox, COMMAND_COUNT, MAILBOX_BASE, MAILBOX_COUNT, MAILBOX_SIZE, REG_INTERRUPT, RX_DONE_HEAD,
@@ -11,15 +11,6 @@ use abi::seastar::{
 use abi::MessageId;
 use bus::BusError;
 use std::rc::Rc;
-
-/// Tells what the cores do.
-struct Cores(Rc<Journal>);
-
-impl host::Observer for Cores {
-    fn does(&self, core: usize, at: Time, class: host::Class) {
-        self.0.watch(|watch| watch.core_does(core as u32, at, class));
-    }
-}
 
 impl Node {
     /// What is known of the node.
@@ -47,7 +38,7 @@ impl Node {
         if !self.seam.watched {
             return;
         }
-        if let Some((ring, slot)) = self.ranks.events() {
+        if let Some((ring, slot)) = self.driver.get().map(|driver| driver.events()) {
             self.seam.journal.watch(|watch| watch.set_ring(ring, slot));
         }
         let (depths, waiting) = (depths(&self.nic, &self.seam), self.nic.depths().rx_done);
@@ -64,7 +55,7 @@ impl Node {
     }
     #[cold]
     fn tell_depths(&mut self, now: Time) {
-        let slot = self.ranks.events().map(|(_, slot)| slot);
+        let slot = self.driver.get().map(|driver| driver.events()).map(|(_, slot)| slot);
         let depths = depths(&self.nic, &self.seam);
         self.seam.journal.watch(|watch| {
             watch.set_slot(slot);

@@ -1,28 +1,18 @@
 //! What is told of a node when it is over.
 
 use super::*;
-use crate::report::{Core, Link};
+use crate::report::{host_ns, Core, Link};
+use portals::Nal;
 use std::collections::BTreeMap;
 
-/// What is left of a node.
-pub(crate) struct Remains {
-    pub failure: Option<Failure>,
-    /// Exit status and sentence of a rank's process that had ended when its memory was wanted.
-    pub missed: Option<(i32, String)>,
-    pub journal: Taken,
-    pub hash: u64,
-    pub report: NodeReport,
+/// What only such a node leaves.
+pub(crate) struct Left {
     pub ledger: net::Ledger,
-    pub waiting: Vec<String>,
-    pub endings: Vec<(u32, Time, i32)>,
-    pub end: Time,
     pub sram: bus::Memory,
     pub work: Work,
     pub profile: Option<Profile>,
     pub packets: Option<Stream>,
     pub effort: Effort,
-    /// What the judge has compared, if there was one.
-    pub judged: Option<spec::Tally>,
 }
 
 /// What a node's firmware did since the launch.
@@ -55,10 +45,11 @@ impl Node {
             format!("node {nid}: {what} for the link to node {neighbour}, which is dead")
         });
         let lost = self.seam.interrupts.as_ref().map_or(0, |line| line.lost);
-        let events = (lost > 0 && self.ranks.has_events()).then(|| {
-            let what = if lost == 1 { "an interrupt was" } else { "interrupts were" };
-            format!("node {nid}: {what} lost, and the firmware's events wait for the next")
-        });
+        let events = (lost > 0 && self.driver.get().is_some_and(|driver| driver.has_events()))
+            .then(|| {
+                let what = if lost == 1 { "an interrupt was" } else { "interrupts were" };
+                format!("node {nid}: {what} lost, and the firmware's events wait for the next")
+            });
         let waiting = self.ranks.waiting().into_iter();
         let firmware = self.firmware_stands(end);
         waiting.chain(firmware).chain(dead).chain(events).chain(self.misdeeds()).collect()
@@ -112,7 +103,7 @@ impl Node {
             read.expect("the control block stands in SRAM");
         });
         counters.extend(niccb.into_iter().map(|(name, value)| (format!("niccb.{name}"), value)));
-        let pendings = self.ranks.pendings_max();
+        let pendings = self.driver.get().map(|driver| driver.pendings_max()).unwrap_or_default();
         counters.insert("kernel.tx_pendings_max".into(), pendings.transmit.into());
         counters.insert("kernel.rx_pendings_max".into(), pendings.receive.into());
         let line = self.seam.interrupts.as_ref();
@@ -134,7 +125,7 @@ impl Node {
     /// Host processor time of all cores, and of each if there are several.
     fn host_time(&self, launch: &Snapshot, end: &Snapshot) -> (BTreeMap<String, f64>, Vec<Core>) {
         let (end, start) = (&end.host, &launch.host);
-        let span = |end, start| super::counters::host(end, start, self.host.cores());
+        let span = |end, start| host_ns(end, start, self.host.cores());
         let all = |times: &[host::Times]| times.iter().copied().sum();
         let each = end.iter().zip(start).map(|(end, start)| Core { host_ns: span(end, start) });
         let each = each.filter(|_| end.len() > 1).collect();

@@ -73,18 +73,3 @@ pub(crate) fn of(
     ];
     counters.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
-
-/// Host processor time by kind between two instants, in nanoseconds. Where there are several cores, they may
-/// wait for one another.
-pub(crate) fn host(end: &host::Times, start: &host::Times, cores: usize) -> BTreeMap<String, f64> {
-    let lock = (cores > 1).then_some(("lock", end.lock - start.lock));
-    let kinds = [
-        ("user", end.user - start.user),
-        ("kernel", end.kernel - start.kernel),
-        ("interrupt", end.interrupt - start.interrupt),
-        ("mmio_stall", end.mmio_stall - start.mmio_stall),
-        ("polling", end.polling - start.polling),
-        ("idle", end.idle - start.idle),
-    ];
-    kinds.into_iter().chain(lock).map(|(name, span)| (name.to_string(), span.as_ns())).collect()
-}

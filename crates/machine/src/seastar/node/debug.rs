@@ -3,7 +3,7 @@
 
 use super::local_bus::LocalBus;
 use super::*;
-use crate::debugger::{Debugged, Halted, Signal, Then, Why};
+use crate::seastar::debugger::{Debugged, Halted, Signal, Then, Why};
 use ppc440::{FaultKind, Off, Stop};
 
 /// Exit status of a run that gdb killed, as a shell has it: 128 + SIGKILL.

@@ -1,7 +1,7 @@
 //! A boot as bytes, for later runs.
 
 use super::{Boot, Step};
-use crate::node::seam::Event;
+use crate::seastar::node::seam::Event;
 use bus::HyperTransport;
 use des::{Checkpoint, Checkpointed, Time};
 

@@ -3,8 +3,9 @@
 use super::conversation::Remote;
 use super::session::{Session, BACKLOG};
 use super::{Debugger, Facts, Watch};
+use crate::models::check_node;
 use crate::parameters::Parameters;
-use crate::run::{check_node, Mistake, Options};
+use crate::run::{Mistake, Options};
 use des::Time;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::atomic::AtomicBool;

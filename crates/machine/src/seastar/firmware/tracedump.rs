@@ -90,7 +90,7 @@ pub fn dump(points: &[Point], symbols: &Symbols) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::firmware::symbols::Symbol;
+    use crate::seastar::firmware::symbols::Symbol;
 
     /// Timestamp, user value, address, function, offset and delta (ns) of the records of pedretti2005
     /// Figure 2.

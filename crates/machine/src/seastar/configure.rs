@@ -1,42 +1,33 @@
-//! From a machine's parameters to what its parts are built from.
+//! From the parameters of a machine with SeaStars to what its parts are built from.
 
 use crate::parameters::Parameters;
 use crate::programs::placement::Placement;
+use crate::system::Os;
 use abi::packet::PAYLOAD_BYTES;
 use abi::seastar::FLIT_BYTES;
 use bus::HyperTransport;
 use des::Duration;
 use net::Topology;
 
-pub(crate) mod system;
-
-/// Everything that the parts of a machine are built from.
+/// Everything that the parts of such a machine are built from.
 pub(crate) struct Configuration {
-    pub placement: Placement,
     pub topology: Topology,
     pub net: net::Params,
     pub nic: nic::Params,
     pub link: HyperTransport,
     pub ppc440: ppc440::Config,
-    pub portals: portals::Config,
     pub driver: portals::seastar::Config,
-    pub mpi: mpi::Params,
-    pub agent: rank::Costs,
     pub ras_poll: Duration,
     pub ras_patience: Duration,
-    pub launch: Duration,
 }
 
 impl Configuration {
-    /// The parts of a machine with room for `ranks` ranks. The error is a sentence about the parameters.
-    pub fn new(p: &Parameters, ranks: u32) -> Result<Configuration, String> {
-        let placement = placement(p, ranks)?;
+    /// The parts of a machine with room for these ranks. The error is a sentence about the parameters.
+    pub fn new(p: &Parameters, placement: Placement) -> Result<Configuration, String> {
         let (topology, net) = (topology(p, placement)?, net(p)?);
         let mut nic = nic(p);
         nic.in_flight = in_flight(&nic, &net, &topology);
-        let portals = portals(p, topology.nodes());
         Ok(Configuration {
-            placement,
             topology,
             net,
             nic,
@@ -47,35 +38,11 @@ impl Configuration {
                 coherence_faults: p.switch("ppc440.coherence_faults"),
                 code: ppc440::Code::new(&timing(p)),
             },
-            portals,
             driver: driver(p),
-            mpi: mpi(p)?,
-            agent: rank::Costs { clock_read: p.duration("rank.clock_read") },
             ras_poll: p.duration("machine.ras_poll"),
             ras_patience: p.duration("machine.ras_patience"),
-            launch: p.duration("machine.launch"),
         })
     }
-}
-
-/// Where the ranks run, if there is a core for each, and a name in every message.
-fn placement(p: &Parameters, ranks: u32) -> Result<Placement, String> {
-    let (per_node, cores) = (p.number("host.ranks_per_node"), p.number::<u32>("host.cores"));
-    if per_node > cores {
-        let has = if cores == 1 { "1 core".to_string() } else { format!("{cores} cores") };
-        let machine = p.name();
-        return Err(format!(
-            "host.ranks_per_node is {per_node}, but a node of {machine} has {has} (host.cores), \
-             and every rank needs one"
-        ));
-    }
-    if ranks > mpi::MAX_RANKS {
-        return Err(format!(
-            "{ranks} ranks are too many: messages can name {} at most",
-            mpi::MAX_RANKS
-        ));
-    }
-    Ok(Placement { ranks, per_node })
 }
 
 /// The topology that the machine names, with given dimensions, or the smallest that is nearest to a cube.
@@ -216,25 +183,15 @@ fn timing(p: &Parameters) -> ppc440::Timing {
     }
 }
 
-/// For Catamount; `Os::portals` has the rest.
-fn portals(p: &Parameters, nodes: u32) -> portals::Config {
-    portals::Config {
-        nodes,
-        system: portals::System::CATAMOUNT,
-        costs: portals::Costs {
-            api_call: p.duration("portals.api_call"),
-            api_check: p.duration("portals.api_check"),
-            object: p.duration("portals.object"),
-            translate: p.duration("portals.translate"),
-            list_entry: p.duration("portals.list_entry"),
-            event_post: p.duration("portals.event_post"),
-            event_get: p.duration("portals.event_get"),
-        },
-        limits: portals::Limits::default(),
+/// Commands of DMA lists that the kernel of a node keeps in its own memory.
+pub(crate) fn list_commands(os: Os, p: &Parameters) -> u32 {
+    match os {
+        Os::Catamount => 0,
+        Os::Linux => p.number("linux.list_commands"),
     }
 }
 
-/// Of a node that lacks nothing; `Os` has the rest.
+/// Of a node that lacks nothing; its operating system has the rest.
 fn driver(p: &Parameters) -> portals::seastar::Config {
     portals::seastar::Config {
         costs: portals::seastar::Costs {
@@ -252,32 +209,6 @@ fn driver(p: &Parameters) -> portals::seastar::Config {
         empty_interrupts: p.number("portals.empty_interrupts"),
         boot_timeout: p.duration("portals.boot_timeout"),
     }
-}
-
-fn mpi(p: &Parameters) -> Result<mpi::Params, String> {
-    let mut algorithms = mpi::Algorithms::default();
-    for collective in mpi::Algorithms::COLLECTIVES {
-        algorithms.set(collective, p.choice(&format!("mpi.{collective}")))?;
-    }
-    let params = mpi::Params {
-        call: p.duration("mpi.call"),
-        request: p.duration("mpi.request"),
-        unexpected_entry: p.duration("mpi.unexpected_entry"),
-        event: p.duration("mpi.event"),
-        reduce_element: p.duration("mpi.reduce_element"),
-        datatype_run: p.duration("mpi.datatype_run"),
-        eager_limit: p.number("mpi.eager_limit"),
-        copy_limit: p.number("mpi.copy_limit"),
-        copy_buffers: p.number("mpi.copy_buffers"),
-        unexpected_blocks: p.number("mpi.unexpected_blocks"),
-        unexpected_block_size: p.number("mpi.unexpected_block_size"),
-        unexpected_events: p.number("mpi.unexpected_events"),
-        events: p.number("mpi.events"),
-        alltoall_short: p.number("mpi.alltoall_short"),
-        allgather_short: p.number("mpi.allgather_short"),
-        algorithms,
-    };
-    params.mistake().map_or(Ok(params), Err)
 }
 
 #[cfg(test)]

@@ -1,10 +1,18 @@
 //! A node after a shared boot is what it would be after its own.
 
-use super::assembly::Maps;
-use super::*;
-use crate::node::{Boot, TAPED};
-use crate::programs::placement::Placement;
+use super::assembly::Parts;
+use super::configure::Configuration;
+use super::firmware::image::FirmwareImage;
+use super::firmware::symbols::Symbols;
+use super::node::{Boot, TAPED};
+use crate::bench::{self, Common};
+use crate::faults::Faults;
+use crate::parameters::Parameters;
+use crate::programs::Program;
+use crate::run::Options;
+use des::Time;
 use std::path::Path;
+use std::sync::Arc;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
@@ -12,13 +20,11 @@ fn root() -> &'static Path {
 
 /// What a test assembles nodes from, with settings of the machine.
 struct Bench {
+    common: Common,
     configuration: Configuration,
     image: FirmwareImage,
     symbols: Arc<Symbols>,
     options: Options,
-    maps: Maps,
-    faults: Faults,
-    ahead: Arc<[Arc<[std::path::PathBuf]>]>,
 }
 
 impl Bench {
@@ -55,37 +61,19 @@ impl Bench {
             stop: Arc::default(),
             writing: Arc::default(),
         };
-        let mut configuration = Configuration::new(&options.parameters, 8).unwrap();
-        configuration.placement.ranks = 2 * configuration.placement.per_node;
-        let placement = configuration.placement;
-        let maps = [placement.libraries(), placement.programs()];
-        Bench {
-            configuration,
-            image,
-            symbols,
-            options,
-            maps,
-            faults: Faults::default(),
-            ahead: Arc::default(),
-        }
+        let mut common = Common::new(&options.parameters, 8).unwrap();
+        let configuration = Configuration::new(&options.parameters, common.placement).unwrap();
+        common.placement.ranks = 2 * common.placement.per_node;
+        Bench { common, configuration, image, symbols, options }
     }
+    /// They live as long as the test's process.
     fn parts(&self) -> Parts<'_> {
-        let Bench { configuration, image, symbols, options, maps, ahead, .. } = self;
-        let placement = configuration.placement;
-        let (ledger, faults, templates, taping) = (None, &self.faults, None, false);
-        Parts {
-            configuration,
-            image,
-            symbols,
-            options,
-            placement,
-            templates,
-            ahead,
-            maps,
-            ledger,
-            faults,
-            taping,
-        }
+        let options: &Options = Box::leak(Box::new(self.options.clone()));
+        let nodes = self.configuration.topology.nodes();
+        let bench = bench::Bench::new(options, self.common.clone(), nodes, Faults::default());
+        let Bench { configuration, image, symbols, .. } = self;
+        let bench = Box::leak(Box::new(bench.unwrap()));
+        Parts { bench, configuration, image, symbols, taping: false }
     }
 }
 
@@ -139,7 +127,8 @@ fn a_boot_that_differs_from_node_to_node_is_not_shared() {
     let bench = Bench::new(&[], true);
     let parts = bench.parts();
     let [a, b] = TAPED;
-    let alone = Parts { placement: Placement { ranks: 0, ..parts.placement }, ..parts };
+    let without = parts.bench.without_ranks();
+    let alone = Parts { bench: &without, ..parts };
     assert!(Boot::of([alone.cold(0, a), alone.cold(0, b)]).is_some());
     // Something that was made of the id, and is no copy of it.
     assert!(Boot::of([alone.cold(0, a), alone.cold(0, b ^ 1)]).is_none());
@@ -230,7 +219,9 @@ fn few_nodes_share_a_boot_only_where_it_can_be_kept() {
     let folder = tempfile::tempdir().unwrap();
     let few = |boots: Option<std::path::PathBuf>| {
         let mut bench = Bench::new(&[], true);
-        bench.configuration = Configuration::new(&bench.options.parameters, 2).unwrap();
+        bench.common = Common::new(&bench.options.parameters, 2).unwrap();
+        let placement = bench.common.placement;
+        bench.configuration = Configuration::new(&bench.options.parameters, placement).unwrap();
         bench.options.boots = boots;
         bench.parts().boot().is_some()
     };

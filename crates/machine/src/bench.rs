@@ -1,0 +1,302 @@
+//! What the nodes of a run are made of, whatever their network interface is: hosts, ranks, their judge; and
+//! how all of them are run and reported ([`Plan`]).
+
+use crate::faults::Faults;
+use crate::instruments::journal::Journal;
+use crate::instruments::journey::Taken;
+use crate::judge::Bailiff;
+use crate::parameters::Parameters;
+use crate::programs::placement::Placement;
+use crate::programs::{Executable, Program, Ranks, Software};
+use crate::report::NodeReport;
+use crate::run::{Mistake, Options};
+use crate::system::Os;
+use des::{Bounds, Duration, Ending, Links, LogicalProcess, Time};
+use portals::{Nal, ProcessId};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Where each rank is, to MPI and to Portals' own calls.
+pub(crate) type Maps = [Arc<[ProcessId]>; 2];
+
+/// Makes the driver of a node's network interface when its kernel boots.
+pub(crate) type MakeNal = Rc<dyn Fn(&host::Cpu) -> Rc<dyn Nal>>;
+
+/// What every machine says of its software.
+#[derive(Clone)]
+pub(crate) struct Common {
+    pub placement: Placement,
+    pub portals: portals::Config,
+    pub mpi: mpi::Params,
+    pub agent: rank::Costs,
+    pub launch: Duration,
+}
+
+/// What the nodes of a run are made of.
+#[derive(Clone)]
+pub(crate) struct Bench<'a> {
+    pub options: &'a Options,
+    pub common: Common,
+    pub nodes: u32,
+    pub faults: Faults,
+    /// The judges' ledger, if they are to judge.
+    pub ledger: Option<Arc<spec::Ledger>>,
+    /// What the program's processes are forked from.
+    templates: Option<Arc<rank::Templates>>,
+    /// Each executable's own libraries that come before that of MPI.
+    ahead: Arc<[Arc<[PathBuf]>]>,
+    /// The same memory for all nodes.
+    maps: Maps,
+}
+
+/// How a model makes a run of it.
+pub(crate) trait Plan: Sync {
+    /// A node.
+    type Process: LogicalProcess<Report = Remains<Self::Left>>;
+    /// What such a node leaves that others do not.
+    type Left: Send;
+    /// Who sends messages to whom.
+    fn links(&self) -> Links;
+    /// Time that the notice of a failure takes to end the run everywhere ([`Bounds::notice`]).
+    fn notice(&self) -> Duration;
+    /// Node `nid`, on the thread that runs it.
+    fn process(&self, nid: u32) -> Self::Process;
+}
+
+/// What is left of a node.
+pub(crate) struct Remains<L> {
+    pub failure: Option<Failure>,
+    /// Exit status and sentence of a rank's process that had ended when its memory was wanted.
+    pub missed: Option<(i32, String)>,
+    pub journal: Taken,
+    pub hash: u64,
+    pub report: NodeReport,
+    /// What has not come to its end, a sentence each.
+    pub waiting: Vec<String>,
+    /// How the ranks ended: rank, when, exit status.
+    pub endings: Vec<(u32, Time, i32)>,
+    pub end: Time,
+    /// What the judge has compared, if there was one.
+    pub judged: Option<spec::Tally>,
+    /// What only such a node leaves.
+    pub left: L,
+}
+
+/// Something that ends the run, with the earliest on any node told first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// When.
+    pub at: Time,
+    /// What, as one sentence that names the node.
+    pub sentence: String,
+    /// Exit status that it asks for.
+    pub code: i32,
+}
+
+/// A run that is over.
+pub(crate) struct Ended<L> {
+    pub remains: Vec<Remains<L>>,
+    pub ending: Ending,
+    pub wall_seconds: f64,
+}
+
+impl Common {
+    /// The error is a sentence about the parameters.
+    pub fn new(p: &Parameters, ranks: u32) -> Result<Common, String> {
+        Ok(Common {
+            placement: placement(p, ranks)?,
+            portals: portals(p),
+            mpi: mpi(p)?,
+            agent: rank::Costs { clock_read: p.duration("rank.clock_read") },
+            launch: p.duration("machine.launch"),
+        })
+    }
+
+    /// When the program starts.
+    pub fn launch(&self) -> Time {
+        Time::ZERO + self.launch
+    }
+}
+
+impl<'a> Bench<'a> {
+    /// For a machine of `nodes` nodes.
+    pub fn new(
+        options: &'a Options,
+        mut common: Common,
+        nodes: u32,
+        faults: Faults,
+    ) -> Result<Bench<'a>, Mistake> {
+        if !options.program.executables().is_empty() {
+            rank::allow_ranks(options.ranks).map_err(Mistake)?;
+        }
+        rank::allow_mappings(nodes, mappings(options, &common, nodes)).map_err(Mistake)?;
+        let ledger = || spec::Ledger::new(nodes, faults.loses()).with_stalls(faults.stalls());
+        let ledger = options.judge.then(|| Arc::new(ledger()));
+        let templates = match options.program.executables() {
+            [all] => rank::Templates::of(&all.path, options.ranks),
+            _ => None, // A template has loaded one program.
+        };
+        let ahead = ahead(options)?;
+        let maps = [common.placement.libraries(), common.placement.programs()];
+        common.portals.nodes = nodes;
+        Ok(Bench { options, common, nodes, faults, ledger, templates, ahead, maps })
+    }
+
+    /// The same without ranks and without a judge.
+    pub fn without_ranks(&self) -> Bench<'a> {
+        let mut bench = Bench { ledger: None, ..self.clone() };
+        bench.common.placement.ranks = 0;
+        bench
+    }
+
+    /// The operating system of a node.
+    pub fn os(&self, nid: u32) -> Os {
+        Os::of(&self.options.parameters, nid)
+    }
+
+    /// The host of a node.
+    pub fn host(&self, nid: u32) -> host::Host {
+        let (os, parameters) = (self.os(nid), &self.options.parameters);
+        let cores = self.common.placement.per_node as usize;
+        let host = host::Host::with_cores(&os.host(parameters), cores);
+        os.map(parameters, &mut host.memory().borrow_mut());
+        host
+    }
+
+    /// The judge of a node, if there is to be one. `scattered`: memory may be in more pieces than the network
+    /// interface can be told of.
+    pub fn judge(&self, nid: u32, host: &host::Host, scattered: bool) -> Option<Rc<Bailiff>> {
+        let ledger = self.ledger.clone()?;
+        Some(Rc::new(Bailiff::new(nid, ledger, host.memory().clone(), true, scattered)))
+    }
+
+    /// The software of a node with this operating system and number, over a driver that `nal` makes.
+    pub fn ranks(
+        &self,
+        (os, nid): (Os, u16),
+        journal: Rc<Journal>,
+        judge: Option<Rc<Bailiff>>,
+        nal: MakeNal,
+    ) -> Ranks {
+        let Bench { options, common, .. } = self;
+        let parameters = &options.parameters;
+        let software = Rc::new(Software {
+            portals: portals::Config { system: os.portals(parameters), ..common.portals },
+            nal,
+            echo: os == Os::Linux && parameters.switch("host.echo"),
+            mpi: common.mpi.clone(),
+            agent: common.agent,
+            program: options.program.clone(),
+            library: options.library.clone(),
+            compute: options.compute,
+            templates: self.templates.clone(),
+            ahead: self.ahead.clone(),
+            placement: common.placement,
+            map: self.maps[0].clone(),
+            programs: self.maps[1].clone(),
+        });
+        Ranks::new(nid, software, journal, judge)
+    }
+
+    /// Runs it.
+    pub fn simulate<P: Plan>(&self, plan: &P) -> Ended<P::Left> {
+        let started = std::time::Instant::now();
+        let Options { threads, stop, until, .. } = self.options;
+        let launch = self.common.launch();
+        let until = until.map_or(Time::NEVER, |until| launch + until);
+        // Nodes that share a boot begin behind it, when one that does not may have failed in its own.
+        let bounds = Bounds { until, notice: plan.notice(), begins: launch };
+        let builders = (0..self.nodes).map(|nid| move || plan.process(nid)).collect();
+        let (remains, ending, _) =
+            des::run::<P::Process, _>(builders, &plan.links(), *threads, bounds, stop);
+        Ended { remains, ending, wall_seconds: started.elapsed().as_secs_f64() }
+    }
+}
+
+/// Each executable's own libraries that come before that of MPI.
+fn ahead(options: &Options) -> Result<Arc<[Arc<[PathBuf]>]>, Mistake> {
+    let of = |executable: &Executable| {
+        let path = &executable.path;
+        let ahead = rank::ahead_of_mpi(path, &executable.args, &options.library).map(Arc::from);
+        ahead.map_err(|e| Mistake(format!("cannot list the libraries of {}: {e}", path.display())))
+    };
+    options.program.executables().iter().map(of).collect()
+}
+
+/// Mappings of memory that the software of all nodes takes: stacks, and what each process shares with us.
+fn mappings(options: &Options, common: &Common, nodes: u32) -> u64 {
+    let ranks = common.placement.per_node;
+    let echo = u32::from(options.parameters.switch("host.echo"));
+    // The interrupt handler, and behind the kernel's boot what it starts.
+    let fibres = u64::from(1 + ranks + echo) * u64::from(nodes);
+    let shared = match options.program {
+        Program::Executables(_) => options.ranks,
+        Program::Builtin(_) => 0,
+    };
+    fibres * host::MAPPINGS_PER_FIBRE + u64::from(shared)
+}
+
+/// Where the ranks run, if there is a core for each, and a name in every message.
+fn placement(p: &Parameters, ranks: u32) -> Result<Placement, String> {
+    let (per_node, cores) = (p.number("host.ranks_per_node"), p.number::<u32>("host.cores"));
+    if per_node > cores {
+        let has = if cores == 1 { "1 core".to_string() } else { format!("{cores} cores") };
+        let machine = p.name();
+        return Err(format!(
+            "host.ranks_per_node is {per_node}, but a node of {machine} has {has} (host.cores), \
+             and every rank needs one"
+        ));
+    }
+    if ranks > mpi::MAX_RANKS {
+        return Err(format!(
+            "{ranks} ranks are too many: messages can name {} at most",
+            mpi::MAX_RANKS
+        ));
+    }
+    Ok(Placement { ranks, per_node })
+}
+
+/// For Catamount, without its nodes; `Os::portals` has the rest.
+fn portals(p: &Parameters) -> portals::Config {
+    portals::Config {
+        nodes: 0,
+        system: portals::System::CATAMOUNT,
+        costs: portals::Costs {
+            api_call: p.duration("portals.api_call"),
+            api_check: p.duration("portals.api_check"),
+            object: p.duration("portals.object"),
+            translate: p.duration("portals.translate"),
+            list_entry: p.duration("portals.list_entry"),
+            event_post: p.duration("portals.event_post"),
+            event_get: p.duration("portals.event_get"),
+        },
+        limits: portals::Limits::default(),
+    }
+}
+
+fn mpi(p: &Parameters) -> Result<mpi::Params, String> {
+    let mut algorithms = mpi::Algorithms::default();
+    for collective in mpi::Algorithms::COLLECTIVES {
+        algorithms.set(collective, p.choice(&format!("mpi.{collective}")))?;
+    }
+    let params = mpi::Params {
+        call: p.duration("mpi.call"),
+        request: p.duration("mpi.request"),
+        unexpected_entry: p.duration("mpi.unexpected_entry"),
+        event: p.duration("mpi.event"),
+        reduce_element: p.duration("mpi.reduce_element"),
+        datatype_run: p.duration("mpi.datatype_run"),
+        eager_limit: p.number("mpi.eager_limit"),
+        copy_limit: p.number("mpi.copy_limit"),
+        copy_buffers: p.number("mpi.copy_buffers"),
+        unexpected_blocks: p.number("mpi.unexpected_blocks"),
+        unexpected_block_size: p.number("mpi.unexpected_block_size"),
+        unexpected_events: p.number("mpi.unexpected_events"),
+        events: p.number("mpi.events"),
+        alltoall_short: p.number("mpi.alltoall_short"),
+        allgather_short: p.number("mpi.allgather_short"),
+        algorithms,
+    };
+    params.mistake().map_or(Ok(params), Err)
+}

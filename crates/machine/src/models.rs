@@ -1,0 +1,87 @@
+//! The models that there are, a row each: the one place that names them. `nic.model` of a machine chooses.
+
+use crate::parameters::{Parameters, Row};
+use crate::run::{Mistake, Options, Outcome};
+use crate::{ideal, seastar};
+
+/// A model: network interfaces, what joins them, and the driver that the kernel has for them.
+#[derive(Debug)]
+pub struct Model {
+    /// What `nic.model` says.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub doc: &'static str,
+    /// Parameters that machines of this model have beside those that all have, in the order in which they are
+    /// printed.
+    pub rows: &'static [Row],
+    /// Its network interfaces execute firmware, which can be listed, profiled, traced and debugged.
+    pub firmware: bool,
+    /// Packets cross a network of routers and links, which can be captured and can fail.
+    pub packets: bool,
+    /// Nodes of a machine for so many ranks.
+    nodes: fn(&Parameters, u32) -> Result<u32, String>,
+    /// Whether machine, ranks, faults and seed fit together.
+    check: fn(&Parameters, u32, &[String], u64) -> Result<(), String>,
+    run: fn(&Options) -> Result<Outcome, Mistake>,
+}
+
+/// All of them.
+pub static MODELS: [Model; 2] = [
+    Model {
+        name: "seastar",
+        doc: "Cray SeaStar: firmware on a PowerPC 440, DMA engines, a mesh or torus (pedretti2005)",
+        rows: seastar::ROWS,
+        firmware: true,
+        packets: true,
+        nodes: seastar::run::nodes,
+        check: seastar::run::check,
+        run: seastar::run::run,
+    },
+    Model {
+        name: "ideal",
+        doc: "a network interface of constants (LogGP): no firmware, no network, matching free",
+        rows: ideal::ROWS,
+        firmware: false,
+        packets: false,
+        nodes: ideal::nodes,
+        check: ideal::check,
+        run: ideal::run,
+    },
+];
+
+/// The model of this name.
+pub fn model(name: &str) -> Option<&'static Model> {
+    MODELS.iter().find(|model| model.name == name)
+}
+
+/// Runs a program.
+pub fn run(options: &Options) -> Result<Outcome, Mistake> {
+    (options.parameters.model().run)(options)
+}
+
+/// Finds out whether machine, ranks and faults fit together, without a run.
+pub fn check(
+    parameters: &Parameters,
+    ranks: u32,
+    faults: &[String],
+    seed: u64,
+) -> Result<(), Mistake> {
+    (parameters.model().check)(parameters, ranks, faults, seed).map_err(Mistake)
+}
+
+/// Finds out whether a machine for so many ranks has node `nid`; `option` is what asks for it.
+pub fn check_node(
+    parameters: &Parameters,
+    ranks: u32,
+    option: &str,
+    nid: u32,
+) -> Result<(), Mistake> {
+    let nodes = (parameters.model().nodes)(parameters, ranks).map_err(Mistake)?;
+    if nid < nodes {
+        return Ok(());
+    }
+    let last = nodes - 1;
+    Err(Mistake(format!(
+        "{option} {nid}: there is no such node, the machine has nodes 0 to {last}"
+    )))
+}

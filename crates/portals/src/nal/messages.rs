@@ -1,0 +1,266 @@
+//! A driver for network interfaces that take and give whole messages: they read what is sent from the host's
+//! memory, and write what comes where the driver says, by DMA. Driver and interface meet in a [`Port`], a set
+//! of rings in the host's memory; a store to [`DOORBELL`] tells the interface that there is something new, an
+//! interrupt the driver.
+
+use super::{Ending, Nal, Run, Source, Transmit};
+use crate::kernel::wire::{self, payload_length};
+use crate::kernel::{Counters, Data, Kernel, Mark, Taker, Told, DATA_MAX};
+use crate::library::NiFail;
+use abi::seastar::{header_flag, portals_op, PortalsHeader};
+use abi::MessageId;
+use des::Duration;
+use host::{Cpu, Extent};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// Address of the interface that the driver stores to when it has put something into the port.
+pub const DOORBELL: u32 = 0;
+
+/// Where the driver and the interface of a node meet.
+#[derive(Debug, Default)]
+pub struct Port {
+    sends: RefCell<VecDeque<Outgoing>>,
+    deposits: RefCell<VecDeque<Deposit>>,
+    notices: RefCell<VecDeque<Notice>>,
+}
+
+/// A message that is to be sent.
+#[derive(Debug)]
+pub struct Outgoing {
+    header: PortalsHeader,
+    payload: Payload,
+    ending: Option<Ending>,
+}
+
+#[derive(Debug)]
+enum Payload {
+    Memory(Vec<Extent>),
+    Bytes(Vec<u8>),
+}
+
+/// A message that has come.
+#[derive(Debug)]
+pub struct Incoming {
+    /// Its header.
+    pub header: PortalsHeader,
+    /// Its payload.
+    pub data: Vec<u8>,
+}
+
+/// A payload that is to be written to the host's memory.
+#[derive(Debug)]
+pub struct Deposit {
+    message: Incoming,
+    extents: Vec<Extent>,
+    taker: Taker,
+    fail: NiFail,
+}
+
+/// What the interface tells the driver.
+#[derive(Debug)]
+enum Notice {
+    Sent(Outgoing),
+    Arrived(Incoming),
+    Deposited(Deposit),
+}
+
+impl Outgoing {
+    /// Its header.
+    pub fn header(&self) -> &PortalsHeader {
+        &self.header
+    }
+    /// Length of its payload in bytes.
+    pub fn bytes(&self) -> u64 {
+        match &self.payload {
+            Payload::Memory(extents) => extents.iter().map(|extent| extent.len).sum(),
+            Payload::Bytes(bytes) => bytes.len() as u64,
+        }
+    }
+    /// Its payload, read from the host's memory with `read` (address, buffer).
+    pub fn payload<E>(
+        &self,
+        mut read: impl FnMut(u64, &mut [u8]) -> Result<(), E>,
+    ) -> Result<Vec<u8>, E> {
+        let extents = match &self.payload {
+            Payload::Bytes(bytes) => return Ok(bytes.clone()),
+            Payload::Memory(extents) => extents,
+        };
+        let mut data = vec![0; self.bytes() as usize];
+        let mut rest = &mut data[..];
+        for extent in extents {
+            let (piece, behind) = rest.split_at_mut(extent.len as usize);
+            read(extent.phys, piece)?;
+            rest = behind;
+        }
+        Ok(data)
+    }
+}
+
+impl Deposit {
+    /// Writes it to the host's memory with `write` (address, bytes).
+    pub fn write<E>(&self, mut write: impl FnMut(u64, &[u8]) -> Result<(), E>) -> Result<(), E> {
+        let mut rest = &self.message.data[..];
+        for extent in &self.extents {
+            let (piece, behind) = rest.split_at(rest.len().min(extent.len as usize));
+            write(extent.phys, piece)?;
+            rest = behind;
+        }
+        Ok(())
+    }
+    /// Length of what is written, in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.extents.iter().map(|extent| extent.len).sum()
+    }
+    /// It could not be written: the operation ends as failed.
+    pub fn lost(&mut self) {
+        self.fail = NiFail::Fail;
+    }
+}
+
+impl Port {
+    /// The next message to be sent.
+    pub fn next_send(&self) -> Option<Outgoing> {
+        self.sends.borrow_mut().pop_front()
+    }
+    /// Its last byte has left; to be followed by an interrupt.
+    pub fn sent(&self, message: Outgoing) {
+        self.notices.borrow_mut().push_back(Notice::Sent(message));
+    }
+    /// All of a message has come; to be followed by an interrupt.
+    pub fn arrived(&self, message: Incoming) {
+        self.notices.borrow_mut().push_back(Notice::Arrived(message));
+    }
+    /// The next payload to be written.
+    pub fn next_deposit(&self) -> Option<Deposit> {
+        self.deposits.borrow_mut().pop_front()
+    }
+    /// It has been; to be followed by an interrupt.
+    pub fn deposited(&self, deposit: Deposit) {
+        self.notices.borrow_mut().push_back(Notice::Deposited(deposit));
+    }
+}
+
+/// The driver of one node's interface.
+#[derive(Debug)]
+pub struct Driver {
+    port: Rc<Port>,
+    /// Time of the processor for each message that leaves or comes.
+    overhead: Duration,
+}
+
+impl Driver {
+    /// Of the interface at the other end of `port`. Each message takes `overhead` of the processor's time
+    /// when it leaves, and again when it comes.
+    pub fn new(port: Rc<Port>, overhead: Duration) -> Driver {
+        Driver { port, overhead }
+    }
+
+    /// What a message carries; None if the process does not have it.
+    fn payload(&self, kernel: &Kernel, cpu: &Cpu, message: &Transmit) -> Option<Payload> {
+        let bytes = match message.header.op {
+            portals_op::GET => 0, // the length is that of the answer
+            _ => payload_length(&message.header),
+        };
+        match (&message.source, message.ending) {
+            (Source::Lost, _) => None,
+            (Source::Place(place), Some(Ending { seat, .. })) if bytes > 0 => {
+                kernel.extents(cpu, seat, place).map(Payload::Memory)
+            }
+            (Source::Data(data), _) => Some(Payload::Bytes(data[..bytes as usize].to_vec())),
+            _ => Some(Payload::Memory(Vec::new())),
+        }
+    }
+
+    /// A message has come: whoever takes it says where its payload goes.
+    fn take(&self, kernel: &Kernel, cpu: &Cpu, message: Incoming) {
+        cpu.spend(self.overhead);
+        kernel.count(|counters| counters.receives += 1);
+        let header = message.header;
+        let Some(taker) = kernel.take(cpu, &header) else { return };
+        if header.flags & header_flag::FAILED != 0 {
+            return kernel.finish(cpu, &header, Some(taker), NiFail::Fail, |_| [0; DATA_MAX]);
+        }
+        if wire::atomic(&header).is_some() {
+            let operand = |_: &_| operand(&message.data);
+            return kernel.finish(cpu, &header, Some(taker), NiFail::Ok, operand);
+        }
+        let Some(extents) = kernel.extents(cpu, taker.seat, &taker.grant.place) else {
+            return kernel.finish(cpu, &header, Some(taker), NiFail::Fail, |_| [0; DATA_MAX]);
+        };
+        let deposit = Deposit { message, extents, taker, fail: NiFail::Ok };
+        self.port.deposits.borrow_mut().push_back(deposit);
+        cpu.mmio_write(DOORBELL, &[0; 4]);
+    }
+}
+
+/// The operand of an atomic operation.
+fn operand(bytes: &[u8]) -> Data {
+    let mut data = [0; DATA_MAX];
+    data[..bytes.len()].copy_from_slice(bytes);
+    data
+}
+
+impl Nal for Driver {
+    fn start(&self, _kernel: &Kernel, _cpu: &Cpu) {}
+
+    fn transmit(&self, kernel: &Kernel, cpu: &Cpu, message: Transmit) {
+        cpu.spend(self.overhead);
+        let id = MessageId::from(&message.header);
+        let payload = self.payload(kernel, cpu, &message);
+        // The header goes without it, or the target would wait for ever.
+        let failed = payload.is_none();
+        let seat = message.ending.map(|ending| ending.seat.0);
+        kernel.tell(cpu, || Told::Commanded { seat, message: id, inline: false, failed });
+        let mut header = message.header;
+        if failed {
+            header.flags |= header_flag::FAILED;
+        }
+        let payload = payload.unwrap_or(Payload::Memory(Vec::new()));
+        let ending = message.ending.filter(|_| !failed);
+        self.port.sends.borrow_mut().push_back(Outgoing { header, payload, ending });
+        cpu.mmio_write(DOORBELL, &[0; 4]);
+        kernel.count(|counters| counters.transmits += 1);
+        kernel.mark(cpu, id, Mark::CommandWritten);
+        if failed {
+            kernel.end(cpu, message.ending, id, NiFail::Fail);
+        }
+    }
+
+    fn interrupt(&self, kernel: &Kernel, cpu: &Cpu, _run: Run) {
+        let mut events = 0;
+        loop {
+            let Some(notice) = self.port.notices.borrow_mut().pop_front() else { break };
+            events += 1;
+            match notice {
+                Notice::Sent(Outgoing { header, ending, .. }) => {
+                    let id = MessageId::from(&header);
+                    kernel.mark(cpu, id, Mark::SentDrained);
+                    kernel.end(cpu, ending, id, NiFail::Ok);
+                }
+                Notice::Arrived(message) => self.take(kernel, cpu, message),
+                Notice::Deposited(Deposit { message, extents, taker, fail }) => {
+                    kernel.keep_extents(extents);
+                    let none = |_: &_| [0; DATA_MAX];
+                    kernel.finish(cpu, &message.header, Some(taker), fail, none);
+                }
+            }
+        }
+        kernel.count(|counters| {
+            counters.interrupts += 1;
+            counters.events += events;
+            counters.empty_interrupts += u64::from(events == 0);
+        });
+    }
+
+    fn has_events(&self) -> bool {
+        !self.port.notices.borrow().is_empty()
+    }
+
+    fn takes_pieces(&self, _pieces: usize) -> bool {
+        true
+    }
+
+    fn count(&self, _counters: &mut Counters) {}
+}
