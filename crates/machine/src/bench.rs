@@ -52,16 +52,20 @@ pub(crate) struct Bench<'a> {
 
 /// How a model makes a run of it.
 pub(crate) trait Plan: Sync {
-    /// A node.
+    /// A node, or a part of the network that is a process of its own.
     type Process: LogicalProcess<Report = Remains<Self::Left>>;
     /// What such a node leaves that others do not.
     type Left: Send;
+    /// Processes that are no nodes.
+    fn switches(&self) -> u32 {
+        0
+    }
     /// Who sends messages to whom.
     fn links(&self) -> Links;
     /// Time that the notice of a failure takes to end the run everywhere ([`Bounds::notice`]).
     fn notice(&self) -> Duration;
-    /// Node `nid`, on the thread that runs it.
-    fn process(&self, nid: u32) -> Self::Process;
+    /// Process `number`, on the thread that runs it: the nodes come first.
+    fn process(&self, number: u32) -> Self::Process;
 }
 
 /// What is left of a node.
@@ -71,7 +75,8 @@ pub(crate) struct Remains<L> {
     pub missed: Option<(i32, String)>,
     pub journal: Taken,
     pub hash: u64,
-    pub report: NodeReport,
+    /// Of what is a node.
+    pub report: Option<NodeReport>,
     /// What has not come to its end, a sentence each.
     pub waiting: Vec<String>,
     /// How the ranks ended: rank, when, exit status.
@@ -207,7 +212,8 @@ impl<'a> Bench<'a> {
         let until = until.map_or(Time::NEVER, |until| launch + until);
         // Nodes that share a boot begin behind it, when one that does not may have failed in its own.
         let bounds = Bounds { until, notice: plan.notice(), begins: launch };
-        let builders = (0..self.nodes).map(|nid| move || plan.process(nid)).collect();
+        let builders =
+            (0..self.nodes + plan.switches()).map(|nid| move || plan.process(nid)).collect();
         let (remains, ending, _) =
             des::run::<P::Process, _>(builders, &plan.links(), *threads, bounds, stop);
         Ended { remains, ending, wall_seconds: started.elapsed().as_secs_f64() }

@@ -193,7 +193,7 @@ impl Plan for Machine<'_> {
         let nal = Rc::new(move |_: &host::Cpu| {
             Rc::new(Driver::new(port.clone(), overhead)) as Rc<dyn portals::Nal>
         });
-        Node::new(self.bench, nid, nic, nal)
+        Node::with_portals(self.bench, nid, nic, nal)
     }
 }
 

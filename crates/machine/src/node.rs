@@ -13,6 +13,7 @@ use abi::seastar::PortalsHeader;
 use abi::MessageId;
 use bus::BusError;
 use des::{Envelope, EventQueue, LogicalProcess, Outbox, Standing, Time, TraceHash};
+use host::Host;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
@@ -62,6 +63,59 @@ pub trait Nic: Sized + 'static {
     /// What stands still in it where nothing moves any more, a sentence each.
     fn waiting(&self) -> Vec<String> {
         Vec::new()
+    }
+}
+
+/// What runs on a host: its kernel and the ranks of the program, over Portals ([`Ranks`]) or over
+/// software of a model's own.
+pub trait Software {
+    /// Starts it, at time 0: it is ready before `launch`, when the program itself starts.
+    fn boot(&self, host: &mut Host, launch: Time);
+    /// What is not ready for the launch, as "the kernel was"; nothing if all is.
+    fn late(&self) -> Option<String>;
+    /// The ranks of this node, in the order of its cores.
+    fn ranks(&self) -> Vec<u32>;
+    /// True once no rank of this node runs any more.
+    fn all_ended(&self) -> bool;
+    /// How the ranks ended: rank, when, exit status.
+    fn endings(&self) -> Vec<(u32, Time, i32)>;
+    /// Exit status and sentence of the first rank that ended in a way that ends the run.
+    fn failure(&self) -> Option<(i32, String)>;
+    /// The same of the first rank whose process had ended when its memory was wanted.
+    fn missed(&self) -> Option<(i32, String)> {
+        None
+    }
+    /// What the ranks that have not ended wait for, a sentence each.
+    fn waiting(&self) -> Vec<String>;
+}
+
+impl Software for Ranks {
+    fn boot(&self, host: &mut Host, launch: Time) {
+        Ranks::boot(self, host, launch);
+    }
+    fn late(&self) -> Option<String> {
+        if self.booted() {
+            return None;
+        }
+        Some(Ranks::late(self).unwrap_or_else(|| "the kernel was".into()))
+    }
+    fn ranks(&self) -> Vec<u32> {
+        self.numbers()
+    }
+    fn all_ended(&self) -> bool {
+        Ranks::all_ended(self)
+    }
+    fn endings(&self) -> Vec<(u32, Time, i32)> {
+        Ranks::endings(self)
+    }
+    fn failure(&self) -> Option<(i32, String)> {
+        Ranks::failure(self)
+    }
+    fn missed(&self) -> Option<(i32, String)> {
+        Ranks::missed(self)
+    }
+    fn waiting(&self) -> Vec<String> {
+        Ranks::waiting(self)
     }
 }
 
@@ -213,8 +267,8 @@ impl<N: Nic> host::Ports for Ports<N> {
 pub(crate) struct Node<N: Nic> {
     nic: N,
     ports: Ports<N>,
-    host: host::Host,
-    ranks: Ranks,
+    host: Host,
+    software: Box<dyn Software>,
     hash: TraceHash,
     /// When something was due last.
     last: Time,
@@ -224,13 +278,25 @@ pub(crate) struct Node<N: Nic> {
 }
 
 impl<N: Nic> Node<N> {
-    /// Node `nid`, which boots from time 0 on, over the driver that `nal` makes.
-    pub fn new(bench: &Bench<'_>, nid: u32, nic: N, nal: MakeNal) -> Node<N> {
+    /// Node `nid`, which boots from time 0 on, with Portals in its kernel over the driver that `nal` makes.
+    pub fn with_portals(bench: &Bench<'_>, nid: u32, nic: N, nal: MakeNal) -> Node<N> {
         let wire_nid = u16::try_from(nid).expect("machines have at most 65,536 nodes");
-        let mut host = bench.host(nid);
+        let host = bench.host(nid);
         let journal = Rc::new(Journal::new(bench.nodes));
         let judge = bench.judge(nid, &host, true);
         let ranks = bench.ranks((bench.os(nid), wire_nid), journal.clone(), judge.clone(), nal);
+        Node::new(bench, nid, nic, (host, Box::new(ranks)), journal, judge)
+    }
+
+    /// Node `nid`, which boots from time 0 on, with a host and its software.
+    pub fn new(
+        bench: &Bench<'_>,
+        nid: u32,
+        nic: N,
+        (mut host, software): (Host, Box<dyn Software>),
+        journal: Rc<Journal>,
+        judge: Option<Rc<Bailiff>>,
+    ) -> Node<N> {
         let faults = &bench.faults;
         host.set_pace(&faults.pace(nid));
         let mut ports = Ports {
@@ -252,10 +318,10 @@ impl<N: Nic> Node<N> {
         }
         let launch = bench.common.launch();
         ports.queue.schedule(launch, Event::Launch);
-        ranks.boot(&mut host, launch);
+        software.boot(&mut host, launch);
         host.start(Time::ZERO, &mut ports);
         let (hash, last) = (TraceHash::default(), Time::ZERO);
-        let node = Node { nic, ports, host, ranks, hash, last, launch, at_launch: None };
+        let node = Node { nic, ports, host, software, hash, last, launch, at_launch: None };
         let watchers = &bench.options.watchers;
         if !watchers.is_empty() {
             let sinks = watchers.iter().map(|watcher| watcher.node(node.about())).collect();
@@ -267,7 +333,7 @@ impl<N: Nic> Node<N> {
     fn about(&self) -> About {
         About {
             nid: self.ports.nid,
-            ranks: self.ranks.numbers(),
+            ranks: self.software.ranks(),
             cores: self.host.cores() as u32,
             neighbours: Default::default(),
         }
@@ -305,8 +371,7 @@ impl<N: Nic> Node<N> {
     }
 
     fn start_program(&mut self, now: Time) {
-        if !self.ranks.booted() {
-            let what = self.ranks.late().unwrap_or_else(|| "the kernel was".into());
+        if let Some(what) = self.software.late() {
             let why = format!("{what} not ready for the launch at {now}; see machine.launch");
             return self.ports.fail(now, why);
         }
@@ -326,7 +391,7 @@ impl<N: Nic> Node<N> {
         if let Some(fault) = self.host.has_fault().then(|| self.host.fault()).flatten() {
             ports.fail(fault.at, &fault);
         }
-        if let Some((code, sentence)) = self.ranks.failure() {
+        if let Some((code, sentence)) = self.software.failure() {
             ports.failure.get_or_insert(Failure { at: now, sentence, code });
         }
         if let Some(verdict) = ports.judge.as_ref().and_then(|judge| judge.verdict()) {
@@ -344,7 +409,7 @@ impl<N: Nic> Node<N> {
         };
         let queue = &self.ports.queue;
         self.nic.next_action() < Time::NEVER
-            || !queue.is_empty() && (!self.ranks.all_ended() || queue.iter().any(matters))
+            || !queue.is_empty() && (!self.software.all_ended() || queue.iter().any(matters))
     }
 
     fn report(&self, now: Time) -> NodeReport {
@@ -360,7 +425,7 @@ impl<N: Nic> Node<N> {
         counters.insert("nic.interrupts_late".into(), line.map_or(0, |line| line.late));
         NodeReport {
             nid: self.ports.nid,
-            ranks: self.ranks.numbers(),
+            ranks: self.software.ranks(),
             counters,
             host_ns: span(&all(&end), &all(start)),
             links: Vec::new(),
@@ -433,7 +498,7 @@ impl<N: Nic> LogicalProcess for Node<N> {
             Standing::Failed(failure.at)
         } else if self.awaits() {
             Standing::Busy
-        } else if self.ranks.all_ended() {
+        } else if self.software.all_ended() {
             Standing::Done
         } else {
             Standing::Quiet
@@ -449,16 +514,16 @@ impl<N: Nic> LogicalProcess for Node<N> {
             watch.finish(now);
         }
         let until = self.ports.failure.as_ref().map_or(now, |failure| failure.at);
-        let waiting = self.ranks.waiting().into_iter().chain(self.nic.waiting());
+        let waiting = self.software.waiting().into_iter().chain(self.nic.waiting());
         Remains {
             waiting: waiting.collect(),
-            report: self.report(until),
+            report: Some(self.report(until)),
             judged: self.ports.judge.as_ref().map(|judge| judge.tally()),
             failure: self.ports.failure.take(),
-            missed: self.ranks.missed(),
+            missed: self.software.missed(),
             journal: self.ports.journal.take(),
             hash: self.hash.value(),
-            endings: self.ranks.endings(),
+            endings: self.software.endings(),
             end: now,
             left: (),
         }

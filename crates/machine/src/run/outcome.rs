@@ -52,7 +52,7 @@ impl Bench<'_> {
             }
             marks.extend(node.journal.marks);
             ties.extend(node.journal.ties);
-            nodes.push(node.report);
+            nodes.extend(node.report);
             left.push(node.left);
         }
         let parameters = &options.parameters;

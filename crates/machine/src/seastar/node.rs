@@ -444,7 +444,7 @@ impl LogicalProcess for Node {
             waiting: self.waiting(until),
             endings: self.ranks.endings(),
             end: now,
-            report: self.report(&launch, &end),
+            report: Some(self.report(&launch, &end)),
             left: Left {
                 work,
                 ledger,
