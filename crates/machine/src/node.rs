@@ -2,21 +2,21 @@
 //! new model brings is a [`Nic`]; docs/adding-a-nic.md walks through one.
 
 use crate::bench::{Bench, Failure, MakeNal, Remains};
-use crate::faults::{Fate, Interrupts};
 use crate::instruments::journal::{Cores, Journal};
-use crate::instruments::journey::Waypoint;
 use crate::instruments::timeline::{About, Watch};
 use crate::judge::Bailiff;
-use crate::programs::Ranks;
 use crate::report::{self, Core, NodeReport};
-use abi::seastar::PortalsHeader;
-use abi::MessageId;
-use bus::BusError;
-use des::{Envelope, EventQueue, LogicalProcess, Outbox, Standing, Time, TraceHash};
+use des::{Envelope, LogicalProcess, Outbox, Standing, Time, TraceHash};
 use host::Host;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
+
+mod ports;
+mod software;
+
+pub use ports::Ports;
+pub use software::Software;
 
 /// A network interface: passive, called with the time and with the [`Ports`] through which it asks for what
 /// it needs. What its host does to it comes as it leaves the host's processor; the link between them is part
@@ -66,59 +66,6 @@ pub trait Nic: Sized + 'static {
     }
 }
 
-/// What runs on a host: its kernel and the ranks of the program, over Portals ([`Ranks`]) or over
-/// software of a model's own.
-pub trait Software {
-    /// Starts it, at time 0: it is ready before `launch`, when the program itself starts.
-    fn boot(&self, host: &mut Host, launch: Time);
-    /// What is not ready for the launch, as "the kernel was"; nothing if all is.
-    fn late(&self) -> Option<String>;
-    /// The ranks of this node, in the order of its cores.
-    fn ranks(&self) -> Vec<u32>;
-    /// True once no rank of this node runs any more.
-    fn all_ended(&self) -> bool;
-    /// How the ranks ended: rank, when, exit status.
-    fn endings(&self) -> Vec<(u32, Time, i32)>;
-    /// Exit status and sentence of the first rank that ended in a way that ends the run.
-    fn failure(&self) -> Option<(i32, String)>;
-    /// The same of the first rank whose process had ended when its memory was wanted.
-    fn missed(&self) -> Option<(i32, String)> {
-        None
-    }
-    /// What the ranks that have not ended wait for, a sentence each.
-    fn waiting(&self) -> Vec<String>;
-}
-
-impl Software for Ranks {
-    fn boot(&self, host: &mut Host, launch: Time) {
-        Ranks::boot(self, host, launch);
-    }
-    fn late(&self) -> Option<String> {
-        if self.booted() {
-            return None;
-        }
-        Some(Ranks::late(self).unwrap_or_else(|| "the kernel was".into()))
-    }
-    fn ranks(&self) -> Vec<u32> {
-        self.numbers()
-    }
-    fn all_ended(&self) -> bool {
-        Ranks::all_ended(self)
-    }
-    fn endings(&self) -> Vec<(u32, Time, i32)> {
-        Ranks::endings(self)
-    }
-    fn failure(&self) -> Option<(i32, String)> {
-        Ranks::failure(self)
-    }
-    fn missed(&self) -> Option<(i32, String)> {
-        Ranks::missed(self)
-    }
-    fn waiting(&self) -> Vec<String> {
-        Ranks::waiting(self)
-    }
-}
-
 /// What can be due on a node.
 #[derive(Clone, Copy, Debug)]
 enum Event<E> {
@@ -142,125 +89,6 @@ enum Event<E> {
     Interrupt,
     /// The launcher starts the program.
     Launch,
-}
-
-/// What a network interface, and the host, ask of their node.
-pub struct Ports<N: Nic> {
-    nid: u32,
-    queue: EventQueue<Event<N::Event>>,
-    /// While the node advances: where the window ends, and where what it sends goes.
-    horizon: Time,
-    outbox: Outbox<N::Message>,
-    messages: Slab<N::Message>,
-    memory: host::SharedMemory,
-    judge: Option<Rc<Bailiff>>,
-    journal: Rc<Journal>,
-    /// Somebody watches, as the journal knows, too.
-    watched: bool,
-    /// What goes wrong with interrupts, on request.
-    interrupts: Option<Box<Interrupts>>,
-    failure: Option<Failure>,
-}
-
-/// Messages on their way, by number.
-struct Slab<M> {
-    slots: Vec<Option<M>>,
-    vacant: Vec<u32>,
-}
-
-impl<M> Slab<M> {
-    fn put(&mut self, message: M) -> u32 {
-        let slot = self.vacant.pop().unwrap_or(self.slots.len() as u32);
-        match self.slots.get_mut(slot as usize) {
-            Some(place) => *place = Some(message),
-            None => self.slots.push(Some(message)),
-        }
-        slot
-    }
-    fn take(&mut self, slot: u32) -> M {
-        self.vacant.push(slot);
-        self.slots[slot as usize].take().expect("a message is taken once")
-    }
-}
-
-impl<N: Nic> Ports<N> {
-    /// The node's number.
-    pub fn nid(&self) -> u32 {
-        self.nid
-    }
-    /// Asks for [`Nic::handle`] with `event` at `at`, not before now.
-    pub fn schedule(&mut self, at: Time, event: N::Event) {
-        self.queue.schedule(at, Event::Nic(event));
-    }
-    /// A message for node `target` arrives there at `at`: at least the model's lookahead later than now.
-    pub fn send(&mut self, target: u32, at: Time, message: N::Message) {
-        self.outbox.send(target, at, message);
-    }
-    /// Reads the host's memory, as a device does.
-    pub fn read(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
-        let read = self.memory.borrow_mut().read_phys(phys, buf);
-        if let Some(judge) = &self.judge {
-            judge.device(phys, buf.len(), read.is_ok().then_some(&*buf), false);
-        }
-        read
-    }
-    /// Writes the host's memory, as a device does.
-    pub fn write(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError> {
-        if let Some(judge) = &self.judge {
-            judge.device(phys, data.len(), Some(data), true);
-        }
-        self.memory.borrow_mut().write_phys(phys, data)
-    }
-    /// Answers the host's oldest load.
-    pub fn answer(&mut self, at: Time, value: u32) {
-        self.queue.schedule(at, Event::Answer { value });
-    }
-    /// Raises the host's interrupt line.
-    pub fn interrupt(&mut self, at: Time) {
-        match self.interrupts.as_mut().map_or(Fate::Arrives, |line| line.next(at)) {
-            Fate::Arrives => self.queue.schedule(at, Event::Interrupt),
-            Fate::Late(by) => self.queue.schedule(at + by, Event::Interrupt),
-            Fate::Lost => {}
-        }
-    }
-    /// A message of the program passes a waypoint; `length` is its payload in bytes, where that is known.
-    pub fn mark(&self, at: Time, message: MessageId, waypoint: Waypoint, length: Option<u64>) {
-        self.journal.mark(at, message, waypoint, length);
-    }
-    /// A message with this header enters the network.
-    pub fn injected(&self, at: Time, header: &PortalsHeader) {
-        self.journal.injected(at, header);
-    }
-    /// Ends the run; `what` is a sentence without a period that begins behind "node 3: ".
-    pub fn fail(&mut self, at: Time, what: impl fmt::Display) {
-        let sentence = format!("node {}: {what}", self.nid);
-        self.failure.get_or_insert(Failure { at, sentence, code: 1 });
-    }
-    /// Somebody is told of each event.
-    fn is_observed(&self) -> bool {
-        self.judge.is_some() || self.watched
-    }
-}
-
-impl<N: Nic> host::Ports for Ports<N> {
-    fn schedule(&mut self, at: Time, event: host::Event) {
-        self.queue.schedule(at, Event::Host(event));
-    }
-    fn mmio_write(&mut self, now: Time, addr: u32, data: &[u8]) {
-        let mut padded = [0; 8];
-        padded[..data.len()].copy_from_slice(data);
-        let event = Event::Store { addr, len: data.len() as u8, data: padded };
-        self.queue.schedule(now, event);
-    }
-    fn mmio_read(&mut self, now: Time, addr: u32) {
-        self.queue.schedule(now, Event::Load { addr });
-    }
-    fn alone_until(&self) -> Time {
-        if self.is_observed() || self.failure.is_some() {
-            return Time::ZERO;
-        }
-        self.horizon.min(self.queue.next_time())
-    }
 }
 
 /// A node of the machine. Built, run and ended on one worker thread.
@@ -299,19 +127,8 @@ impl<N: Nic> Node<N> {
     ) -> Node<N> {
         let faults = &bench.faults;
         host.set_pace(&faults.pace(nid));
-        let mut ports = Ports {
-            nid,
-            queue: EventQueue::new(nid),
-            horizon: Time::ZERO,
-            outbox: Outbox::default(),
-            messages: Slab { slots: Vec::new(), vacant: Vec::new() },
-            memory: host.memory().clone(),
-            judge,
-            journal,
-            watched: false,
-            interrupts: faults.interrupts(nid).map(Box::new),
-            failure: None,
-        };
+        let mut ports =
+            Ports::new(nid, host.memory().clone(), journal, judge, faults.interrupts(nid));
         if let Some(from) = faults.stuck_since(nid) {
             host.set_stuck_line(from);
             ports.queue.schedule(from, Event::Interrupt);

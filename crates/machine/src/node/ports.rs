@@ -1,0 +1,154 @@
+//! What a network interface, and the host, ask of their node.
+
+use super::{Event, Nic};
+use crate::bench::Failure;
+use crate::faults::{Fate, Interrupts};
+use crate::instruments::journal::Journal;
+use crate::instruments::journey::Waypoint;
+use crate::judge::Bailiff;
+use abi::seastar::PortalsHeader;
+use abi::MessageId;
+use bus::BusError;
+use des::{EventQueue, Outbox, Time};
+use std::fmt;
+use std::rc::Rc;
+
+/// What a network interface, and the host, ask of their node.
+pub struct Ports<N: Nic> {
+    pub(super) nid: u32,
+    pub(super) queue: EventQueue<Event<N::Event>>,
+    /// While the node advances: where the window ends, and where what it sends goes.
+    pub(super) horizon: Time,
+    pub(super) outbox: Outbox<N::Message>,
+    pub(super) messages: Slab<N::Message>,
+    pub(super) memory: host::SharedMemory,
+    pub(super) judge: Option<Rc<Bailiff>>,
+    pub(super) journal: Rc<Journal>,
+    /// Somebody watches, as the journal knows, too.
+    pub(super) watched: bool,
+    /// What goes wrong with interrupts, on request.
+    pub(super) interrupts: Option<Box<Interrupts>>,
+    pub(super) failure: Option<Failure>,
+}
+
+/// Messages on their way, by number.
+pub(super) struct Slab<M> {
+    slots: Vec<Option<M>>,
+    vacant: Vec<u32>,
+}
+
+impl<M> Slab<M> {
+    pub(super) fn put(&mut self, message: M) -> u32 {
+        let slot = self.vacant.pop().unwrap_or(self.slots.len() as u32);
+        match self.slots.get_mut(slot as usize) {
+            Some(place) => *place = Some(message),
+            None => self.slots.push(Some(message)),
+        }
+        slot
+    }
+    pub(super) fn take(&mut self, slot: u32) -> M {
+        self.vacant.push(slot);
+        self.slots[slot as usize].take().expect("a message is taken once")
+    }
+}
+
+impl<N: Nic> Ports<N> {
+    pub(super) fn new(
+        nid: u32,
+        memory: host::SharedMemory,
+        journal: Rc<Journal>,
+        judge: Option<Rc<Bailiff>>,
+        interrupts: Option<Interrupts>,
+    ) -> Ports<N> {
+        Ports {
+            nid,
+            queue: EventQueue::new(nid),
+            horizon: Time::ZERO,
+            outbox: Outbox::default(),
+            messages: Slab { slots: Vec::new(), vacant: Vec::new() },
+            memory,
+            judge,
+            journal,
+            watched: false,
+            interrupts: interrupts.map(Box::new),
+            failure: None,
+        }
+    }
+    /// The node's number.
+    pub fn nid(&self) -> u32 {
+        self.nid
+    }
+    /// Asks for [`Nic::handle`] with `event` at `at`, not before now.
+    pub fn schedule(&mut self, at: Time, event: N::Event) {
+        self.queue.schedule(at, Event::Nic(event));
+    }
+    /// A message for node `target` arrives there at `at`: at least the model's lookahead later than now.
+    pub fn send(&mut self, target: u32, at: Time, message: N::Message) {
+        self.outbox.send(target, at, message);
+    }
+    /// Reads the host's memory, as a device does.
+    pub fn read(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
+        let read = self.memory.borrow_mut().read_phys(phys, buf);
+        if let Some(judge) = &self.judge {
+            judge.device(phys, buf.len(), read.is_ok().then_some(&*buf), false);
+        }
+        read
+    }
+    /// Writes the host's memory, as a device does.
+    pub fn write(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError> {
+        if let Some(judge) = &self.judge {
+            judge.device(phys, data.len(), Some(data), true);
+        }
+        self.memory.borrow_mut().write_phys(phys, data)
+    }
+    /// Answers the host's oldest load.
+    pub fn answer(&mut self, at: Time, value: u32) {
+        self.queue.schedule(at, Event::Answer { value });
+    }
+    /// Raises the host's interrupt line.
+    pub fn interrupt(&mut self, at: Time) {
+        match self.interrupts.as_mut().map_or(Fate::Arrives, |line| line.next(at)) {
+            Fate::Arrives => self.queue.schedule(at, Event::Interrupt),
+            Fate::Late(by) => self.queue.schedule(at + by, Event::Interrupt),
+            Fate::Lost => {}
+        }
+    }
+    /// A message of the program passes a waypoint; `length` is its payload in bytes, where that is known.
+    pub fn mark(&self, at: Time, message: MessageId, waypoint: Waypoint, length: Option<u64>) {
+        self.journal.mark(at, message, waypoint, length);
+    }
+    /// A message with this header enters the network.
+    pub fn injected(&self, at: Time, header: &PortalsHeader) {
+        self.journal.injected(at, header);
+    }
+    /// Ends the run; `what` is a sentence without a period that begins behind "node 3: ".
+    pub fn fail(&mut self, at: Time, what: impl fmt::Display) {
+        let sentence = format!("node {}: {what}", self.nid);
+        self.failure.get_or_insert(Failure { at, sentence, code: 1 });
+    }
+    /// Somebody is told of each event.
+    fn is_observed(&self) -> bool {
+        self.judge.is_some() || self.watched
+    }
+}
+
+impl<N: Nic> host::Ports for Ports<N> {
+    fn schedule(&mut self, at: Time, event: host::Event) {
+        self.queue.schedule(at, Event::Host(event));
+    }
+    fn mmio_write(&mut self, now: Time, addr: u32, data: &[u8]) {
+        let mut padded = [0; 8];
+        padded[..data.len()].copy_from_slice(data);
+        let event = Event::Store { addr, len: data.len() as u8, data: padded };
+        self.queue.schedule(now, event);
+    }
+    fn mmio_read(&mut self, now: Time, addr: u32) {
+        self.queue.schedule(now, Event::Load { addr });
+    }
+    fn alone_until(&self) -> Time {
+        if self.is_observed() || self.failure.is_some() {
+            return Time::ZERO;
+        }
+        self.horizon.min(self.queue.next_time())
+    }
+}

@@ -1,0 +1,58 @@
+//! What runs on a host.
+
+use crate::programs::Ranks;
+use des::Time;
+use host::Host;
+
+/// What runs on a host: its kernel and the ranks of the program, over Portals ([`Ranks`]) or over
+/// software of a model's own.
+pub trait Software {
+    /// Starts it, at time 0: it is ready before `launch`, when the program itself starts.
+    fn boot(&self, host: &mut Host, launch: Time);
+    /// What is not ready for the launch, as "the kernel was"; nothing if all is.
+    fn late(&self) -> Option<String>;
+    /// The ranks of this node, in the order of its cores.
+    fn ranks(&self) -> Vec<u32>;
+    /// True once no rank of this node runs any more.
+    fn all_ended(&self) -> bool;
+    /// How the ranks ended: rank, when, exit status.
+    fn endings(&self) -> Vec<(u32, Time, i32)>;
+    /// Exit status and sentence of the first rank that ended in a way that ends the run.
+    fn failure(&self) -> Option<(i32, String)>;
+    /// The same of the first rank whose process had ended when its memory was wanted.
+    fn missed(&self) -> Option<(i32, String)> {
+        None
+    }
+    /// What the ranks that have not ended wait for, a sentence each.
+    fn waiting(&self) -> Vec<String>;
+}
+
+impl Software for Ranks {
+    fn boot(&self, host: &mut Host, launch: Time) {
+        Ranks::boot(self, host, launch);
+    }
+    fn late(&self) -> Option<String> {
+        if self.booted() {
+            return None;
+        }
+        Some(Ranks::late(self).unwrap_or_else(|| "the kernel was".into()))
+    }
+    fn ranks(&self) -> Vec<u32> {
+        self.numbers()
+    }
+    fn all_ended(&self) -> bool {
+        Ranks::all_ended(self)
+    }
+    fn endings(&self) -> Vec<(u32, Time, i32)> {
+        Ranks::endings(self)
+    }
+    fn failure(&self) -> Option<(i32, String)> {
+        Ranks::failure(self)
+    }
+    fn missed(&self) -> Option<(i32, String)> {
+        Ranks::missed(self)
+    }
+    fn waiting(&self) -> Vec<String> {
+        Ranks::waiting(self)
+    }
+}
