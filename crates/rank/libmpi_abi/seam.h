@@ -27,6 +27,8 @@ int rank_call_portals(unsigned function, const char *name, unsigned count,
 bool rank_may_call(void) RANK_SHARED(rank_may_call);
 /* Asks for the simulated time, in picoseconds. The channel must be there. */
 uint64_t rank_clock(struct rank_channel *channel) RANK_SHARED(rank_clock);
+/* The simulated time that was told last. */
+uint64_t rank_told(const struct rank_channel *channel) RANK_SHARED(rank_told);
 /* Lets simulated time pass. The channel must be there. */
 void rank_pass(struct rank_channel *channel, uint64_t picoseconds) RANK_SHARED(rank_pass);
 /* The same for a process that sleeps: if it waits beside a rank, it does so in real time. */

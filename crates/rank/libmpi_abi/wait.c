@@ -32,7 +32,8 @@ static struct timespec on_kernel_clock(struct rank_channel *channel, clockid_t c
     struct timespec now;
     syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
     const uint64_t until = since_start(channel, clock, limit);
-    const struct timespec left = split(until > channel->time ? until - channel->time : 0);
+    const uint64_t told = rank_told(channel);
+    const struct timespec left = split(until > told ? until - told : 0);
     const long nanoseconds = now.tv_nsec + left.tv_nsec;
     return (struct timespec){
         .tv_sec = now.tv_sec + left.tv_sec + nanoseconds / (long)NS_PER_S,

@@ -6,7 +6,7 @@ use abi::mpi::Function;
 use des::{Duration, Time};
 use host::Cpu;
 use mpi::{Callback, Outcome, Program, Ran, Returned};
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
 
 /// A program that computes for this long without a call is named: real time, no part of the simulation.
@@ -15,6 +15,9 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 /// Where simulated time ends: 64 bits of picoseconds are little more.
 const DAYS_MAX: u64 = 213;
 const TIME_MAX: Time = Time(DAYS_MAX * 86_400 * 1_000_000_000_000);
+
+/// Times that a library may tell the time by itself at most.
+const LEASE_MAX: u64 = 1 << 16;
 
 /// With this the system's loader ends a program, and a shell that does not find one.
 const NOT_LOADED: i32 = 127;
@@ -136,6 +139,8 @@ pub struct Runner {
     costs: Costs,
     /// Its way to Portals, if it has one.
     bridge: Option<Rc<Bridge>>,
+    /// What the program computes takes time: the simulator must see each look at the clock.
+    measures: bool,
     /// How the rank ended, if it did so in a function that MPI had called back.
     ended_early: RefCell<Option<Ending>>,
 }
@@ -165,8 +170,9 @@ impl Runner {
         costs: Costs,
         bridge: Option<Rc<Bridge>>,
     ) -> Rc<Runner> {
+        let measures = process.measures();
         let (process, ended_early) = (RefCell::new(process), RefCell::default());
-        Rc::new(Runner { cpu, process, costs, bridge, ended_early })
+        Rc::new(Runner { cpu, process, costs, bridge, measures, ended_early })
     }
 
     /// The next demand; a program that computes for long is named once per call.
@@ -176,6 +182,15 @@ impl Runner {
             observer.computes_for_long(PATIENCE);
             process.next()
         })
+    }
+
+    /// The process, before it gets an answer: as long as nothing else can happen on the node its library tells
+    /// the time by itself.
+    fn process(&self) -> RefMut<'_, Process> {
+        let mut process = self.process.borrow_mut();
+        let reads = self.cpu.undisturbed(self.costs.clock_read).min(LEASE_MAX);
+        process.lease(if self.measures { 0 } else { reads as u32 });
+        process
     }
 
     /// Does the next thing that the process demands.
@@ -196,18 +211,23 @@ impl Runner {
                 let bridge = self.bridge.as_ref();
                 let code = bridge.map_or(NO_PORTALS, |bridge| bridge.call(function, &args));
                 observer.portals_returned(self.cpu.now(), function);
-                self.process.borrow_mut().reply(code, self.cpu.now());
+                self.process().reply(code, self.cpu.now());
             }
             Demand::Clock => {
                 self.cpu.spend(self.costs.clock_read);
-                self.process.borrow_mut().reply_with_time(self.cpu.now());
+                self.process().reply_with_time(self.cpu.now());
+            }
+            Demand::Told(times) => {
+                for _ in 0..times {
+                    self.cpu.spend(self.costs.clock_read);
+                }
             }
             Demand::Sleep(time) => {
                 if let Err(ending) = self.pass(self.costs.clock_read + time) {
                     self.process.borrow_mut().flush_in_call_and_kill();
                     return Step::Ended(ending);
                 }
-                self.process.borrow_mut().reply_with_time(self.cpu.now());
+                self.process().reply_with_time(self.cpu.now());
             }
             Demand::Computed(time) => {
                 if let Err(ending) = self.pass(time) {
@@ -242,7 +262,7 @@ impl Runner {
 
     /// Tells the program what became of its call, or ends it.
     fn answer(&self, function: Function, posted: bool, outcome: Outcome) -> Step {
-        let mut process = self.process.borrow_mut();
+        let mut process = self.process();
         let ending = match outcome {
             Outcome::Ok(code) => {
                 if !posted {
@@ -274,7 +294,7 @@ impl Runner {
 
 impl Program for Runner {
     fn run(&self, mpi: &mut mpi::Process, callback: &Callback) -> Ran {
-        self.process.borrow_mut().start_callback(callback, self.cpu.now());
+        self.process().start_callback(callback, self.cpu.now());
         loop {
             match self.step(&mut |function, args| mpi.call(function, args), &()) {
                 Step::Done => {}

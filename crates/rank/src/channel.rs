@@ -221,6 +221,20 @@ impl Channel {
         self.long(at::TIME).store(time, Ordering::Relaxed);
     }
 
+    /// Lets the library tell the time by itself so often, after the next answer.
+    pub fn set_lease(&self, reads: u32) {
+        self.word(at::LEASE).store(reads, Ordering::Relaxed);
+    }
+
+    /// How often it has done so since the process went on; to be asked once, and not while the process runs.
+    pub fn take_reads(&self) -> u32 {
+        let reads = self.word(at::READS);
+        match reads.load(Ordering::Relaxed) {
+            0 => 0,
+            _ => reads.swap(0, Ordering::Relaxed),
+        }
+    }
+
     /// Answers RETURN and gives the turn to the process.
     pub fn answer(&self, code: i32) {
         self.word(at::ANSWER).store(layout::answer::RETURN, Ordering::Relaxed);

@@ -44,6 +44,9 @@ pub struct Process {
     corrupt: bool,
     /// Callbacks that it was told to run and that have not returned.
     callbacks: u32,
+    /// How often its library may tell the time by itself.
+    leased: u32,
+    measures: bool,
     /// When it got the turn, if it has it.
     went_on: Option<Instant>,
     /// Real time in which it has had the turn, and whether it has demanded anything yet.
@@ -52,7 +55,7 @@ pub struct Process {
     notes: Arc<Notes>,
 }
 
-/// What a process demands. All but `Exited`, `Computed`, `CallbackLeft` and posted calls must be answered
+/// What a process demands. All but `Exited`, `Computed`, `Told`, `CallbackLeft` and posted calls must be answered
 /// before the next one is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Demand {
@@ -75,6 +78,9 @@ pub enum Demand {
     },
     /// The time is asked for: [`Process::reply_with_time`].
     Clock,
+    /// The time was told so often without asking, by the lease that the last answer gave: let so much pass,
+    /// and give no answer.
+    Told(u32),
     /// The program sleeps: let simulated time pass, then [`Process::reply_with_time`].
     Sleep(Duration),
     /// The program has computed: let simulated time pass, and give no answer.
@@ -173,6 +179,8 @@ impl Process {
             ended: None,
             corrupt: false,
             callbacks: 0,
+            leased: 0,
+            measures: options.compute.millionths() != 0,
             went_on: Some(Instant::now()),
             worked: std::time::Duration::ZERO,
             met: false,
@@ -181,6 +189,11 @@ impl Process {
         // On failure the process is dropped here, which kills it.
         process.watch = Some(watched.map_err(SpawnError::channel)?);
         Ok(process)
+    }
+
+    /// What it computes takes simulated time.
+    pub fn measures(&self) -> bool {
+        self.measures
     }
 
     /// Its number in the operating system.
@@ -224,7 +237,11 @@ impl Process {
     pub fn next_within(&mut self, patience: Option<std::time::Duration>) -> Option<Demand> {
         let (mut waited, mut began) = (false, None);
         loop {
-            match self.channel.turn() {
+            let turn = self.channel.turn();
+            if let Some(told) = self.told(turn) {
+                return Some(told);
+            }
+            match turn {
                 Turn::Dead => return Some(Demand::Exited(self.wait())),
                 Turn::Overwritten => return Some(self.end_corrupt()),
                 Turn::Simulator => match self.channel.take() {
@@ -256,6 +273,22 @@ impl Process {
                 }
             }
         }
+    }
+
+    /// What the library has told by itself comes before all that it says now.
+    fn told(&mut self, turn: Turn) -> Option<Demand> {
+        if self.leased == 0 || turn == Turn::Process {
+            return None;
+        }
+        let most = std::mem::take(&mut self.leased);
+        let told = self.channel.take_reads().min(most);
+        (told > 0).then_some(Demand::Told(told))
+    }
+
+    /// Lets the library tell the time so often by itself after the next answer: nothing else can happen before
+    /// on its node.
+    pub fn lease(&mut self, reads: u32) {
+        self.leased = reads;
     }
 
     /// Counts what it has worked since it got the turn.
@@ -356,6 +389,7 @@ impl Process {
     /// that cannot ask (in a signal handler).
     pub fn reply(&mut self, code: i32, now: Time) {
         self.channel.set_time(now.0);
+        self.channel.set_lease(self.leased);
         self.follower.follow();
         self.went_on = Some(Instant::now());
         self.channel.answer(code);
@@ -372,6 +406,7 @@ impl Process {
     pub fn start_callback(&mut self, callback: &Callback, now: Time) {
         let Callback { function, arguments, indirect } = callback;
         self.channel.set_time(now.0);
+        self.channel.set_lease(self.leased);
         self.follower.follow();
         self.callbacks += 1;
         self.went_on = Some(Instant::now());
@@ -385,7 +420,8 @@ impl Process {
         while started.elapsed() < LAST_WORDS {
             let Some(demand) = self.next_within(Some(LAST_WORDS)) else { break };
             match demand {
-                Demand::Call { posted: true, .. } | Demand::Computed(_) | Demand::CallbackLeft => {}
+                Demand::Call { posted: true, .. } | Demand::CallbackLeft => {}
+                Demand::Computed(_) | Demand::Told(_) => {}
                 Demand::Exited(_) => return,
                 _ => {
                     self.flush_in_call();

@@ -87,6 +87,7 @@ fn nothing_but_mpi_clocks_and_the_seam_is_exported() {
         "sunstar_rank_pass",
         "sunstar_rank_sleep",
         "sunstar_rank_state_add",
+        "sunstar_rank_told",
         "time",
         "times",
         "timespec_get",

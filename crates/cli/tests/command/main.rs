@@ -28,6 +28,7 @@ mod interrupted;
 mod json;
 mod ladder;
 mod launchers;
+mod lease;
 mod linux;
 mod mistakes;
 mod names;

@@ -100,7 +100,8 @@ struct rank_channel {
     uint64_t moved; /* Bytes that the process has moved as way says; fewer than wanted if some memory was not there (library writes). */
     uint32_t first; /* Process id of the first process with a library, mostly the one that the simulator has started; 0: none yet (library writes). */
     uint32_t owner; /* Process id of the rank: of these processes and what they have started the first that is linked with MPI or calls it; 0: none yet (library writes). */
-    uint8_t unused_152[40];
+    uint32_t reads; /* How often the library has told the time by itself since the process went on, each time clock_cost later (library writes; the simulator takes it back when it has let that time pass). */
+    uint8_t unused_156[36];
     uint32_t tail; /* Records ever taken out of the ring (simulator writes). */
     uint32_t answer; /* Kind of the answer (simulator writes). */
     uint32_t code; /* Answer RETURN: the MPI error code or Portals return code. */
@@ -111,7 +112,8 @@ struct rank_channel {
     uint32_t log_bytes; /* Bytes of log that the library is to store into the program's memory before anything else (simulator writes). */
     uint32_t way; /* Not 0: the process is to do nothing but move runs, as way says, and hand over again (simulator writes). */
     uint32_t runs; /* Number of those runs (simulator writes). */
-    uint8_t unused_284[228];
+    uint32_t lease; /* How often the library may tell the time by itself after this answer, before its next record: until then nothing else happens on the node (simulator writes; the library gives it back when it hands over). */
+    uint8_t unused_288[224];
     uint8_t fault[512]; /* What was wrong if state says FAULTED: words that end with a zero (library writes). */
     uint64_t carried_at; /* Address in the process of what stands in carried (library writes). */
     uint32_t carried_bytes; /* Bytes of it: the program has the same there until its call returns. 0: none (library writes; the simulator takes it back when it changes them). */
@@ -137,6 +139,7 @@ _Static_assert(offsetof(struct rank_channel, turn) == 128, "channel.turn");
 _Static_assert(offsetof(struct rank_channel, moved) == 136, "channel.moved");
 _Static_assert(offsetof(struct rank_channel, first) == 144, "channel.first");
 _Static_assert(offsetof(struct rank_channel, owner) == 148, "channel.owner");
+_Static_assert(offsetof(struct rank_channel, reads) == 152, "channel.reads");
 _Static_assert(offsetof(struct rank_channel, tail) == 192, "channel.tail");
 _Static_assert(offsetof(struct rank_channel, answer) == 196, "channel.answer");
 _Static_assert(offsetof(struct rank_channel, code) == 200, "channel.code");
@@ -147,6 +150,7 @@ _Static_assert(offsetof(struct rank_channel, arguments) == 224, "channel.argumen
 _Static_assert(offsetof(struct rank_channel, log_bytes) == 272, "channel.log_bytes");
 _Static_assert(offsetof(struct rank_channel, way) == 276, "channel.way");
 _Static_assert(offsetof(struct rank_channel, runs) == 280, "channel.runs");
+_Static_assert(offsetof(struct rank_channel, lease) == 284, "channel.lease");
 _Static_assert(offsetof(struct rank_channel, fault) == 512, "channel.fault");
 _Static_assert(offsetof(struct rank_channel, carried_at) == 1024, "channel.carried_at");
 _Static_assert(offsetof(struct rank_channel, carried_bytes) == 1032, "channel.carried_bytes");

@@ -1,0 +1,41 @@
+//! Clocks that the library answers by itself: nothing simulated depends on it.
+
+use crate::runner::{command, ended};
+use std::path::Path;
+
+/// What the program printed, in the order of its ranks, simulated time and hash.
+fn told(options: &[&str]) -> Vec<String> {
+    let run = ended(command().arg("run").args(options).args(["tests/cli/spin.c"]));
+    let mut lines: Vec<_> = run.went_well().stdout.lines().map(str::to_owned).collect();
+    lines.retain(|line| {
+        ["rank ", "Simulated time", "Trace hash"].iter().any(|start| line.starts_with(start))
+    });
+    lines.sort_unstable();
+    assert!(lines.iter().all(|line| !line.contains("-1")), "a clock went back: {lines:?}");
+    lines
+}
+
+/// Who is told of every event gets no run in which the library answers.
+#[test]
+fn a_run_is_the_same_when_every_look_at_a_clock_is_simulated() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace");
+    let trace = Path::to_str(&trace).unwrap();
+    for ranks in ["1", "2", "5"] {
+        let leased = told(&["-n", ranks]);
+        assert_eq!(leased, told(&["-n", ranks, "--trace", trace]), "{ranks} ranks");
+        assert_eq!(leased, told(&["-n", ranks, "-t", "2"]), "{ranks} ranks");
+    }
+    assert_eq!(told(&["-n", "4", "-ppn", "2"]), told(&["-n", "4", "-ppn", "2", "--no-park"]));
+}
+
+/// A look costs what the machine says.
+#[test]
+fn a_clock_costs_what_it_costs() {
+    let looks = |cost: &str| {
+        let lines = told(&["-n", "1", "--set", &format!("rank.clock_read={cost}")]);
+        let line = lines.iter().find(|line| line.starts_with("rank 0")).unwrap();
+        line.split_whitespace().nth(2).unwrap().parse::<i64>().unwrap()
+    };
+    assert!((990..=1010).contains(&looks("50 ns")) && (490..=510).contains(&looks("100 ns")));
+}
