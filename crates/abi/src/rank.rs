@@ -42,6 +42,11 @@ pub const RECORDS: u32 = 4096;
 /// Source: own design.
 pub const RECORD_COUNT: u32 = 256;
 
+/// Rows of deeds that there is room for.
+///
+/// Source: own design.
+pub const DEED_ROWS: u32 = 48;
+
 /// Bit set with which a process sleeps on the turn (FUTEX_WAIT_BITSET): the simulator knows such a sleep from others.
 ///
 /// Source: own design.
@@ -169,8 +174,10 @@ pub mod channel {
     pub const FIRST: usize = 144;
     /// Process id of the rank: of these processes and what they have started the first that is linked with MPI or calls it; 0: none yet (library writes).
     pub const OWNER: usize = 148;
-    /// How often the library has told the time by itself since the process went on, each time clock_cost later (library writes; the simulator takes it back when it has let that time pass).
-    pub const READS: usize = 152;
+    /// Rows in deeds (library writes; the simulator takes it back when it has done the same).
+    pub const DEED_ROWS: usize = 152;
+    /// The request that the last call has looked at, if it was one that is repeated (library writes).
+    pub const REQUEST: usize = 160;
     /// Records ever taken out of the ring (simulator writes).
     pub const TAIL: usize = 192;
     /// Kind of the answer (simulator writes).
@@ -191,8 +198,14 @@ pub mod channel {
     pub const WAY: usize = 276;
     /// Number of those runs (simulator writes).
     pub const RUNS: usize = 280;
-    /// How often the library may tell the time by itself after this answer, before its next record: until then nothing else happens on the node (simulator writes; the library gives it back when it hands over).
-    pub const LEASE: usize = 284;
+    /// Simulated time before which nothing else happens on the node, in picoseconds: until then, and until its next record, the library tells the time by itself. 0: it does not (simulator writes).
+    pub const LEASE: usize = 288;
+    /// Simulated time in picoseconds that the call which was answered last takes if it is made again before lease and was in vain. 0: that is not known (simulator writes).
+    pub const REPEAT_COST: usize = 296;
+    /// What the library has done by itself since the process went on: how often it told the time, then how often the last call was repeated in vain, and so on in turn (library writes).
+    pub const DEEDS: usize = 304;
+    /// Bytes of `deeds`.
+    pub const DEEDS_SIZE: usize = 192;
     /// What was wrong if state says FAULTED: words that end with a zero (library writes).
     pub const FAULT: usize = 512;
     /// Bytes of `fault`.
@@ -250,8 +263,10 @@ pub struct Channel {
     pub first: u32,
     /// Process id of the rank: of these processes and what they have started the first that is linked with MPI or calls it; 0: none yet (library writes).
     pub owner: u32,
-    /// How often the library has told the time by itself since the process went on, each time clock_cost later (library writes; the simulator takes it back when it has let that time pass).
-    pub reads: u32,
+    /// Rows in deeds (library writes; the simulator takes it back when it has done the same).
+    pub deed_rows: u32,
+    /// The request that the last call has looked at, if it was one that is repeated (library writes).
+    pub request: u64,
     /// Records ever taken out of the ring (simulator writes).
     pub tail: u32,
     /// Kind of the answer (simulator writes).
@@ -272,8 +287,10 @@ pub struct Channel {
     pub way: u32,
     /// Number of those runs (simulator writes).
     pub runs: u32,
-    /// How often the library may tell the time by itself after this answer, before its next record: until then nothing else happens on the node (simulator writes; the library gives it back when it hands over).
-    pub lease: u32,
+    /// Simulated time before which nothing else happens on the node, in picoseconds: until then, and until its next record, the library tells the time by itself. 0: it does not (simulator writes).
+    pub lease: u64,
+    /// Simulated time in picoseconds that the call which was answered last takes if it is made again before lease and was in vain. 0: that is not known (simulator writes).
+    pub repeat_cost: u64,
     /// Address in the process of what stands in carried (library writes).
     pub carried_at: u64,
     /// Bytes of it: the program has the same there until its call returns. 0: none (library writes; the simulator takes it back when it changes them).
@@ -300,7 +317,8 @@ impl Channel {
         ("moved", 136, 8),
         ("first", 144, 4),
         ("owner", 148, 4),
-        ("reads", 152, 4),
+        ("deed_rows", 152, 4),
+        ("request", 160, 8),
         ("tail", 192, 4),
         ("answer", 196, 4),
         ("code", 200, 4),
@@ -310,7 +328,8 @@ impl Channel {
         ("log_bytes", 272, 4),
         ("way", 276, 4),
         ("runs", 280, 4),
-        ("lease", 284, 4),
+        ("lease", 288, 8),
+        ("repeat_cost", 296, 8),
         ("carried_at", 1024, 8),
         ("carried_bytes", 1032, 4),
     ];
@@ -335,7 +354,8 @@ impl Channel {
             moved: u64::from_le_bytes([bytes[136], bytes[137], bytes[138], bytes[139], bytes[140], bytes[141], bytes[142], bytes[143]]),
             first: u32::from_le_bytes([bytes[144], bytes[145], bytes[146], bytes[147]]),
             owner: u32::from_le_bytes([bytes[148], bytes[149], bytes[150], bytes[151]]),
-            reads: u32::from_le_bytes([bytes[152], bytes[153], bytes[154], bytes[155]]),
+            deed_rows: u32::from_le_bytes([bytes[152], bytes[153], bytes[154], bytes[155]]),
+            request: u64::from_le_bytes([bytes[160], bytes[161], bytes[162], bytes[163], bytes[164], bytes[165], bytes[166], bytes[167]]),
             tail: u32::from_le_bytes([bytes[192], bytes[193], bytes[194], bytes[195]]),
             answer: u32::from_le_bytes([bytes[196], bytes[197], bytes[198], bytes[199]]),
             code: u32::from_le_bytes([bytes[200], bytes[201], bytes[202], bytes[203]]),
@@ -346,7 +366,8 @@ impl Channel {
             log_bytes: u32::from_le_bytes([bytes[272], bytes[273], bytes[274], bytes[275]]),
             way: u32::from_le_bytes([bytes[276], bytes[277], bytes[278], bytes[279]]),
             runs: u32::from_le_bytes([bytes[280], bytes[281], bytes[282], bytes[283]]),
-            lease: u32::from_le_bytes([bytes[284], bytes[285], bytes[286], bytes[287]]),
+            lease: u64::from_le_bytes([bytes[288], bytes[289], bytes[290], bytes[291], bytes[292], bytes[293], bytes[294], bytes[295]]),
+            repeat_cost: u64::from_le_bytes([bytes[296], bytes[297], bytes[298], bytes[299], bytes[300], bytes[301], bytes[302], bytes[303]]),
             carried_at: u64::from_le_bytes([bytes[1024], bytes[1025], bytes[1026], bytes[1027], bytes[1028], bytes[1029], bytes[1030], bytes[1031]]),
             carried_bytes: u32::from_le_bytes([bytes[1032], bytes[1033], bytes[1034], bytes[1035]]),
         })
@@ -379,7 +400,8 @@ impl Channel {
         bytes[136..144].copy_from_slice(&self.moved.to_le_bytes());
         bytes[144..148].copy_from_slice(&self.first.to_le_bytes());
         bytes[148..152].copy_from_slice(&self.owner.to_le_bytes());
-        bytes[152..156].copy_from_slice(&self.reads.to_le_bytes());
+        bytes[152..156].copy_from_slice(&self.deed_rows.to_le_bytes());
+        bytes[160..168].copy_from_slice(&self.request.to_le_bytes());
         bytes[192..196].copy_from_slice(&self.tail.to_le_bytes());
         bytes[196..200].copy_from_slice(&self.answer.to_le_bytes());
         bytes[200..204].copy_from_slice(&self.code.to_le_bytes());
@@ -395,7 +417,8 @@ impl Channel {
         bytes[272..276].copy_from_slice(&self.log_bytes.to_le_bytes());
         bytes[276..280].copy_from_slice(&self.way.to_le_bytes());
         bytes[280..284].copy_from_slice(&self.runs.to_le_bytes());
-        bytes[284..288].copy_from_slice(&self.lease.to_le_bytes());
+        bytes[288..296].copy_from_slice(&self.lease.to_le_bytes());
+        bytes[296..304].copy_from_slice(&self.repeat_cost.to_le_bytes());
         bytes[1024..1032].copy_from_slice(&self.carried_at.to_le_bytes());
         bytes[1032..1036].copy_from_slice(&self.carried_bytes.to_le_bytes());
     }

@@ -43,11 +43,10 @@ impl Cpu {
         }
     }
 
-    /// How often in a row the running fibre can spend `time` before anything else happens on the node: each
-    /// is over at once then. None outside of a fibre, at other speeds, or where cores share a node.
-    pub fn undisturbed(&self, time: Duration) -> u64 {
-        let span = self.core.alone_until.get().since(self.core.now());
-        span.0.saturating_sub(1).checked_div(time.0).unwrap_or(0)
+    /// Time before which nothing happens on the node but what this fibre does: what it spends until then is
+    /// over at once. In the past at other speeds than full, and where cores share a node.
+    pub fn undisturbed_until(&self) -> Time {
+        self.core.alone_until.get()
     }
 
     /// Uncached, posted stores: each up to 8 bytes within an aligned 8 bytes, in order, each after its issue

@@ -33,7 +33,15 @@ static __thread volatile enum { OUTSIDE, INSIDE, CALLED_BACK } place;
 #define LEVELS_MAX 80
 static __thread uintptr_t levels[LEVELS_MAX];
 static __thread unsigned depth;
+/* What the library does by itself. */
+enum deed { TELL, REPEAT };
+/* A call that was answered last, and in vain: what it asks for has not come. */
+static struct {
+    uint64_t arguments[5];
+    unsigned function; /* 0: there is none */
+} in_vain;
 static bool errors_return; /* the program has set an error handler: it may look at a result */
+static uint64_t told; /* by the library itself, last, since the process went on */
 static uint64_t time_before; /* picoseconds that have passed here without a rank */
 static uint64_t computing_since; /* processor time at which the program went on; 0: it has made no call yet */
 
@@ -86,7 +94,6 @@ uint64_t rank_new_request(void)
 
 static void give_turn(struct rank_channel *c)
 {
-    c->lease = 0; /* whatever other threads ask */
     /* Mostly it does not sleep: it was about to when this process took the processor from it. */
     if (__atomic_exchange_n(&c->turn, RANK_TURN_SIMULATOR, __ATOMIC_ACQ_REL) == RANK_TURN_AWAITED)
         syscall(SYS_futex, &c->turn, FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -97,6 +104,7 @@ static void give_turn(struct rank_channel *c)
 
 static void hand_over(struct rank_channel *c)
 {
+    told = 0;
     rank_memory_leave(c);
     give_turn(c);
     while (c->way != RANK_WAY_NONE) {
@@ -120,6 +128,8 @@ static void put(struct rank_channel *c, uint16_t kind, unsigned function, unsign
                 const uint64_t *arguments)
 {
     struct rank_record *record = next_record(c);
+    if (kind != RANK_RECORD_KIND_CLOCK)
+        in_vain.function = 0;
     record->function = (uint16_t)function;
     record->kind = kind;
     if (count > 0)
@@ -213,6 +223,38 @@ int rank_forked(struct rank_channel *c, int64_t child)
     return await_answer(c);
 }
 
+/* --- what is done without the simulator, as long as nothing else happens on the node --- */
+
+/* Says that a clock was read, or a call repeated, which takes so long. False if the simulator must be asked:
+ * something else may come before; a call that was posted takes its time first; a signal handler has
+ * interrupted the library. */
+static bool do_alone(struct rank_channel *c, enum deed deed, uint64_t cost)
+{
+    const uint64_t now = rank_told(c);
+    if (place != OUTSIDE || now + cost >= c->lease)
+        return false;
+    place = INSIDE;
+    pthread_mutex_lock(&lock);
+    uint32_t rows = c->deed_rows;
+    /* Rows tell of clocks and calls in turn. */
+    if (rows % 2 == (uint32_t)deed && rows < RANK_DEED_ROWS)
+        c->deeds[rows++] = 0;
+    if (rows == 0 && deed == REPEAT) {
+        c->deeds[0] = c->deeds[1] = 0;
+        rows = 2;
+    }
+    const bool alone = rank_told(c) == now && now + cost < c->lease && c->head == c->tail &&
+                       rows % 2 != (uint32_t)deed;
+    if (alone) {
+        c->deeds[rows - 1]++;
+        c->deed_rows = rows;
+        told = now + cost;
+    }
+    pthread_mutex_unlock(&lock);
+    place = OUTSIDE;
+    return alone;
+}
+
 /* --- calls --- */
 
 /* Where the stack of this thread began; 0 if that is unknown. */
@@ -295,6 +337,26 @@ int rank_call_any_time(enum rank_function function, unsigned count, const uint64
     return code;
 }
 
+/* Where a call says whether something has come; NULL for calls that do not just look. */
+static int *flag_of(enum rank_function function, const uint64_t *arguments)
+{
+    const int at = function == FN_MPI_Test ? 1 : function == FN_MPI_Iprobe ? 3 : -1;
+    return at < 0 ? NULL : (int *)(uintptr_t)arguments[at];
+}
+
+/* The call that was in vain is made again, and is in vain again. */
+static bool repeat(enum rank_function function, unsigned count, const uint64_t *arguments)
+{
+    struct rank_channel *c = rank_attach();
+    if (function != in_vain.function || !rank_is_rank() || c->repeat_cost == 0)
+        return false;
+    if (memcmp(in_vain.arguments, arguments, count * sizeof *arguments) != 0)
+        return false;
+    if (function == FN_MPI_Test && *(const uint64_t *)(uintptr_t)arguments[0] != c->request)
+        return false;
+    return do_alone(c, REPEAT, c->repeat_cost);
+}
+
 int rank_call(enum rank_function function, unsigned count, const uint64_t *arguments)
 {
     return rank_call_with(function, count, arguments, NULL, 0);
@@ -303,12 +365,23 @@ int rank_call(enum rank_function function, unsigned count, const uint64_t *argum
 int rank_call_with(enum rank_function function, unsigned count, const uint64_t *arguments,
                    const void *read, size_t bytes)
 {
+    int *const flag = flag_of(function, arguments);
+    if (flag && repeat(function, count, arguments)) {
+        *flag = 0;
+        return MPI_SUCCESS;
+    }
     struct rank_channel *c = enter(function, rank_facts[function].any_time, HERE);
     if (function == FN_MPI_Comm_set_errhandler)
         errors_return = true;
+    const uint64_t request = flag && bytes == sizeof request ? *(const uint64_t *)read : 0;
     put(c, RANK_RECORD_KIND_CALL, function, count, arguments);
     rank_memory_carry(c, read, bytes);
     const int code = await_answer(c);
+    if (flag && code == MPI_SUCCESS && !*flag) {
+        in_vain.function = function;
+        c->request = request;
+        memcpy(in_vain.arguments, arguments, count * sizeof *arguments);
+    }
     leave(c);
     return code;
 }
@@ -369,30 +442,15 @@ int rank_call_portals(unsigned function, const char *name, unsigned count,
 
 uint64_t rank_told(const struct rank_channel *c)
 {
-    return c->time + c->reads * c->clock_cost;
-}
-
-/* Tells the time without the simulator, if that allows it: nothing happens on the node until then. A call that
- * was posted may take its time first. False if the simulator must be asked. */
-static bool read_lease(struct rank_channel *c, uint64_t *time)
-{
-    uint32_t reads = __atomic_load_n(&c->reads, __ATOMIC_RELAXED);
-    while (reads < c->lease && c->head == c->tail) {
-        *time = c->time + (reads + 1) * c->clock_cost;
-        if (__atomic_compare_exchange_n(&c->reads, &reads, reads + 1, false, __ATOMIC_RELAXED,
-                                        __ATOMIC_RELAXED))
-            return true;
-    }
-    return false;
+    return told > c->time ? told : c->time;
 }
 
 uint64_t rank_clock(struct rank_channel *c)
 {
-    uint64_t leased;
     if (!rank_is_rank())
         return c->time + __atomic_add_fetch(&time_before, c->clock_cost, __ATOMIC_RELAXED);
-    if (read_lease(c, &leased))
-        return leased;
+    if (c->clock_cost > 0 && do_alone(c, TELL, c->clock_cost))
+        return told;
     /* A signal handler interrupted a call: the last known time is the time. */
     if (!take(c, HERE))
         return rank_told(c);

@@ -1,12 +1,14 @@
 //! The agent of a rank: a fibre that does what the rank's process demands, on the host's simulated timeline.
 
 use crate::bridge::Bridge;
-use crate::process::{Demand, ExitStatus, Process};
-use abi::mpi::Function;
+use crate::exit::ExitStatus;
+use crate::lease::{Deeds, Lease, Looks};
+use crate::process::{Demand, Process};
+use abi::mpi::{Function, ARGUMENTS_MAX};
 use des::{Duration, Time};
 use host::Cpu;
 use mpi::{Callback, Outcome, Program, Ran, Returned};
-use std::cell::{RefCell, RefMut};
+use std::cell::{Cell, RefCell, RefMut};
 use std::rc::Rc;
 
 /// A program that computes for this long without a call is named: real time, no part of the simulation.
@@ -16,8 +18,8 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 const DAYS_MAX: u64 = 213;
 const TIME_MAX: Time = Time(DAYS_MAX * 86_400 * 1_000_000_000_000);
 
-/// Times that a library may tell the time by itself at most.
-const LEASE_MAX: u64 = 1 << 16;
+/// Longest lease: what the library has done by itself is done again before anything else.
+const LEASE_MAX: Duration = Duration(1_000_000_000);
 
 /// With this the system's loader ends a program, and a shell that does not find one.
 const NOT_LOADED: i32 = 127;
@@ -139,6 +141,8 @@ pub struct Runner {
     costs: Costs,
     /// Its way to Portals, if it has one.
     bridge: Option<Rc<Bridge>>,
+    /// The calls made last, if they only look whether something has come.
+    looks: Cell<Looks>,
     /// What the program computes takes time: the simulator must see each look at the clock.
     measures: bool,
     /// How the rank ended, if it did so in a function that MPI had called back.
@@ -172,7 +176,15 @@ impl Runner {
     ) -> Rc<Runner> {
         let measures = process.measures();
         let (process, ended_early) = (RefCell::new(process), RefCell::default());
-        Rc::new(Runner { cpu, process, costs, bridge, measures, ended_early })
+        Rc::new(Runner {
+            cpu,
+            process,
+            costs,
+            bridge,
+            looks: Cell::default(),
+            measures,
+            ended_early,
+        })
     }
 
     /// The next demand; a program that computes for long is named once per call.
@@ -184,12 +196,13 @@ impl Runner {
         })
     }
 
-    /// The process, before it gets an answer: as long as nothing else can happen on the node its library tells
-    /// the time by itself.
+    /// The process, before it gets an answer: as long as nothing else can happen on the node its library
+    /// answers by itself.
     fn process(&self) -> RefMut<'_, Process> {
         let mut process = self.process.borrow_mut();
-        let reads = self.cpu.undisturbed(self.costs.clock_read).min(LEASE_MAX);
-        process.lease(if self.measures { 0 } else { reads as u32 });
+        let until = self.cpu.undisturbed_until().min(self.cpu.now() + LEASE_MAX);
+        let repeat_cost = self.looks.get().repeat_cost();
+        process.lease(if self.measures { Lease::default() } else { Lease { until, repeat_cost } });
         process
     }
 
@@ -201,12 +214,11 @@ impl Runner {
     ) -> Step {
         match self.next(observer) {
             Demand::Call { function, args, posted } => {
-                observer.call_entered(self.cpu.now(), function);
-                let outcome = call(function, &args[..function.arguments()]);
-                observer.call_returned(self.cpu.now(), function);
+                let (outcome, _) = self.carry_out(function, &args, call, observer);
                 return self.answer(function, posted, outcome);
             }
             Demand::Portals { function, args } => {
+                self.looks.set(Looks::default());
                 observer.portals_entered(self.cpu.now(), function);
                 let bridge = self.bridge.as_ref();
                 let code = bridge.map_or(NO_PORTALS, |bridge| bridge.call(function, &args));
@@ -214,15 +226,16 @@ impl Runner {
                 self.process().reply(code, self.cpu.now());
             }
             Demand::Clock => {
+                let undisturbed = self.cpu.undisturbed_until();
                 self.cpu.spend(self.costs.clock_read);
+                if self.cpu.now() >= undisturbed {
+                    self.looks.set(self.looks.get().disturbed());
+                }
                 self.process().reply_with_time(self.cpu.now());
             }
-            Demand::Told(times) => {
-                for _ in 0..times {
-                    self.cpu.spend(self.costs.clock_read);
-                }
-            }
+            Demand::Did(deeds) => return self.do_again(&deeds, call, observer),
             Demand::Sleep(time) => {
+                self.looks.set(Looks::default());
                 if let Err(ending) = self.pass(self.costs.clock_read + time) {
                     self.process.borrow_mut().flush_in_call_and_kill();
                     return Step::Ended(ending);
@@ -230,6 +243,7 @@ impl Runner {
                 self.process().reply_with_time(self.cpu.now());
             }
             Demand::Computed(time) => {
+                self.looks.set(Looks::default());
                 if let Err(ending) = self.pass(time) {
                     self.process.borrow_mut().flush_and_kill();
                     return Step::Ended(ending);
@@ -243,6 +257,58 @@ impl Runner {
                 let fault = self.process.borrow().fault();
                 return Step::Ended(Ending::of(status, fault));
             }
+        }
+        Step::Done
+    }
+
+    /// Does what a call wants; how long that took.
+    fn carry_out(
+        &self,
+        function: Function,
+        args: &[u64; ARGUMENTS_MAX],
+        call: &mut dyn FnMut(Function, &[u64]) -> Outcome,
+        observer: &dyn Observer,
+    ) -> (Outcome, Duration) {
+        let (began, undisturbed) = (self.cpu.now(), self.cpu.undisturbed_until());
+        observer.call_entered(began, function);
+        let outcome = call(function, &args[..function.arguments()]);
+        observer.call_returned(self.cpu.now(), function);
+        let took = self.cpu.now().since(began);
+        let alone = self.cpu.now() < undisturbed;
+        self.looks.set(self.looks.get().after(function, &(function, *args), took, alone));
+        (outcome, took)
+    }
+
+    /// Does what the library has done by itself, each at its time.
+    fn do_again(
+        &self,
+        deeds: &Deeds,
+        call: &mut dyn FnMut(Function, &[u64]) -> Outcome,
+        observer: &dyn Observer,
+    ) -> Step {
+        let (cost, end) = (self.looks.get().repeat_cost(), self.cpu.undisturbed_until());
+        let time = deeds.time(self.costs.clock_read, cost);
+        let mut right = time.is_some_and(|time| self.cpu.now() + time < end);
+        let repeated = self.looks.get().call();
+        self.process.borrow().repeat(repeated.map(|(_, args)| args[0].max(1)));
+        for (calls, count) in deeds.rows() {
+            for _ in 0..if right { count } else { 0 } {
+                match repeated.filter(|_| calls) {
+                    Some((function, args)) => {
+                        let (outcome, took) = self.carry_out(function, &args, call, observer);
+                        right &= matches!(outcome, Outcome::Ok(abi::mpi::SUCCESS)) && took == cost;
+                    }
+                    None => self.cpu.spend(self.costs.clock_read),
+                }
+            }
+        }
+        self.process.borrow().repeat(None);
+        if !right {
+            let mut process = self.process.borrow_mut();
+            let Demand::Exited(status) = process.end_corrupt() else {
+                unreachable!("it has ended")
+            };
+            return Step::Ended(Ending::of(status, process.fault()));
         }
         Step::Done
     }

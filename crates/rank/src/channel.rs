@@ -1,5 +1,6 @@
 //! The simulator's side of the memory that it shares with a rank's process. Layout: `abi/rank/channel.toml`.
 
+use crate::lease::{Deeds, Lease};
 use crate::spawn::SpawnOptions;
 use crate::{memory_file, surroundings};
 use abi::mpi::{ARGUMENTS_MAX, FINGERPRINT};
@@ -221,18 +222,26 @@ impl Channel {
         self.long(at::TIME).store(time, Ordering::Relaxed);
     }
 
-    /// Lets the library tell the time by itself so often, after the next answer.
-    pub fn set_lease(&self, reads: u32) {
-        self.word(at::LEASE).store(reads, Ordering::Relaxed);
+    /// Lets the library answer by itself after the next answer, until that simulated time.
+    pub fn set_lease(&self, lease: Lease) {
+        self.long(at::LEASE).store(lease.until.0, Ordering::Relaxed);
+        self.long(at::REPEAT_COST).store(lease.repeat_cost.0, Ordering::Relaxed);
     }
 
-    /// How often it has done so since the process went on; to be asked once, and not while the process runs.
-    pub fn take_reads(&self) -> u32 {
-        let reads = self.word(at::READS);
-        match reads.load(Ordering::Relaxed) {
-            0 => 0,
-            _ => reads.swap(0, Ordering::Relaxed),
+    /// The request that the call which is repeated looks at.
+    pub fn request(&self) -> u64 {
+        self.long(at::REQUEST).load(Ordering::Relaxed)
+    }
+
+    /// What it has done by itself since the process went on; to be asked once, not while the process runs.
+    pub fn take_deeds(&self) -> Option<Deeds> {
+        let rows = self.word(at::DEED_ROWS);
+        if rows.load(Ordering::Relaxed) == 0 {
+            return None;
         }
+        let rows = rows.swap(0, Ordering::Relaxed).min(layout::DEED_ROWS) as usize;
+        let row = |at: usize| self.word(at::DEEDS + 4 * at).load(Ordering::Relaxed);
+        Some(Deeds(std::array::from_fn(|at| if at < rows { row(at) } else { 0 })))
     }
 
     /// Answers RETURN and gives the turn to the process.

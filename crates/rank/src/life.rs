@@ -1,9 +1,9 @@
 //! A process from its birth to its end, as those see it who hold a share of it.
 
 use crate::channel::Channel;
+use crate::exit::ExitStatus;
 use crate::heir;
 use crate::permitted::is_refusal;
-use crate::process::ExitStatus;
 use abi::rank::state;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
@@ -26,6 +26,8 @@ pub(crate) struct Life {
     gone: AtomicBool,
     /// Held while that becomes so.
     going: Mutex<()>,
+    /// What the library has done by itself is done again: address of the request; 1 if there is none.
+    repeats: AtomicU64,
     /// Microseconds of processor time outside of the kernel, of it and what it has waited for.
     computed: AtomicU64,
     /// Its memory was wanted when it had ended without being asked.
@@ -34,9 +36,24 @@ pub(crate) struct Life {
 
 impl Life {
     pub fn new(rank: u32, pid: libc::pid_t, pidfd: OwnedFd, channel: Arc<Channel>) -> Life {
-        let (heir, computed, gone, going, missed) = Default::default();
+        let (heir, repeats, computed, gone, going, missed) = Default::default();
         let rank_pid = AtomicI32::new(pid);
-        Life { rank, pid, pidfd, channel, rank_pid, heir, computed, gone, going, missed }
+        Life { rank, pid, pidfd, channel, rank_pid, heir, repeats, computed, gone, going, missed }
+    }
+
+    /// Begins or ends to do again what the library has done by itself, with the request at this address.
+    pub fn repeat(&self, at: Option<u64>) {
+        self.repeats.store(at.unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// True while that is done.
+    pub fn repeats(&self) -> bool {
+        self.repeats.load(Ordering::Relaxed) != 0
+    }
+
+    /// The request, if that is done and it stands there.
+    pub fn repeated(&self, at: u64) -> Option<u64> {
+        (at != 0 && self.repeats.load(Ordering::Relaxed) == at).then(|| self.channel.request())
     }
 
     /// Processor time of the program's own, once it was waited for.

@@ -1,6 +1,8 @@
 //! A rank's process: what it demands, and the answers.
 
 use crate::channel::{Channel, Taken, Turn, OVERWRITTEN, RECORD_ARGUMENTS};
+use crate::exit::ExitStatus;
+use crate::lease::{Deeds, Lease};
 use crate::life::Life;
 use crate::memory::ProcessMemory;
 use crate::memory_file;
@@ -13,7 +15,6 @@ use abi::mpi::{Function, ARGUMENTS_MAX};
 use abi::rank::record_kind;
 use des::{Duration, Time};
 use mpi::{Callback, CALLBACK_ARGUMENTS};
-use std::fmt;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
@@ -44,8 +45,8 @@ pub struct Process {
     corrupt: bool,
     /// Callbacks that it was told to run and that have not returned.
     callbacks: u32,
-    /// How often its library may tell the time by itself.
-    leased: u32,
+    /// What its library may do by itself.
+    lease: Lease,
     measures: bool,
     /// When it got the turn, if it has it.
     went_on: Option<Instant>,
@@ -55,8 +56,8 @@ pub struct Process {
     notes: Arc<Notes>,
 }
 
-/// What a process demands. All but `Exited`, `Computed`, `Told`, `CallbackLeft` and posted calls must be answered
-/// before the next one is asked for.
+/// What a process demands. All but `Exited`, `Computed`, `Did`, `CallbackLeft` and posted calls must be
+/// answered before the next one is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Demand {
     /// An MPI call.
@@ -78,9 +79,9 @@ pub enum Demand {
     },
     /// The time is asked for: [`Process::reply_with_time`].
     Clock,
-    /// The time was told so often without asking, by the lease that the last answer gave: let so much pass,
-    /// and give no answer.
-    Told(u32),
+    /// The library has done this without asking, by the lease that the last answer gave: do the same, and
+    /// give no answer.
+    Did(Deeds),
     /// The program sleeps: let simulated time pass, then [`Process::reply_with_time`].
     Sleep(Duration),
     /// The program has computed: let simulated time pass, and give no answer.
@@ -97,43 +98,6 @@ pub enum Demand {
     CallbackLeft,
     /// The process has ended. Calls that it had posted and nobody had asked for are lost with it.
     Exited(ExitStatus),
-}
-
-/// How a process ended, and how far its rank had come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ExitStatus {
-    /// Exit code, if it was not killed.
-    pub code: Option<i32>,
-    /// Signal that killed it.
-    pub signal: Option<i32>,
-    /// `MPI_Init` had returned.
-    pub initialized: bool,
-    /// `MPI_Finalize` had returned.
-    pub finalized: bool,
-    /// `PtlInit` had returned.
-    pub portals: bool,
-}
-
-impl ExitStatus {
-    /// Of a rank that has done everything.
-    pub const FINISHED: ExitStatus = ExitStatus {
-        code: Some(0),
-        signal: None,
-        initialized: true,
-        finalized: true,
-        portals: false,
-    };
-}
-
-impl fmt::Display for ExitStatus {
-    /// As a sentence's end: `exited with code 3`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.code, self.signal) {
-            (_, Some(signal)) => write!(f, "was killed by {}", signal_name(signal)),
-            (Some(code), None) => write!(f, "exited with code {code}"),
-            (None, None) => f.write_str("ended"),
-        }
-    }
 }
 
 impl Process {
@@ -179,7 +143,7 @@ impl Process {
             ended: None,
             corrupt: false,
             callbacks: 0,
-            leased: 0,
+            lease: Lease::default(),
             measures: options.compute.millionths() != 0,
             went_on: Some(Instant::now()),
             worked: std::time::Duration::ZERO,
@@ -238,8 +202,8 @@ impl Process {
         let (mut waited, mut began) = (false, None);
         loop {
             let turn = self.channel.turn();
-            if let Some(told) = self.told(turn) {
-                return Some(told);
+            if let Some(did) = self.did(turn) {
+                return Some(did);
             }
             match turn {
                 Turn::Dead => return Some(Demand::Exited(self.wait())),
@@ -275,20 +239,24 @@ impl Process {
         }
     }
 
-    /// What the library has told by itself comes before all that it says now.
-    fn told(&mut self, turn: Turn) -> Option<Demand> {
-        if self.leased == 0 || turn == Turn::Process {
+    /// What the library has done by itself comes before all that it says now.
+    fn did(&mut self, turn: Turn) -> Option<Demand> {
+        if self.lease == Lease::default() || turn == Turn::Process {
             return None;
         }
-        let most = std::mem::take(&mut self.leased);
-        let told = self.channel.take_reads().min(most);
-        (told > 0).then_some(Demand::Told(told))
+        self.lease = Lease::default();
+        self.channel.take_deeds().map(Demand::Did)
     }
 
-    /// Lets the library tell the time so often by itself after the next answer: nothing else can happen before
-    /// on its node.
-    pub fn lease(&mut self, reads: u32) {
-        self.leased = reads;
+    /// While it says so, the program's memory is as it was when the library has repeated a call: there is the
+    /// request at `at`, and what is written there already.
+    pub(crate) fn repeat(&self, at: Option<u64>) {
+        self.life.repeat(at);
+    }
+
+    /// Lets the library answer by itself after the next answer.
+    pub fn lease(&mut self, lease: Lease) {
+        self.lease = lease;
     }
 
     /// Counts what it has worked since it got the turn.
@@ -380,7 +348,7 @@ impl Process {
     }
 
     /// Only a program that overwrites its library's memory gets here.
-    fn end_corrupt(&mut self) -> Demand {
+    pub(crate) fn end_corrupt(&mut self) -> Demand {
         self.corrupt = true;
         Demand::Exited(self.end())
     }
@@ -389,7 +357,7 @@ impl Process {
     /// that cannot ask (in a signal handler).
     pub fn reply(&mut self, code: i32, now: Time) {
         self.channel.set_time(now.0);
-        self.channel.set_lease(self.leased);
+        self.channel.set_lease(self.lease);
         self.follower.follow();
         self.went_on = Some(Instant::now());
         self.channel.answer(code);
@@ -406,7 +374,7 @@ impl Process {
     pub fn start_callback(&mut self, callback: &Callback, now: Time) {
         let Callback { function, arguments, indirect } = callback;
         self.channel.set_time(now.0);
-        self.channel.set_lease(self.leased);
+        self.channel.set_lease(self.lease);
         self.follower.follow();
         self.callbacks += 1;
         self.went_on = Some(Instant::now());
@@ -421,7 +389,7 @@ impl Process {
             let Some(demand) = self.next_within(Some(LAST_WORDS)) else { break };
             match demand {
                 Demand::Call { posted: true, .. } | Demand::CallbackLeft => {}
-                Demand::Computed(_) | Demand::Told(_) => {}
+                Demand::Computed(_) | Demand::Did(_) => {}
                 Demand::Exited(_) => return,
                 _ => {
                     self.flush_in_call();
@@ -479,24 +447,4 @@ impl Drop for Process {
         }
         self.notes.add(self.worked.max(self.life.computed()), used);
     }
-}
-
-/// `SIGSEGV (segmentation fault)`.
-fn signal_name(signal: i32) -> String {
-    let (name, meaning) = match signal {
-        libc::SIGABRT => ("SIGABRT", "it called abort"),
-        libc::SIGALRM => ("SIGALRM", "a timer that it does not handle"),
-        libc::SIGBUS => ("SIGBUS", "a bad memory access"),
-        libc::SIGFPE => ("SIGFPE", "an arithmetic error"),
-        libc::SIGHUP => ("SIGHUP", "hang-up"),
-        libc::SIGILL => ("SIGILL", "an illegal instruction"),
-        libc::SIGINT => ("SIGINT", "interrupted"),
-        libc::SIGKILL => ("SIGKILL", "killed, perhaps for want of memory"),
-        libc::SIGPIPE => ("SIGPIPE", "nobody read its output"),
-        libc::SIGSEGV => ("SIGSEGV", "an access to memory that it does not have"),
-        libc::SIGTERM => ("SIGTERM", "terminated"),
-        libc::SIGXFSZ => ("SIGXFSZ", "a file larger than ulimit -f allows"),
-        _ => return format!("signal {signal}"),
-    };
-    format!("{name} ({meaning})")
 }

@@ -37,6 +37,9 @@
 /* Records in the ring; a power of two. Full when head - tail equals it: the process then hands over. Source: own design. */
 #define RANK_RECORD_COUNT RANK_U(256)
 
+/* Rows of deeds that there is room for. Source: own design. */
+#define RANK_DEED_ROWS RANK_U(48)
+
 /* Bit set with which a process sleeps on the turn (FUTEX_WAIT_BITSET): the simulator knows such a sleep from others. Source: own design. */
 #define RANK_SLEEP_MARK RANK_U(0x53554E53)
 
@@ -100,8 +103,10 @@ struct rank_channel {
     uint64_t moved; /* Bytes that the process has moved as way says; fewer than wanted if some memory was not there (library writes). */
     uint32_t first; /* Process id of the first process with a library, mostly the one that the simulator has started; 0: none yet (library writes). */
     uint32_t owner; /* Process id of the rank: of these processes and what they have started the first that is linked with MPI or calls it; 0: none yet (library writes). */
-    uint32_t reads; /* How often the library has told the time by itself since the process went on, each time clock_cost later (library writes; the simulator takes it back when it has let that time pass). */
-    uint8_t unused_156[36];
+    uint32_t deed_rows; /* Rows in deeds (library writes; the simulator takes it back when it has done the same). */
+    uint8_t unused_156[4];
+    uint64_t request; /* The request that the last call has looked at, if it was one that is repeated (library writes). */
+    uint8_t unused_168[24];
     uint32_t tail; /* Records ever taken out of the ring (simulator writes). */
     uint32_t answer; /* Kind of the answer (simulator writes). */
     uint32_t code; /* Answer RETURN: the MPI error code or Portals return code. */
@@ -112,8 +117,11 @@ struct rank_channel {
     uint32_t log_bytes; /* Bytes of log that the library is to store into the program's memory before anything else (simulator writes). */
     uint32_t way; /* Not 0: the process is to do nothing but move runs, as way says, and hand over again (simulator writes). */
     uint32_t runs; /* Number of those runs (simulator writes). */
-    uint32_t lease; /* How often the library may tell the time by itself after this answer, before its next record: until then nothing else happens on the node (simulator writes; the library gives it back when it hands over). */
-    uint8_t unused_288[224];
+    uint8_t unused_284[4];
+    uint64_t lease; /* Simulated time before which nothing else happens on the node, in picoseconds: until then, and until its next record, the library tells the time by itself. 0: it does not (simulator writes). */
+    uint64_t repeat_cost; /* Simulated time in picoseconds that the call which was answered last takes if it is made again before lease and was in vain. 0: that is not known (simulator writes). */
+    uint32_t deeds[48]; /* What the library has done by itself since the process went on: how often it told the time, then how often the last call was repeated in vain, and so on in turn (library writes). */
+    uint8_t unused_496[16];
     uint8_t fault[512]; /* What was wrong if state says FAULTED: words that end with a zero (library writes). */
     uint64_t carried_at; /* Address in the process of what stands in carried (library writes). */
     uint32_t carried_bytes; /* Bytes of it: the program has the same there until its call returns. 0: none (library writes; the simulator takes it back when it changes them). */
@@ -139,7 +147,8 @@ _Static_assert(offsetof(struct rank_channel, turn) == 128, "channel.turn");
 _Static_assert(offsetof(struct rank_channel, moved) == 136, "channel.moved");
 _Static_assert(offsetof(struct rank_channel, first) == 144, "channel.first");
 _Static_assert(offsetof(struct rank_channel, owner) == 148, "channel.owner");
-_Static_assert(offsetof(struct rank_channel, reads) == 152, "channel.reads");
+_Static_assert(offsetof(struct rank_channel, deed_rows) == 152, "channel.deed_rows");
+_Static_assert(offsetof(struct rank_channel, request) == 160, "channel.request");
 _Static_assert(offsetof(struct rank_channel, tail) == 192, "channel.tail");
 _Static_assert(offsetof(struct rank_channel, answer) == 196, "channel.answer");
 _Static_assert(offsetof(struct rank_channel, code) == 200, "channel.code");
@@ -150,7 +159,9 @@ _Static_assert(offsetof(struct rank_channel, arguments) == 224, "channel.argumen
 _Static_assert(offsetof(struct rank_channel, log_bytes) == 272, "channel.log_bytes");
 _Static_assert(offsetof(struct rank_channel, way) == 276, "channel.way");
 _Static_assert(offsetof(struct rank_channel, runs) == 280, "channel.runs");
-_Static_assert(offsetof(struct rank_channel, lease) == 284, "channel.lease");
+_Static_assert(offsetof(struct rank_channel, lease) == 288, "channel.lease");
+_Static_assert(offsetof(struct rank_channel, repeat_cost) == 296, "channel.repeat_cost");
+_Static_assert(offsetof(struct rank_channel, deeds) == 304, "channel.deeds");
 _Static_assert(offsetof(struct rank_channel, fault) == 512, "channel.fault");
 _Static_assert(offsetof(struct rank_channel, carried_at) == 1024, "channel.carried_at");
 _Static_assert(offsetof(struct rank_channel, carried_bytes) == 1032, "channel.carried_bytes");
