@@ -201,7 +201,7 @@ fn a_run_that_ends_badly_has_one_end() {
 
 /// Seeds that were bugs: a node of its own that fails in its boot, beside nodes that share one; windows that
 /// depended on threads where two nodes can send at the same time, and a trace's order with them.
-const FOUND: [u64; 3] = [1012, 1074, 3005];
+const FOUND: [u64; 4] = [1012, 1074, 3005, 7742];
 
 #[test]
 fn ends_that_were_found_to_differ_are_one() {

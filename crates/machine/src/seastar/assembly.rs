@@ -84,6 +84,7 @@ impl Parts<'_> {
             failure: None,
             tape: None,
             exception: None,
+            halted: false,
             touched: Vec::new(),
             idle_turns: 0,
             turns: 0,

@@ -426,6 +426,9 @@ impl LogicalProcess for Node {
         // An idle firmware may not have come to the event that failed.
         let until = self.seam.failure.as_ref().map_or(now, |failure| failure.at);
         self.run_processor(until, false);
+        if self.seam.halted {
+            self.run_halted(now);
+        }
         let end = self.snapshot(until);
         // What never was launched did nothing since.
         let launch = self.at_launch.take().unwrap_or_else(|| end.clone());

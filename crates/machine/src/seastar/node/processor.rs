@@ -51,6 +51,17 @@ impl Node {
         }
     }
 
+    /// Lets a processor that has stopped its node go on to the end of the run, beyond which no window was:
+    /// its write was seen by the time to which it had run ahead, which depends on how it was simulated.
+    pub(super) fn run_halted(&mut self, end: Time) {
+        let Node { nic, seam, .. } = self;
+        let mut bus = LocalBus { nic, seam, horizon: end, may_wait: false };
+        match self.recorder.as_deref_mut() {
+            None => self.core.run(&mut bus, end),
+            Some(recorder) => self.core.run_observed(&mut bus, end, recorder),
+        };
+    }
+
     /// The processor has run as far as it could.
     #[inline(always)]
     pub(super) fn ran(&mut self, stop: ppc440::Stop) {

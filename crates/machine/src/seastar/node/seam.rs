@@ -131,6 +131,8 @@ pub(crate) struct Seam {
     pub touched: Vec<Touched>,
     /// The firmware stopped the node for an exception: when, and its vector offset.
     pub exception: Option<(Time, u32)>,
+    /// The firmware has stopped the node itself: its processor runs in a loop that does nothing.
+    pub halted: bool,
     pub journal: Rc<Journal>,
     /// While the node advances: where what it sends goes.
     pub outbox: Outbox<Crossing>,
@@ -305,6 +307,7 @@ impl nic::Ports for Seam {
         self.queue.schedule(at, Event::Interrupt);
     }
     fn panic(&mut self, now: Time, reason: u8, detail: u32) {
+        self.halted = true;
         if reason == panic_reason::EXCEPTION {
             // The node reads the firmware's record of it.
             self.exception.get_or_insert((now, detail));
