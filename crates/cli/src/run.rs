@@ -153,13 +153,16 @@ fn surroundings(
         (None, Some(file)) => rank::Output::Files(file.clone()),
         (None, None) => rank::Output::Shared,
     };
+    let others = options.parts().into_iter().filter(|part| !part.processes.server);
+    let crowd = Arc::new(rank::Crowd::new(others.map(|part| part.ranks).sum()));
     let around = |(part, env): (Part, Vec<(OsString, OsString)>)| {
         let folder = part.processes.wdir;
         if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
             return Err(Mistake(format!("--wdir {}: there is no such folder", folder.display())));
         }
         let (date, notes) = (options.all.date.0, notes.clone());
-        Ok(Surroundings { env, folder, date, output: output.clone(), notes })
+        let (server, crowd, output) = (part.processes.server, crowd.clone(), output.clone());
+        Ok(Surroundings { env, folder, date, output, server, crowd, notes })
     };
     let parts = options.parts().into_iter().zip(options.environments()?);
     Ok((parts.map(around).collect::<Result<_, _>>()?, labels))

@@ -170,3 +170,31 @@ fn hpc_challenge_passes_its_own_checks() {
 fn hpc_challenge_passes_its_own_checks_on_a_grid() {
     challenge(2, 3, 400);
 }
+
+/// By the line that stands in docs/programs.md.
+#[test]
+#[ignore = "builds mpi4py from PyPI, which takes minutes"]
+fn mpi4py_is_installed_by_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("python");
+    output(Command::new("python3").args(["-m", "venv"]).arg(&place));
+    let page = fs::read_to_string(root().join("docs/programs.md")).unwrap();
+    let line = page.lines().find_map(|line| line.trim().strip_prefix("MPI4PY_BUILD_MPIABI=1 "));
+    let words = line.unwrap().replace("MPICC=\"sunstar cc\"", "");
+    let mut words = words.split_whitespace();
+    assert_eq!(words.next(), Some("pip"));
+    let compiler = format!("{} cc", env!("CARGO_BIN_EXE_sunstar"));
+    let mut install = Command::new(place.join("bin/pip"));
+    install.args(words).env("MPI4PY_BUILD_MPIABI", "1").env("MPICC", compiler);
+    // It need not be fast.
+    output(install.env("SUNSTAR_ROOT", root()).env("CFLAGS", "-O0 -g0"));
+    let script = folder.path().join("sum.py");
+    let text = "from mpi4py import MPI\nc = MPI.COMM_WORLD\n\
+                print(c.rank, c.size, c.allreduce(c.rank), c.bcast({'a': [1, 2]}))\n";
+    fs::write(&script, text).unwrap();
+    let said = run(4, folder.path(), &place.join("bin/python3"), &[script.to_str().unwrap()]);
+    let mut lines: Vec<&str> = said.lines().collect();
+    lines.sort_unstable();
+    let expected: Vec<String> = (0..4).map(|rank| format!("{rank} 4 6 {{'a': [1, 2]}}")).collect();
+    assert_eq!(lines, expected);
+}

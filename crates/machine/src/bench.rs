@@ -211,7 +211,11 @@ impl<'a> Bench<'a> {
         let launch = self.common.launch();
         let until = until.map_or(Time::NEVER, |until| launch + until);
         // Nodes that share a boot begin behind it, when one that does not may have failed in its own.
-        let bounds = Bounds { until, notice: plan.notice(), begins: launch };
+        let notice = plan.notice();
+        for executable in self.options.program.executables() {
+            executable.surroundings.crowd.set_notice(notice);
+        }
+        let bounds = Bounds { until, notice, begins: launch };
         let builders =
             (0..self.nodes + plan.switches()).map(|nid| move || plan.process(nid)).collect();
         let (remains, ending, _) =

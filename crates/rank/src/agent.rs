@@ -212,8 +212,17 @@ impl Runner {
         call: &mut dyn FnMut(Function, &[u64]) -> Outcome,
         observer: &dyn Observer,
     ) -> Step {
-        match self.next(observer) {
+        let demand = self.next(observer);
+        if !matches!(demand, Demand::Exited(_) | Demand::Did(_)) {
+            if let Some(status) = self.process.borrow_mut().tell(self.cpu.now()) {
+                return Step::Ended(Ending::Exited(status));
+            }
+        }
+        match demand {
             Demand::Call { function, args, posted } => {
+                if function == Function::Finalize {
+                    self.process.borrow_mut().retire(self.cpu.now());
+                }
                 let (outcome, _) = self.carry_out(function, &args, call, observer);
                 return self.answer(function, posted, outcome);
             }
@@ -393,7 +402,9 @@ pub fn agent(
                 if let Some(bridge) = &runner.bridge {
                     bridge.close();
                 }
-                return ending;
+                let mut process = runner.process.borrow_mut();
+                process.retire(runner.cpu.now());
+                return process.excuse(ending);
             }
         }
     }

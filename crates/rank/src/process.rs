@@ -1,6 +1,8 @@
 //! A rank's process: what it demands, and the answers.
 
+use crate::agent::Ending;
 use crate::channel::{Channel, Taken, Turn, OVERWRITTEN, RECORD_ARGUMENTS};
+use crate::crowd;
 use crate::exit::ExitStatus;
 use crate::lease::{Deeds, Lease};
 use crate::life::Life;
@@ -9,7 +11,7 @@ use crate::memory_file;
 use crate::processor::Follower;
 use crate::spawn::{self, SpawnError, SpawnOptions};
 use crate::stuck;
-use crate::surroundings::Notes;
+use crate::surroundings::Surroundings;
 use crate::watcher::Watcher;
 use abi::mpi::{Function, ARGUMENTS_MAX};
 use abi::rank::record_kind;
@@ -53,7 +55,10 @@ pub struct Process {
     /// Real time in which it has had the turn, and whether it has demanded anything yet.
     worked: std::time::Duration,
     met: bool,
-    notes: Arc<Notes>,
+    surroundings: Arc<Surroundings>,
+    /// SIGTERM was sent to it, as it serves others that have ended.
+    told: bool,
+    retired: bool,
 }
 
 /// What a process demands. All but `Exited`, `Computed`, `Did`, `CallbackLeft` and posted calls must be
@@ -148,7 +153,9 @@ impl Process {
             went_on: Some(Instant::now()),
             worked: std::time::Duration::ZERO,
             met: false,
-            notes: options.surroundings.notes.clone(),
+            surroundings: options.surroundings.clone(),
+            told: false,
+            retired: false,
         };
         // On failure the process is dropped here, which kills it.
         process.watch = Some(watched.map_err(SpawnError::channel)?);
@@ -158,6 +165,31 @@ impl Process {
     /// What it computes takes simulated time.
     pub fn measures(&self) -> bool {
         self.measures
+    }
+
+    /// A server whose others have ended is told so, once. How it has ended, if it has by that.
+    pub(crate) fn tell(&mut self, now: Time) -> Option<ExitStatus> {
+        let Surroundings { server, crowd, .. } = &*self.surroundings;
+        if !server || self.told || !crowd.is_over(now) {
+            return None;
+        }
+        self.told = true;
+        crowd::terminate(&self.life).then(|| self.wait())
+    }
+
+    /// It needs no server any more: it has ended, or has come to MPI_Finalize.
+    pub(crate) fn retire(&mut self, now: Time) {
+        if !std::mem::replace(&mut self.retired, true) && !self.surroundings.server {
+            self.surroundings.crowd.end(now);
+        }
+    }
+
+    /// Its end, as the run sees it: whoever was told to end has not failed.
+    pub(crate) fn excuse(&self, ending: Ending) -> Ending {
+        match ending {
+            Ending::Exited(_) if self.told => Ending::Exited(ExitStatus::FINISHED),
+            ending => ending,
+        }
     }
 
     /// Its number in the operating system.
@@ -445,6 +477,6 @@ impl Drop for Process {
         if let (Some(id), Ok(watcher)) = (self.watch, Watcher::get()) {
             watcher.forget(id);
         }
-        self.notes.add(self.worked.max(self.life.computed()), used);
+        self.surroundings.notes.add(self.worked.max(self.life.computed()), used);
     }
 }

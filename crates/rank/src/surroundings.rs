@@ -1,5 +1,6 @@
 //! What a program's processes find around them: environment, folder, date, where their output goes.
 
+use crate::crowd::Crowd;
 use crate::output::Output;
 use crate::spawn::SpawnOptions;
 use std::ffi::OsString;
@@ -19,6 +20,10 @@ pub struct Surroundings {
     pub date: u64,
     /// Where what they print goes.
     pub output: Output,
+    /// They serve the other ranks: SIGTERM ends them when all others have ended.
+    pub server: bool,
+    /// Those others, the same for all programs of a run.
+    pub crowd: Arc<Crowd>,
     /// What is noted of them, by all programs of a run in one place.
     pub notes: Arc<Notes>,
 }

@@ -39,7 +39,7 @@ impl Part {
         verb.build();
         let (mut plain, mut words) = (Plain::default(), words.iter().cloned().peekable());
         while let Some(word) = words.next_if(is_option) {
-            let only = "behind ':' only -n N, --env and --wdir stand before the program";
+            let only = "behind ':' only -n N, --env, --wdir and --server stand before the program";
             let text = word.to_string_lossy().into_owned();
             let taken = plain.take(&verb, word, &mut words);
             taken.map_err(|_| Mistake(format!("{only}; {text} holds for all programs")))?;

@@ -16,6 +16,10 @@ pub struct Processes {
     /// Folder in which this program's ranks begin
     #[arg(long, value_name = "FOLDER")]
     pub wdir: Option<PathBuf>,
+    /// This program serves the others: its ranks get SIGTERM when all others have ended or wait in
+    /// MPI_Finalize; a server that handles it then calls MPI_Finalize, too
+    #[arg(long)]
+    pub server: bool,
 }
 
 /// The same for all programs of a run.

@@ -244,3 +244,34 @@ fn a_brief_summary_has_five_lines() {
     assert_eq!(hash(whole.went_well()), summary[4]);
     assert!(whole.stdout.contains("-q nothing"), "{whole:?}");
 }
+
+/// It is told at the same simulated time in each run, and may still do what it has to.
+#[test]
+fn a_server_ends_with_those_that_it_serves() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = built(folder.path(), "tests/cli/server.c");
+    let program = program.to_str().unwrap();
+    let run = |options: &[&str]| {
+        let words = ["-n", "1", "--server", program, ":", "-n", "3", program, "5"];
+        let run = started([options, &words].concat());
+        let said = ["rank 1: 0 wrong", "rank 2: 0 wrong", "rank 3: 0 wrong", "served 15"];
+        for line in said {
+            assert!(run.went_well().stdout.lines().any(|own| own == line), "{line}: {run:?}");
+        }
+        hash(&run).to_owned()
+    };
+    let alone = run(&[]);
+    assert_eq!((run(&["-t", "2"]), run(&["--no-park"])), (alone.clone(), alone));
+}
+
+#[test]
+fn python_scripts_are_programs() {
+    let expected = ["0 3 9 nid00000 True", "1 3 8 nid00001 True", "2 3 9 nid00002 True"];
+    printed(&["-n", "3", "tests/cli/ring.py"], &expected);
+    printed(&["-n", "3", "python3", "tests/cli/ring.py"], &expected);
+    printed(&["-n", "3", "sh", "-c", "exec python3 tests/cli/ring.py"], &expected);
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(root().join("tests/cli/ring.py")).unwrap();
+    let own = script(folder.path(), "own.py", &format!("#!/usr/bin/env python3\n{text}"));
+    printed(&["-n", "3", &own], &expected);
+}
