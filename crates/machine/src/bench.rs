@@ -1,7 +1,7 @@
 //! What the nodes of a run are made of, whatever their network interface is: hosts, ranks, their judge; and
 //! how all of them are run and reported ([`Plan`]).
 
-use crate::faults::Faults;
+use crate::faults::{self, Faults};
 use crate::instruments::journal::Journal;
 use crate::instruments::journey::Taken;
 use crate::judge::Bailiff;
@@ -148,6 +148,17 @@ impl<'a> Bench<'a> {
         Ok(Bench { options, common, nodes, faults, ledger, templates, ahead, maps })
     }
 
+    /// For a machine of as many nodes as the ranks need ([`nodes_needed`]), of which only hosts and their
+    /// interrupt lines can fail.
+    pub fn of_hosts(options: &'a Options) -> Result<Bench<'a>, Mistake> {
+        let p = &options.parameters;
+        let common = Common::new(p, options.ranks).map_err(Mistake)?;
+        let nodes = nodes_needed(p, options.ranks).map_err(Mistake)?;
+        let (texts, launch) = (&options.faults, common.launch());
+        let faults = faults::parse_of_hosts(texts, options.seed, nodes, launch, p.model());
+        Bench::new(options, common, nodes, faults.map_err(Mistake)?)
+    }
+
     /// The same without ranks and without a judge.
     pub fn without_ranks(&self) -> Bench<'a> {
         let mut bench = Bench { ledger: None, ..self.clone() };
@@ -222,6 +233,29 @@ impl<'a> Bench<'a> {
             des::run::<P::Process, _>(builders, &plan.links(), *threads, bounds, stop);
         Ended { remains, ending, wall_seconds: started.elapsed().as_secs_f64() }
     }
+}
+
+/// Most nodes that messages can name.
+const NODES_MAX: u32 = 1 << 16;
+
+/// Nodes of a machine without a topology: as many as so many ranks need. The error is a sentence.
+pub(crate) fn nodes_needed(p: &Parameters, ranks: u32) -> Result<u32, String> {
+    let nodes = Common::new(p, ranks)?.placement.nodes().max(1);
+    if nodes > NODES_MAX {
+        return Err(format!("{ranks} ranks need {nodes} nodes, but messages can name {NODES_MAX}"));
+    }
+    Ok(nodes)
+}
+
+/// Finds out whether such a machine, ranks and faults fit together, without a run.
+pub(crate) fn check_hosts(
+    p: &Parameters,
+    ranks: u32,
+    faults: &[String],
+    seed: u64,
+) -> Result<(), String> {
+    let (nodes, launch) = (nodes_needed(p, ranks)?, Common::new(p, ranks)?.launch());
+    faults::parse_of_hosts(faults, seed, nodes, launch, p.model()).map(drop)
 }
 
 /// Each executable's own libraries that come before that of MPI.

@@ -6,8 +6,7 @@
 //! one) on, byte by byte; its last byte arrives at s + latency + (k - 1) gap per byte. At the receiver, too,
 //! messages follow one another with the gap between them.
 
-use crate::bench::{Bench, Common, Plan};
-use crate::faults;
+use crate::bench::{Bench, Plan};
 use crate::instruments::journey::Waypoint;
 use crate::node::{Nic, Node, Ports};
 use crate::parameters::schema::time;
@@ -197,38 +196,11 @@ impl Plan for Machine<'_> {
     }
 }
 
-/// Most nodes that messages can name.
-const NODES_MAX: u32 = 1 << 16;
-
-/// Nodes of a machine for so many ranks: as many as they need.
-pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, String> {
-    let nodes = Common::new(parameters, ranks)?.placement.nodes().max(1);
-    if nodes > NODES_MAX {
-        return Err(format!("{ranks} ranks need {nodes} nodes, but messages can name {NODES_MAX}"));
-    }
-    Ok(nodes)
-}
-
-/// Finds out whether machine, ranks and faults fit together, without a run.
-pub(crate) fn check(
-    parameters: &Parameters,
-    ranks: u32,
-    faults: &[String],
-    seed: u64,
-) -> Result<(), String> {
-    let (nodes, launch) = (nodes(parameters, ranks)?, Common::new(parameters, ranks)?.launch());
-    faults::parse_of_hosts(faults, seed, nodes, launch, parameters.model()).map(drop)
-}
-
 /// Runs a program.
 pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
-    let parameters = &options.parameters;
-    let common = Common::new(parameters, options.ranks).map_err(Mistake)?;
-    let nodes = nodes(parameters, options.ranks).map_err(Mistake)?;
-    let (model, launch) = (parameters.model(), common.launch());
-    let faults = faults::parse_of_hosts(&options.faults, options.seed, nodes, launch, model);
-    let bench = Bench::new(options, common, nodes, faults.map_err(Mistake)?)?;
-    let machine = Machine { bench: &bench, constants: Constants::of(parameters) };
+    let bench = Bench::of_hosts(options)?;
+    let constants = Constants::of(&options.parameters);
+    let machine = Machine { bench: &bench, constants };
     let ended = bench.simulate(&machine);
     options.writing.store(true, Ordering::Relaxed);
     let (report, _) = bench.conclude(ended, None);

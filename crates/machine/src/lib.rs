@@ -7,6 +7,7 @@
 //!                 │                                 └─ judge: what happens, for the specification
 //!                 ├─ node: a node of any network interface that is a `Nic`
 //!                 ├─ ideal: one of constants (LogGP)
+//!                 ├─ example: the one of docs/adding-a-nic.md
 //!                 └─ seastar: the SeaStar with its processor, its firmware and its network
 //! ```
 
@@ -17,6 +18,7 @@ mod allocator;
 mod bench;
 pub mod console;
 mod digest;
+mod example;
 pub mod faults;
 mod ideal;
 pub mod input;

@@ -2,7 +2,7 @@
 
 use crate::parameters::{Parameters, Row};
 use crate::run::{Mistake, Options, Outcome};
-use crate::{ideal, seastar};
+use crate::{bench, example, ideal, seastar};
 
 /// A model: network interfaces, what joins them, and the driver that the kernel has for them.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub struct Model {
 }
 
 /// All of them.
-pub static MODELS: [Model; 2] = [
+pub static MODELS: [Model; 3] = [
     Model {
         name: "seastar",
         doc: "Cray SeaStar: firmware on a PowerPC 440, DMA engines, a mesh or torus (pedretti2005)",
@@ -43,9 +43,19 @@ pub static MODELS: [Model; 2] = [
         rows: ideal::ROWS,
         firmware: false,
         packets: false,
-        nodes: ideal::nodes,
-        check: ideal::check,
+        nodes: bench::nodes_needed,
+        check: bench::check_hosts,
         run: ideal::run,
+    },
+    Model {
+        name: "example",
+        doc: "the example of docs/adding-a-nic.md: a command queue, a DMA engine, a link, an interrupt",
+        rows: example::ROWS,
+        firmware: false,
+        packets: false,
+        nodes: bench::nodes_needed,
+        check: bench::check_hosts,
+        run: example::run,
     },
 ];
 

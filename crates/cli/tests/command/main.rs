@@ -16,6 +16,7 @@ mod contract;
 mod diff;
 mod documents;
 mod endings;
+mod example;
 mod faults;
 mod firmware;
 mod fortran;
