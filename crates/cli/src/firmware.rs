@@ -6,8 +6,8 @@ use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::{self, Terminal};
 use machine::console;
-use machine::firmware::image::{variant, FirmwareImage};
 use machine::parameters::Parameters;
+use machine::seastar::firmware::image::{variant, FirmwareImage};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -50,7 +50,7 @@ pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> 
         false => Err(Mistake(format!(
             "there is no firmware with {} (build/firmware/{}), and no sources to build it from",
             options_text(&options),
-            machine::firmware::image::variant(parameters)
+            machine::seastar::firmware::image::variant(parameters)
         ))),
     }
 }

@@ -89,12 +89,12 @@ fn list(root: &Root, terminal: &Terminal) -> Result<String, Mistake> {
     Ok(text)
 }
 
-/// `30 documented, 12 assumed`: roles that nothing has are left out.
+/// `model ideal; parameters: 30 documented, 12 assumed`: roles that nothing has are left out.
 fn roles(machine: &Parameters) -> String {
     let counts = machine.roles();
     let present = counts.iter().filter(|(_, count)| *count > 0);
     let words = present.map(|(role, count)| format!("{count} {role}")).collect::<Vec<_>>();
-    format!("parameters: {}", words.join(", "))
+    format!("model {}; parameters: {}", machine.model().name, words.join(", "))
 }
 
 /// Every parameter: key and value on a line, below it what it is and where it comes from.

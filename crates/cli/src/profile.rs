@@ -10,9 +10,9 @@ use crate::run::{self, Observers};
 use crate::streams::Output;
 use crate::terminal::Terminal;
 use crate::{firmware, machines, terminal};
-use machine::firmware::symbols::Symbols;
-use machine::instruments::profile::{Cause, Cost, Profile, Summary};
 use machine::report::Report;
+use machine::seastar::firmware::symbols::Symbols;
+use machine::seastar::profile::{Cause, Cost, Profile, Summary};
 use serde_json::{json, Map, Value};
 
 /// Runs the program and prints the profile after the program's own output.

@@ -7,8 +7,8 @@ use crate::root::Root;
 use crate::run::{self, Observers};
 use crate::streams::Output;
 use crate::{firmware, machines, terminal};
-use machine::firmware::symbols::Symbols;
-use machine::firmware::tracedump;
+use machine::seastar::firmware::symbols::Symbols;
+use machine::seastar::firmware::tracedump;
 
 /// Runs the program with a firmware that has trace points and prints one node's ring.
 pub fn trace(root: &Root, options: &TraceOptions) -> Result<u8, Mistake> {

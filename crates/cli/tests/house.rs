@@ -131,6 +131,48 @@ fn crates_depend_only_on_whom_they_may() {
     assert_eq!(seen, law.keys().map(|name| (*name).to_owned()).collect());
 }
 
+/// Parts of machines: crates that a model joins, and that nobody else names.
+const PARTS: &str = "alpu|crossbar|lanai|lanai_link|myrinet|net|nic|pci|ppc440|rdma|serial";
+
+/// Who joins them: rooms of `machine`, a model each.
+const MODELS: &[&str] = &["ideal", "example", "myrinet", "rdma", "seastar"];
+
+/// Files beside the models' rooms that name parts. Take a file out when it does no more; none comes in.
+const NAME_PARTS: &[&str] = &[
+    "faults/interrupts.rs",
+    "faults/mod.rs",
+    "faults/parse.rs",
+    "faults/parse/tests.rs",
+    "instruments/perfetto.rs",
+    "instruments/timeline.rs",
+    "instruments/timeline/links.rs",
+    "instruments/timeline/watch.rs",
+    "instruments/timeline/watch/tests.rs",
+];
+
+#[test]
+fn parts_are_named_by_models_alone() {
+    let names = regex_lite::Regex::new(&format!(r"(?:^|[^:\w])(?:{PARTS})::")).unwrap();
+    let bench = Path::new("crates/machine/src");
+    let mut naming = BTreeSet::new();
+    for (path, text) in sources() {
+        let general = ["des", "host", "mpi", "portals", "rank", "cli", "machine"];
+        let Some(room) = general.iter().find(|name| path.starts_with(format!("crates/{name}/src")))
+        else {
+            continue;
+        };
+        let within = path.strip_prefix(format!("crates/{room}/src")).unwrap();
+        let first = within.iter().next().unwrap().to_string_lossy();
+        let of_model = path.starts_with(bench) && MODELS.contains(&first.trim_end_matches(".rs"));
+        let code = |line: &str| line.split("//").next().unwrap_or_default().to_owned();
+        if !of_model && text.lines().any(|line| names.is_match(&code(line))) {
+            naming.insert(within.to_string_lossy().into_owned());
+        }
+    }
+    let known: BTreeSet<String> = NAME_PARTS.iter().map(|file| (*file).to_owned()).collect();
+    assert_eq!(naming, known, "files that name parts of machines, beside those of models");
+}
+
 /// Crates that have unsafe code; the reasons stand in ARCHITECTURE.md.
 const UNSAFE: &[&str] = &["alpu", "cli", "host", "machine", "mpi", "ppc440", "rank", "verilated"];
 

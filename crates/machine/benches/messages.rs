@@ -19,8 +19,8 @@
 //! ranks' processes included, suffers less from it than wall time.
 #![allow(clippy::unwrap_used)]
 
-use machine::instruments::meter::{ticks, TICKS_ARE_CYCLES};
 use machine::parameters::Parameters;
+use machine::seastar::meter::{ticks, TICKS_ARE_CYCLES};
 use machine::{Executable, Options, Outcome, Program};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -30,11 +30,10 @@ pub mod parameters;
 mod programs;
 pub mod report;
 mod run;
-mod seastar;
+pub mod seastar;
 mod system;
 
 pub use digest::digest;
 pub use models::{check, check_node, run};
 pub use programs::{Executable, Program};
 pub use run::{Mistake, Options, Outcome};
-pub use seastar::{debugger, firmware, probe};

@@ -49,7 +49,7 @@ pub static MODELS: [Model; 3] = [
     },
     Model {
         name: "example",
-        doc: "the example of docs/adding-a-nic.md: a command queue, a DMA engine, a link, an interrupt",
+        doc: "docs/adding-a-nic.md's example: a command queue, a DMA engine, a link, an interrupt",
         rows: example::ROWS,
         firmware: false,
         packets: false,

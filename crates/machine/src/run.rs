@@ -1,12 +1,12 @@
 //! What a run is asked for, and what is left of it.
 
-use crate::instruments::meter::Effort;
-use crate::instruments::profile::Profile;
 use crate::instruments::timeline::Watcher;
 use crate::parameters::Parameters;
 use crate::programs::Program;
 use crate::report::Report;
 use crate::seastar::debugger::Door;
+use crate::seastar::meter::Effort;
+use crate::seastar::profile::Profile;
 use des::{Duration, Stop};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;

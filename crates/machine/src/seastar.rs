@@ -6,15 +6,22 @@
 //!                │           └─ warm: one boot for all nodes
 //!                ├─ boot, shelf: that boot, kept for later runs
 //!                └─ firmware: its image, its symbols, its trace
+//!   recorder: what the processor does ─► profile: cycles by function, line and call path
+//!   capture: packets, for a pcapng file;  meter: what the processor model costs the machine that simulates
+//!   debugger: gdb on the processor, which waits meanwhile
 //! ```
 
 pub(crate) mod assembly;
 mod boot;
+pub(crate) mod capture;
 pub(crate) mod configure;
 pub mod debugger;
 pub mod firmware;
+pub mod meter;
 pub(crate) mod node;
 pub mod probe;
+pub mod profile;
+pub(crate) mod recorder;
 mod rows;
 pub(crate) mod run;
 mod shelf;

@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used)]
 
 use des::Random;
-use machine::instruments::meter::Events;
 use machine::parameters::Parameters;
+use machine::seastar::meter::Events;
 use machine::{Options, Program};
 use std::path::Path;
 

@@ -13,9 +13,9 @@ use crate::{firmware, machines};
 use abi::seastar::TRACE_COUNT;
 use indicatif::ProgressBar;
 use machine::console;
-use machine::firmware::image::FirmwareImage;
 use machine::parameters::Parameters;
-use machine::probe;
+use machine::seastar::firmware::image::FirmwareImage;
+use machine::seastar::probe;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 use crate::profile::name;
 use crate::summary::grouped;
 use crate::terminal::Terminal;
-use machine::instruments::profile::{Cause, Cost, Summary};
+use machine::seastar::profile::{Cause, Cost, Summary};
 use std::collections::HashMap;
 use std::fmt::{self, Write};
 use std::path::Path;

@@ -238,7 +238,9 @@ fn the_firmwares_sizes_are_told() {
 #[test]
 fn machines_are_listed_with_every_parameter() {
     let list = sunstar(["machines"]);
-    assert!(list.went_well().stdout.contains("redstorm"), "{list:?}");
+    for word in ["redstorm", "model seastar", "model ideal"] {
+        assert!(list.went_well().stdout.contains(word), "no {word} in {list:?}");
+    }
     let parameters = sunstar(["machines", "redstorm"]);
     let text = &parameters.went_well().stdout;
     let file = std::fs::read_to_string(root().join("machines/redstorm.toml")).unwrap();

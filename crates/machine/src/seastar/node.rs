@@ -3,15 +3,15 @@
 use super::assembly::LateDriver;
 use crate::bench::Remains;
 use crate::faults::Faults;
-use crate::instruments::capture::{Side, Tap};
-use crate::instruments::meter::{Effort, Meter};
-use crate::instruments::profile::Profile;
-use crate::instruments::recorder::Recorder;
 use crate::instruments::spool::Stream;
 use crate::programs::Ranks;
 use crate::report::NodeReport;
+use crate::seastar::capture::{Side, Tap};
 use crate::seastar::debugger::Debugger;
 use crate::seastar::firmware::symbols::Symbols;
+use crate::seastar::meter::{Effort, Meter};
+use crate::seastar::profile::Profile;
+use crate::seastar::recorder::Recorder;
 use abi::seastar::{READY_FLAG, READY_VALUE};
 use bus::Direction;
 use des::{

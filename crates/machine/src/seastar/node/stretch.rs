@@ -3,7 +3,7 @@
 
 use super::seam::{Arrivals, Crossing};
 use super::*;
-use crate::instruments::meter::Events;
+use crate::seastar::meter::Events;
 use std::collections::VecDeque;
 
 /// What a node remembers of the last samples. What each event looks at stands first.

@@ -17,7 +17,7 @@
 //! path. A return to an address that is not on the stack ends at a new outermost function.
 
 use super::profile::{Cost, Path, Profile};
-use super::timeline::Picture;
+use crate::instruments::timeline::Picture;
 use crate::seastar::firmware::symbols::Symbols;
 use ppc440::{Jump, Observation, Probe};
 use std::collections::HashSet;

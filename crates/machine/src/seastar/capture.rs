@@ -2,12 +2,12 @@
 //!
 //! Each node has an interface in the file. A packet is written down twice: where it enters the network (sent,
 //! outbound) and where it leaves it (received, inbound), as it is there. Nodes append finished blocks of the
-//! file to a stream each ([`super::spool`]). When the run is over, the streams are merged by time and node;
-//! so the file is the same for any number of threads.
+//! file to a stream each ([`crate::instruments::spool`]). When the run is over, the streams are merged by time
+//! and node; so the file is the same for any number of threads.
 //!
 //! Format: pcapng (draft-ietf-opsawg-pcapng), little endian, times in nanoseconds, link type USER0.
 
-use super::spool::{Spool, Stream, Writer};
+use crate::instruments::spool::{Spool, Stream, Writer};
 use abi::packet::Packet;
 use des::Time;
 use std::cmp::Reverse;
