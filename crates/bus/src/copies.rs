@@ -9,8 +9,6 @@ pub struct Copy16 {
     big: bool,
 }
 
-des::checkpointed!(Copy16 { offset, big });
-
 impl Copy16 {
     fn bytes(self, value: u16) -> [u8; 2] {
         if self.big {

@@ -19,8 +19,6 @@ pub struct HyperTransport {
     free: [Time; 2],
 }
 
-des::checkpointed!(HyperTransport { free } given { latency, rate });
-
 /// What bytes take. Every packet of the link asks for it, so that a rate at which eight bytes take a whole
 /// number of picoseconds, as all of HyperTransport's do, divides nothing.
 #[derive(Clone, Copy, Debug)]

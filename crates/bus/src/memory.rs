@@ -1,7 +1,6 @@
 //! Plain memory.
 
 use crate::BusError;
-use des::{Checkpoint, Checkpointed};
 use std::fmt;
 use std::sync::Arc;
 
@@ -85,23 +84,6 @@ impl PartialEq for Memory {
 }
 
 impl Eq for Memory {}
-
-impl Checkpointed for Memory {
-    fn pass(&mut self, checkpoint: &mut Checkpoint<'_>) {
-        let reads = checkpoint.reads();
-        let mut bytes = ZEROS;
-        for block in &mut self.blocks {
-            if let (false, Some(block)) = (reads, block.bytes()) {
-                bytes = *block;
-            }
-            checkpoint.bytes(&mut bytes);
-            if reads {
-                *block = if bytes == ZEROS { Slot::Zeros } else { Slot::Own(Box::new(bytes)) };
-            }
-            bytes = ZEROS;
-        }
-    }
-}
 
 /// Copies as many bytes as there are of both; what a load or store moves without a call.
 #[inline(always)]

@@ -9,7 +9,7 @@ use crate::scratch::Scratch;
 use crate::streams::Output;
 use crate::summary::Facts;
 use crate::terminal::Terminal;
-use crate::{cache, firmware, machines, program, summary, terminal};
+use crate::{firmware, machines, program, summary, terminal};
 use machine::console;
 use machine::instruments::perfetto::Trace;
 use machine::instruments::timeline::Watcher;
@@ -107,7 +107,6 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         translate: !options.no_translate,
         merge: !options.no_merge,
         cold_boot: options.cold_boot,
-        boots: cache::folder().map(|folder| folder.join("boots")),
         profile: profile || options.functions,
         pcap: options.pcap.clone(),
         watchers,

@@ -4,7 +4,6 @@
 #![forbid(unsafe_code)]
 
 mod barrier;
-mod checkpoint;
 mod hash;
 mod horizon;
 mod queue;
@@ -14,7 +13,6 @@ mod share;
 mod time;
 mod window;
 
-pub use checkpoint::{Checkpoint, Checkpointed};
 pub use hash::TraceHash;
 pub use horizon::{Foretold, Links};
 pub use queue::{EventQueue, Place};

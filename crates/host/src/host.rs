@@ -5,7 +5,7 @@ use crate::pace::Pace;
 use crate::processor::Processor;
 use crate::shared::Shared;
 use crate::{Costs, Cpu, FibreId, FibreState, SharedMemory, Times};
-use des::{Checkpoint, Checkpointed, Time};
+use des::Time;
 use std::fmt;
 use std::rc::Rc;
 
@@ -46,21 +46,6 @@ impl Default for Event {
     /// One that is nothing to anybody.
     fn default() -> Event {
         Event::new(0, Kind::Ends { generation: 0 })
-    }
-}
-
-impl Checkpointed for Event {
-    fn pass(&mut self, checkpoint: &mut Checkpoint<'_>) {
-        self.core.pass(checkpoint);
-        let mut words = match self.kind {
-            Kind::Ends { generation } => (false, (0, generation)),
-            Kind::Deadline { fibre, wait } => (true, (fibre, wait)),
-        };
-        words.pass(checkpoint);
-        self.kind = match words {
-            (false, (_, generation)) => Kind::Ends { generation },
-            (true, (fibre, wait)) => Kind::Deadline { fibre, wait },
-        };
     }
 }
 

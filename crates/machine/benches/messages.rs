@@ -105,7 +105,6 @@ fn options(root: &Path, program: &Program, ranks: u32, meter: bool) -> Options {
         translate: true,
         merge: true,
         cold_boot: false,
-        boots: None,
         judge: false,
         profile: false,
         compute: rank::Compute::None,

@@ -66,7 +66,6 @@ fn run(root: &Path, ranks: u32, name: &str, arguments: &[&str; 2], merge: bool) 
         translate: true,
         merge,
         cold_boot: false,
-        boots: None,
         profile: false,
         compute: rank::Compute::None,
         judge: false,

@@ -40,8 +40,6 @@ pub struct Options {
     pub merge: bool,
     /// Let each node boot by itself instead of sharing one boot (changes nothing but the speed).
     pub cold_boot: bool,
-    /// Folder where boots are kept for later runs (changes nothing but the speed).
-    pub boots: Option<PathBuf>,
     /// Observe where the firmware's cycles go (changes nothing but the speed).
     pub profile: bool,
     /// Write the packets to this file; every packet is carried out then (changes nothing but the speed).

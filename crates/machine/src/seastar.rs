@@ -4,7 +4,7 @@
 //! configure ─► assembly ─► node (host, NIC with its processor, router)
 //!                │           ├─ seam: what host, NIC, processor and router ask of one another
 //!                │           └─ warm: one boot for all nodes
-//!                ├─ boot, shelf: that boot, kept for later runs
+//!                ├─ boot: who begins with that boot
 //!                └─ firmware: its image, its symbols, its trace
 //!   recorder: what the processor does ─► profile: cycles by function, line and call path
 //!   capture: packets, for a pcapng file;  meter: what the processor model costs the machine that simulates
@@ -24,7 +24,6 @@ pub mod profile;
 pub(crate) mod recorder;
 mod rows;
 pub(crate) mod run;
-mod shelf;
 #[cfg(test)]
 mod tests;
 

@@ -50,7 +50,6 @@ impl Case {
             translate: true,
             merge,
             cold_boot: false,
-            boots: None,
             profile: false,
             compute: rank::Compute::None,
             judge: true,

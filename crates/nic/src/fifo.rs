@@ -13,8 +13,6 @@ pub(crate) struct CommandFifo {
     tail: u32,
 }
 
-des::checkpointed!(CommandFifo { bytes, head, tail } given { base });
-
 impl CommandFifo {
     /// An empty FIFO whose entries stand at `base` on the local bus.
     pub(crate) fn new(base: u32) -> CommandFifo {
@@ -57,8 +55,6 @@ pub(crate) struct DoneFifo {
     head: u32,
     tail: u32,
 }
-
-des::checkpointed!(DoneFifo { words, head, tail });
 
 impl DoneFifo {
     pub(crate) fn new() -> DoneFifo {

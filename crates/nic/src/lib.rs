@@ -17,7 +17,6 @@
 
 #![forbid(unsafe_code)]
 
-mod checkpoint;
 mod counters;
 mod crc;
 mod depth;

@@ -50,8 +50,6 @@ pub(crate) struct Plb {
     write_free: Time,
 }
 
-des::checkpointed!(Plb { read_free, write_free } given { request, beat });
-
 impl Plb {
     pub(crate) fn new(params: &Params) -> Plb {
         Plb {

@@ -32,11 +32,6 @@ impl SeaStar {
         format!("{rest:?}")
     }
 
-    /// True if this NIC is all that the other is, but for the node's id in its registers.
-    pub fn is_as(&self, other: &SeaStar) -> bool {
-        self.fabric.sram == other.fabric.sram && self.rest() == other.rest()
-    }
-
     /// Lets the copies in SRAM hold `nid`.
     pub fn set_copies(&mut self, copies: &[Copy16], nid: u16) {
         for copy in copies {

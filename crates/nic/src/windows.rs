@@ -3,7 +3,7 @@
 
 use crate::{Counters, Event, Ports};
 use abi::seastar::{HTB_VALID, WINDOW_COUNT};
-use des::{Checkpoint, Checkpointed, Duration, Time};
+use des::{Duration, Time};
 use std::collections::VecDeque;
 
 /// Bits of host physical addresses that a window's base leaves to the offset.
@@ -12,12 +12,6 @@ const WINDOW_SHIFT: u32 = 28;
 /// The mapping registers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Windows([u32; WINDOW_COUNT as usize]);
-
-impl Checkpointed for Windows {
-    fn pass(&mut self, checkpoint: &mut Checkpoint<'_>) {
-        self.0.pass(checkpoint);
-    }
-}
 
 impl Windows {
     pub(crate) fn register(&mut self, index: usize) -> Option<&mut u32> {
@@ -54,13 +48,7 @@ pub(crate) struct PostedWrites {
     spare: Vec<Vec<u8>>,
 }
 
-// Nothing is on its way in a chip that is kept.
-des::checkpointed!(PostedWrites { last } given { queue, spare });
-
 impl PostedWrites {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.queue.is_empty()
-    }
     fn push(&mut self, arrival: Time, posted: Posted, ports: &mut impl Ports) {
         // What was gathered for longer arrives, as one, with its last byte; nothing overtakes
         // anything.

@@ -5,7 +5,6 @@
 use crate::decode::{decode, Op};
 use crate::timing::Latencies;
 use crate::Timing;
-use des::{Checkpoint, Checkpointed};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -135,14 +134,6 @@ impl Decoder {
             *recent = self.code.line(words);
         }
         recent.clone()
-    }
-    /// A line that stands at line number `number`, for a checkpoint, which holds its words.
-    pub fn pass(&mut self, number: u64, line: &mut Arc<Line>, checkpoint: &mut Checkpoint<'_>) {
-        let mut words = line.words;
-        words.pass(checkpoint);
-        if words != line.words {
-            *line = self.line(number, words);
-        }
     }
 }
 

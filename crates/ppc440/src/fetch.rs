@@ -40,9 +40,6 @@ struct Line {
     there: u64,
 }
 
-des::checkpointed!(Ahead { lines, count });
-des::checkpointed!(Line { tag, words, there });
-
 impl Ahead {
     pub fn forget(&mut self) {
         *self = Ahead::default();

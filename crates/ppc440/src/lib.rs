@@ -27,7 +27,6 @@
 //! | `outside::probe` | what an observer is told: where every cycle went; nothing if there is none |
 //! | `outside::debug` | what a debugger stops before, and how it sees memory |
 //! | `outside::inspect`, `twin` | what the bench, debuggers and tests see; cores that have booted alike |
-//! | `outside::checkpoint` | a core's state in a file |
 //!
 //! An instruction is defined in one place, its row, and both decoder and executor are generated
 //! from the rows. Execution is one jump table over the decoded kind, inlined into the loop.

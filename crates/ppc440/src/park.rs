@@ -68,11 +68,6 @@ pub(crate) struct Park {
     pub skipped_instructions: u64,
 }
 
-// What is known of loops is learnt again.
-des::checkpointed!(Park { skipped, skipped_instructions } given {
-    enabled, head, lines, record, turn, arrived, last, pause, pause_next, waiting,
-});
-
 impl Park {
     pub fn new(enabled: bool) -> Park {
         Park {

@@ -47,8 +47,6 @@ pub(crate) struct Registers {
     pub gpr: [u32; 256],
 }
 
-des::checkpointed!(Registers { gpr, cr, so, ov, ca, count, lr, ctr, pc, msr, reserved });
-
 /// What a program sees, as it was at some instant.
 #[derive(Clone)]
 pub(crate) struct Snapshot {

@@ -118,36 +118,6 @@ pub(crate) struct Special {
     fit_seen: u64,
 }
 
-des::checkpointed!(Special {
-    srr0,
-    srr1,
-    csrr0,
-    csrr1,
-    mcsrr0,
-    mcsrr1,
-    mcsr,
-    dear,
-    esr,
-    ivpr,
-    ivor,
-    usprg0,
-    sprg,
-    pid,
-    mmucr,
-    ccr0,
-    ccr1,
-    dbsr,
-    debug,
-    dbdr,
-    tcr,
-    tsr,
-    decar,
-    tb_offset,
-    dec_zero,
-    dec_armed,
-    fit_seen,
-});
-
 impl Special {
     fn time_base(&self, cycle: u64) -> u64 {
         cycle.wrapping_add(self.tb_offset)

@@ -10,7 +10,6 @@
 //! stall, and conflicts on the result buses.
 
 use crate::decode::Op;
-use des::{Checkpoint, Checkpointed};
 use std::hash::{Hash, Hasher};
 
 pub(crate) mod predictor;
@@ -224,12 +223,6 @@ impl Place {
     }
 }
 
-impl Checkpointed for Place {
-    fn pass(&mut self, checkpoint: &mut Checkpoint<'_>) {
-        self.0.pass(checkpoint);
-    }
-}
-
 /// Registers that are read, and those that are written: the sink too.
 const READ: usize = reg::SINK as usize;
 const WRITTEN: usize = READ + 1;
@@ -272,23 +265,6 @@ pub(crate) struct Pipeline {
     /// When each register is ready (see `reg`). As long as an index can be, so that none needs a
     /// check.
     ready: [Slot; 256],
-}
-
-impl Checkpointed for Pipeline {
-    fn pass(&mut self, checkpoint: &mut Checkpoint<'_>) {
-        // Since when a register is ready does not matter, and may depend on what was translated.
-        self.settle();
-        let now = slot(self.cycle());
-        let past = |ready: &mut Slot| *ready = if *ready > now { *ready } else { 0 };
-        self.ready.iter_mut().for_each(past);
-        self.late =
-            self.ready[..READ].iter().rev().fold(0, |late, r| late << 1 | u64::from(*r > now));
-        self.ready[READ..].fill(0);
-        let Pipeline { slot, late, ready, owed: _, divide_busy: _ } = self;
-        slot.pass(checkpoint);
-        late.pass(checkpoint);
-        ready.pass(checkpoint);
-    }
 }
 
 impl Hash for Pipeline {

@@ -8,7 +8,7 @@ use bus::{Bus, BusError};
 use des::{Duration, Random, Time};
 use ppc440::{spr, Core, Stop, TlbEntry, MSR_EE, TLB_G, TLB_I, TLB_W};
 use support::asm::*;
-use support::{core, from_checkpoint, map, Flat, ALL};
+use support::{core, map, twin, Flat, ALL};
 
 /// A device at `DEVICE` whose every read counts, before flat memory.
 struct Counting {
@@ -129,7 +129,7 @@ fn cuts_change_nothing() {
                 // Another core can take over at each cut.
                 |core| {
                     if renewed {
-                        *core = from_checkpoint(core);
+                        *core = twin(core);
                     }
                 },
             );

@@ -120,7 +120,7 @@ fn who_changes_a_core_that_waits_need_not_say_so() {
 }
 
 #[test]
-fn a_core_from_a_checkpoint_goes_on_as_one_that_parks() {
+fn a_twin_goes_on_as_one_that_parks() {
     let (mut parked, mut other) = (start(true, TLB_E), start(false, TLB_E));
     let mut at = Time::ZERO;
     for wake in 0..200u32 {
@@ -131,7 +131,7 @@ fn a_core_from_a_checkpoint_goes_on_as_one_that_parks() {
         }
         let turns = parked.0.parked_turns();
         let instructions = parked.0.counters().instructions;
-        other.0 = support::from_checkpoint(&mut parked.0);
+        other.0 = support::twin(&parked.0);
         other.0.set_parking(wake % 2 == 0);
         other.1 = parked.1.clone();
         for (core, bus) in [&mut parked, &mut other] {

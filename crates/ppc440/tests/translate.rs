@@ -13,7 +13,7 @@ use polled::{advance, start, MAILBOX};
 use ppc440::{Core, Stop, TlbEntry, TLB_E, TLB_G, TLB_I, TLB_W};
 use program::Program;
 use support::asm::*;
-use support::{from_checkpoint, Flat, ALL};
+use support::{twin, Flat, ALL};
 
 /// Two that are the same but for this: one is never translated, the other from the first time on.
 struct Pair {
@@ -49,7 +49,7 @@ impl Pair {
                 return;
             }
             if random.below(500) == 0 {
-                self.cores[1] = from_checkpoint(&mut self.cores[1]);
+                self.cores[1] = twin(&self.cores[1]);
                 self.cores[1].set_translation(1);
             }
             now = until.min(horizon).max(now);

@@ -1,11 +1,8 @@
-//! What makes runs shorter and nobody sees: one boot for all nodes and for later runs, merged stretches of
-//! long messages.
+//! What makes runs shorter and nobody sees: one boot for all nodes, merged stretches of long messages.
 
-use crate::runner::{self, sunstar};
+use crate::runner::sunstar;
 use serde_json::Value;
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 
 /// What a command writes as JSON, without the wall time.
 fn json(folder: &Path, command: &str, option: &str, line: &str) -> Value {
@@ -99,98 +96,4 @@ fn merging_changes_nothing_but_the_wall_time() {
 #[test]
 fn a_profile_does_not_tell_how_the_nodes_booted() {
     changes_nothing("profile", "--cold-boot", &["-n 6 examples/allreduce.c"]);
-}
-
-/// `sunstar run` with a folder for what is kept, writing JSON to `file`.
-fn keeping(cache: impl AsRef<OsStr>, file: &Path, line: &str) -> Command {
-    let mut command = runner::command();
-    command.env("XDG_CACHE_HOME", cache).args(["run", "--json"]).arg(file);
-    command.args(line.split_whitespace());
-    command
-}
-
-fn boots(cache: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(cache.join("sunstar/boots")).into_iter().flatten();
-    entries.map(|entry| entry.unwrap().path()).collect()
-}
-
-#[test]
-fn a_boot_of_an_earlier_run_changes_nothing_but_the_wall_time() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("out.json");
-    for (index, line) in [
-        "-n 2 examples/pingpong.c 64",
-        "-n 2 -t 2 examples/pingpong.c 64",
-        "-n 1 examples/ring.c",
-        "-n 3 --no-park examples/ring.c",
-        "-n 5 -t 2 examples/allreduce.c",
-        "-n 2 --set host.os=linux examples/pingpong.c 64",
-        "-n 4 --set host.ranks_per_node=2 examples/ring.c",
-        "-n 2 --fault link.delay=0.01:1us examples/pingpong.c 64",
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let cache = folder.path().join(format!("cache {index}"));
-        let cold = json(folder.path(), "run", "--cold-boot", line);
-        for kept in 0..2 {
-            assert_eq!(boots(&cache).len(), kept, "{line}");
-            let ended = runner::ended(&mut keeping(&cache, &file, line));
-            let mut warm = read_json(&file).unwrap_or_else(|why| panic!("{why}: {ended:#?}"));
-            // The cold run was judged.
-            let mut cold = cold.clone();
-            for value in [&mut warm, &mut cold] {
-                value.as_object_mut().unwrap().remove("judged");
-            }
-            assert_eq!(warm, cold, "{line}, {kept} kept");
-        }
-        assert_eq!(boots(&cache).len(), 1, "{line}");
-    }
-}
-
-#[test]
-fn a_damaged_boot_is_replaced_and_none_is_kept_where_none_can_be() {
-    let folder = tempfile::tempdir().unwrap();
-    let (cache, file) = (folder.path().join("cache"), folder.path().join("out.json"));
-    let line = "-n 2 examples/pingpong.c 8";
-    let mut hashes = Vec::new();
-    let mut run = |cache: &OsStr| {
-        let ended = runner::ended(&mut keeping(cache, &file, line));
-        assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
-        hashes.push(read_json(&file).unwrap()["trace_hash"].clone());
-    };
-    run(cache.as_ref());
-    let [kept] = &boots(&cache)[..] else { panic!("one file") };
-    let whole = std::fs::read(kept).unwrap();
-    let mut flipped = whole.clone();
-    *flipped.last_mut().unwrap() ^= 1;
-    for damaged in [&flipped, &whole[..whole.len() / 2], b"something else"] {
-        std::fs::write(kept, damaged).unwrap();
-        run(cache.as_ref());
-        assert!(std::fs::read(kept).unwrap() == whole);
-    }
-    // A file stands where a folder should.
-    run(kept.as_ref());
-    assert_eq!(boots(&cache).len(), 1);
-    assert!(hashes.iter().all(|hash| *hash == hashes[0]), "{hashes:?}");
-    // No home.
-    let mut command = keeping("", &file, line);
-    let ended = runner::ended(command.env_remove("HOME"));
-    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
-}
-
-#[test]
-fn runs_at_the_same_time_keep_one_boot() {
-    let folder = tempfile::tempdir().unwrap();
-    let cache = folder.path().join("cache");
-    let files: Vec<_> = (0..4).map(|i| folder.path().join(format!("{i}.json"))).collect();
-    let line = "-n 2 examples/pingpong.c 8";
-    let start = |file: &PathBuf| keeping(&cache, file, line).stdout(Stdio::null()).spawn().unwrap();
-    let runs: Vec<_> = files.iter().map(start).collect();
-    for mut run in runs {
-        assert!(run.wait().unwrap().success());
-    }
-    let results: Vec<_> = files.iter().map(|file| read_json(file).unwrap()).collect();
-    assert!(results.iter().all(|result| *result == results[0]));
-    assert_eq!(boots(&cache).len(), 1);
 }

@@ -84,13 +84,10 @@ impl Case {
         format!("sunstar run {} {PROGRAM} {}", words.join(" "), self.seed)
     }
 
-    /// Runs it with `more`, in `folder`, with boots kept in `cache`.
-    fn run(&self, program: &Path, more: &str, folder: &Path, cache: Option<&Path>) -> Run {
+    /// Runs it with `more`, in `folder`.
+    fn run(&self, program: &Path, more: &str, folder: &Path) -> Run {
         let json = folder.join("run.json");
         let mut command = command();
-        if let Some(cache) = cache {
-            command.env("XDG_CACHE_HOME", cache);
-        }
         command.args(["run", "-q", "--json"]).arg(&json);
         command.args(self.options.iter().flat_map(|option| option.split(' ')));
         for word in more.split_whitespace() {
@@ -113,17 +110,14 @@ impl Case {
     fn check(&self, program: &Path) -> Result<bool, String> {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
-        let first = self.run(program, "", folder, None);
+        let first = self.run(program, "", folder);
         let same = |other: &Run, how: &str| match differs(&first, other) {
             None => Ok(()),
             Some(what) => Err(format!("{how}: {what}")),
         };
-        for cache in ["empty cache", "filled cache"] {
-            same(&self.run(program, "", folder, Some(&folder.join("cache"))), cache)?;
-        }
         let mut files: Option<[Vec<u8>; 2]> = None;
         for how in SAME {
-            let run = self.run(program, how, folder, None);
+            let run = self.run(program, how, folder);
             if run.said.iter().any(|line| line.contains("the judge:")) {
                 continue; // a fault, found earlier than it shows otherwise
             }

@@ -48,7 +48,6 @@ impl Bench {
             translate: true,
             merge: true,
             cold_boot: false,
-            boots: None,
             profile: false,
             judge: true,
             pcap: None,
@@ -84,24 +83,18 @@ fn a_node_after_the_shared_boot_is_as_after_its_own() {
     for (settings, park) in [(&[][..], true), (&[], false), (&slow, true), (&two, true)] {
         let bench = Bench::new(settings, park);
         let parts = bench.parts();
-        let first = parts.boot().expect("this firmware's boot can be shared");
-        let bytes = first.to_bytes(parts.not_booted()).expect("it can be kept");
-        let boot = Arc::new(Boot::from_bytes(&bytes, parts.not_booted()).unwrap());
-        assert!(boot.is_as(&first));
-        assert!(!boot.is_as(&Boot::clone(&first).with_other_write()));
+        let boot = parts.boot().expect("this firmware's boot can be shared");
         // With a rank, without one, and ids of which each bit is set once; just after the boot and later.
         for (nid, later) in [(1, 0), (5, 0), (0x5a, 13_337), (0xffa5, 700_000_003)] {
             let at = Time(boot.until().0 + later);
             let mut cold = parts.cold(1, nid);
             cold.advance_alone(at);
-            for (how, boot) in [("shared", &first), ("kept", &boot)] {
-                let mut warm = parts.assemble(1, nid, |_| boot.parts(nid));
-                assert!(warm.follow(boot), "node {nid}, {how}");
-                warm.advance_alone(at);
-                for (warm, cold) in warm.state().iter().zip(cold.state()) {
-                    let what = cold.0;
-                    assert!(*warm == cold, "{how}, node {nid} at {at}: {what}, park {park}");
-                }
+            let mut warm = parts.assemble(1, nid, |_| boot.parts(nid));
+            assert!(warm.follow(&boot), "node {nid}");
+            warm.advance_alone(at);
+            for (warm, cold) in warm.state().iter().zip(cold.state()) {
+                let what = cold.0;
+                assert!(*warm == cold, "node {nid} at {at}: {what}, park {park}");
             }
         }
     }
@@ -142,92 +135,15 @@ fn a_boot_that_differs_from_node_to_node_is_not_shared() {
     assert!(late.parts().boot().is_none());
 }
 
-/// Bytes that are no boot are refused, or make one that nobody can tell from a boot.
 #[test]
-fn fuzz_bytes_of_boots() {
-    let bench = Bench::new(&[], true);
-    let parts = bench.parts();
-    let bytes = parts.boot().unwrap().to_bytes(parts.not_booted()).unwrap();
-    fuzz::Target::new("bytes of boots").few(32).seed(bytes).run(|bytes| {
-        Boot::from_bytes(bytes, parts.not_booted());
-    });
-}
-
-fn files(folder: &Path) -> Vec<std::path::PathBuf> {
-    let entries = std::fs::read_dir(folder).unwrap();
-    entries.map(|entry| entry.unwrap().path()).collect()
-}
-
-#[test]
-fn a_boot_is_kept_for_the_next_run_of_the_same_machine() {
-    let folder = tempfile::tempdir().unwrap();
-    let boots = folder.path().join("boots");
-    let keeping = |settings: &[&str], park| {
-        let mut bench = Bench::new(settings, park);
-        bench.options.boots = Some(boots.clone());
-        bench
-    };
-    let bench = keeping(&[], true);
-    let first = bench.parts().boot().unwrap();
-    let [file] = &files(&boots)[..] else { panic!("one file") };
-    let whole = std::fs::read(file).unwrap();
-    // The next run has what the file says, and nothing else.
-    let modified = || std::fs::metadata(file).unwrap().modified().unwrap();
-    let written = modified();
-    assert!(keeping(&[], true).parts().boot().unwrap().is_as(&first));
-    assert_eq!(modified(), written);
-    // Bytes that are no boot, under the right name and checksum.
-    let parts = bench.parts();
-    let shelf = super::shelf::Shelf::new(&boots, &parts.boot_key()).unwrap();
-    shelf.put(shelf.begin().unwrap(), &[1, 2, 3]);
-    assert!(parts.boot().unwrap().is_as(&first));
-    assert!(std::fs::read(file).unwrap() == whole, "the file is replaced");
-    for damaged in [&whole[..whole.len() - 1], &whole[1..], b""] {
-        std::fs::write(file, damaged).unwrap();
-        assert!(parts.boot().unwrap().is_as(&first));
-        assert!(std::fs::read(file).unwrap() == whole, "the file is replaced");
-    }
-    // What another boot depends on is another file; `--cold-boot` looks at none.
-    let slow = keeping(&["nic.sram_read=31 ns"], true);
-    let slow_boot = slow.parts().boot().unwrap();
-    assert!(slow_boot.until() != first.until() || !slow_boot.is_as(&first));
-    keeping(&[], false).parts().boot().unwrap();
-    let mut image = bench.image.clone();
-    *image.image.last_mut().unwrap() ^= 1;
-    assert!(Parts { image: &image, ..parts }.boot().is_some());
-    assert_eq!(files(&boots).len(), 4);
-    let mut cold = keeping(&[], true);
-    cold.options.cold_boot = true;
-    assert!(cold.parts().boot().is_none());
-}
-
-#[test]
-fn a_boot_that_cannot_be_shared_is_not_tried_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut late = Bench::new(&["machine.launch=160 us"], true);
-    late.options.boots = Some(folder.path().to_owned());
-    for _ in 0..2 {
-        assert!(late.parts().boot().is_none());
-        assert_eq!(files(folder.path()).len(), 1);
-    }
-    let shelf = super::shelf::Shelf::new(folder.path(), &late.parts().boot_key()).unwrap();
-    assert_eq!(shelf.take(), Some(Vec::new()));
-}
-
-#[test]
-fn few_nodes_share_a_boot_only_where_it_can_be_kept() {
-    let folder = tempfile::tempdir().unwrap();
-    let few = |boots: Option<std::path::PathBuf>| {
+fn few_nodes_boot_each_by_itself() {
+    let of = |ranks, cold_boot| {
         let mut bench = Bench::new(&[], true);
-        bench.common = Common::new(&bench.options.parameters, 2).unwrap();
+        bench.common = Common::new(&bench.options.parameters, ranks).unwrap();
         let placement = bench.common.placement;
         bench.configuration = Configuration::new(&bench.options.parameters, placement).unwrap();
-        bench.options.boots = boots;
+        bench.options.cold_boot = cold_boot;
         bench.parts().boot().is_some()
     };
-    let file = folder.path().join("file");
-    std::fs::write(&file, "").unwrap();
-    assert!(!few(None));
-    assert!(!few(Some(file.join("below"))));
-    assert!(few(Some(folder.path().join("boots"))));
+    assert_eq!([of(2, false), of(8, false), of(8, true)], [false, true, false]);
 }

@@ -2,8 +2,7 @@
 
 use crate::bench::*;
 use abi::seastar::*;
-use des::{Checkpoint, Checkpointed, Duration, Random, Time};
-use nic::SeaStar;
+use des::{Duration, Time};
 
 #[test]
 fn registers_answer_every_width_and_gathered_stores() {
@@ -304,59 +303,4 @@ fn a_command_behind_the_last_is_a_fault() {
     let (_, why) = fault_of(&mut bench, true, &[last, last]);
     assert_eq!(why, "receive command behind the last of its message");
     assert_eq!(bench.rx_done(0), Some(done::COMPLETE | 5));
-}
-
-/// The bytes of a chip, if it can be kept.
-fn kept(nic: &mut SeaStar) -> Option<Vec<u8>> {
-    let mut checkpoint = Checkpoint::writer();
-    nic.pass(&mut checkpoint);
-    checkpoint.written()
-}
-
-/// Memory, windows, FIFOs and a posted write, as a boot leaves them.
-fn used() -> Bench {
-    let mut bench = Bench::new(2);
-    let mut random = Random::new(5);
-    for _ in 0..200 {
-        let word = random.next_u64() as u32;
-        bench.write(0, SRAM_BASE + 4 * random.below(50_000) as u32, word);
-        bench.write(0, TX_FIFO + 4 * random.below(4 * u64::from(DMA_FIFO_DEPTH)) as u32, word);
-    }
-    bench.write(0, HTB_MAP, HTB_VALID);
-    let write = |nic: &mut SeaStar, now, ports: &mut NodePorts<'_>| {
-        nic.plb_write(now, 0x1000, &77_u32.to_le_bytes(), ports)
-    };
-    bench.call(0, write).expect("the window is mapped");
-    bench
-}
-
-#[test]
-fn a_chip_from_a_checkpoint_goes_on_as_the_first_one() {
-    let mut whole = used();
-    assert_eq!(kept(&mut whole.nics[0]), None, "a write is on its way");
-    whole.settle();
-    let mut other = used();
-    other.settle();
-    let bytes = kept(&mut whole.nics[0]).unwrap();
-    let mut nic = SeaStar::new(&params(), 0);
-    assert!(!nic.is_as(&whole.nics[0]));
-    let mut checkpoint = Checkpoint::reader(&bytes);
-    nic.pass(&mut checkpoint);
-    assert!(checkpoint.was_all());
-    assert!(nic.is_as(&whole.nics[0]));
-    assert_eq!(nic.counters(), whole.nics[0].counters());
-    other.nics[0] = nic;
-    for bench in [&mut whole, &mut other] {
-        bench.header(0, 0x2000, 1, 5);
-        bench.send(0, 1, 9, 0x2000, &[(0x3000, 5)]);
-        bench.settle();
-        assert_eq!(kept(&mut bench.nics[0]), None, "a message went through it");
-        assert_eq!(kept(&mut bench.nics[1]), None, "a message waits in it");
-    }
-    assert_eq!(whole.now, other.now);
-    for node in 0..2 {
-        assert!(whole.nics[node].is_as(&other.nics[node]));
-        assert_eq!(whole.nodes[node].writes, other.nodes[node].writes);
-        assert_eq!(whole.nodes[node].sent, other.nodes[node].sent);
-    }
 }

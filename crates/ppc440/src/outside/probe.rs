@@ -14,7 +14,6 @@ use crate::core::{Core, Counters};
 use crate::decode::{Op, LK};
 use crate::instructions::Kind;
 use crate::timing::{reg, Place};
-use des::{Checkpoint, Checkpointed};
 
 /// What cycles were spent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -149,19 +148,6 @@ pub(crate) struct Account {
     /// What the instruction just executed waited for, if it waited.
     why: Cause,
 }
-
-impl Checkpointed for Cause {
-    fn pass(&mut self, checkpoint: &mut Checkpoint<'_>) {
-        let mut index = *self as u8;
-        index.pass(checkpoint);
-        match Cause::ALL.get(usize::from(index)) {
-            Some(cause) => *self = *cause,
-            None => checkpoint.refuse(),
-        }
-    }
-}
-
-des::checkpointed!(Account { cycle, issued, counters, late, why });
 
 impl Account {
     pub fn new() -> Account {

@@ -10,8 +10,6 @@ pub struct Copies {
     cached: Vec<Copy16>,
 }
 
-des::checkpointed!(Copies { registers, cached });
-
 impl Core {
     /// Where this core holds `mine` and `other`, which has executed the same, holds `theirs`, if this is the
     /// only difference between them.

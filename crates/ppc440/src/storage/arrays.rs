@@ -9,7 +9,6 @@
 use crate::code::{Code, Decoder, Line, Text, WORDS};
 use crate::fetch::Ahead;
 use crate::Timing;
-use des::{Checkpoint, Checkpointed};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -27,8 +26,6 @@ pub(crate) struct Victims {
     /// Victim limits: the last eight bits are the floor of the normal region.
     pub limits: u32,
 }
-
-des::checkpointed!(Victims { normal, transient, limits });
 
 impl Victims {
     fn new() -> Victims {
@@ -71,8 +68,6 @@ pub(crate) struct Hint {
     pub dirty: u8,
 }
 
-des::checkpointed!(Hint { line, index, dirty });
-
 impl Hint {
     const NONE: Hint = Hint { line: EMPTY, index: 0, dirty: 0 };
 }
@@ -98,8 +93,6 @@ pub(crate) struct DataCache {
     /// Lines held of each piece of memory.
     held: Box<[u16; PIECES]>,
 }
-
-des::checkpointed!(DataCache { data, tags, dirty, hints, victims, stale, stale_lines, held });
 
 /// The piece of memory that a line lies in.
 fn piece(line: u32) -> usize {
@@ -332,27 +325,6 @@ impl Hash for InstructionCache {
         (&self.tags, self.buffered, &self.victims).hash(state);
         self.lines.iter().for_each(|line| line.words.hash(state));
         self.ahead.hash(state);
-    }
-}
-
-impl Checkpointed for InstructionCache {
-    /// Of the instructions the words, as in the hash.
-    fn pass(&mut self, checkpoint: &mut Checkpoint<'_>) {
-        let Self { tags, lines, decoder, text: _, held, generation: _, .. } = self;
-        tags.pass(checkpoint);
-        for (index, line) in lines.iter_mut().enumerate() {
-            let number = tags.get(index).copied().unwrap_or_default();
-            decoder.pass(number, line, checkpoint);
-        }
-        // What stands in the text of a later run is not known.
-        if checkpoint.reads() {
-            *held = Default::default();
-        }
-        let Self { buffered, ahead, victims, epoch, .. } = self;
-        buffered.pass(checkpoint);
-        ahead.pass(checkpoint);
-        victims.pass(checkpoint);
-        epoch.pass(checkpoint);
     }
 }
 

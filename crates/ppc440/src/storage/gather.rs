@@ -33,8 +33,6 @@ pub(crate) struct Gather {
     pc: u32,
 }
 
-des::checkpointed!(Gather { due, addr, len, data, inhibited, pc });
-
 impl Gather {
     pub const EMPTY: Gather =
         Gather { due: u64::MAX, addr: 0, len: 0, data: [0; QUADWORD], inhibited: false, pc: 0 };

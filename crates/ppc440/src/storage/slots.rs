@@ -13,8 +13,6 @@ pub(crate) struct Slots {
     none: usize,
 }
 
-des::checkpointed!(Slots { ends } given { none });
-
 impl Slots {
     pub fn new(count: u8) -> Slots {
         assert!((1..=MOST).contains(&count.into()), "1 to 8 slots");

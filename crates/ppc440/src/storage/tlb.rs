@@ -36,8 +36,6 @@ pub const TLB_SUPERVISOR: [u32; 3] = [0x04, 0x02, 0x01];
 
 const WORD_MASKS: [u32; 3] = [0xffff_fff0, 0xffff_fc0f, 0x0000_ffbf];
 
-des::checkpointed!(TlbEntry { words, tid });
-
 impl TlbEntry {
     /// A valid entry for the page of `1 KB << 2 * size` bytes at `effective`, mapped to `real`.
     /// `attributes` is word 2: `TLB_W` and so on, and permissions.
@@ -107,8 +105,6 @@ pub(crate) struct Mapped {
     line: u32,
 }
 
-des::checkpointed!(Mapped { tag, line });
-
 impl Mapped {
     const NONE: Mapped = Mapped { tag: 0, line: 0 };
     /// Where they stand.
@@ -141,8 +137,6 @@ pub(crate) struct Tlb {
     /// The top 4 KB are mapped by the shadow entries of reset.
     shadow: bool,
 }
-
-des::checkpointed!(Tlb { entries, shadow, map, piece_bits, piece_lines, fetch_generation });
 
 impl Tlb {
     pub fn new() -> Tlb {

@@ -24,7 +24,6 @@ use crate::special::{CCR0_FLSTA, CCR1_FFF, MMUCR_SWOA};
 use bus::{Bus, BusError};
 use des::Time;
 
-mod checkpoint;
 mod under;
 
 pub(crate) use under::Under;

@@ -25,9 +25,6 @@ pub(crate) struct Predictor {
     pub mispredict: u64,
 }
 
-des::checkpointed!(Predictor { history, btac } given {
-    history_mask, btac_mask, taken, taken_btac, mispredict });
-
 impl Predictor {
     pub fn new(timing: &Timing) -> Predictor {
         assert!(timing.bht_entries.is_power_of_two() && timing.btac_entries.is_power_of_two());

@@ -3,7 +3,7 @@
 use crate::image::{Image, Order, Plan};
 use crate::random::Oracle;
 use crate::support::asm::*;
-use crate::support::{core, from_checkpoint, need, run_to_fault, Flat};
+use crate::support::{core, need, run_to_fault, twin, Flat};
 use des::{Duration, Random, Time};
 use ppc440::{Core, Stop};
 use std::path::Path;
@@ -122,7 +122,7 @@ fn random_programs_agree_with_qemu() {
 }
 
 #[test]
-fn random_programs_go_on_from_checkpoints() {
+fn random_programs_go_on_in_twins() {
     let image = image(6, 400, 40);
     let (whole, expected) = in_cores(&image, 0, 0, |core, flat| run_to_fault(core, flat, 60_000));
     let mut random = Random::new(7);
@@ -134,7 +134,7 @@ fn random_programs_go_on_from_checkpoints() {
             if core.run(flat, until) == Stop::Fault {
                 return;
             }
-            *core = from_checkpoint(core);
+            *core = twin(core);
             cuts += 1;
         }
     });

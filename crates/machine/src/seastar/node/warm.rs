@@ -17,13 +17,11 @@
 use super::*;
 use bus::{Copy16, HyperTransport};
 
-mod checkpoint;
-
 /// Ids of the two nodes that are taped.
 pub(crate) const TAPED: [u16; 2] = [0x5ac3, 0xa53c];
 
 /// Something that happened on a node while it booted.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Step {
     /// An event was due.
     Due(Time, Event),
@@ -38,7 +36,6 @@ pub(crate) enum Step {
     /// The NIC wrote host memory.
     HostWrite { phys: u64, data: Vec<u8> },
     /// Something that no node shares with another.
-    #[default]
     Other,
 }
 
@@ -141,8 +138,7 @@ impl Node {
         if self.seam.failure.is_some() || moves || !steps.iter().all(shared) {
             return None;
         }
-        // Loops learnt in the midst of a boot have their heads where it was just then: runs took 2 % longer
-        // after their own boot than after one that was kept.
+        // Loops learnt in the midst of a boot have their heads where it was just then: runs take 2 % longer.
         self.core.forget_loops();
         Some(Boot {
             steps,
