@@ -125,17 +125,12 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
                 (process.next_event(), reach)
             }
         };
-        self.may_tell(index);
-        if self.standings[index] != standing {
-            self.stand(index, standing);
-        }
-    }
-    /// A process that foretold nothing perhaps does now.
-    #[inline(always)]
-    fn may_tell(&mut self, index: usize) {
         if !self.foretold[index].is_empty() && !self.tells[index] {
             self.tells[index] = true;
             self.telling.push(self.first + index as u32);
+        }
+        if self.standings[index] != standing {
+            self.stand(index, standing);
         }
     }
     /// A process stands otherwise than before.
@@ -149,23 +144,9 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
     /// Gives a message to its process, one of these, which may yet have to advance to before it.
     pub(crate) fn deliver(&mut self, envelope: Envelope<L::Message>) {
         let index = (envelope.target - self.first) as usize;
-        let at = envelope.at;
         self.moved[index] = self.sampled + 1;
-        let outlook = Outlook { reach: self.reach[index], slack: self.slack[index] };
-        let told = &mut self.foretold[index];
-        let Some(reach) = self.processes[index].receive_known(envelope, outlook, told) else {
-            self.changed[index] = true;
-            return;
-        };
-        if matches!(self.standings[index], Standing::Failed(_)) {
-            return told.clear();
-        }
-        self.may_tell(index);
-        self.next[index] = self.next[index].min(at);
-        self.reach[index] = self.reach[index].min(reach);
-        if self.standings[index] != Standing::Busy {
-            self.stand(index, Standing::Busy);
-        }
+        self.processes[index].receive(envelope);
+        self.changed[index] = true;
     }
     /// Advances those that have something to do; what they send here is delivered.
     pub(crate) fn advance(&mut self, horizons: &Horizons) {

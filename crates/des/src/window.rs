@@ -44,20 +44,6 @@ pub trait LogicalProcess {
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Self::Message>);
     /// Takes in a message that arrives at `envelope.at`, which is never in its past.
     fn receive(&mut self, envelope: Envelope<Self::Message>);
-    /// Takes in a message as [`LogicalProcess::receive`] does. The earliest time at which the process may
-    /// send something because of it, if that, what it foretells now besides, its arrival and that the
-    /// process is busy is all that changes of what the process tells; else it is asked for everything.
-    /// `outlook` is what it told last, or has told since: nothing that comes after its reach need be foretold.
-    fn receive_known(
-        &mut self,
-        envelope: Envelope<Self::Message>,
-        outlook: Outlook,
-        told: &mut Vec<Foretold>,
-    ) -> Option<Time> {
-        let _ = (outlook, told);
-        self.receive(envelope);
-        None
-    }
     /// Where it stands after `advance_to`.
     fn standing(&self) -> Standing;
     /// How far what may repeat itself here has come, in beats; `None` if there is nothing of the

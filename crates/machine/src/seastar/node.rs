@@ -369,28 +369,12 @@ impl LogicalProcess for Node {
     }
 
     fn receive(&mut self, e: Envelope<Crossing>) {
-        let outlook = Outlook { reach: Time::ZERO, slack: Duration::ZERO };
-        self.receive_known(e, outlook, &mut Vec::new());
-    }
-
-    #[inline(always)]
-    fn receive_known(
-        &mut self,
-        e: Envelope<Crossing>,
-        outlook: Outlook,
-        told: &mut Vec<Foretold>,
-    ) -> Option<Time> {
         match e.message {
             Crossing::Link(message) => {
                 let next = self.seam.arrivals.expect(message);
-                let reach = self.foresee_arrival(e.at, next, outlook, told);
                 self.seam.moves.schedule_from(e.at, e.source, e.sequence, next);
-                Some(reach)
             }
-            Crossing::Skipped(skipped) => {
-                self.nic.take_skipped(&skipped, &mut self.seam);
-                None
-            }
+            Crossing::Skipped(skipped) => self.nic.take_skipped(&skipped, &mut self.seam),
         }
     }
 

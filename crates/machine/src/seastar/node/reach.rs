@@ -85,7 +85,7 @@ impl Node {
     /// The earliest time at which the node may send anything for what comes from a neighbour at `at`, but
     /// for what is foretold of it.
     #[inline(always)]
-    pub(super) fn foresee_arrival(
+    fn foresee_arrival(
         &self,
         at: Time,
         next: Move,
