@@ -338,10 +338,6 @@ impl LogicalProcess for Node {
             if self.idle.wanted < horizon {
                 self.measure_idle_turn(horizon);
             }
-            came &= !self.move_packets(horizon);
-            if self.seam.failure.is_some() {
-                break;
-            }
             if !came && !self.may_lag(horizon) {
                 self.run_processor(horizon, true);
                 // Nothing happens here after what the firmware did.

@@ -1,8 +1,7 @@
 //! What is due that moves packets on, and mostly nothing else: it has a queue of its own, in which events are
-//! small, and is carried out in a row while the processor need not be looked after.
+//! small.
 
 use super::*;
-use crate::seastar::node::processor::LAG_MAX;
 use crate::seastar::node::seam::Arrivals;
 
 /// Something that is due in the router or in an engine of the NIC.
@@ -102,34 +101,6 @@ impl Move {
 }
 
 impl Node {
-    /// Moves packets on, before `horizon`, as long as nothing else is due and the processor need
-    /// not come there before. True if any have moved.
-    #[inline(always)]
-    pub(super) fn move_packets(&mut self, horizon: Time) -> bool {
-        // Who debugs or watches it, or writes down what it does, is told of everything.
-        if self.seam.is_observed() || self.debugger.is_some() {
-            return false;
-        }
-        let lags = match (self.seam.firmware_waits, self.seam.firmware_idles()) {
-            (true, _) => Time::NEVER,
-            (_, true) => self.acts + LAG_MAX,
-            _ => self.acts + Duration(1),
-        };
-        let end = lags.min(horizon);
-        let mut moved = false;
-        while self.seam.moves.next_time() < end && self.seam.moves.key() < self.seam.queue.key() {
-            let Some((at, &next)) = self.seam.moves.peek() else { break };
-            if !self.move_unseen(at, next) {
-                break;
-            }
-            moved = true;
-            if self.seam.failure.is_some() {
-                break;
-            }
-        }
-        moved
-    }
-
     /// Something moves on, and whoever has to know of it is told.
     #[inline(never)]
     pub(super) fn move_on(&mut self, now: Time, next: Move) {
@@ -152,21 +123,6 @@ impl Node {
         self.watch_depths(now);
         self.last = now;
         self.collect_verdict();
-    }
-
-    /// Does what is next, if the firmware sees nothing of it.
-    #[inline(always)]
-    fn move_unseen(&mut self, at: Time, next: Move) -> bool {
-        if next.is_visible(&self.nic) {
-            return false;
-        }
-        let kind = next.kind(&self.seam.arrivals);
-        self.seam.moves.remove_next();
-        self.seam.hash.event(at, kind);
-        self.stretches.follow(at, kind, || next.repeats());
-        self.last = at;
-        carry_out(&mut self.nic, &mut self.seam, at, next);
-        true
     }
 }
 

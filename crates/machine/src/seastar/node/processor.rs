@@ -4,7 +4,7 @@ use super::local_bus::LocalBus;
 use super::*;
 
 /// How far a processor that turns idly lags behind, at most, if its turns are not known.
-pub(super) const LAG_MAX: Duration = Duration::from_us(1000);
+const LAG_MAX: Duration = Duration::from_us(1000);
 
 impl Node {
     /// True if the processor need not be run up to the next event or the horizon: it has come there, or
