@@ -24,6 +24,10 @@ use std::time::Instant;
 /// Real time that a process gets to write out what it has printed, before it is killed.
 const LAST_WORDS: std::time::Duration = std::time::Duration::from_secs(2);
 
+/// Said of a process that nobody knows.
+const LOST: &str = "the process that uses MPI is not to be found among those that the program has started (a \
+                    launcher that gives it a PID namespace of its own, as unshare -p, is not supported)";
+
 /// Real time from which on a wait for the process is its own work, and not the system's, which lets others
 /// use the processor for a while; of the first wait more is the loader's.
 const WORK_MIN: std::time::Duration = std::time::Duration::from_millis(10);
@@ -45,6 +49,8 @@ pub struct Process {
     ended: Option<ExitStatus>,
     /// It has demanded what no library demands.
     corrupt: bool,
+    /// It says that it is the rank, and is none of those that were started for that.
+    lost: bool,
     /// Callbacks that it was told to run and that have not returned.
     callbacks: u32,
     /// What its library may do by itself.
@@ -147,6 +153,7 @@ impl Process {
             watch: None,
             ended: None,
             corrupt: false,
+            lost: false,
             callbacks: 0,
             lease: Lease::default(),
             measures: options.compute.millionths() != 0,
@@ -205,11 +212,11 @@ impl Process {
     /// What the program did wrong, if its library has ended it for that: "rank 3: MPI_Send was
     /// called before MPI_Init".
     pub fn fault(&self) -> Option<String> {
-        let corrupt = || {
-            let rank = self.life.rank;
-            format!("rank {rank}: {OVERWRITTEN}")
-        };
-        self.life.fault().or_else(|| self.corrupt.then(corrupt))
+        let rank = self.life.rank;
+        let corrupt = || format!("rank {rank}: {OVERWRITTEN}");
+        let lost = || format!("rank {rank}: {LOST}");
+        let own = || self.corrupt.then(corrupt).or_else(|| self.lost.then(lost));
+        self.life.fault().or_else(own)
     }
 
     /// How it ended, if it did so while it waited for an answer and its memory was missed: what the call came
@@ -346,7 +353,8 @@ impl Process {
 
     fn demand(&mut self, record: &crate::channel::Record) -> Demand {
         if !self.knows_owner() {
-            return self.end_corrupt();
+            self.lost = true;
+            return Demand::Exited(self.end());
         }
         let arguments = &record.arguments;
         let posted = record.kind == record_kind::POSTED;

@@ -124,6 +124,16 @@ fn only_one_process_of_a_rank_uses_mpi() {
 }
 
 #[test]
+fn a_rank_that_cannot_be_found_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = built(folder.path(), "examples/hello.c");
+    let run = started(["-q", "-n", "2", "unshare", "-rpf", program.to_str().unwrap()]);
+    // Where the system lets nobody make one, that is told.
+    let refused = run.stderr.contains("unshare failed");
+    assert!(run.code != 0 && (refused || run.stderr.contains("PID namespace")), "{run:?}");
+}
+
+#[test]
 fn a_program_that_fails_behind_a_launcher_fails() {
     let folder = tempfile::tempdir().unwrap();
     let program = built(folder.path(), "tests/cli/aborting.c");
