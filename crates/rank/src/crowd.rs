@@ -26,8 +26,8 @@ impl Crowd {
         Crowd { all, ..Crowd::default() }
     }
 
-    /// No node is simulated further than this ahead of another: only then a server is told of the end, so that
-    /// it is told at the same simulated time in every run.
+    /// No node is simulated further than this ahead of another: only then a server is told of the end, so
+    /// that it is told at the same simulated time in every run.
     pub fn set_notice(&self, notice: Duration) {
         self.notice.store(notice.0, Ordering::Relaxed);
     }

@@ -25,8 +25,8 @@ use std::time::Instant;
 const LAST_WORDS: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// Said of a process that nobody knows.
-const LOST: &str = "the process that uses MPI is not to be found among those that the program has started (a \
-                    launcher that gives it a PID namespace of its own, as unshare -p, is not supported)";
+const LOST: &str = "the process that uses MPI is not among those that the program has started (is \
+                    there a launcher with a PID namespace, as unshare -p? that is not supported)";
 
 /// Real time from which on a wait for the process is its own work, and not the system's, which lets others
 /// use the processor for a while; of the first wait more is the loader's.
