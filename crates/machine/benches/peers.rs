@@ -1,5 +1,5 @@
 //! Whole runs of the `sunstar` command, start included (the program is compiled before): beside SMPI on
-//! the same programs, and on two threads beside one.
+//! the same programs, on machine `ideal`, which has no firmware, and on two threads beside one.
 //!
 //! SMPI (SimGrid, Debian's `libsimgrid-dev`) models no network interface; what is compared is how
 //! fast both carry the same messages, on one core each. Runs of both alternate, and the median of
@@ -55,21 +55,23 @@ fn main() {
     wall(sunstar(root).args(["cc", "-O2", "-o"]).arg(&program).arg(root.join(SOURCE)));
     for (name, ranks, times, each) in WORKLOADS.into_iter().filter(|workload| chosen(workload.0)) {
         let messages = f64::from(ranks) * f64::from(times) * f64::from(each);
-        let ours = || {
+        let on = |machine: &str| {
             let mut command = sunstar(root);
-            command.args(["run", "-n", &ranks.to_string()]).arg(&program);
+            command.args(["run", "-m", machine, "-n", &ranks.to_string()]).arg(&program);
             wall(command.args([name, &times.to_string()]))
         };
+        let ours = || on("redstorm");
         println!("{name}, {ranks} ranks, {times} times, {messages} messages");
         let tell = |who: &str, mut seconds: Vec<f64>| {
             let seconds = median(&mut seconds);
             println!(
-                "  {who:<8} {:>9.0} messages a second of wall time, {seconds:.2} s, \
+                "  {who:<16} {:>9.0} messages a second of wall time, {seconds:.2} s, \
                  {:.3} ms each time",
                 messages / seconds,
                 1e3 * seconds / f64::from(times),
             );
         };
+        tell("Sunstar, ideal", (0..RUNS).map(|_| on("ideal")).collect());
         let Some(smpi) = &smpi else {
             tell("Sunstar", (0..RUNS).map(|_| ours()).collect());
             continue;

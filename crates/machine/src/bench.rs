@@ -88,6 +88,31 @@ pub(crate) struct Remains<L> {
     pub left: L,
 }
 
+impl<L> Remains<L> {
+    /// Of a process that is no node.
+    pub fn of_switch(end: Time, hash: u64, left: L) -> Remains<L> {
+        Remains {
+            failure: None,
+            missed: None,
+            journal: Taken { marks: Vec::new(), ties: Vec::new() },
+            hash,
+            report: None,
+            waiting: Vec::new(),
+            endings: Vec::new(),
+            end,
+            judged: None,
+            left,
+        }
+    }
+
+    /// The same with something else left.
+    pub fn with<M>(self, left: M) -> Remains<M> {
+        let Remains { failure, missed, journal, hash, report, .. } = self;
+        let Remains { waiting, endings, end, judged, .. } = self;
+        Remains { failure, missed, journal, hash, report, waiting, endings, end, judged, left }
+    }
+}
+
 /// Something that ends the run, with the earliest on any node told first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {

@@ -14,6 +14,8 @@ use std::rc::Rc;
 
 mod ports;
 mod software;
+#[cfg(test)]
+mod tests;
 
 pub use ports::Ports;
 pub use software::Software;
