@@ -20,9 +20,7 @@ pub fn program(
     folder: &Path,
 ) -> Result<Program, Mistake> {
     match named.to_str().and_then(|name| name.strip_prefix(rank::BUILTIN_PREFIX)) {
-        Some(name) => {
-            rank::Builtin::parse(name, args, ranks).map(Program::Builtin).map_err(Mistake)
-        }
+        Some(name) => Program::builtin(name, args, ranks).map_err(Mistake),
         None => {
             let (path, before) = executable(root, named, folder)?;
             let args = before.into_iter().chain(args.iter().cloned()).collect();
@@ -55,7 +53,7 @@ pub fn programs(
         std::fs::create_dir(&folder).map_err(|why| Mistake::with_file("make", &folder, why))?;
         match one(part, around, &folder)? {
             Program::Executables(executables) => all.extend(executables),
-            Program::Builtin(_) => {
+            Program::Builtin(_) | Program::Native(_) => {
                 let name = part.command[0].to_string_lossy();
                 return Err(Mistake(format!("{name} is no program beside which others can run")));
             }

@@ -35,7 +35,10 @@ const LAW: &[(&str, &[&str])] = &[
     ("rank", &["abi", "bus", "des", "host", "mpi", "portals"]),
     (
         "machine",
-        &["abi", "bus", "des", "host", "mpi", "net", "nic", "portals", "ppc440", "rank", "spec"],
+        &[
+            "abi", "bus", "crossbar", "des", "host", "mpi", "net", "nic", "pci", "portals",
+            "ppc440", "rank", "rdma", "serial", "spec",
+        ],
     ),
     ("cli", &["abi", "des", "machine", "rank"]),
 ];

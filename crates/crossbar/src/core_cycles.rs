@@ -110,6 +110,11 @@ impl Crossbar {
         }
     }
 
+    /// True while what a packet that was cut off owes is made up.
+    pub(crate) fn makes_up(&self) -> bool {
+        self.inputs.iter().any(Input::makes_up)
+    }
+
     /// True if it holds nothing, has told all, and knows that the cards have emptied their buffers.
     pub fn is_quiet(&self) -> bool {
         let empty = self.points.iter().all(|point| point.len() == 0 && point.untold() == 0);

@@ -35,6 +35,9 @@ pub(crate) fn announced(word: u64) -> (u16, u8) {
 }
 
 impl Input {
+    pub fn makes_up(&self) -> bool {
+        matches!(self.state, State::Fill { .. })
+    }
     /// The edge: a word of the lane's, and what goes to which crosspoint.
     pub fn clock(&mut self, word: Option<Word>, ports: usize) -> Option<(usize, u64)> {
         if let State::Fill { to, left } = self.state {

@@ -37,6 +37,12 @@ impl Switch {
         out
     }
 
+    /// True if edges change nothing in it until a symbol comes that is not idle.
+    pub fn rests(&self) -> bool {
+        let lanes = self.rx.iter().all(LinkRx::is_empty) && self.tx.iter().all(LinkTx::ready);
+        lanes && self.crossbar.is_quiet() && !self.crossbar.makes_up()
+    }
+
     /// Halves of words that did not belong together, at all ports.
     pub fn bond_errors(&self) -> u64 {
         self.rx.iter().map(LinkRx::errors).sum()

@@ -301,7 +301,7 @@ fn mappings(options: &Options, common: &Common, nodes: u32) -> u64 {
     let fibres = u64::from(1 + ranks + echo) * u64::from(nodes);
     let shared = match options.program {
         Program::Executables(_) => options.ranks,
-        Program::Builtin(_) => 0,
+        Program::Builtin(_) | Program::Native(_) => 0,
     };
     fibres * host::MAPPINGS_PER_FIBRE + u64::from(shared)
 }

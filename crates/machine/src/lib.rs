@@ -8,6 +8,7 @@
 //!                 ├─ node: a node of any network interface that is a `Nic`
 //!                 ├─ ideal: one of constants (LogGP)
 //!                 ├─ example: the one of docs/adding-a-nic.md
+//!                 ├─ rdma: an RDMA NIC on PCI-X, cycle by cycle, with host software of its own
 //!                 └─ seastar: the SeaStar with its processor, its firmware and its network
 //! ```
 
@@ -28,6 +29,7 @@ pub mod models;
 pub mod node;
 pub mod parameters;
 mod programs;
+mod rdma;
 pub mod report;
 mod run;
 pub mod seastar;

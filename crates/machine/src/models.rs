@@ -1,6 +1,8 @@
 //! The models that there are, a row each: the one place that names them. `nic.model` of a machine chooses.
 
 use crate::parameters::{Parameters, Row};
+use crate::programs::native;
+use crate::programs::Program;
 use crate::run::{Mistake, Options, Outcome};
 use crate::{bench, example, ideal, seastar};
 
@@ -18,6 +20,10 @@ pub struct Model {
     pub firmware: bool,
     /// Packets cross a network of routers and links, which can be captured and can fail.
     pub packets: bool,
+    /// Processes call MPI and Portals on it.
+    pub processes: bool,
+    /// Workloads over an interface that only it has.
+    pub workloads: &'static [native::Kind],
     /// Nodes of a machine for so many ranks.
     nodes: fn(&Parameters, u32) -> Result<u32, String>,
     /// Whether machine, ranks, faults and seed fit together.
@@ -26,13 +32,15 @@ pub struct Model {
 }
 
 /// All of them.
-pub static MODELS: [Model; 3] = [
+pub static MODELS: [Model; 4] = [
     Model {
         name: "seastar",
         doc: "Cray SeaStar: firmware on a PowerPC 440, DMA engines, a mesh or torus (pedretti2005)",
         rows: seastar::ROWS,
         firmware: true,
         packets: true,
+        processes: true,
+        workloads: &[],
         nodes: seastar::run::nodes,
         check: seastar::run::check,
         run: seastar::run::run,
@@ -43,6 +51,8 @@ pub static MODELS: [Model; 3] = [
         rows: ideal::ROWS,
         firmware: false,
         packets: false,
+        processes: true,
+        workloads: &[],
         nodes: bench::nodes_needed,
         check: bench::check_hosts,
         run: ideal::run,
@@ -53,9 +63,23 @@ pub static MODELS: [Model; 3] = [
         rows: example::ROWS,
         firmware: false,
         packets: false,
+        processes: true,
+        workloads: &[],
         nodes: bench::nodes_needed,
         check: bench::check_hosts,
         run: example::run,
+    },
+    Model {
+        name: "rdma",
+        doc: "an RDMA NIC on PCI-X with bonded links or a crossbar, cycle by cycle (marazakis2006)",
+        rows: crate::rdma::ROWS,
+        firmware: false,
+        packets: false,
+        processes: false,
+        workloads: crate::rdma::WORKLOADS,
+        nodes: crate::rdma::nodes,
+        check: crate::rdma::check,
+        run: crate::rdma::run,
     },
 ];
 
@@ -66,7 +90,36 @@ pub fn model(name: &str) -> Option<&'static Model> {
 
 /// Runs a program.
 pub fn run(options: &Options) -> Result<Outcome, Mistake> {
+    suits(&options.program, options.parameters.model())?;
     (options.parameters.model().run)(options)
+}
+
+/// Finds out whether a machine of this model can run the program.
+fn suits(program: &Program, model: &Model) -> Result<(), Mistake> {
+    let prefix = rank::BUILTIN_PREFIX;
+    match program {
+        Program::Native(workload) => {
+            let kind = workload.kind;
+            let owner = MODELS.iter().find(|model| model.workloads.iter().any(|own| own == kind));
+            let owner = owner.map_or("none", |owner| owner.name);
+            if owner == model.name {
+                return Ok(());
+            }
+            Err(Mistake(format!(
+                "{prefix}{} runs on machines of model {owner}, not of model {}",
+                kind.name, model.name
+            )))
+        }
+        _ if model.processes => Ok(()),
+        _ => {
+            let own = model.workloads.iter().map(|own| format!("{prefix}{}", own.name));
+            Err(Mistake(format!(
+                "machines of model {} have neither MPI nor Portals; they run {}",
+                model.name,
+                own.collect::<Vec<_>>().join(", ")
+            )))
+        }
+    }
 }
 
 /// Finds out whether machine, ranks and faults fit together, without a run.

@@ -89,6 +89,8 @@ enum Event<E> {
         value: u32,
     },
     Interrupt,
+    /// Fibres that the interface has woken look.
+    Attend,
     /// The launcher starts the program.
     Launch,
 }
@@ -177,6 +179,7 @@ impl<N: Nic> Node<N> {
             Event::Load { addr } => nic.load(now, addr, ports),
             Event::Answer { value } => host.mmio_reply(now, value, ports),
             Event::Interrupt => host.interrupt(now, ports),
+            Event::Attend => host.attend(now, ports),
             Event::Launch => self.start_program(now),
         }
         self.last = now;
@@ -265,6 +268,7 @@ fn word<N: Nic>(event: &Event<N::Event>) -> u64 {
         Event::Load { addr } => 7 | u64::from(*addr) << 8,
         Event::Answer { value } => 8 | u64::from(*value) << 8,
         Event::Interrupt => 9,
+        Event::Attend => 10,
         Event::Launch => 11,
     }
 }

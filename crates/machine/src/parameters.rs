@@ -92,6 +92,9 @@ impl Parameter {
     }
 }
 
+/// Machines below one another on which one builds: a variant of a machine of another model.
+const BASES_MAX: u8 = 2;
+
 /// The parameters of a machine, complete and within their ranges.
 #[derive(Clone, Debug)]
 pub struct Parameters {
@@ -122,7 +125,17 @@ impl Parameters {
 
     /// Checks the text of a machine file; `file` is for messages, and for a machine beside it.
     pub fn parse(file: &Path, text: &str, machines: &Path) -> Result<Parameters, Mistake> {
-        let reader = Reader { file, text, machines };
+        Parameters::parse_above(file, text, machines, BASES_MAX)
+    }
+
+    /// The same with `bases` machines below it at most.
+    fn parse_above(
+        file: &Path,
+        text: &str,
+        machines: &Path,
+        bases: u8,
+    ) -> Result<Parameters, Mistake> {
+        let reader = Reader { file, text, machines, bases };
         let root = DeTable::parse(text).map_err(|error| {
             let why = error.message().replace('\n', ", ");
             reader.mistake(error.span().map_or(0, |span| span.start), why)
@@ -299,6 +312,8 @@ struct Reader<'a> {
     text: &'a str,
     /// Where machines stand on which others build, if they are not beside these.
     machines: &'a Path,
+    /// Machines below this one at most.
+    bases: u8,
 }
 
 impl Reader<'_> {
@@ -331,13 +346,14 @@ impl Reader<'_> {
         let text = input::text(&file).map_err(|error| {
             self.mistake(offset, format!("base: cannot read {}: {error}", file.display()))
         })?;
-        // One level is enough, and cannot go in circles.
-        let nested = DeTable::parse(&text).is_ok_and(|root| root.get_ref().contains_key("base"));
+        // Few levels are enough, and cannot go in circles.
+        let nested = self.bases == 1
+            && DeTable::parse(&text).is_ok_and(|root| root.get_ref().contains_key("base"));
         if nested {
             let why = format!("base: {} builds on another machine itself", file.display());
             return Err(self.mistake(offset, why));
         }
-        Parameters::parse(&file, &text, self.machines)
+        Parameters::parse_above(&file, &text, self.machines, self.bases - 1)
     }
 
     /// Reads the parameters below `path`.

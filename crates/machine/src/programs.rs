@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 mod echo;
 mod life;
+pub(crate) mod native;
 mod observers;
 pub(crate) mod placement;
 
@@ -25,8 +26,10 @@ pub(crate) mod placement;
 pub enum Program {
     /// Processes: each executable has the ranks behind those of the ones before it.
     Executables(Vec<Executable>),
-    /// A function of this program.
+    /// A function of this program, over MPI.
     Builtin(rank::Builtin),
+    /// The same over an interface that only one model has.
+    Native(native::Workload),
 }
 
 /// What some of the ranks run as a process of their own.
@@ -43,11 +46,20 @@ pub struct Executable {
 }
 
 impl Program {
+    /// The built-in workload of this name (without `builtin:`), with its arguments, for so many ranks. The
+    /// error is a sentence for the user.
+    pub fn builtin(name: &str, arguments: &[OsString], ranks: u32) -> Result<Program, String> {
+        match native::Workload::parse(name, arguments, ranks) {
+            Some(own) => own.map(Program::Native),
+            None => rank::Builtin::parse(name, arguments, ranks).map(Program::Builtin),
+        }
+    }
+
     /// The executables; none if the ranks are no processes.
     pub fn executables(&self) -> &[Executable] {
         match self {
             Program::Executables(all) => all,
-            Program::Builtin(_) => &[],
+            Program::Builtin(_) | Program::Native(_) => &[],
         }
     }
     /// Number of the executable that a rank runs; 0 if it runs none.

@@ -1,5 +1,6 @@
 //! The host bridge: what the processor has posted, what devices have posted, reads that wait for memory.
 
+use crate::memory::HostMemory;
 use crate::{Burst, Params, Protocol, BLOCK, WORD};
 use bus::Memory;
 use std::collections::VecDeque;
@@ -77,9 +78,9 @@ struct Posted {
 
 /// The bridge, with the host's memory behind it.
 #[derive(Clone, Debug)]
-pub struct Bridge {
+pub struct Bridge<M = Memory> {
     /// The host's memory; the processor sees it at once.
-    pub memory: Memory,
+    pub memory: M,
     params: Params,
     host: VecDeque<HostOp>,
     answers: VecDeque<(u64, ReadValue)>,
@@ -93,8 +94,8 @@ pub struct Bridge {
     interrupt: bool,
 }
 
-impl Bridge {
-    pub(crate) fn new(params: Params, memory: Memory) -> Bridge {
+impl<M: HostMemory> Bridge<M> {
+    pub(crate) fn new(params: Params, memory: M) -> Bridge<M> {
         Bridge {
             memory,
             params,

@@ -9,7 +9,7 @@ struct Moved {
     last: bool,
 }
 
-impl Bus {
+impl<M: HostMemory> Bus<M> {
     /// A data phase.
     pub(super) fn data(&mut self, t: &mut Transaction, ports: &mut Ports) -> Cycle {
         let config = matches!(t.command(), Command::ConfigRead | Command::ConfigWrite);

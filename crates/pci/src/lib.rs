@@ -6,7 +6,7 @@
 //! ```text
 //!  host ── WriteCombiner ── Bridge ══ Bus ══ ConfigSpace ── Device (the chip: registers, DMA engine)
 //!                             │        └──── Cycle ──► Monitor
-//!                          bus::Memory
+//!                          HostMemory
 //! ```
 //!
 //! The chip sees the user side of its PCI core ([`DeviceIn`], [`DeviceOut`]): what the bus does to it in a
@@ -21,6 +21,7 @@ mod combine;
 mod config;
 mod cycle;
 mod device;
+mod memory;
 mod monitor;
 mod params;
 mod transaction;
@@ -31,5 +32,6 @@ pub use combine::{Burst, WriteCombiner, LINE};
 pub use config::{register, ConfigSpace};
 pub use cycle::{Agent, Command, Cycle, Ending, Phase};
 pub use device::{Completion, Device, DeviceIn, DeviceOut, Ended, Operation, Request, TargetWrite};
+pub use memory::HostMemory;
 pub use monitor::{Monitor, Violation};
 pub use params::{Params, Protocol, Split, BLOCK, WORD};

@@ -42,6 +42,14 @@ impl<T: Copy + Default> Fifo<T> {
     pub fn front(&self) -> Option<T> {
         (!self.is_empty()).then(|| self.ring[self.read as usize % self.ring.len()])
     }
+    /// Reader's side: edges without a pop change nothing until the writer pushes.
+    pub fn is_settled_at_reader(&self) -> bool {
+        self.written_at_reader == [self.written; 2] && self.read == self.written
+    }
+    /// Writer's side: edges without a push change nothing until the reader pops.
+    pub fn is_settled_at_writer(&self) -> bool {
+        self.read_at_writer == [self.read; 2]
+    }
     /// The edge of the writer's clock; a push without room is lost, and false.
     pub fn write_edge(&mut self, push: Option<T>) -> bool {
         let room = self.room() > 0;

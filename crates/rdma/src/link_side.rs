@@ -207,6 +207,11 @@ impl LinkSide {
     pub fn is_ready(&self) -> bool {
         self.tx.ready()
     }
+    /// No word stands anywhere between the transceivers and the FIFOs.
+    pub fn is_empty(&self) -> bool {
+        let parsed = !self.parser.makes_up();
+        parsed && self.tx.ready() && self.rx.is_empty() && self.looped.is_none()
+    }
     pub fn is_quiet(&self) -> bool {
         matches!(self.sending, Sending::Nothing) && self.freed.due(true, false).is_none()
     }

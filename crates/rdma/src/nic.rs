@@ -95,6 +95,21 @@ impl Nic {
     pub fn is_frozen(&self) -> bool {
         self.crossing.frozen
     }
+    /// True if edges of the bus change nothing in it until the host, the bus or the lanes give it something.
+    pub fn bus_rests(&self) -> bool {
+        let c = &self.crossing;
+        let out = c.tx_data.is_settled_at_writer() && c.tx_messages.is_settled_at_writer();
+        let told = c.freed.is_settled_at_writer() && c.limits.is_settled_at_writer();
+        out && told && c.rx.is_settled_at_reader() && self.host.is_quiet()
+    }
+    /// True if edges of the lanes' clock change nothing in it until the other half, or a symbol that is not
+    /// idle, gives it something.
+    pub fn lanes_rest(&self) -> bool {
+        let c = &self.crossing;
+        let out = c.tx_data.is_settled_at_reader() && c.tx_messages.is_settled_at_reader();
+        let told = c.freed.is_settled_at_reader() && c.limits.is_settled_at_reader();
+        out && told && c.rx.is_settled_at_writer() && self.link.is_quiet() && self.link.is_empty()
+    }
     /// True if it has nothing to do until somebody gives it something.
     pub fn is_quiet(&self) -> bool {
         let crossing = &self.crossing;

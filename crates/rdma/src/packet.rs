@@ -113,6 +113,11 @@ impl Parser {
         matches!(self.state, State::Payload(_) | State::Trailer | State::Fill(_))
     }
 
+    /// True while what a packet that was cut off owes is made up.
+    pub fn makes_up(&self) -> bool {
+        matches!(self.state, State::Fill(_))
+    }
+
     /// A cycle of the link. Credits do not come here.
     pub fn clock(&mut self, word: Option<Word>) -> Option<Entry> {
         if let State::Fill(left) = self.state {

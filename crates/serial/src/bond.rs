@@ -73,6 +73,11 @@ impl LinkRx {
         self.errors
     }
 
+    /// True if it holds no word, and no half of one.
+    pub fn is_empty(&self) -> bool {
+        self.word.is_none() && self.fifos.iter().all(VecDeque::is_empty)
+    }
+
     /// The clock's edge: the symbols at the transceivers.
     pub fn clock(&mut self, symbols: [Symbol; 2]) {
         // All of it looks at the registers as they were before the edge.

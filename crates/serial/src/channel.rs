@@ -45,78 +45,85 @@ pub struct Fault {
     pub bits: u32,
 }
 
-/// A lane.
+/// The receiver of a lane: the elastic buffer between the clock that comes with the symbols and its own,
+/// with clock correction.
 #[derive(Clone, Debug)]
-pub struct Channel {
+pub struct Elastic {
     params: ChannelParams,
-    /// On the way, with the time of arrival.
-    flying: VecDeque<(Time, Symbol)>,
-    elastic: VecDeque<Symbol>,
+    symbols: VecDeque<Symbol>,
     /// The receiver has begun to take symbols.
     running: bool,
+    /// The transmitter sends idle symbols of which nobody tells.
+    resting: bool,
     last: Symbol,
     /// The symbol before, for the shift of bytes.
     before: Symbol,
-    lane: u8,
-    sent: u64,
-    fault: Option<Fault>,
+    idle: Symbol,
     dropped: u64,
     repeated: u64,
     errors: u64,
 }
 
-impl Channel {
-    /// The even (0) or odd (1) lane of a link.
-    pub fn new(params: ChannelParams, lane: u8) -> Channel {
+impl Elastic {
+    /// Of the even (0) or odd (1) lane of a link.
+    pub fn new(params: ChannelParams, lane: u8) -> Elastic {
         assert!(params.shift < 4 && params.fill + 1 < params.depth, "a lane's settings");
         let idle = Word::Idle.half(lane);
-        Channel {
+        Elastic {
             params,
-            flying: VecDeque::new(),
-            elastic: VecDeque::with_capacity(params.depth),
+            symbols: VecDeque::with_capacity(params.depth),
             running: false,
+            resting: false,
             last: idle,
             before: idle,
-            lane,
-            sent: 0,
-            fault: None,
+            idle,
             dropped: 0,
             repeated: 0,
             errors: 0,
         }
     }
 
-    /// Plants a fault.
-    pub fn plant(&mut self, fault: Fault) {
-        self.fault = Some(fault);
-    }
     /// Idle symbols that clock correction has dropped, and repeated.
     pub fn corrections(&self) -> (u64, u64) {
         (self.dropped, self.repeated)
     }
-    /// Symbols lost because the elastic buffer was full, or made up because it was empty.
+    /// Symbols lost because the buffer was full, or made up because it was empty.
     pub fn errors(&self) -> u64 {
         self.errors
     }
 
-    /// The transmitter's edge at `now`.
-    pub fn send(&mut self, now: Time, mut symbol: Symbol) {
-        if let Some(fault) = self.fault.filter(|fault| fault.nth == self.sent) {
-            symbol.bytes ^= fault.bits;
-        }
-        self.sent += 1;
-        self.flying.push_back((now + self.params.latency, symbol));
+    /// True if the symbols in it are idle ones.
+    pub fn is_idle(&self) -> bool {
+        self.symbols.iter().all(Symbol::is_idle)
     }
 
-    /// The receiver's edge at `now`: what stands at its output.
-    pub fn receive(&mut self, now: Time) -> Symbol {
-        while self.flying.front().is_some_and(|(time, _)| *time <= now) {
-            if let Some((_, symbol)) = self.flying.pop_front() {
-                self.buffer(symbol);
-            }
+    /// From now on idle symbols come without [`Elastic::arrive`], until that is called again: clock
+    /// correction holds the buffer at its fill meanwhile. As many idle symbols have come as it holds.
+    pub fn rest(&mut self) {
+        debug_assert!(self.is_idle(), "only idle symbols are skipped");
+        self.resting = true;
+        self.running = true;
+        self.symbols.clear();
+    }
+
+    /// A symbol comes from the lane.
+    pub fn arrive(&mut self, symbol: Symbol) {
+        if std::mem::take(&mut self.resting) {
+            self.symbols.resize(self.params.fill, self.idle);
+            self.last = self.idle;
         }
-        self.running |= self.elastic.len() >= self.params.fill;
-        let symbol = if self.running { self.take() } else { Word::Idle.half(self.lane) };
+        if self.symbols.len() == self.params.depth {
+            self.errors += 1;
+            return;
+        }
+        self.symbols.push_back(symbol);
+    }
+
+    /// The receiver's edge: what stands at its output.
+    pub fn receive(&mut self) -> Symbol {
+        self.running |= self.symbols.len() >= self.params.fill;
+        let take = self.running && !self.resting;
+        let symbol = if take { self.take() } else { self.idle };
         let before = std::mem::replace(&mut self.before, symbol);
         let shift = u32::from(self.params.shift);
         let bytes = u64::from(symbol.bytes) << 32 | u64::from(before.bytes);
@@ -127,30 +134,73 @@ impl Channel {
         }
     }
 
-    fn buffer(&mut self, symbol: Symbol) {
-        if self.elastic.len() == self.params.depth {
-            self.errors += 1;
-            return;
-        }
-        self.elastic.push_back(symbol);
-    }
-
     fn take(&mut self) -> Symbol {
         let (fill, correction) = (self.params.fill, self.params.correction);
-        let next_is_idle = self.elastic.front().is_some_and(Symbol::is_idle);
-        if correction && self.elastic.len() > fill + 1 && next_is_idle {
-            self.elastic.pop_front();
+        let next_is_idle = self.symbols.front().is_some_and(Symbol::is_idle);
+        if correction && self.symbols.len() > fill + 1 && next_is_idle {
+            self.symbols.pop_front();
             self.dropped += 1;
-        } else if correction && self.elastic.len() < fill && self.last.is_idle() {
+        } else if correction && self.symbols.len() < fill && self.last.is_idle() {
             self.repeated += 1;
             return self.last;
         }
-        match self.elastic.pop_front() {
+        match self.symbols.pop_front() {
             Some(symbol) => self.last = symbol,
             // An empty buffer gives its last symbol again.
             None => self.errors += 1,
         }
         self.last
+    }
+}
+
+/// A lane.
+#[derive(Clone, Debug)]
+pub struct Channel {
+    latency: Duration,
+    /// On the way, with the time of arrival.
+    flying: VecDeque<(Time, Symbol)>,
+    elastic: Elastic,
+    sent: u64,
+    fault: Option<Fault>,
+}
+
+impl Channel {
+    /// The even (0) or odd (1) lane of a link.
+    pub fn new(params: ChannelParams, lane: u8) -> Channel {
+        let (latency, elastic) = (params.latency, Elastic::new(params, lane));
+        Channel { latency, flying: VecDeque::new(), elastic, sent: 0, fault: None }
+    }
+
+    /// Plants a fault.
+    pub fn plant(&mut self, fault: Fault) {
+        self.fault = Some(fault);
+    }
+    /// Idle symbols that clock correction has dropped, and repeated.
+    pub fn corrections(&self) -> (u64, u64) {
+        self.elastic.corrections()
+    }
+    /// Symbols lost because the elastic buffer was full, or made up because it was empty.
+    pub fn errors(&self) -> u64 {
+        self.elastic.errors()
+    }
+
+    /// The transmitter's edge at `now`.
+    pub fn send(&mut self, now: Time, mut symbol: Symbol) {
+        if let Some(fault) = self.fault.filter(|fault| fault.nth == self.sent) {
+            symbol.bytes ^= fault.bits;
+        }
+        self.sent += 1;
+        self.flying.push_back((now + self.latency, symbol));
+    }
+
+    /// The receiver's edge at `now`: what stands at its output.
+    pub fn receive(&mut self, now: Time) -> Symbol {
+        while self.flying.front().is_some_and(|(time, _)| *time <= now) {
+            if let Some((_, symbol)) = self.flying.pop_front() {
+                self.elastic.arrive(symbol);
+            }
+        }
+        self.elastic.receive()
     }
 }
 
@@ -204,6 +254,35 @@ mod tests {
         for faster in [true, false] {
             let (channel, wrong) = run(params, 200, faster, 1_000_000);
             assert!(channel.errors() > 100 && wrong > 100, "{} {wrong}", channel.errors());
+        }
+    }
+
+    #[test]
+    fn a_lane_that_has_rested_goes_on_as_if_idle_symbols_had_come() {
+        let params = ChannelParams { shift: 3, ..ChannelParams::default() };
+        for rested in [0, 1, 1000] {
+            let mut elastic = Elastic::new(params, 1);
+            let idle = Word::Idle.half(1);
+            let data = |n: u32| Symbol { bytes: n, control: 0 };
+            let mut seen = Vec::new();
+            let mut edge = |elastic: &mut Elastic, symbol: Option<Symbol>| {
+                symbol.into_iter().for_each(|symbol| elastic.arrive(symbol));
+                seen.push(elastic.receive());
+            };
+            (0..40).for_each(|_| edge(&mut elastic, Some(idle)));
+            elastic.rest();
+            (0..rested).for_each(|_| edge(&mut elastic, None));
+            (1..20).for_each(|n| edge(&mut elastic, Some(data(n))));
+            (0..40).for_each(|_| edge(&mut elastic, Some(idle)));
+            // Aligned, what comes is each number once, in order.
+            let mut aligner = crate::Aligner::default();
+            let mut numbers = Vec::new();
+            for symbol in seen {
+                aligner.clock(symbol);
+                numbers.extend(aligner.output().filter(|out| out.control == 0));
+            }
+            assert_eq!(numbers, (1..20).map(data).collect::<Vec<_>>(), "{rested}");
+            assert_eq!(elastic.errors(), 0);
         }
     }
 }

@@ -19,6 +19,6 @@ mod symbol;
 
 pub use align::Aligner;
 pub use bond::{LinkRx, LinkTx, SYNC_DEPTH};
-pub use channel::{Channel, ChannelParams, Fault};
+pub use channel::{Channel, ChannelParams, Elastic, Fault};
 pub use crc::{crc16, crc32};
 pub use symbol::{Credit, Symbol, Word};

@@ -175,7 +175,7 @@ impl Prepared {
         let (name, arguments) = (&point.command[0], &point.command[1..]);
         if let Some(name) = name.strip_prefix(rank::BUILTIN_PREFIX) {
             let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-            rank::Builtin::parse(name, &arguments, point.ranks).map_err(Mistake)?;
+            machine::Program::builtin(name, &arguments, point.ranks).map_err(Mistake)?;
         }
         machine::check(parameters, point.ranks, &point.faults, point.seed)
             .map_err(|why| Mistake(why.to_string()))

@@ -40,6 +40,7 @@ mod planted;
 mod portals;
 mod profile;
 mod programs;
+mod rdma;
 mod refused;
 mod report;
 mod runner;

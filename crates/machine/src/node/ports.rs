@@ -113,6 +113,11 @@ impl<N: Nic> Ports<N> {
             Fate::Lost => {}
         }
     }
+    /// Lets fibres of the host look that the interface has woken ([`host::Waker`]): they poll what it has
+    /// written to memory.
+    pub fn attend(&mut self, at: Time) {
+        self.queue.schedule(at, Event::Attend);
+    }
     /// A message of the program passes a waypoint; `length` is its payload in bytes, where that is known.
     pub fn mark(&self, at: Time, message: MessageId, waypoint: Waypoint, length: Option<u64>) {
         self.journal.mark(at, message, waypoint, length);

@@ -182,7 +182,11 @@ fn a_machine_may_build_on_another() {
     assert_eq!(known.base(), Some(&*machines().join("redstorm.toml")));
     assert_eq!(known.choice("host.os"), "linux");
     let fails = |text: &str| parse(text).unwrap_err().0;
+    // It may build on one that builds on another, but on no more, and not on itself.
     std::fs::write(folder.join("m.toml"), own).unwrap();
+    let above = parse(&own.replace("\"b\"", "\"m\"").replace("linux", "catamount")).unwrap();
+    assert_eq!(above.choice("host.os"), "catamount");
+    std::fs::write(folder.join("m.toml"), own.replace("\"b\"", "\"m\"")).unwrap();
     let error = fails(&own.replace("\"b\"", "\"m\""));
     assert!(
         error.contains("m.toml:3: base:") && error.ends_with("another machine itself"),

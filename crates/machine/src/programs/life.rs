@@ -78,6 +78,7 @@ impl Life<'_> {
                 })
             }
             Program::Executables(all) => self.process(&mut mpi, all),
+            Program::Native(_) => unreachable!("a model without MPI has software of its own"),
         };
         ended.unwrap_or_else(|why| rank::Ending::Fatal(format!("rank {rank}: {why}")))
     }

@@ -1,0 +1,97 @@
+//! The model `rdma`: remote writes over PCI-X, bonded lanes and the crossbar, judged and conserved.
+
+use crate::runner::{run, unjudged};
+use serde_json::Value;
+
+fn report(line: &str) -> Value {
+    let ended = unjudged(&format!("run --json - -q {line}"));
+    assert_eq!(ended.code, 0, "{ended:#?}");
+    let json = ended.stdout.find("\n{").map_or(0, |at| at + 1);
+    serde_json::from_str(&ended.stdout[json..]).unwrap_or_else(|why| panic!("{why}: {ended:#?}"))
+}
+
+fn counter(report: &Value, node: usize, name: &str) -> u64 {
+    report["nodes"][node]["counters"][name].as_u64().unwrap_or_else(|| panic!("no {name}"))
+}
+
+#[test]
+fn one_run_has_one_hash() {
+    for line in [
+        "-n 2 -m forth builtin:rdma-pingpong 8 40",
+        "-n 2 -m forth builtin:rdma-permutation 12296 5",
+        "-n 5 -m forth-switch builtin:rdma-incast 4096 6",
+    ] {
+        let hash = |options: &str| {
+            let report = report(&format!("{options} {line}"));
+            (report["trace_hash"].clone(), report["simulated_ns"].clone(), report["nodes"].clone())
+        };
+        let first = hash("");
+        assert_eq!(hash("-t 2"), first, "{line}");
+        assert_eq!(hash("--judge"), first, "{line}: judging is free");
+    }
+}
+
+#[test]
+fn every_message_is_judged() {
+    for (line, messages) in [
+        ("-n 2 -m forth builtin:rdma-pingpong 8 20", 40),
+        // Segments end at 4 KB: three and a rest each; two doorbells.
+        ("-n 2 -m forth builtin:rdma-stream 12296 5", 4 * 5 + 2),
+        ("-n 2 -m forth --set pcix.combining=off builtin:rdma-stream 12296 5", 4 * 5 + 2),
+        ("-n 3 -m forth-switch builtin:rdma-permutation 8192 5", 3 * (2 * 5 + 2)),
+        ("-n 8 -m forth-switch builtin:rdma-incast 64 9", 7 * (9 + 2)),
+    ] {
+        let report = report(&format!("--judge {line}"));
+        assert_eq!(report["judged"]["messages"], messages, "{line}");
+    }
+}
+
+#[test]
+fn interrupts_are_handled_and_handles_come_back() {
+    let report = report("-n 8 -m forth-switch builtin:rdma-incast 4096 16");
+    let raised = counter(&report, 0, "nic.interrupts");
+    assert!((1..=14).contains(&raised), "{raised} for 14 doorbells");
+    assert_eq!(counter(&report, 0, "host.interrupts"), raised);
+    for node in 1..8 {
+        // 16 messages and 2 doorbells; every eighth descriptor is notified of.
+        assert_eq!(counter(&report, node, "host.handles_reclaimed"), 16);
+        assert_eq!(counter(&report, node, "nic.credits_out"), 0);
+    }
+}
+
+#[test]
+fn where_all_want_one_port_each_gets_its_share() {
+    let ended = run("-q -n 5 -m forth-switch builtin:rdma-incast 4096 30");
+    let text = &ended.went_well().stdout;
+    let (_, shares) = text.split_once("shares of each are ").unwrap();
+    let numbers = shares.split_whitespace().filter_map(|word| word.parse::<f64>().ok());
+    let [least, most] = numbers.collect::<Vec<_>>()[..] else { panic!("{text}") };
+    assert!(least >= 98.0 && most <= 102.0, "{text}");
+}
+
+#[test]
+fn what_the_model_has_not_is_refused_by_name() {
+    let refused = |line: &str, words: &[&str]| {
+        unjudged(line).said(2, words);
+    };
+    refused("run -n 2 -m forth builtin:pingpong", &["model rdma", "rdma-pingpong"]);
+    refused("run -n 2 -m forth examples/pingpong.c", &["model rdma", "MPI", "rdma-stream"]);
+    refused("run -n 2 builtin:rdma-pingpong", &["model rdma", "model seastar"]);
+    refused("run -n 3 -m forth builtin:rdma-pingpong", &["link", "2 only"]);
+    refused("run -n 9 -m forth-switch builtin:rdma-incast", &["ports", "8 only"]);
+    refused("run -n 1 -m forth builtin:rdma-incast", &["needs 2 ranks"]);
+    refused("run -n 2 -m forth builtin:rdma-stream 12", &["steps of 8", "not 12"]);
+    refused(
+        "run -n 2 -m forth --set nic.rx_fifo=4120B --set nic.estimate=conservative \
+             builtin:rdma-stream",
+        &["never"],
+    );
+    refused("run -n 2 -m forth --gdb 0 builtin:rdma-pingpong", &["--gdb", "firmware"]);
+    refused("run -n 2 -m forth --set ht.latency=1ns builtin:rdma-pingpong", &["ht.latency"]);
+}
+
+#[test]
+fn a_lost_interrupt_is_a_deadlock_that_is_told() {
+    let lost = "-q -n 2 -m forth --fault interrupt.lost=1 builtin:rdma-stream 64 3";
+    run(lost).said(1, &["deadlock", "rank 1 waits"]);
+}

@@ -1,0 +1,283 @@
+//! The host library: remote writes of any length between registered buffers, out of descriptors of the card.
+
+use super::card::{FENCE, REGION};
+use super::memory::{frame, set_word, word, Watch, PAGE};
+use super::module::{doorbell, pages, Module};
+use super::tally::add;
+use ::rdma::Message;
+use abi::forth::{control, Descriptor, WORDS_MAX};
+use des::Time;
+use host::Cpu;
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// Descriptors that a buffer of write combining takes before it leaves by itself.
+const LINE_DESCRIPTORS: u32 = pci::LINE as u32 / Descriptor::SIZE as u32;
+
+/// A buffer of pinned pages on a node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Buffer {
+    pub nid: u32,
+    /// Number of its first page.
+    pub page: u64,
+    /// Bytes from there to its first.
+    pub offset: u64,
+}
+
+impl Buffer {
+    /// Physical address of byte `at`.
+    pub fn phys(&self, at: u64) -> u64 {
+        let at = self.offset + at;
+        frame(self.nid, self.page + at / PAGE) + at % PAGE
+    }
+    /// Bytes from byte `at` to the end of its page.
+    fn to_border(self, at: u64) -> u64 {
+        PAGE - (self.offset + at) % PAGE
+    }
+}
+
+/// A remote write of one descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Segment {
+    from: u64,
+    to: u32,
+    words: u16,
+}
+
+/// The pieces of `bytes` from `from` to `to`: none longer than a descriptor may ask for, none across the
+/// border of a page on either side.
+fn segments(from: Buffer, to: Buffer, bytes: u64) -> impl Iterator<Item = Segment> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = bytes - at;
+        if rest == 0 {
+            return None;
+        }
+        let most = (u64::from(WORDS_MAX) * 8).min(from.to_border(at)).min(to.to_border(at));
+        let length = rest.min(most);
+        let target = u32::try_from(to.phys(at)).expect("pinned pages lie below 4 GB");
+        let segment = Segment { from: from.phys(at), to: target, words: (length / 8) as u16 };
+        at += length;
+        Some(segment)
+    })
+}
+
+/// The library in a process.
+pub(super) struct Library {
+    cpu: Cpu,
+    nid: u32,
+    module: Rc<Module>,
+    watch: Rc<Watch>,
+    combining: bool,
+    /// Descriptors posted, and those whose handles are free again.
+    posted: Cell<u64>,
+    freed: Cell<u64>,
+    /// Descriptors that asked for a notification, by their number, oldest first.
+    asked: std::cell::RefCell<VecDeque<u64>>,
+    notified: Cell<u64>,
+    /// Descriptors in the buffer of write combining. It must be filled from its beginning on: it keeps no
+    /// order.
+    gathered: Cell<u32>,
+    /// Page out of which doorbells are rung: a word for each ring under way.
+    bells: u64,
+    rings: Cell<u64>,
+}
+
+impl Library {
+    /// In a process of node `nid`; `combining`: the request queue is mapped with write combining.
+    pub fn new(
+        cpu: &Cpu,
+        nid: u32,
+        module: Rc<Module>,
+        watch: Rc<Watch>,
+        combining: bool,
+    ) -> Library {
+        let bells = module.pin(cpu, 1);
+        Library {
+            cpu: cpu.clone(),
+            nid,
+            module,
+            watch,
+            combining,
+            posted: Cell::new(0),
+            freed: Cell::new(0),
+            asked: Default::default(),
+            notified: Cell::new(0),
+            gathered: Cell::new(0),
+            bells,
+            rings: Cell::new(0),
+        }
+    }
+
+    /// Registers a buffer of `bytes` that begins `offset` bytes behind the border of a page.
+    pub fn register(&self, offset: u64, bytes: u64) -> Buffer {
+        let page = self.module.pin(&self.cpu, pages(offset + bytes));
+        Buffer { nid: self.nid, page, offset }
+    }
+
+    /// Writes `bytes` of a buffer here into one on another node.
+    pub fn write(&self, from: Buffer, to: Buffer, bytes: u64) {
+        let mut segments = segments(from, to, bytes).peekable();
+        while let Some(segment) = segments.next() {
+            self.post(to.nid, segment, 0);
+            if segments.peek().is_none() {
+                self.fence();
+            }
+        }
+    }
+
+    /// Rings this sender's doorbell on another node, behind all that was written there: an interrupt.
+    pub fn ring(&self, to: u32, count: u64) {
+        let place = self.rings.get() % (PAGE / 8);
+        add(&self.rings, 1);
+        let from = frame(self.nid, self.bells) + 8 * place;
+        set_word(self.cpu.memory(), from, count);
+        let target = u32::try_from(doorbell(to, self.nid)).expect("pinned pages lie below 4 GB");
+        self.post(to, Segment { from, to: target, words: 1 }, control::INTERRUPT);
+        self.fence();
+    }
+
+    fn post(&self, flow: u32, segment: Segment, flags: u32) {
+        let costs = self.module.costs;
+        while self.posted.get() - self.freed.get() >= costs.handles {
+            self.reclaim();
+        }
+        self.cpu.spend(costs.post);
+        let number = self.posted.get();
+        self.posted.set(number + 1);
+        let notify = (number + 1) % costs.notify == 0;
+        if notify {
+            self.asked.borrow_mut().push_back(number);
+        }
+        let flags = flags | if notify { control::NOTIFY } else { 0 };
+        let message = Message {
+            addr: segment.to,
+            data: Vec::new(),
+            notify,
+            interrupt: flags & control::INTERRUPT != 0,
+        };
+        let way = (self.nid as u8, flow as u8);
+        self.module.tally.posts(way, segment.from, segment.words, message);
+        let descriptor = Descriptor {
+            source_lo: segment.from as u32,
+            source_hi: (segment.from >> 32) as u32,
+            destination: segment.to,
+            control: u32::from(segment.words) | flags | flow << control::FLOW_SHIFT,
+        };
+        let mut bytes = [0; Descriptor::SIZE];
+        descriptor.emit(&mut bytes);
+        let place = REGION + self.gathered.get() * Descriptor::SIZE as u32;
+        self.gathered.set((self.gathered.get() + 1) % LINE_DESCRIPTORS);
+        let step = if self.combining { 8 } else { 4 };
+        for (offset, word) in (0..).step_by(step).zip(bytes.chunks(step)) {
+            self.cpu.mmio_write(place + offset, word);
+        }
+    }
+
+    /// What was posted leaves the processor.
+    fn fence(&self) {
+        if self.combining {
+            self.cpu.mmio_write(FENCE, &[0; 4]);
+            self.gathered.set(0);
+        }
+    }
+
+    /// Frees the handles of what the card has notified of, as far as the word in memory tells; waits for it
+    /// if nothing is new.
+    fn reclaim(&self) {
+        add(&self.module.tally.stalls, 1);
+        self.fence();
+        let addr = self.module.notify_addr();
+        let known = self.notified.get();
+        self.poll(addr, |count| count != known);
+        self.look();
+    }
+
+    /// A look at the word of notifications.
+    fn look(&self) {
+        self.cpu.spend(self.module.costs.reclaim);
+        let count = word(self.cpu.memory(), self.module.notify_addr());
+        let mut asked = self.asked.borrow_mut();
+        for _ in self.notified.get()..count {
+            let Some(number) = asked.pop_front() else {
+                self.cpu.fault(format_args!("the card notifies of {count} transfers, too many"));
+            };
+            add(&self.module.tally.reclaimed, number + 1 - self.freed.get());
+            self.freed.set(number + 1);
+        }
+        self.notified.set(count);
+        if let Err(why) = self.module.tally.notified(self.nid as u8, count) {
+            self.cpu.fault(why);
+        }
+    }
+
+    /// Waits for the last notifications: the process ends.
+    pub fn finish(&self) {
+        while !self.asked.borrow().is_empty() {
+            self.reclaim();
+        }
+    }
+
+    /// Spins until the word at physical address `addr` is as wanted.
+    pub fn poll(&self, addr: u64, wanted: impl Fn(u64) -> bool) {
+        self.watch.set(addr..addr + 8);
+        self.module.tally.polls(Some(self.cpu.waker()));
+        while !wanted(word(self.cpu.memory(), addr)) {
+            self.cpu.wait(self.cpu.costs().poll_period);
+        }
+        self.watch.clear();
+        self.module.tally.polls(None);
+    }
+
+    /// Sleeps until `done` of the counts that senders have rung with.
+    pub fn sleep(&self, done: impl Fn(&[u64]) -> bool) {
+        self.module.sleep(&self.cpu, done);
+    }
+    /// When a sender has first rung.
+    pub fn first_ring(&self, sender: u32) -> Time {
+        self.module.first_ring(sender).expect("it has slept until then")
+    }
+    /// The processor.
+    pub fn cpu(&self) -> &Cpu {
+        &self.cpu
+    }
+    /// Payload words that came from each node.
+    pub fn words_from(&self) -> Vec<u64> {
+        self.module.tally.words_from.borrow().to_vec()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_end_at_the_borders_of_both_sides() {
+        let buffer = |nid, offset| Buffer { nid, page: 5, offset };
+        for (from, to, bytes, count) in [
+            (0, 0, 8, 1),
+            (0, 0, 4096, 1),
+            (0, 0, 4104, 2),
+            (8, 0, 4096, 2),
+            (8, 16, 4096, 3),
+            (4088, 4088, 16, 2),
+            (2048, 1024, 8192, 5),
+        ] {
+            let (from, to) = (buffer(0, from), buffer(1, to));
+            let all: Vec<Segment> = segments(from, to, bytes).collect();
+            assert_eq!(all.len(), count, "{from:?} {to:?} {bytes}");
+            let mut at = 0;
+            for segment in all {
+                let length = 8 * u64::from(segment.words);
+                assert_eq!(segment.from, from.phys(at));
+                assert_eq!(u64::from(segment.to), to.phys(at));
+                for end in [segment.from, segment.to.into()].map(|start| start + length - 1) {
+                    assert!(end / PAGE == (end + 1 - length) / PAGE && length <= 4096);
+                }
+                at += length;
+            }
+            assert_eq!(at, bytes);
+        }
+    }
+}

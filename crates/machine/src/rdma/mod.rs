@@ -1,0 +1,210 @@
+//! The model `rdma`: the RDMA NIC of marazakis2006 on PCI-X, two nodes on a link or up to eight around a
+//! crossbar, cycle by cycle, with kernel module and host library of its own instead of Portals.
+//!
+//! ```text
+//! workloads ─► library ─► module          fibres on the host
+//!                 │ stores, loads │ ▲ interrupt
+//!              card: write combining ─► pci::Bus ─► rdma::Nic ─► lanes ──► the other card, or switch
+//!                                         │ memory                          (messages: symbols of an edge)
+//! ```
+//!
+//! Clocks stand still while nothing moves behind them; idle symbols are told of only as far as clock
+//! correction at the other end may need them.
+
+mod card;
+mod conservation;
+mod library;
+mod memory;
+mod module;
+mod settings;
+mod software;
+mod switch;
+mod tally;
+mod workloads;
+
+pub(crate) use settings::ROWS;
+pub(crate) use workloads::WORKLOADS;
+
+use crate::bench::{Bench, Common, Plan, Remains};
+use crate::faults;
+use crate::instruments::journal::Journal;
+use crate::node::Node;
+use crate::parameters::Parameters;
+use crate::programs::native::Workload;
+use crate::programs::Program;
+use crate::report::Judged;
+use crate::run::{Mistake, Options, Outcome};
+use card::{Card, Symbols};
+use des::{Duration, Envelope, Links, LogicalProcess, Outbox, Outlook, Standing, Time};
+use memory::{Behind, Watch};
+use module::Module;
+use settings::{Settings, NODES_MAX};
+use software::Hosted;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use switch::{Left, Switch};
+use tally::{Judge, Tally};
+
+/// How the run is made.
+struct Machine<'a> {
+    bench: &'a Bench<'a>,
+    settings: Settings,
+    workload: Workload,
+    judge: Option<Arc<Judge>>,
+}
+
+/// A process of the run.
+enum Process {
+    Node(Box<Node<Card>>),
+    Switch(Box<Switch>),
+}
+
+impl Plan for Machine<'_> {
+    type Process = Process;
+    type Left = Option<Left>;
+
+    fn switches(&self) -> u32 {
+        u32::from(self.settings.crossbar.is_some())
+    }
+    fn links(&self) -> Links {
+        let (latency, nodes) = (self.settings.latency(), self.settings.nodes);
+        if self.settings.crossbar.is_none() {
+            return Links::new(latency, 2, |to| [1 - to]);
+        }
+        let senders = |to| if to == nodes { 0..nodes } else { nodes..nodes + 1 };
+        Links::new(latency, nodes + 1, senders)
+    }
+    fn notice(&self) -> Duration {
+        self.settings.latency() * 4
+    }
+    fn process(&self, number: u32) -> Process {
+        match self.settings.crossbar {
+            Some(params) if number == self.settings.nodes => {
+                Process::Switch(Box::new(Switch::new(&self.settings, params, number)))
+            }
+            _ => Process::Node(Box::new(self.node(number))),
+        }
+    }
+}
+
+impl Machine<'_> {
+    fn node(&self, nid: u32) -> Node<Card> {
+        let (bench, settings) = (self.bench, &self.settings);
+        let host = bench.host(nid);
+        let memory = host.memory().clone();
+        let watch = Rc::new(Watch::default());
+        let tally = Rc::new(Tally::new(memory.clone(), self.judge.clone()));
+        let peer = if settings.crossbar.is_some() { settings.nodes } else { 1 - nid };
+        let behind = Behind::new(memory, watch.clone());
+        let card = Card::new(settings, nid, peer, behind, (watch.clone(), tally.clone()));
+        let module = Rc::new(Module::new(settings, nid, tally));
+        let ranks = (nid, bench.common.placement.ranks);
+        let hosted = Hosted::new(ranks, self.workload, module, watch, settings.combining);
+        let journal = Rc::new(Journal::new(bench.nodes));
+        Node::new(bench, nid, card, (host, Box::new(hosted)), journal, None)
+    }
+}
+
+impl LogicalProcess for Process {
+    type Message = Symbols;
+    type Report = Remains<Option<Left>>;
+
+    fn next_event(&self) -> Time {
+        match self {
+            Process::Node(node) => node.next_event(),
+            Process::Switch(switch) => switch.next_event(),
+        }
+    }
+    fn reach(&self) -> Time {
+        match self {
+            Process::Node(node) => node.reach(),
+            Process::Switch(switch) => switch.reach(),
+        }
+    }
+    fn outlook(&self, _told: &mut Vec<des::Foretold>) -> Outlook {
+        Outlook { reach: self.reach(), slack: Duration::ZERO }
+    }
+    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Symbols>) {
+        match self {
+            Process::Node(node) => node.advance_to(horizon, outbox),
+            Process::Switch(switch) => switch.advance_to(horizon, outbox),
+        }
+    }
+    fn receive(&mut self, envelope: Envelope<Symbols>) {
+        match self {
+            Process::Node(node) => node.receive(envelope),
+            Process::Switch(switch) => switch.receive(envelope),
+        }
+    }
+    fn standing(&self) -> Standing {
+        match self {
+            Process::Node(node) => node.standing(),
+            Process::Switch(switch) => switch.standing(),
+        }
+    }
+    fn rests(&self) -> Time {
+        match self {
+            Process::Node(node) => node.rests(),
+            Process::Switch(switch) => switch.rests(),
+        }
+    }
+    fn finish(self, end: Time) -> Remains<Option<Left>> {
+        match self {
+            Process::Node(node) => node.finish(end).with(None),
+            Process::Switch(switch) => switch.finish(end),
+        }
+    }
+}
+
+/// Nodes of a machine for so many ranks: one each; a link has two ends.
+pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, String> {
+    let placement = Common::new(parameters, ranks)?.placement;
+    if placement.per_node != 1 {
+        return Err("host.ranks_per_node must be 1: the NIC serves one process".into());
+    }
+    let crossed = parameters.choice("lanes.topology") == "crossbar";
+    let most = if crossed { NODES_MAX } else { 2 };
+    let nodes = placement.nodes().max(2);
+    if nodes > most {
+        let what = if crossed { "the crossbar has ports" } else { "a link has ends" };
+        return Err(format!("{ranks} ranks need {nodes} nodes, but {what} for {most} only"));
+    }
+    Ok(nodes)
+}
+
+/// Finds out whether machine, ranks and faults fit together, without a run.
+pub(crate) fn check(
+    parameters: &Parameters,
+    ranks: u32,
+    faults: &[String],
+    seed: u64,
+) -> Result<(), String> {
+    let (nodes, launch) = (nodes(parameters, ranks)?, Common::new(parameters, ranks)?.launch());
+    Settings::of(parameters, nodes)?;
+    faults::parse_of_hosts(faults, seed, nodes, launch, parameters.model()).map(drop)
+}
+
+/// Runs a workload.
+pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
+    let parameters = &options.parameters;
+    let Program::Native(workload) = options.program else {
+        panic!("other programs are refused before");
+    };
+    let common = Common::new(parameters, options.ranks).map_err(Mistake)?;
+    let nodes = nodes(parameters, options.ranks).map_err(Mistake)?;
+    let settings = Settings::of(parameters, nodes).map_err(Mistake)?;
+    let (model, launch) = (parameters.model(), common.launch());
+    let faults = faults::parse_of_hosts(&options.faults, options.seed, nodes, launch, model);
+    let bench = Bench::new(options, common, nodes, faults.map_err(Mistake)?)?;
+    let judge = options.judge.then(Arc::<Judge>::default);
+    let machine = Machine { bench: &bench, settings, workload, judge };
+    let ended = bench.simulate(&machine);
+    options.writing.store(true, Ordering::Relaxed);
+    let (mut report, left) = bench.conclude(ended, None);
+    let judge = machine.judge.as_deref();
+    conservation::check(&mut report, left.iter().flatten().next(), judge);
+    report.judged =
+        judge.map(|judge| Judged { messages: judge.spec().arrived(), ..Judged::default() });
+    Ok(Outcome { report, ..Outcome::default() })
+}
