@@ -3,6 +3,7 @@
 use super::configure::{list_commands, Configuration};
 use super::firmware::image::FirmwareImage;
 use super::firmware::symbols::Symbols;
+use super::node::observers::Observers;
 use super::node::seam::Seam;
 use super::node::{Boot, Node, Schedule};
 use crate::bench::Bench;
@@ -78,24 +79,14 @@ impl Parts<'_> {
             memory: host.memory().clone(),
             router: net::Router::new(&configuration.net, &configuration.topology, nid),
             outbox: Outbox::default(),
-            journal: journal.clone(),
+            observers: Observers::new(journal.clone(), judge.clone()),
             hash: TraceHash::default(),
             ht_overhead: [ht.ht_write_bytes, ht.ht_request_bytes, ht.ht_response_bytes],
             failure: None,
-            tape: None,
-            exception: None,
-            halted: false,
             touched: Vec::new(),
-            idle_turns: 0,
-            turns: 0,
-            beat: Time::ZERO,
-            acted: Time::ZERO,
-            firmware_waits: false,
-            watched: false,
+            firmware: Default::default(),
             arrivals: Default::default(),
             horizon: Time::ZERO,
-            tap: None,
-            judge: judge.clone(),
             interrupts: None,
         };
         let (core, nic) = chip(&mut seam);

@@ -32,7 +32,9 @@ mod heartbeat;
 mod kinds;
 mod local_bus;
 mod moves;
+pub(super) mod observers;
 mod processor;
+mod progress;
 mod reach;
 mod remains;
 pub(crate) mod seam;
@@ -141,7 +143,7 @@ impl Node {
 
     /// Lets packets that enter and leave the network here be written down.
     pub fn set_tap(&mut self, tap: Option<Tap>) {
-        self.seam.tap = tap;
+        self.seam.observers.tap = tap;
     }
 
     /// Lets stretches of streams that repeat themselves be skipped.
@@ -175,14 +177,14 @@ impl Node {
     fn dispatch(&mut self, now: Time, event: Event) {
         let kind = kind(&event);
         self.seam.hash.event(now, kind);
-        self.seam.tape(|| Step::Due(now, event));
-        if let Some(judge) = &self.seam.judge {
+        self.seam.observers.tape(|| Step::Due(now, event));
+        if let Some(judge) = &self.seam.observers.judge {
             judge.set_now(now);
         }
         let visible = is_visible(&self.nic, &event);
         if visible == Visible::Firmware {
             debug_assert!(!self.core.is_waiting(), "the processor has come here before");
-            self.seam.stimulated();
+            self.seam.firmware.stimulated();
         }
         self.stretches.follow(now, kind, || stretch::only_passes(&event, visible));
         let may_fail = is_for_host(&event);
@@ -244,7 +246,7 @@ impl Node {
     /// The loader has looked, and the firmware was ready or not.
     fn polled(&mut self, now: Time, ready: bool) {
         if ready {
-            self.seam.tape(|| Step::Ready);
+            self.seam.observers.tape(|| Step::Ready);
             self.ranks.boot(&mut self.host, self.schedule.launch);
             self.host.start(now, &mut self.seam);
         } else {
@@ -298,7 +300,7 @@ impl Node {
         Snapshot {
             instructions: self.core.counters().instructions,
             cycles: self.core.cycles_at(now),
-            turns: self.seam.turns,
+            turns: self.seam.firmware.turns,
             host: self.host.times_of_cores(now).collect(),
         }
     }
@@ -377,7 +379,7 @@ impl LogicalProcess for Node {
     fn standing(&self) -> Standing {
         if let Some(failure) = &self.seam.failure {
             Standing::Failed(failure.at)
-        } else if self.awaits() || !self.seam.firmware_idles() {
+        } else if self.awaits() || !self.seam.firmware.idles() {
             Standing::Busy
         } else if self.ranks.all_ended() {
             Standing::Done
@@ -406,7 +408,7 @@ impl LogicalProcess for Node {
         // An idle firmware may not have come to the event that failed.
         let until = self.seam.failure.as_ref().map_or(now, |failure| failure.at);
         self.run_processor(until, false);
-        if self.seam.halted {
+        if self.seam.firmware.halted {
             self.run_halted(now);
         }
         let end = self.snapshot(until);
@@ -415,14 +417,14 @@ impl LogicalProcess for Node {
         let (work, ledger) = (self.work(&launch, &end), self.ledger());
         let told = self.core.told_until();
         let profile = self.recorder.take().map(|recorder| recorder.finish(self.seam.nid, told));
-        if let Some(watch) = self.seam.journal.end_watch() {
+        if let Some(watch) = self.seam.observers.journal.end_watch() {
             watch.finish(now);
         }
         Remains {
-            judged: self.seam.judge.as_ref().map(|judge| judge.tally()),
+            judged: self.seam.observers.judge.as_ref().map(|judge| judge.tally()),
             failure: self.seam.failure.take(),
             missed: self.ranks.missed(),
-            journal: self.seam.journal.take(),
+            journal: self.seam.observers.journal.take(),
             hash: self.seam.hash.value(),
             waiting: self.waiting(until),
             endings: self.ranks.endings(),
@@ -433,7 +435,7 @@ impl LogicalProcess for Node {
                 ledger,
                 effort: Effort { events: self.stretches.events, ..self.meter.effort(&self.core) },
                 profile,
-                packets: self.seam.tap.take().map(Tap::finish),
+                packets: self.seam.observers.tap.take().map(Tap::finish),
                 sram: self.nic.into_sram(),
             },
         }

@@ -64,7 +64,7 @@ impl Halted<'_> {
 
     /// The firmware may have something to do now that it had not.
     fn changed(&mut self) -> Reply {
-        self.seam.stimulated();
+        self.seam.firmware.stimulated();
         Reply::Done
     }
 
@@ -90,7 +90,7 @@ impl Halted<'_> {
     /// Within a page. Returns how many bytes there are.
     fn read_piece(&mut self, at: Located, piece: &mut [u8]) -> usize {
         // Nobody learns of it.
-        let judge = self.seam.judge.take();
+        let judge = self.seam.observers.judge.take();
         let mut there = piece.len();
         if !self.nic.plb_look(at.real, piece, self.seam) {
             // Some of it answers, perhaps: word by word, of those that a register has.
@@ -105,7 +105,7 @@ impl Halted<'_> {
                 there = end;
             }
         }
-        self.seam.judge = judge;
+        self.seam.observers.judge = judge;
         self.core.overlay(at, &mut piece[..there]);
         there
     }
@@ -118,13 +118,13 @@ impl Halted<'_> {
             let at = self.core.locate(addr.wrapping_add(done as u32))?;
             let part = at.len.min(bytes.len() - done);
             let piece = &bytes[done..done + part];
-            let judge = self.seam.judge.take();
+            let judge = self.seam.observers.judge.take();
             let written = if self.nic.is_sram(at.real) {
                 self.nic.sram_mut().write(at.real, piece)
             } else {
                 self.nic.ras_write(self.now, at.real, piece, self.seam)
             };
-            self.seam.judge = judge;
+            self.seam.observers.judge = judge;
             written.ok()?;
             self.core.store_held(at, piece);
             done += part;

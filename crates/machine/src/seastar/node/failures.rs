@@ -17,14 +17,14 @@ impl Node {
     /// A disagreement ends the run.
     #[inline(always)]
     pub(super) fn collect_verdict(&mut self) {
-        if self.seam.judge.is_some() {
+        if self.seam.observers.judge.is_some() {
             self.hear_judge();
         }
     }
 
     #[cold]
     fn hear_judge(&mut self) {
-        let verdict = self.seam.judge.as_ref().and_then(|judge| judge.verdict());
+        let verdict = self.seam.observers.judge.as_ref().and_then(|judge| judge.verdict());
         if let Some(verdict) = verdict {
             self.seam.fail(Time(verdict.at), 1, verdict.to_string());
         }

@@ -1,7 +1,7 @@
 //! The firmware's main loop, as its heartbeat tells: what an idle turn takes, until when it is watched
 //! when all is over, and that it hangs.
 
-use super::seam::IDLE_TURNS;
+use super::progress::IDLE_TURNS;
 use super::*;
 
 /// How long before the launch the idle loop is observed, long after the boot, and for how long at least.
@@ -74,11 +74,11 @@ impl Node {
 
     /// Lets the processor go on until it has written its next heartbeat, before `limit`.
     fn next_beat(&mut self, limit: Time) -> Option<Beat> {
-        let before = self.seam.turns;
+        let before = self.seam.firmware.turns;
         while self.acts < limit && self.seam.failure.is_none() {
             // No further than it does anything.
             self.run_processor(self.acts + Duration(1), false);
-            let (at, turns) = (self.acts, self.seam.turns);
+            let (at, turns) = (self.acts, self.seam.firmware.turns);
             if turns != before {
                 let instructions = self.core.counters().instructions;
                 return Some(Beat { at, turns, instructions, cycles: self.core.cycles_at(at) });
@@ -95,7 +95,7 @@ impl Node {
         let ways = router.longest_way() + router.lookahead() * 2;
         let window = link.latency() + self.nic.reach_of_access(around) + ways;
         let idles = self.idle.time * (u64::from(IDLE_TURNS) + 2);
-        (self.last + REST).max(self.last.max(self.seam.acted) + idles + window)
+        (self.last + REST).max(self.last.max(self.seam.firmware.acted) + idles + window)
     }
 
     /// Why nothing comes of this node's firmware any more, where nothing moved at `end`.
@@ -105,7 +105,7 @@ impl Node {
             return Some(format!("node {nid}: the firmware sleeps until an interrupt, at {place}"));
         }
         let turn = Some(self.idle.time).filter(|time| *time > Duration::ZERO)?;
-        let late = self.seam.beat + turn * u64::from(IDLE_TURNS) + REST;
+        let late = self.seam.firmware.beat + turn * u64::from(IDLE_TURNS) + REST;
         (late <= end).then(|| self.missed_beat())
     }
 
@@ -117,7 +117,7 @@ impl Node {
 
     fn missed_beat(&self) -> String {
         let (nid, beat, place) =
-            (self.seam.nid, self.seam.beat, self.symbols.describe(self.core.pc()));
+            (self.seam.nid, self.seam.firmware.beat, self.symbols.describe(self.core.pc()));
         format!(
             "node {nid}: the firmware has not come round its main loop since {beat}; \
              it stands at {place}"

@@ -31,16 +31,16 @@ impl bus::Bus for LocalBus<'_> {
         // Gathered with a neighbour it beats all the same.
         if (addr..addr + data.len() as u64).contains(&HEARTBEAT) {
             let written = self.nic.plb_write(now, addr, data, self.seam);
-            self.seam.beats(1, self.nic.plb_free());
+            self.seam.firmware.beats(1, self.nic.plb_free());
             return written;
         }
         if !is_own_data(addr) {
-            self.seam.stimulated();
-            self.seam.acted = now;
+            self.seam.firmware.stimulated();
+            self.seam.firmware.acted = now;
             if addr == u64::from(REG_INTERRUPT) {
-                self.seam.journal.interrupt_written(now);
+                self.seam.observers.journal.interrupt_written(now);
             }
-            if self.seam.watched {
+            if self.seam.observers.watched {
                 return self.write_watched(now, addr, data);
             }
         }
@@ -59,7 +59,7 @@ impl bus::Bus for LocalBus<'_> {
         let beats = accesses.iter().filter(|a| a.write && a.addr == HEARTBEAT).count() as u64;
         self.nic.plb_repeat(turns, accesses, free);
         if beats > 0 {
-            self.seam.beats(turns * beats, free);
+            self.seam.firmware.beats(turns * beats, free);
         }
     }
 }

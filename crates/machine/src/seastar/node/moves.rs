@@ -106,14 +106,14 @@ impl Node {
     pub(super) fn move_on(&mut self, now: Time, next: Move) {
         let kind = next.kind(&self.seam.arrivals);
         self.seam.hash.event(now, kind);
-        self.seam.tape(|| Step::Other);
-        if let Some(judge) = &self.seam.judge {
+        self.seam.observers.tape(|| Step::Other);
+        if let Some(judge) = &self.seam.observers.judge {
             judge.set_now(now);
         }
         let visible = next.is_visible(&self.nic);
         if visible {
             debug_assert!(!self.core.is_waiting(), "the processor has come here before");
-            self.seam.stimulated();
+            self.seam.firmware.stimulated();
         }
         self.stretches.follow(now, kind, || !visible && next.repeats());
         carry_out(&mut self.nic, &mut self.seam, now, next);
@@ -146,7 +146,7 @@ fn carry_out(nic: &mut nic::SeaStar, seam: &mut Seam, now: Time, next: Move) {
         }
         Move::Eject => {
             let packet = seam.router.ejected();
-            seam.tap(now, Side::Received, &packet);
+            seam.observers.tap(now, Side::Received, &packet);
             let taken = nic.packet(now, packet, seam);
             taken.expect("the router sends what the NIC has told of room for");
         }

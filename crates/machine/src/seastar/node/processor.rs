@@ -16,9 +16,9 @@ impl Node {
         }
         let due = self.seam.next_time().min(horizon);
         // What is not known to be skipped is executed bit by bit, so that the run can be stopped.
-        let far = !self.seam.firmware_waits && due >= self.acts + LAG_MAX;
+        let far = !self.seam.firmware.waits && due >= self.acts + LAG_MAX;
         self.acts >= due
-            || self.seam.firmware_idles()
+            || self.seam.firmware.idles()
                 && !far
                 && self.seam.next_is_visible(&self.nic, horizon) == Visible::Nobody
     }
@@ -31,7 +31,7 @@ impl Node {
         }
         let limit = horizon.min(self.seam.next_time());
         while self.acts < limit {
-            let patience = self.seam.beat + self.schedule.ras_patience;
+            let patience = self.seam.firmware.beat + self.schedule.ras_patience;
             let until = limit.min(patience);
             let Node { nic, seam, .. } = self;
             let mut bus = LocalBus { nic, seam, horizon, may_wait };
@@ -45,7 +45,7 @@ impl Node {
             if until == limit || self.acts < until || self.seam.failure.is_some() {
                 return;
             }
-            if self.seam.beat + self.schedule.ras_patience == patience {
+            if self.seam.firmware.beat + self.schedule.ras_patience == patience {
                 return self.hangs(patience);
             }
         }
@@ -66,11 +66,11 @@ impl Node {
     #[inline(always)]
     pub(super) fn ran(&mut self, stop: ppc440::Stop) {
         self.acts = self.core.now();
-        self.seam.firmware_waits = self.core.is_waiting();
+        self.seam.firmware.waits = self.core.is_waiting();
         if stop == ppc440::Stop::Fault {
             self.firmware_fault();
         }
-        if let Some((at, vector)) = self.seam.exception.take() {
+        if let Some((at, vector)) = self.seam.firmware.exception.take() {
             self.exception(at, vector);
         }
     }

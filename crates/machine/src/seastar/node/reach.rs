@@ -16,7 +16,7 @@ impl Node {
     /// back, it may be made to at any time.
     pub(super) fn processor_acts(&self) -> Time {
         let debugged = self.debugger.is_some() || self.away.is_some();
-        if self.seam.firmware_idles() && !debugged {
+        if self.seam.firmware.idles() && !debugged {
             Time::NEVER
         } else {
             self.acts.max(self.horizon)

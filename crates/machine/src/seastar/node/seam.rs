@@ -1,19 +1,19 @@
 //! Where the parts of a node meet: what each of them asks of its `Ports`, answered with the others.
 
 use super::moves::Move;
-use super::{is_visible, Step, Tape, Visible};
+use super::observers::Observers;
+use super::progress::Progress;
+use super::{is_visible, Step, Visible};
 use crate::bench::Failure;
 use crate::faults::{Fate, Interrupts};
 use crate::instruments::journal::Journal;
 use crate::instruments::journey::Waypoint;
-use crate::judge::Bailiff;
-use crate::seastar::capture::{Side, Tap};
+use crate::seastar::capture::Side;
 use abi::packet::Packet;
 use abi::seastar::{command_op, panic_reason, PortalsHeader, GENERIC_PENDINGS};
 use abi::MessageId;
 use bus::{BusError, Direction, HyperTransport};
 use des::{EventQueue, Outbox, Time, TraceHash};
-use std::rc::Rc;
 
 /// Everything that can be due on a node but for [`Move`]s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,32 +108,14 @@ pub(crate) struct Seam {
     /// While the node advances: where the window ends.
     pub horizon: Time,
     pub hash: TraceHash,
-    /// Turns of the firmware's main loop since anything reached it or it did anything that others can see.
-    pub idle_turns: u32,
-    /// All turns since the boot, and until when the last one's heartbeat took.
-    pub turns: u64,
-    pub beat: Time,
-    /// When the firmware did something last that others can see.
-    pub acted: Time,
-    /// The processor does nothing but poll until something reaches it, as [`ppc440::Core::is_waiting`] told
-    /// after it last ran.
-    pub firmware_waits: bool,
-    /// Somebody watches, as the journal knows, too: it stands here since each event asks.
-    pub watched: bool,
+    pub firmware: Progress,
     pub nid: u32,
     pub arrivals: Arrivals,
     pub failure: Option<Failure>,
-    /// While the node boots: what is written down, or held against what was.
-    pub tape: Option<Box<Tape>>,
-    /// Told of what devices do to the memory of processes.
-    pub judge: Option<Rc<Bailiff>>,
     /// What others did to local memory that the processor has not been told yet.
     pub touched: Vec<Touched>,
-    /// The firmware stopped the node for an exception: when, and its vector offset.
-    pub exception: Option<(Time, u32)>,
-    /// The firmware has stopped the node itself: its processor runs in a loop that does nothing.
-    pub halted: bool,
-    pub journal: Rc<Journal>,
+    /// Who is told of what happens here.
+    pub observers: Observers,
     /// While the node advances: where what it sends goes.
     pub outbox: Outbox<Crossing>,
     pub memory: host::SharedMemory,
@@ -141,17 +123,9 @@ pub(crate) struct Seam {
     pub ht_overhead: [u64; 3],
     /// What goes wrong with interrupts, on request.
     pub interrupts: Option<Box<Interrupts>>,
-    /// Told of packets that enter and leave the network here.
-    pub tap: Option<Tap>,
     pub link: HyperTransport,
     pub router: net::Router,
 }
-
-/// The firmware idles once it has turned this often with nothing to see from outside. A turn polls everything
-/// that can move it, and of two turns at least one began after the last stimulus; the heartbeat of the turn
-/// before both may come late, having been gathered. A firmware that acts by itself (a timer) would break this
-/// rule, loudly: what it sends would come too early for the window that it falls into.
-pub(crate) const IDLE_TURNS: u32 = 3;
 
 impl Seam {
     /// Records what ends the run; the first on a node counts.
@@ -159,41 +133,9 @@ impl Seam {
         self.failure.get_or_insert(Failure { at, sentence, code });
     }
 
-    /// The node does a step of its boot. True if it is to be carried out.
-    #[inline(always)]
-    pub fn tape(&mut self, step: impl FnOnce() -> Step) -> bool {
-        self.tape.as_deref_mut().is_none_or(|tape| tape.step(step()))
-    }
-
-    /// A packet enters or leaves the network.
-    #[inline(always)]
-    pub fn tap(&mut self, at: Time, side: Side, packet: &Packet) {
-        if let Some(tap) = &mut self.tap {
-            tap.packet(at, side, packet);
-        }
-    }
-
-    /// Something happened that the firmware may see.
-    pub fn stimulated(&mut self) {
-        self.idle_turns = 0;
-    }
-
-    /// The firmware has come round its main loop so often; of reads and writes the bus was free then.
-    pub fn beats(&mut self, turns: u64, [_, written]: [Time; 2]) {
-        let idle = u32::try_from(turns).unwrap_or(u32::MAX);
-        self.idle_turns = self.idle_turns.saturating_add(idle);
-        self.turns += turns;
-        self.beat = written;
-    }
-
-    /// True if the firmware does nothing until something reaches it.
-    pub fn firmware_idles(&self) -> bool {
-        self.firmware_waits || self.idle_turns >= IDLE_TURNS
-    }
-
     fn mark_injected(&self, at: Time, packet: &Packet) {
         let Some(header) = PortalsHeader::parse(packet.data()) else { return };
-        self.journal.injected(at, &header);
+        self.observers.journal.injected(at, &header);
     }
 
     /// When the next thing is due.
@@ -213,11 +155,6 @@ impl Seam {
         next.map_or(Visible::Nobody, |(_, event)| is_visible(nic, event))
     }
 
-    /// Somebody is told of each event.
-    pub fn is_observed(&self) -> bool {
-        self.tape.is_some() || self.judge.is_some() || self.watched
-    }
-
     /// Something is due that moves packets on.
     #[inline(always)]
     fn schedule_move(&mut self, at: Time, next: Move) {
@@ -234,7 +171,7 @@ impl Seam {
             moves: &mut self.moves,
             outbox: &mut self.outbox,
             failure: &mut self.failure,
-            journal: &self.journal,
+            journal: &self.observers.journal,
         };
         (&mut self.router, seam, &mut self.arrivals)
     }
@@ -264,8 +201,8 @@ impl nic::Ports for Seam {
     }
     fn host_read(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
         let read = self.memory.borrow_mut().read_phys(phys, buf);
-        self.tape(|| Step::HostRead { phys, data: buf.to_vec() });
-        if let Some(judge) = &self.judge {
+        self.observers.tape(|| Step::HostRead { phys, data: buf.to_vec() });
+        if let Some(judge) = &self.observers.judge {
             judge.device(phys, buf.len(), read.is_ok().then_some(&*buf), false);
         }
         read
@@ -274,26 +211,26 @@ impl nic::Ports for Seam {
         self.memory.borrow_mut().read_phys(phys, &mut [0]).is_ok()
     }
     fn host_write(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError> {
-        self.tape(|| Step::HostWrite { phys, data: data.to_vec() });
-        if let Some(judge) = &self.judge {
+        self.observers.tape(|| Step::HostWrite { phys, data: data.to_vec() });
+        if let Some(judge) = &self.observers.judge {
             judge.device(phys, data.len(), Some(data), true);
         }
-        self.journal.watch(|watch| watch.host_written(phys));
+        self.observers.journal.watch(|watch| watch.host_written(phys));
         self.memory.borrow_mut().write_phys(phys, data)
     }
     fn link(&mut self) -> &mut HyperTransport {
         &mut self.link
     }
     fn inject(&mut self, at: Time, packet: Packet) -> Time {
-        self.tape(|| Step::Other);
+        self.observers.tape(|| Step::Other);
         if packet.is_first() {
             self.mark_injected(at, &packet);
         }
-        self.tap(at, Side::Sent, &packet);
+        self.observers.tap(at, Side::Sent, &packet);
         self.with_router(|router, seam| router.inject(at, net::Class::Data, packet, seam))
     }
     fn room(&mut self, now: Time, packets: u32) {
-        self.tape(|| Step::Other);
+        self.observers.tape(|| Step::Other);
         self.with_router(|router, seam| router.room(now, net::Class::Data, packets, seam));
     }
     fn interrupt(&mut self, now: Time) {
@@ -301,16 +238,16 @@ impl nic::Ports for Seam {
         let at = match fate {
             Fate::Arrives => now,
             Fate::Late(by) => now + by,
-            Fate::Lost => return self.journal.interrupt_lost(),
+            Fate::Lost => return self.observers.journal.interrupt_lost(),
         };
-        self.journal.interrupt_arrived(at);
+        self.observers.journal.interrupt_arrived(at);
         self.queue.schedule(at, Event::Interrupt);
     }
     fn panic(&mut self, now: Time, reason: u8, detail: u32) {
-        self.halted = true;
+        self.firmware.halted = true;
         if reason == panic_reason::EXCEPTION {
             // The node reads the firmware's record of it.
-            self.exception.get_or_insert((now, detail));
+            self.firmware.exception.get_or_insert((now, detail));
             return;
         }
         let sentence = format!(
@@ -333,7 +270,7 @@ impl nic::Ports for Seam {
         }
     }
     fn mark(&mut self, at: Time, message: MessageId, mark: nic::Mark) {
-        self.journal.watch(|watch| watch.nic(at, message, mark));
+        self.observers.journal.watch(|watch| watch.nic(at, message, mark));
         let waypoint = match mark {
             nic::Mark::HeaderFetched => Waypoint::HeaderCommanded,
             nic::Mark::Arrived => Waypoint::Arrived,
@@ -344,7 +281,7 @@ impl nic::Ports for Seam {
             // The first is told by the packet itself, which also knows what it carries.
             nic::Mark::Injected | nic::Mark::Departed => return,
         };
-        self.journal.mark(at, message, waypoint, None);
+        self.observers.journal.mark(at, message, waypoint, None);
     }
 }
 
@@ -386,12 +323,12 @@ impl host::Ports for Seam {
         self.queue.schedule(at, Event::Host(event));
     }
     fn mmio_write(&mut self, now: Time, addr: u32, data: &[u8]) {
-        if !self.tape(|| Step::Write { at: now, addr, data: data.to_vec() }) {
+        if !self.observers.tape(|| Step::Write { at: now, addr, data: data.to_vec() }) {
             return;
         }
         let bytes = self.ht_overhead[0] + data.len() as u64;
         let arrives = self.link.send(now, Direction::ToNic, bytes);
-        self.journal.last_write_arrives.set(arrives);
+        self.observers.journal.last_write_arrives.set(arrives);
         let mut padded = [0; 8];
         padded[..data.len()].copy_from_slice(data);
         let event = Event::MmioWrite { addr, len: data.len() as u8, data: padded };
@@ -399,13 +336,13 @@ impl host::Ports for Seam {
     }
     fn alone_until(&self) -> Time {
         // Somebody is told of each event: none is left out.
-        if self.is_observed() || !self.firmware_idles() || self.failure.is_some() {
+        if self.observers.any() || !self.firmware.idles() || self.failure.is_some() {
             return Time::ZERO;
         }
         self.horizon.min(self.next_time())
     }
     fn mmio_read(&mut self, now: Time, addr: u32) {
-        if !self.tape(|| Step::Read { at: now, addr }) {
+        if !self.observers.tape(|| Step::Read { at: now, addr }) {
             return;
         }
         let arrives = self.link.send(now, Direction::ToNic, self.ht_overhead[1]);

@@ -132,7 +132,7 @@ impl Node {
     /// What goes on here at `now`; `None` if that is something else than packets on their way.
     fn moving(&self, now: Time) -> Option<Moving> {
         let seam = &self.seam;
-        if seam.failure.is_some() || !seam.firmware_idles() {
+        if seam.failure.is_some() || !seam.firmware.idles() {
             return None;
         }
         let (mut state, mut until) = (Vec::with_capacity(512), Time::NEVER);

@@ -120,11 +120,11 @@ impl Node {
     /// Boots this node, which has no rank, alone, with a tape. `None` if that took too long or went
     /// wrong, or did what cannot be shared.
     fn taped(mut self) -> Option<Boot> {
-        self.seam.tape = Some(Box::new(Tape::Record(Vec::new())));
+        self.seam.observers.tape = Some(Box::new(Tape::Record(Vec::new())));
         let last = self.schedule.launch.0.checked_sub(IDLE_OBSERVED.0)?;
         let mut until = Time::ZERO;
         let mut outbox = Outbox::default();
-        while !(self.ranks.booted() && self.seam.firmware_idles() && self.seam.queue.len() == LEFT)
+        while !(self.ranks.booted() && self.seam.firmware.idles() && self.seam.queue.len() == LEFT)
         {
             until += self.schedule.ras_poll;
             if until.0 >= last || self.seam.failure.is_some() {
@@ -132,7 +132,7 @@ impl Node {
             }
             self.advance_to(until, &mut outbox);
         }
-        let Tape::Record(steps) = *self.seam.tape.take()? else { return None };
+        let Tape::Record(steps) = *self.seam.observers.tape.take()? else { return None };
         let shared = |step: &Step| !matches!(step, Step::Due(_, Event::Interrupt) | Step::Other);
         let moves = !self.seam.moves.is_empty() || !outbox.is_empty();
         if self.seam.failure.is_some() || moves || !steps.iter().all(shared) {
@@ -148,8 +148,8 @@ impl Node {
             in_core: ppc440::Copies::default(),
             in_sram: Vec::new(),
             link: self.seam.link,
-            idle_turns: self.seam.idle_turns,
-            last_write_arrives: self.seam.journal.last_write_arrives.get(),
+            idle_turns: self.seam.firmware.idle_turns,
+            last_write_arrives: self.seam.observers.journal.last_write_arrives.get(),
         })
     }
 
@@ -157,7 +157,7 @@ impl Node {
     /// something else: then it is of no use any more.
     pub fn follow(&mut self, boot: &Arc<Boot>) -> bool {
         let tape = Tape::Follow { boot: boot.clone(), next: 0, lost: false };
-        self.seam.tape = Some(Box::new(tape));
+        self.seam.observers.tape = Some(Box::new(tape));
         while let Some(step) = self.next_step() {
             if !self.follow_step(step) {
                 return false;
@@ -169,19 +169,22 @@ impl Node {
                 return false;
             }
         }
-        if !matches!(self.seam.tape.take().as_deref(), Some(Tape::Follow { lost: false, .. })) {
+        if !matches!(
+            self.seam.observers.tape.take().as_deref(),
+            Some(Tape::Follow { lost: false, .. })
+        ) {
             return false;
         }
         self.seam.link = boot.link.clone();
-        self.seam.idle_turns = boot.idle_turns;
-        self.seam.journal.last_write_arrives.set(boot.last_write_arrives);
+        self.seam.firmware.idle_turns = boot.idle_turns;
+        self.seam.observers.journal.last_write_arrives.set(boot.last_write_arrives);
         self.horizon = boot.until;
         true
     }
 
     /// The rest of the tape.
     fn ahead(&self) -> &[Step] {
-        match self.seam.tape.as_deref() {
+        match self.seam.observers.tape.as_deref() {
             Some(Tape::Follow { boot, next, .. }) => boot.steps.get(*next..).unwrap_or_default(),
             _ => &[],
         }
@@ -196,7 +199,7 @@ impl Node {
 
     /// The next step on the tape.
     fn next_step(&mut self) -> Option<Step> {
-        match self.seam.tape.as_deref_mut() {
+        match self.seam.observers.tape.as_deref_mut() {
             Some(Tape::Follow { boot, next, lost: false }) => {
                 let step = boot.steps.get(*next).cloned();
                 *next += 1;
@@ -288,7 +291,7 @@ impl Node {
         state.push(("NIC", format!("{:?}", self.nic)));
         state.push(("link", format!("{:?}", self.seam.link)));
         state.push(("trace hash", self.seam.hash.value().to_string()));
-        state.push(("idle turns", self.seam.idle_turns.to_string()));
+        state.push(("idle turns", self.seam.firmware.idle_turns.to_string()));
         state.push(("due", format!("{:?} {:?}", self.seam.queue.len(), self.seam.queue.peek())));
         state.push(("host", format!("{:?}", self.host.times(self.horizon))));
         state

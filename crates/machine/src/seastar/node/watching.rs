@@ -25,7 +25,7 @@ impl Node {
 
     /// Lets the node be watched from the launch on. It needs a recorder, which draws what the firmware does.
     pub fn set_watch(&mut self, sinks: Vec<Box<dyn Sink>>, clock: des::Clock) {
-        let journal = &self.seam.journal;
+        let journal = &self.seam.observers.journal;
         journal.set_watch(Watch::new(sinks, self.host.cores() as u32));
         let picture = Picture::new(journal.clone(), clock);
         let recorder = self.recorder.as_deref_mut().expect("a node that is watched has a recorder");
@@ -34,22 +34,22 @@ impl Node {
 
     /// The program is launched.
     pub(super) fn begin_watch(&mut self, now: Time) {
-        self.seam.watched = self.seam.journal.begin_watch();
-        if !self.seam.watched {
+        self.seam.observers.watched = self.seam.observers.journal.begin_watch();
+        if !self.seam.observers.watched {
             return;
         }
         if let Some((ring, slot)) = self.driver.get().map(|driver| driver.events()) {
-            self.seam.journal.watch(|watch| watch.set_ring(ring, slot));
+            self.seam.observers.journal.watch(|watch| watch.set_ring(ring, slot));
         }
         let (depths, waiting) = (depths(&self.nic, &self.seam), self.nic.depths().rx_done);
-        self.seam.journal.watch(|watch| watch.launch(now, depths, waiting));
-        self.host.set_observer(now, &Rc::new(Cores(self.seam.journal.clone())));
+        self.seam.observers.journal.watch(|watch| watch.launch(now, depths, waiting));
+        self.host.set_observer(now, &Rc::new(Cores(self.seam.observers.journal.clone())));
     }
 
     /// An event has been carried out.
     #[inline(always)]
     pub(super) fn watch_depths(&mut self, now: Time) {
-        if self.seam.watched {
+        if self.seam.observers.watched {
             self.tell_depths(now);
         }
     }
@@ -57,7 +57,7 @@ impl Node {
     fn tell_depths(&mut self, now: Time) {
         let slot = self.driver.get().map(|driver| driver.events()).map(|(_, slot)| slot);
         let depths = depths(&self.nic, &self.seam);
-        self.seam.journal.watch(|watch| {
+        self.seam.observers.journal.watch(|watch| {
             watch.set_slot(slot);
             watch.depths(now, depths);
         });
@@ -112,18 +112,18 @@ impl LocalBus<'_> {
                     let mut header = [0; abi::seastar::PortalsHeader::SIZE];
                     let read = seam.memory.borrow_mut().read_phys(phys, &mut header);
                     let id = read.ok().and_then(|()| MessageId::of_header(&header));
-                    seam.journal.watch(|watch| watch.commands(at, id));
+                    seam.observers.journal.watch(|watch| watch.commands(at, id));
                 }
             }
             HEAD => {
                 let taken = notified.saturating_sub(nic.depths().rx_done);
-                seam.journal.watch(|watch| watch.takes_notifications(at, taken));
+                seam.observers.journal.watch(|watch| watch.takes_notifications(at, taken));
             }
-            INTERRUPT => seam.journal.watch(|watch| watch.interrupts(at)),
+            INTERRUPT => seam.observers.journal.watch(|watch| watch.interrupts(at)),
             _ => {}
         }
         let depths = depths(nic, seam);
-        seam.journal.watch(|watch| watch.depths(at, depths));
+        seam.observers.journal.watch(|watch| watch.depths(at, depths));
         written
     }
 }
