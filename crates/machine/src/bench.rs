@@ -88,7 +88,6 @@ pub(crate) struct Remains<L> {
     pub left: L,
 }
 
-#[cfg(test)]
 impl<L> Remains<L> {
     /// Of a process that is no node.
     pub fn of_switch(end: Time, hash: u64, left: L) -> Remains<L> {
