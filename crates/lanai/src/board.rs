@@ -26,6 +26,12 @@ pub trait Board {
     /// Reads a special register, or whatever else stands beyond the memory: `len` bytes (1, 2, 4) at the
     /// aligned `addr`, as an unsigned number.
     fn read(&mut self, now: Time, addr: u32, len: usize) -> Result<u32, BusError>;
+    /// True if what is read at `addr`, beyond the memory, stays the same until something else happens on the
+    /// card, and reading has no effect: a loop that reads nothing else may be one that only polls.
+    fn is_steady(&self, addr: u32) -> bool {
+        let _ = addr;
+        false
+    }
     /// Writes the lower `len` bytes of `value` there.
     fn write(&mut self, now: Time, addr: u32, len: usize, value: u32) -> Result<(), BusError>;
 }

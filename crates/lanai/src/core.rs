@@ -5,6 +5,7 @@ use crate::code::Code;
 use crate::decode::Op;
 use crate::fault::{Fault, FaultKind};
 use crate::instructions::execute;
+use crate::polling::{Polling, State};
 use crate::probe::{Off, Probe, Step};
 use des::{Clock, Time};
 use std::ops::Range;
@@ -74,7 +75,10 @@ pub struct Core {
     /// The next instruction issues in this cycle or later.
     cycle: u64,
     /// First cycle in which nothing may issue, by `until` and the horizon.
+    stop: u64,
+    /// The same, or where the search for a polling loop wants to be asked.
     limit: u64,
+    pub(crate) polling: Polling,
     until: Time,
     horizon: Time,
     /// What DMA and links leave of the memory in a cycle.
@@ -100,7 +104,9 @@ impl Core {
             loading: 0,
             waited: false,
             cycle: 0,
+            stop: 0,
             limit: 0,
+            polling: Polling::new(),
             until: Time::ZERO,
             horizon: Time::ZERO,
             left: CYCLE,
@@ -123,6 +129,7 @@ impl Core {
         self.cycle = self.config.clock.edge_at_or_after(at);
         self.counters = Counters::default();
         self.fault = None;
+        self.polling.put_off(self.cycle);
     }
 
     /// Executes instructions that issue before `until` and before the board's horizon.
@@ -142,7 +149,16 @@ impl Core {
         }
         self.until = until;
         self.look(board, true);
-        while self.cycle < self.limit {
+        if !P::ON {
+            self.skip();
+        }
+        while self.cycle < self.limit || self.search() {
+            if self.pc == self.polling.anchor && self.turned(board.sram()) {
+                if !P::ON {
+                    self.skip();
+                }
+                continue;
+            }
             let Some(&op) = self.code.get(self.pc) else {
                 if !self.code.decode(board.sram(), self.pc) {
                     self.fail(FaultKind::Fetch, None);
@@ -230,8 +246,69 @@ impl Core {
         let horizon = board.horizon();
         if anew || horizon != self.horizon {
             self.horizon = horizon;
-            self.limit = self.config.clock.edge_at_or_after(self.until.min(horizon));
+            self.stop = self.config.clock.edge_at_or_after(self.until.min(horizon));
         }
+        self.limit = self.stop.min(self.polling.end);
+    }
+
+    /// Where a limit is reached: looks for a turn of a polling loop from here on, if that was the limit.
+    #[cold]
+    fn search(&mut self) -> bool {
+        if self.cycle >= self.stop {
+            return false;
+        }
+        let state = self.state();
+        self.polling.begin(state, self.cycle, self.counters);
+        self.limit = self.stop.min(self.polling.end);
+        true
+    }
+
+    /// All that the next instructions depend on, but for memory and what is read outside of it.
+    fn state(&self) -> State {
+        State {
+            registers: self.registers,
+            flags: self.flags,
+            pc: self.pc,
+            next: self.next,
+            late: self.late,
+            loading: self.loading,
+            waited: self.waited,
+            left: self.left,
+            owed: self.owed,
+        }
+    }
+
+    /// True if this ends a turn that has changed nothing.
+    #[cold]
+    fn turned(&mut self, sram: &[u8]) -> bool {
+        let state = self.state();
+        let proved = self.polling.turned(&state, self.cycle, self.counters, sram);
+        self.limit = self.stop.min(self.polling.end);
+        proved
+    }
+
+    /// Books as many whole turns of a polling loop as fit.
+    fn skip(&mut self) {
+        if let Some(turn) = self.polling.turn() {
+            let times = self.stop.saturating_sub(self.cycle) / turn.cycles;
+            self.cycle += times * turn.cycles;
+            let Counters { instructions, load_waits, memory_waits } = turn.counters;
+            self.counters.instructions += times * instructions;
+            self.counters.load_waits += times * load_waits;
+            self.counters.memory_waits += times * memory_waits;
+        }
+    }
+
+    /// True while it only polls: it goes round in a loop, and each turn leaves processor, memory and card as
+    /// they were, until something else happens on the card ([`Core::disturbed`]).
+    pub fn polls(&self) -> bool {
+        self.fault.is_none() && self.polling.turn().is_some()
+    }
+
+    /// Says that something has happened on the card that a polling loop may see. The core has been run up to
+    /// then.
+    pub fn disturbed(&mut self) {
+        self.polling.put_off(self.cycle);
     }
 
     #[inline(always)]
@@ -326,6 +403,9 @@ impl Core {
     ) -> Option<u32> {
         match board.read(self.now(), addr, len) {
             Ok(value) => {
+                if !board.is_steady(addr) {
+                    self.polling.put_off(self.cycle);
+                }
                 self.look(board, false);
                 Some(value)
             }
@@ -343,6 +423,7 @@ impl Core {
         len: usize,
         value: u32,
     ) -> bool {
+        self.polling.put_off(self.cycle);
         match board.write(self.now(), addr, len, value) {
             Ok(()) => self.look(board, false),
             Err(error) => {
@@ -354,6 +435,7 @@ impl Core {
 
     /// Says that somebody else has written `len` bytes of memory at `addr`.
     pub fn memory_changed(&mut self, addr: u32, len: usize) {
+        self.disturbed();
         self.code.changed(addr, len);
     }
 
@@ -391,11 +473,13 @@ impl Core {
 
     /// Sets the flags.
     pub fn set_flags(&mut self, flags: u32) {
+        self.disturbed();
         self.flags = flags & 15;
     }
 
     /// Sets a register; `r0` and `r1` stay as they are, and `r2` is where it goes on, with no slot before.
     pub fn set_register(&mut self, number: usize, value: u32) {
+        self.disturbed();
         if number == PC {
             (self.pc, self.next, self.late) = (value, value.wrapping_add(4), NONE);
         } else {

@@ -15,6 +15,7 @@
 //! | `semantics` | the functions that the table names: integers, memory, branches |
 //! | `flags` | the four flags and the sixteen conditions |
 //! | `core` | state, the main loop, cycles |
+//! | `polling` | the proof that a loop only polls; its turns are booked, not executed |
 //! | `board` | what the processor asks its card for: memory, registers, contention |
 //! | `probe` | what an observer is told: where every cycle went |
 //! | `fault` | what stops the core for good |
@@ -57,6 +58,7 @@ mod disassemble;
 mod fault;
 mod flags;
 mod instructions;
+mod polling;
 mod probe;
 mod semantics;
 

@@ -154,12 +154,14 @@ impl Card {
         }
     }
 
-    /// When it does something next by itself, at the earliest.
+    /// When it does something next by itself that others can see, at the earliest. A processor that only polls
+    /// ([`Core::polls`]) does nothing; it is brought up to date by the next [`Card::advance`].
     pub fn next(&self) -> Time {
         if self.stopped.is_some() {
             return Time::NEVER;
         }
-        let core = if self.running { self.core.now() } else { Time::NEVER };
+        let acts = self.running && !self.core.polls();
+        let core = if acts { self.core.now() } else { Time::NEVER };
         core.min(self.chip.due())
     }
 
@@ -213,10 +215,12 @@ impl Card {
     /// The bus has taken what [`Host::write`] gave. The card has been advanced to `now`.
     pub fn write_done(&mut self, now: Time) {
         self.chip.burst_done(now, None);
+        self.tell_core();
     }
 
     /// The core decodes again what others have written.
     fn tell_core(&mut self) {
+        self.core.disturbed();
         if let Some((from, to)) = self.chip.written.take() {
             self.core.memory_changed(from, (to - from) as usize);
         }

@@ -53,6 +53,9 @@ fn store<B: Board, const LEN: usize>(
         return core.fail(FaultKind::Misaligned { len: LEN, store: true }, Some(addr));
     }
     let value = core.register(op.rd);
+    if core.polling.records {
+        core.polling.note(board.sram(), addr);
+    }
     match board.sram().get_mut(addr as usize..).and_then(|rest| rest.get_mut(..LEN)) {
         Some(place) => {
             if core.guards(addr) {

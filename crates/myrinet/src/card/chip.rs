@@ -177,6 +177,9 @@ impl Board for Chip {
         };
         Err(BusError { addr: addr.into(), len, write: false, why })
     }
+    fn is_steady(&self, addr: u32) -> bool {
+        addr.checked_sub(my::SPECIAL_BASE).is_some_and(|offset| !Chip::counts(offset))
+    }
     fn write(&mut self, now: Time, addr: u32, len: usize, value: u32) -> Result<(), BusError> {
         let why = match addr.checked_sub(my::SPECIAL_BASE) {
             Some(offset) if len == 4 => match self.write_register(now, offset, value, true) {

@@ -35,6 +35,7 @@ impl Card {
     /// The host writes at `addr` of the card's space. The card has been advanced to `now`.
     pub fn host_write(&mut self, now: Time, addr: u32, data: &[u8]) -> Result<(), BusError> {
         let len = data.len();
+        self.core.disturbed();
         let place = self.chip.sram.get_mut(addr as usize..).and_then(|rest| rest.get_mut(..len));
         if let Some(place) = place {
             place.copy_from_slice(data);

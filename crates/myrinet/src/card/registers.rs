@@ -27,6 +27,11 @@ impl Chip {
         })
     }
 
+    /// True of a register that changes as time passes.
+    pub fn counts(offset: u32) -> bool {
+        matches!(offset, register::IT0 | register::IT1 | register::IT2 | register::RTC)
+    }
+
     /// Writes the register at `offset`; false if there is none.
     pub fn write_register(
         &mut self,

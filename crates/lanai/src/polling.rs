@@ -1,0 +1,143 @@
+//! Loops that only poll.
+//!
+//! What the core does next depends on its state, on the memory and on what it reads beyond it. So if a
+//! turn of a loop ends in the state in which it began, has left the memory as it was, has written nothing
+//! else and has read only what stays the same until something else happens ([`crate::Board::is_steady`]), then
+//! all turns will be like it until then. Such turns are booked and not executed, and somebody who looks for the
+//! core's next action need not count them. Any turn of any program is found that fulfils this; nothing is
+//! known of the program.
+//!
+//! A state is remembered now and then, after twice as many cycles each time, and compared whenever the
+//! program counter is the same (Brent's search for a cycle). What happens on the card puts the search off.
+
+use crate::core::Counters;
+
+/// No address of an instruction.
+const NOWHERE: u32 = u32::MAX;
+
+/// Cycles of the first look at a loop, and of the longest.
+const SHORT: u64 = 64;
+const LONG: u64 = 1 << 14;
+
+/// Words that a turn may store to: the stack of a few calls.
+const STORES: usize = 32;
+
+/// What the next instructions depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    pub registers: [u32; 32],
+    pub flags: u32,
+    pub pc: u32,
+    pub next: u32,
+    pub late: u32,
+    pub loading: u32,
+    pub waited: bool,
+    pub left: i32,
+    pub owed: i32,
+}
+
+/// A turn that changes nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn {
+    pub cycles: u64,
+    pub counters: Counters,
+}
+
+/// The search for such a turn.
+pub(crate) struct Polling {
+    /// Where the remembered state stands, while it is compared.
+    pub anchor: u32,
+    /// Stores are to be told ([`Polling::note`]).
+    pub records: bool,
+    /// Cycle from which on another state should be remembered.
+    pub end: u64,
+    state: Option<State>,
+    began: u64,
+    counters: Counters,
+    /// Cycles until the next state is remembered, if this one does not come back.
+    length: u64,
+    /// Words that were stored to since, as they had been.
+    stores: Vec<(u32, [u8; 4])>,
+    turn: Option<Turn>,
+    /// Cycles of the last turn that was found: the next may be the same.
+    last: u64,
+}
+
+impl Polling {
+    pub fn new() -> Polling {
+        Polling {
+            anchor: NOWHERE,
+            records: false,
+            end: 0,
+            state: None,
+            began: 0,
+            counters: Counters::default(),
+            length: SHORT,
+            stores: Vec::with_capacity(STORES),
+            turn: None,
+            last: 0,
+        }
+    }
+
+    /// The turn in which the core is.
+    #[inline(always)]
+    pub fn turn(&self) -> Option<Turn> {
+        self.turn
+    }
+
+    /// Something has happened: whatever the core does now is to be found out anew, after a turn or so.
+    #[inline]
+    pub fn put_off(&mut self, cycle: u64) {
+        (self.anchor, self.records, self.turn) = (NOWHERE, false, None);
+        self.end = cycle + SHORT.max(self.last);
+        self.length = SHORT.max(self.last + 1);
+    }
+
+    /// Remembers a state, to see whether it comes back.
+    pub fn begin(&mut self, state: State, cycle: u64, counters: Counters) {
+        (self.anchor, self.records) = (state.pc, true);
+        (self.state, self.began, self.counters) = (Some(state), cycle, counters);
+        self.stores.clear();
+        self.end = cycle + self.length;
+        self.length = (2 * self.length).min(LONG);
+    }
+
+    /// A word at `addr` is about to be stored to.
+    #[cold]
+    pub fn note(&mut self, sram: &[u8], addr: u32) {
+        let word = addr & !3;
+        let Some(bytes) = sram.get(word as usize..).and_then(|rest| rest.first_chunk()) else {
+            return;
+        };
+        if self.stores.iter().any(|(known, _)| *known == word) {
+            return;
+        }
+        if self.stores.len() == STORES {
+            // Too many: this one is given up.
+            (self.anchor, self.records) = (NOWHERE, false);
+            return;
+        }
+        self.stores.push((word, *bytes));
+    }
+
+    /// The core is where the state was remembered: true if nothing has changed since.
+    pub fn turned(&mut self, state: &State, cycle: u64, now: Counters, sram: &[u8]) -> bool {
+        if cycle == self.began || self.state.as_ref() != Some(state) {
+            return false;
+        }
+        let unchanged = |(addr, bytes): &(u32, [u8; 4])| sram[*addr as usize..].starts_with(bytes);
+        if !self.stores.iter().all(unchanged) {
+            return false;
+        }
+        let before = self.counters;
+        let counters = Counters {
+            instructions: now.instructions - before.instructions,
+            load_waits: now.load_waits - before.load_waits,
+            memory_waits: now.memory_waits - before.memory_waits,
+        };
+        let cycles = cycle - self.began;
+        (self.turn, self.last) = (Some(Turn { cycles, counters }), cycles);
+        (self.anchor, self.records, self.end) = (NOWHERE, false, u64::MAX);
+        true
+    }
+}
