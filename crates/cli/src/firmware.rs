@@ -57,9 +57,11 @@ pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> 
 
 /// The same for any machine; nothing where there is no firmware.
 pub fn folder_if_any(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> {
-    match parameters.model().firmware {
-        true => folder(root, parameters),
-        false => Ok(PathBuf::new()),
+    let model = parameters.model();
+    match (model.firmware, model.images) {
+        (true, _) => folder(root, parameters),
+        (false, Some(images)) => Ok(root.path().join("build").join(images)),
+        (false, None) => Ok(PathBuf::new()),
     }
 }
 

@@ -289,7 +289,7 @@ impl Core {
 
     /// Books as many whole turns of a polling loop as fit.
     fn skip(&mut self) {
-        if let Some(turn) = self.polling.turn() {
+        if let Some(turn) = self.polling.turn().filter(|_| self.polling.books) {
             let times = self.stop.saturating_sub(self.cycle) / turn.cycles;
             self.cycle += times * turn.cycles;
             let Counters { instructions, load_waits, memory_waits } = turn.counters;
@@ -303,6 +303,11 @@ impl Core {
     /// they were, until something else happens on the card ([`Core::disturbed`]).
     pub fn polls(&self) -> bool {
         self.fault.is_none() && self.polling.turn().is_some()
+    }
+
+    /// Whether turns of a loop that only polls are booked; else all are executed, with the same result.
+    pub fn set_booking(&mut self, books: bool) {
+        self.polling.books = books;
     }
 
     /// Says that something has happened on the card that a polling loop may see. The core has been run up to

@@ -2,10 +2,10 @@
 //!
 //! What the core does next depends on its state, on the memory and on what it reads beyond it. So if a
 //! turn of a loop ends in the state in which it began, has left the memory as it was, has written nothing
-//! else and has read only what stays the same until something else happens ([`crate::Board::is_steady`]), then
-//! all turns will be like it until then. Such turns are booked and not executed, and somebody who looks for the
-//! core's next action need not count them. Any turn of any program is found that fulfils this; nothing is
-//! known of the program.
+//! else and has read only what stays the same until something else happens
+//! ([`crate::Board::is_steady`]), then all turns will be like it until then. Such turns are booked and not
+//! executed, and somebody who looks for the core's next action need not count them. Any turn of any
+//! program is found that fulfils this; nothing is known of the program.
 //!
 //! A state is remembered now and then, after twice as many cycles each time, and compared whenever the
 //! program counter is the same (Brent's search for a cycle). What happens on the card puts the search off.
@@ -59,6 +59,8 @@ pub(crate) struct Polling {
     /// Words that were stored to since, as they had been.
     stores: Vec<(u32, [u8; 4])>,
     turn: Option<Turn>,
+    /// Such turns are booked instead of executed.
+    pub books: bool,
     /// Cycles of the last turn that was found: the next may be the same.
     last: u64,
 }
@@ -75,6 +77,7 @@ impl Polling {
             length: SHORT,
             stores: Vec::with_capacity(STORES),
             turn: None,
+            books: true,
             last: 0,
         }
     }

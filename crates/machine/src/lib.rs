@@ -9,6 +9,7 @@
 //!                 ├─ ideal: one of constants (LogGP)
 //!                 ├─ example: the one of docs/adding-a-nic.md
 //!                 ├─ rdma: an RDMA NIC on PCI-X, cycle by cycle, with host software of its own
+//!                 ├─ myrinet: cards with a LANai, source-routed switches
 //!                 └─ seastar: the SeaStar with its processor, its firmware and its network
 //! ```
 
@@ -26,6 +27,7 @@ pub mod input;
 pub mod instruments;
 mod judge;
 pub mod models;
+mod myrinet;
 pub mod node;
 pub mod parameters;
 mod programs;

@@ -4,7 +4,7 @@ use crate::parameters::{Parameters, Row};
 use crate::programs::native;
 use crate::programs::Program;
 use crate::run::{Mistake, Options, Outcome};
-use crate::{bench, example, ideal, seastar};
+use crate::{bench, example, ideal, myrinet, seastar};
 
 /// A model: network interfaces, what joins them, and the driver that the kernel has for them.
 #[derive(Debug)]
@@ -20,6 +20,9 @@ pub struct Model {
     pub firmware: bool,
     /// Packets cross a network of routers and links, which can be captured and can fail.
     pub packets: bool,
+    /// Folder in `build` where images stand that `make parts` builds and no parameter changes; none if there
+    /// are none.
+    pub images: Option<&'static str>,
     /// Processes call MPI and Portals on it.
     pub processes: bool,
     /// Workloads over an interface that only it has.
@@ -32,13 +35,14 @@ pub struct Model {
 }
 
 /// All of them.
-pub static MODELS: [Model; 4] = [
+pub static MODELS: [Model; 5] = [
     Model {
         name: "seastar",
         doc: "Cray SeaStar: firmware on a PowerPC 440, DMA engines, a mesh or torus (pedretti2005)",
         rows: seastar::ROWS,
         firmware: true,
         packets: true,
+        images: None,
         processes: true,
         workloads: &[],
         nodes: seastar::run::nodes,
@@ -51,6 +55,7 @@ pub static MODELS: [Model; 4] = [
         rows: ideal::ROWS,
         firmware: false,
         packets: false,
+        images: None,
         processes: true,
         workloads: &[],
         nodes: bench::nodes_needed,
@@ -63,6 +68,7 @@ pub static MODELS: [Model; 4] = [
         rows: example::ROWS,
         firmware: false,
         packets: false,
+        images: None,
         processes: true,
         workloads: &[],
         nodes: bench::nodes_needed,
@@ -75,11 +81,25 @@ pub static MODELS: [Model; 4] = [
         rows: crate::rdma::ROWS,
         firmware: false,
         packets: false,
+        images: None,
         processes: false,
         workloads: crate::rdma::WORKLOADS,
         nodes: crate::rdma::nodes,
         check: crate::rdma::check,
         run: crate::rdma::run,
+    },
+    Model {
+        name: "myrinet",
+        doc: "Myrinet: a control program on a LANai, source-routed switches (vorakosit2001)",
+        rows: myrinet::ROWS,
+        firmware: false,
+        packets: false,
+        images: Some("firmware/lanai"),
+        processes: false,
+        workloads: myrinet::WORKLOADS,
+        nodes: myrinet::nodes,
+        check: myrinet::check,
+        run: myrinet::run,
     },
 ];
 

@@ -166,6 +166,7 @@ impl<N: Nic> Node<N> {
             judge.set_now(now);
         }
         let Node { nic, host, ports, .. } = self;
+        ports.acts = nic.next_action();
         match event {
             Event::Nic(event) => nic.handle(now, event, ports),
             Event::Host(event) => host.handle(now, event, ports),

@@ -154,8 +154,8 @@ impl Card {
         }
     }
 
-    /// When it does something next by itself that others can see, at the earliest. A processor that only polls
-    /// ([`Core::polls`]) does nothing; it is brought up to date by the next [`Card::advance`].
+    /// When it does something next by itself that others can see, at the earliest. A processor that only
+    /// polls ([`Core::polls`]) does nothing; it is brought up to date by the next [`Card::advance`].
     pub fn next(&self) -> Time {
         if self.stopped.is_some() {
             return Time::NEVER;
@@ -163,6 +163,11 @@ impl Card {
         let acts = self.running && !self.core.polls();
         let core = if acts { self.core.now() } else { Time::NEVER };
         core.min(self.chip.due())
+    }
+
+    /// Whether its processor's polling is booked instead of executed ([`Core::set_booking`]).
+    pub fn set_booking(&mut self, books: bool) {
+        self.core.set_booking(books);
     }
 
     /// Does what happens before `until`.

@@ -19,6 +19,8 @@ pub struct Ports<N: Nic> {
     pub(super) queue: EventQueue<Event<N::Event>>,
     /// While the node advances: where the window ends, and where what it sends goes.
     pub(super) horizon: Time,
+    /// When the interface's own processor does something next ([`Nic::next_action`]).
+    pub(super) acts: Time,
     pub(super) outbox: Outbox<N::Message>,
     pub(super) messages: Slab<N::Message>,
     pub(super) memory: host::SharedMemory,
@@ -64,6 +66,7 @@ impl<N: Nic> Ports<N> {
             nid,
             queue: EventQueue::new(nid),
             horizon: Time::ZERO,
+            acts: Time::NEVER,
             outbox: Outbox::default(),
             messages: Slab { slots: Vec::new(), vacant: Vec::new() },
             memory,
@@ -154,6 +157,6 @@ impl<N: Nic> host::Ports for Ports<N> {
         if self.is_observed() || self.failure.is_some() {
             return Time::ZERO;
         }
-        self.horizon.min(self.queue.next_time())
+        self.horizon.min(self.queue.next_time()).min(self.acts)
     }
 }

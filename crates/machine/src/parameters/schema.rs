@@ -137,7 +137,7 @@ pub const COMMON: &[Row] = &[
     time("portals.list_entry", "0 ns", "1 ms"),
     time("portals.event_post", "0 ns", "1 ms"),
     time("portals.event_get", "0 ns", "1 ms"),
-    choice("nic.model", &["seastar", "ideal", "example", "rdma"]),
+    choice("nic.model", &["seastar", "ideal", "example", "rdma", "myrinet"]),
 ];
 
 /// The parameters of machines of a model, in the order in which they are printed.
@@ -219,11 +219,9 @@ mod tests {
     #[test]
     fn a_machine_names_a_model_that_there_is() {
         let names = MODELS.iter().map(|model| model.name).collect::<Vec<_>>();
-        assert_eq!(
-            row("nic.model").unwrap().kind,
-            Kind::Choice(&["seastar", "ideal", "example", "rdma"])
-        );
-        assert_eq!(names, ["seastar", "ideal", "example", "rdma"]);
+        let kinds = &["seastar", "ideal", "example", "rdma", "myrinet"];
+        assert_eq!(row("nic.model").unwrap().kind, Kind::Choice(kinds));
+        assert_eq!(names, *kinds);
     }
 
     #[test]

@@ -1,0 +1,166 @@
+//! The model `myrinet`: cards with a LANai that executes its control program, source-routed switches, and
+//! hosts that drive them as Directed Point's driver does (vorakosit2001).
+//!
+//! ```text
+//!  workloads ─► driver ─ stores, loads, interrupt ─► nic: card with LANai ══ cable ══ switch ══ other cards
+//!                            └── pci: one bus a node, DMA as well ──┘
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | `settings` | parameters, and what is built from them; the control program |
+//! | `fabric` | switches in a row, cables, routes |
+//! | `pci` | the host's bus |
+//! | `nic` | a node's card on that bus |
+//! | `switch` | a switch as a process of its own |
+//! | `driver` | what the host does to the card |
+//! | `workloads` | the packets that it sends |
+//!
+//! There is no Portals and no MPI: who names another program is told so.
+
+use crate::bench::{self, Bench, Ended, Plan};
+use crate::instruments::journal::Journal;
+use crate::node::Node;
+use crate::parameters::Parameters;
+use crate::programs::native::Workload;
+use crate::programs::Program;
+use crate::run::{Mistake, Options, Outcome};
+use des::{Duration, Ending, Links};
+use driver::Driver;
+use nic::{Joints, Station, RX_BYTES, TX_BYTES};
+use settings::{Image, Settings};
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use switch::{Crossbar, Left, Process};
+use workloads::Seat;
+
+mod driver;
+mod fabric;
+mod nic;
+mod pci;
+mod settings;
+mod switch;
+mod workloads;
+
+pub(crate) use settings::ROWS;
+pub(crate) use workloads::WORKLOADS;
+
+struct Machine<'a> {
+    bench: &'a Bench<'a>,
+    settings: Settings,
+    image: Arc<Image>,
+    workload: Workload,
+}
+
+impl Machine<'_> {
+    fn node(&self, nid: u32) -> Node<Station> {
+        let Settings { fabric, card, pci, interrupt, driver, poll, .. } = &self.settings;
+        let joints = Joints {
+            socket: fabric.other(nid, 0).expect("every card has a cable"),
+            cable: card.link.delay,
+            pci: *pci,
+            interrupt: *interrupt,
+            park: self.bench.options.park,
+        };
+        let nic = Station::new(*card, joints, self.image.clone());
+        let routes = fabric.routes(nid);
+        let driver = Driver::new(nid as u16, self.image.clone(), routes, *driver, *poll);
+        let seat = Seat::new(nid, self.bench.nodes, self.workload, driver);
+        let journal = Rc::new(Journal::new(self.bench.nodes));
+        Node::new(self.bench, nid, nic, (self.bench.host(nid), Box::new(seat)), journal, None)
+    }
+}
+
+impl Plan for Machine<'_> {
+    type Process = Process;
+    type Left = Option<Left>;
+
+    fn switches(&self) -> u32 {
+        self.settings.fabric.switches()
+    }
+
+    fn links(&self) -> Links {
+        let (fabric, ports) = (&self.settings.fabric, self.settings.switch.ports as u32);
+        let processes = self.bench.nodes + self.switches();
+        Links::new(self.settings.card.link.delay, processes, |process| {
+            fabric.sockets(process, ports).into_iter().flatten().map(|socket| socket.process)
+        })
+    }
+
+    fn notice(&self) -> Duration {
+        self.settings.card.link.delay * 4
+    }
+
+    fn process(&self, number: u32) -> Process {
+        match number.checked_sub(self.bench.nodes) {
+            None => Process::Node(Box::new(self.node(number))),
+            Some(switch) => {
+                let params = self.settings.switch;
+                let sockets = self.settings.fabric.sockets(number, params.ports as u32);
+                Process::Switch(Box::new(Crossbar::new((switch, number), params, sockets)))
+            }
+        }
+    }
+}
+
+/// Nodes of a machine for so many ranks: each has one.
+pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, String> {
+    if parameters.number::<u32>("host.ranks_per_node") > 1 {
+        return Err("host.ranks_per_node is 1 with model myrinet: a card has one user".into());
+    }
+    let nodes = bench::nodes_needed(parameters, ranks)?;
+    Settings::new(parameters, nodes)?;
+    Ok(nodes)
+}
+
+/// Finds out whether machine, ranks and faults fit together, without a run.
+pub(crate) fn check(
+    parameters: &Parameters,
+    ranks: u32,
+    faults: &[String],
+    seed: u64,
+) -> Result<(), String> {
+    nodes(parameters, ranks)?;
+    bench::check_hosts(parameters, ranks, faults, seed)
+}
+
+/// Runs one of the model's workloads.
+pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
+    let parameters = &options.parameters;
+    let Program::Native(workload) = options.program else {
+        unreachable!("models::run lets nothing else through")
+    };
+    if options.judge {
+        return Err(Mistake("--judge judges Portals, and model myrinet has none".into()));
+    }
+    nodes(parameters, options.ranks).map_err(Mistake)?;
+    let bench = Bench::of_hosts(options)?;
+    let settings = Settings::new(parameters, bench.nodes).map_err(Mistake)?;
+    let image = Arc::new(Image::load(&options.firmware).map_err(Mistake)?);
+    let ended = bench.simulate(&Machine { bench: &bench, settings, image, workload });
+    options.writing.store(true, Ordering::Relaxed);
+    conserves(&ended);
+    let (report, _) = bench.conclude(ended, None);
+    Ok(Outcome { report, ..Outcome::default() })
+}
+
+/// Where all have ended and nothing moves any more, no byte is lost or made: what cards have sent has come to
+/// cards, or was a route byte, or was dropped, or stands in a switch. Anything else is our bug.
+fn conserves(ended: &Ended<Option<Left>>) {
+    if ended.ending != Ending::Done {
+        return;
+    }
+    let of_cards = |name: &str| -> u64 {
+        let reports = ended.remains.iter().filter_map(|remains| remains.report.as_ref());
+        reports.map(|report| report.counters[name]).sum()
+    };
+    let (sent, mut found) = (of_cards(TX_BYTES), of_cards(RX_BYTES));
+    for (number, left) in ended.remains.iter().filter_map(|remains| remains.left).enumerate() {
+        let c = left.counters;
+        let out = c.bytes_out + c.route_bytes + c.bytes_dropped + left.held;
+        assert_eq!(c.bytes_in, out, "switch {number} loses or makes bytes: {left:?}");
+        found += c.route_bytes + c.bytes_dropped + left.held;
+    }
+    assert_eq!(sent, found, "bytes that cards have sent, and what has become of them");
+}

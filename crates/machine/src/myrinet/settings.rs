@@ -1,0 +1,102 @@
+//! From the parameters of a machine to what its parts are built from.
+
+use super::fabric::Fabric;
+use super::pci::PciParams;
+use crate::parameters::schema::{bytes, count, frequency, rate, time};
+use crate::parameters::{Parameters, Row};
+use crate::seastar::firmware::symbols::Symbols;
+use ::myrinet::{CardParams, Params, SwitchParams};
+use des::{Clock, Duration};
+use std::path::Path;
+
+/// The parameters of such machines.
+pub(crate) const ROWS: &[Row] = &[
+    frequency("lanai.clock", "1 MHz", "1 GHz"),
+    rate("myrinet.rate", "1 MB/s", "8 GB/s"),
+    time("myrinet.cable", "1 ns", "10 us"),
+    bytes("myrinet.stop", "8 B", "64 KiB"),
+    bytes("myrinet.go", "0 B", "64 KiB"),
+    count("myrinet.ports", "4", "32"),
+    time("myrinet.route", "0 ns", "1 ms"),
+    bytes("myrinet.dma_burst", "8 B", "4 KiB"),
+    frequency("myrinet.pci_clock", "1 MHz", "1 GHz"),
+    count("myrinet.pci_setup", "1", "1000"),
+    count("myrinet.pci_read", "0", "1000"),
+    bytes("myrinet.pci_burst", "8 B", "4 KiB"),
+    time("myrinet.interrupt", "1 ns", "1 ms"),
+    time("myrinet.driver", "0 ns", "1 ms"),
+];
+
+/// What the parts of such a machine are built from.
+pub(super) struct Settings {
+    pub fabric: Fabric,
+    pub card: CardParams,
+    pub switch: SwitchParams,
+    pub pci: PciParams,
+    pub interrupt: Duration,
+    /// What the driver computes for a packet, beside what it does to the card.
+    pub driver: Duration,
+    pub poll: Duration,
+}
+
+impl Settings {
+    /// For so many nodes. The error is a sentence about the parameters.
+    pub fn new(p: &Parameters, nodes: u32) -> Result<Settings, String> {
+        let ports: u32 = p.number("myrinet.ports");
+        let fabric = Fabric::new(nodes, ports)?;
+        fabric.check()?;
+        let rate: u64 = p.number("myrinet.rate");
+        let link = Params {
+            byte: Duration(1_000_000_000_000 / rate),
+            delay: p.duration("myrinet.cable"),
+            stop: p.number("myrinet.stop"),
+            go: p.number("myrinet.go"),
+        };
+        if let Some(mistake) = link.mistake() {
+            return Err(format!("myrinet.stop and myrinet.go: {mistake}"));
+        }
+        let clock: Clock = p.clock("myrinet.pci_clock");
+        let pci = PciParams {
+            clock,
+            setup: p.number("myrinet.pci_setup"),
+            read: p.number("myrinet.pci_read"),
+            burst: p.number("myrinet.pci_burst"),
+        };
+        let card = CardParams {
+            clock: p.clock("lanai.clock"),
+            burst: p.number("myrinet.dma_burst"),
+            bus: 4_000_000_000_000 / clock.cycles(1).0,
+            ..CardParams::new(link)
+        };
+        let route = p.duration("myrinet.route");
+        Ok(Settings {
+            fabric,
+            card,
+            switch: SwitchParams { ports: ports as usize, route, link },
+            pci,
+            interrupt: p.duration("myrinet.interrupt"),
+            driver: p.duration("myrinet.driver"),
+            poll: p.duration("host.poll_period"),
+        })
+    }
+}
+
+/// The control program.
+pub(super) struct Image {
+    /// What stands in the card's memory from address 0.
+    pub flat: Vec<u8>,
+    pub symbols: Symbols,
+}
+
+impl Image {
+    /// From the folder in which its makefile leaves it. The error is a sentence.
+    pub fn load(folder: &Path) -> Result<Image, String> {
+        let file = folder.join("mcp.bin");
+        let flat = std::fs::read(&file).map_err(|why| {
+            let file = file.display();
+            format!("cannot read the card's control program {file}: {why} (`make parts` builds it)")
+        })?;
+        let symbols = Symbols::load(&folder.join("mcp.elf")).map_err(|why| why.to_string())?;
+        Ok(Image { flat, symbols })
+    }
+}

@@ -1,0 +1,166 @@
+//! A switch as a process of its own, and what a process of such a machine is.
+
+use super::fabric::Socket;
+use super::nic::{Message, Station};
+use crate::bench::Remains;
+use crate::node::Node;
+use ::myrinet::{Signal, Switch, SwitchCounters, SwitchParams, Wires};
+use des::{Duration, Envelope, EventQueue, LogicalProcess, Outbox, Standing, Time, TraceHash};
+
+/// A switch with its cables.
+pub(super) struct Crossbar {
+    number: u32,
+    switch: Switch,
+    sockets: Vec<Option<Socket>>,
+    cable: Duration,
+    coming: EventQueue<Message>,
+    sent: Vec<(usize, Time, Signal)>,
+    hash: TraceHash,
+    now: Time,
+}
+
+/// What is left of a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Left {
+    pub counters: SwitchCounters,
+    /// Bytes that stand in it.
+    pub held: u64,
+}
+
+struct Sent<'a>(&'a mut Vec<(usize, Time, Signal)>);
+
+impl Wires for Sent<'_> {
+    fn put(&mut self, port: usize, at: Time, signal: Signal) {
+        self.0.push((port, at, signal));
+    }
+}
+
+impl Crossbar {
+    /// Switch `number` of the machine, which is process `process` of the run.
+    pub fn new(
+        (number, process): (u32, u32),
+        params: SwitchParams,
+        sockets: Vec<Option<Socket>>,
+    ) -> Crossbar {
+        Crossbar {
+            number,
+            switch: Switch::new(params),
+            sockets,
+            cable: params.link.delay,
+            coming: EventQueue::new(process),
+            sent: Vec::new(),
+            hash: TraceHash::default(),
+            now: Time::ZERO,
+        }
+    }
+
+    /// When it does something next by itself.
+    fn due(&self) -> Time {
+        self.switch.next().max(self.now)
+    }
+
+    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Message>) {
+        loop {
+            let (due, comes) = (self.due(), self.coming.next_time());
+            if due.min(comes) >= horizon {
+                return;
+            }
+            self.now = due.min(comes);
+            if comes <= due {
+                let (_, message) = self.coming.pop_before(horizon).expect("it comes");
+                self.hash.event(self.now, word(&message));
+                let port = message.port.into();
+                self.switch.arrive(self.now, port, message.signal, &mut Sent(&mut self.sent));
+            } else {
+                self.switch.advance(self.now, &mut Sent(&mut self.sent));
+            }
+            for (port, at, signal) in self.sent.drain(..) {
+                if let Some(socket) = self.sockets[port] {
+                    let message = Message { port: socket.port, signal };
+                    outbox.send(socket.process, at + self.cable, message);
+                }
+            }
+        }
+    }
+
+    fn next_event(&self) -> Time {
+        self.due().min(self.coming.next_time())
+    }
+
+    fn finish(self, end: Time) -> Remains<Option<Left>> {
+        let held = self.switch.held();
+        let sentence = || format!("{held} bytes stand in switch {}", self.number);
+        let left = Left { counters: self.switch.counters(), held };
+        let waiting = (held > 0).then(sentence).into_iter().collect();
+        Remains { waiting, ..Remains::of_switch(end, self.hash.value(), Some(left)) }
+    }
+}
+
+fn word(message: &Message) -> u64 {
+    let port = u64::from(message.port);
+    match message.signal {
+        Signal::Slot(slot) => {
+            let bytes = slot.bytes().iter().fold(1, |word, byte| word << 8 | u64::from(*byte));
+            bytes.rotate_left(9) ^ port << 1 ^ u64::from(slot.ends)
+        }
+        Signal::Stop => port << 8 | 1,
+        Signal::Go => port << 8 | 2,
+    }
+}
+
+/// A node or a switch.
+pub(super) enum Process {
+    Node(Box<Node<Station>>),
+    Switch(Box<Crossbar>),
+}
+
+impl LogicalProcess for Process {
+    type Message = Message;
+    type Report = Remains<Option<Left>>;
+
+    fn next_event(&self) -> Time {
+        match self {
+            Process::Node(node) => node.next_event(),
+            Process::Switch(switch) => switch.next_event(),
+        }
+    }
+    fn reach(&self) -> Time {
+        match self {
+            Process::Node(node) => node.reach(),
+            Process::Switch(switch) => switch.next_event(),
+        }
+    }
+    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Message>) {
+        match self {
+            Process::Node(node) => node.advance_to(horizon, outbox),
+            Process::Switch(switch) => switch.advance_to(horizon, outbox),
+        }
+    }
+    fn receive(&mut self, e: Envelope<Message>) {
+        match self {
+            Process::Node(node) => node.receive(e),
+            Process::Switch(switch) => {
+                switch.coming.schedule_from(e.at, e.source, e.sequence, e.message);
+            }
+        }
+    }
+    fn standing(&self) -> Standing {
+        match self {
+            Process::Node(node) => node.standing(),
+            Process::Switch(switch) if switch.next_event() < Time::NEVER => Standing::Busy,
+            Process::Switch(_) => Standing::Done,
+        }
+    }
+    fn rests(&self) -> Time {
+        match self {
+            Process::Node(node) => node.rests(),
+            Process::Switch(switch) => switch.now,
+        }
+    }
+    fn finish(self, end: Time) -> Remains<Option<Left>> {
+        match self {
+            Process::Node(node) => node.finish(end).with(None),
+            Process::Switch(switch) => switch.finish(end),
+        }
+    }
+}
