@@ -28,8 +28,12 @@ pub fn required(parameters: &Parameters, what: &str) -> Result<(), Mistake> {
     if model.firmware {
         return Ok(());
     }
+    let has = match model.images {
+        Some(_) => "has a control program that it does not know",
+        None => "has none",
+    };
     Err(Mistake(format!(
-        "{what} looks at firmware, and machine {} has none: its network interfaces are of model {}",
+        "{what} looks at firmware, and machine {} {has}: its network interfaces are of model {}",
         parameters.name(),
         model.name
     )))

@@ -2,6 +2,8 @@
 
 use crate::runner::{unjudged, Ended};
 use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
 
 fn report(line: &str) -> Value {
     let ended = unjudged(&format!("run --json - -q -m amata {line}"));
@@ -119,6 +121,7 @@ fn programs_with_mpi_are_refused_with_the_models_name() {
         "run -n 2 -m redstorm builtin:myrinet-stream",
         &["model myrinet", "not of model seastar"],
     );
+    refused("fw -m amata", &["control program", "model myrinet"]);
     refused("run -n 2 -m amata --set myrinet.go=64B builtin:myrinet-stream", &["myrinet.go"]);
 }
 
@@ -131,4 +134,33 @@ fn runs_end_as_on_any_machine() {
     let ended: Ended =
         unjudged(&format!("run -q -n 2 -m amata {lost} builtin:myrinet-pingpong 8 9"));
     ended.said(1, &["deadlock", "rank 0 waits for a packet"]);
+}
+
+/// A control program that was built with a wild store (PLANT=7) ends the run, by function and line.
+#[test]
+fn a_fault_of_the_control_program_names_function_and_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).canonicalize().unwrap();
+    let images = folder.path().join("build/firmware/lanai");
+    std::fs::create_dir_all(&images).unwrap();
+    for name in ["machines", "include", "build/lib"] {
+        std::os::unix::fs::symlink(here.join(name), folder.path().join(name)).unwrap();
+    }
+    let make = Command::new("make")
+        .args(["--silent", "PLANT=7", "-C"])
+        .arg(here.join("firmware/lanai"))
+        .arg(format!("BUILD={}", images.display()))
+        .output()
+        .unwrap();
+    assert!(make.status.success(), "{}", String::from_utf8_lossy(&make.stderr));
+    let ended = Command::new(env!("CARGO_BIN_EXE_sunstar"))
+        .args(["run", "-q", "-n", "2", "-m", "amata", "builtin:myrinet-pingpong"])
+        .env("SUNSTAR_ROOT", folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    for words in ["node 1: the control program", "guard region", "receive_step", "port.h:"] {
+        assert!(said.contains(words), "{said}");
+    }
 }
