@@ -9,6 +9,7 @@
 //!    └─► table, JSON
 //! ```
 
+mod cards;
 pub mod ladder;
 mod latency;
 pub mod measure;

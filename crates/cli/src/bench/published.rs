@@ -22,8 +22,12 @@ pub enum Role {
     Input,
 }
 
-/// Relative difference from which a result counts as missed.
+/// Relative difference from which a result counts as missed, unless its file says otherwise.
 pub const MISS: f64 = 0.1;
+
+fn miss() -> f64 {
+    MISS
+}
 
 /// One published result.
 #[derive(Clone, Debug, Deserialize)]
@@ -52,6 +56,9 @@ pub struct Published {
     pub measurement: Option<String>,
     /// What it is to the machine.
     pub role: Role,
+    /// Relative difference from which it counts as missed; its file says it once for all.
+    #[serde(skip)]
+    pub within: f64,
 }
 
 /// The results of a paper.
@@ -60,6 +67,9 @@ pub struct Published {
 struct File {
     /// `nic.model` of the machines that are held against them.
     model: String,
+    /// Relative difference from which its results count as missed.
+    #[serde(default = "miss")]
+    within: f64,
     result: Vec<Published>,
 }
 
@@ -128,6 +138,7 @@ impl Published {
             simulated,
             ratio: simulated.and_then(|simulated| self.ratio(simulated)),
             role: self.role_on(machine),
+            within: self.within,
         })
     }
 }
@@ -154,6 +165,9 @@ pub struct Comparison {
     pub ratio: Option<f64>,
     /// `calibrated`, `predicted` or `reported`.
     pub role: &'static str,
+    /// Relative difference from which it counts as missed.
+    #[serde(skip)]
+    pub within: f64,
 }
 
 /// A published number, or the least and the greatest of several.
@@ -169,7 +183,7 @@ pub enum Number {
 impl Comparison {
     /// True if what was simulated is further from what is published than papers that say "about" are precise.
     pub fn missed(&self) -> bool {
-        self.ratio.is_some_and(|ratio| (ratio - 1.0).abs() > MISS)
+        self.ratio.is_some_and(|ratio| (ratio - 1.0).abs() > self.within)
     }
 
     /// What is published, with its unit.
@@ -199,8 +213,10 @@ fn of_file(file: &Path) -> Result<File, Mistake> {
 }
 
 fn parse(text: &str) -> Result<File, String> {
-    let file: File =
+    let mut file: File =
         toml::from_str(text).map_err(|why| why.to_string().trim().replace('\n', " "))?;
+    let within = file.within;
+    file.result.iter_mut().for_each(|result| result.within = within);
     for result in &file.result {
         // What has a measurement says how a user repeats it, and what has none says why.
         // A machine that is not on the bench yet is measured by its parts' tests.

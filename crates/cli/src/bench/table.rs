@@ -99,6 +99,8 @@ fn comparison(out: &mut String, result: &Comparison) -> fmt::Result {
     };
     let (published, ratio) = (result.published_text(), number(*ratio, 7, 2));
     let miss = if result.missed() { "miss" } else { "" };
+    // A long one stands apart from the published one all the same.
+    let simulated = if simulated.len() > 10 { format!(" {simulated}") } else { simulated };
     let line = format!("  {quantity:31}{published:>12}{simulated:>11}{ratio}  {role:10} {miss}");
     writeln!(out, "{}", line.trim_end())
 }
@@ -131,7 +133,8 @@ fn write_validation(
         format!("{within} of {simulated} {role}")
     };
     let counts = ["calibrated", "predicted", "reported"].map(role).join(", ");
-    writeln!(out, "Within {:.0} %     {counts}", MISS * 100.0)?;
+    let within = results.first().map_or(MISS, |result| result.within);
+    writeln!(out, "Within {:.0} %{:5}{counts}", within * 100.0, "")?;
     let unmeasured = results.iter().filter(|result| result.simulated.is_none()).count();
     writeln!(
         out,
@@ -219,6 +222,7 @@ mod tests {
             simulated: Some(4.0),
             ratio: Some(4.0 / 4.9),
             role: "calibrated",
+            within: MISS,
         }];
         let text = ladder(&example, &PLAIN);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
@@ -250,6 +254,7 @@ mod tests {
             simulated: ratio.map(|ratio| 10.0 * ratio),
             ratio,
             role,
+            within: MISS,
         };
         let ten = Number::One(10.0);
         let results = [

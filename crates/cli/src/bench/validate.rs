@@ -1,11 +1,13 @@
 //! `sunstar validate`: everything that is published beside what is simulated.
 
+use super::cards;
 use super::ladder::{self, Plan};
 use super::measure::{self, Broken, Job, Program};
 use super::published::{compare, Published};
 use super::rungs::{Rung, FULL};
 use super::{table, write_json};
 use crate::args::LadderOptions;
+use crate::machines;
 use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::{self, Terminal};
@@ -14,6 +16,10 @@ use machine::console;
 /// Runs what measures the published results and prints both; gives the exit status. A miss is a result, not a
 /// failure.
 pub fn validate(root: &Root, options: &LadderOptions) -> Result<u8, Mistake> {
+    let machine = machines::chosen(root, &options.machine)?;
+    if !machine.model().processes {
+        return cards::validate(root, options, &machine);
+    }
     let mut plan = Plan::new(root, options)?;
     let published = Published::of_machine(root, &plan.machine)?;
     let add = Rung { title: "atomic add", ..FULL };

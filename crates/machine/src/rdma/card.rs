@@ -1,6 +1,7 @@
 //! The card of a node on its bus: PCI-X, the NIC and the receivers of its lanes, each at its clock. A clock
 //! stands still while nothing moves in what it drives.
 
+use super::account::Account;
 use super::memory::{Behind, Watch};
 use super::settings::Settings;
 use super::tally::Tally;
@@ -87,6 +88,7 @@ pub(super) struct Card {
     peer: u32,
     latency: Duration,
     line: bool,
+    account: Account,
     watch: Rc<Watch>,
     tally: Rc<Tally>,
     /// Packets of which words may still stand in the bridge.
@@ -127,6 +129,7 @@ impl Card {
             peer,
             latency: s.latency(),
             line: false,
+            account: Account::default(),
             watch: shared.0,
             tally: shared.1,
             unjudged: VecDeque::new(),
@@ -141,6 +144,7 @@ impl Card {
         if skipped > 0 {
             self.bus.pass(skipped);
             self.monitor.pass(skipped);
+            self.account.pass(skipped);
         }
         ports.schedule(self.bus_clock.time(), Event::Bus(0));
     }
@@ -160,6 +164,10 @@ impl Card {
         self.hand_over();
         let cycle = self.bus.clock(std::slice::from_mut(&mut self.nic));
         self.monitor.judge(&cycle).unwrap_or_else(|violation| panic!("{violation}"));
+        if self.tally.counts_anew.take() {
+            self.account = Account::default();
+        }
+        self.account.cycle(&cycle);
         self.bus_clock.next += 1;
         let next = self.bus_clock.time();
         if let Some(arrival) = self.nic.arrival() {
@@ -372,6 +380,10 @@ impl Nic for Card {
             ("rx.bond_errors", link.bond_errors),
             ("rx.overflows", link.overflows),
             ("rx.elastic_errors", self.receivers.iter().map(Elastic::errors).sum()),
+            ("account.initiation", self.account.initiation),
+            ("account.fetch", self.account.fetch),
+            ("account.fetch_more", self.account.fetch_more),
+            ("account.deposit", self.account.deposit),
             ("nic.interrupts", host.interrupts),
             ("nic.credits_out", flows.map(|flow| u64::from(self.nic.outstanding(flow))).sum()),
         ];

@@ -118,13 +118,18 @@ impl Library {
 
     /// Writes `bytes` of a buffer here into one on another node.
     pub fn write(&self, from: Buffer, to: Buffer, bytes: u64) {
-        let mut segments = segments(from, to, bytes).peekable();
-        while let Some(segment) = segments.next() {
-            self.post(to.nid, segment, 0);
-            if segments.peek().is_none() {
-                self.fence();
-            }
-        }
+        self.begin(from, to, bytes);
+        self.fence();
+    }
+
+    /// The same, but what does not fill a buffer of write combining stays there until the fence.
+    pub fn begin(&self, from: Buffer, to: Buffer, bytes: u64) {
+        segments(from, to, bytes).for_each(|segment| self.post(to.nid, segment, 0));
+    }
+
+    /// The account of this host's bus begins anew.
+    pub fn count_anew(&self) {
+        self.module.tally.counts_anew.set(true);
     }
 
     /// Rings this sender's doorbell on another node, behind all that was written there: an interrupt.
@@ -176,7 +181,7 @@ impl Library {
     }
 
     /// What was posted leaves the processor.
-    fn fence(&self) {
+    pub fn fence(&self) {
         if self.combining {
             self.cpu.mmio_write(FENCE, &[0; 4]);
             self.gathered.set(0);

@@ -11,6 +11,7 @@
 //! Clocks stand still while nothing moves behind them; idle symbols are told of only as far as clock
 //! correction at the other end may need them.
 
+mod account;
 mod card;
 mod conservation;
 mod library;

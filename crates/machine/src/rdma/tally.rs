@@ -30,6 +30,8 @@ pub(super) struct Tally {
     poller: RefCell<Option<Waker>>,
     /// Words that came from each node.
     pub words_from: RefCell<[u64; super::settings::NODES_MAX as usize]>,
+    /// The account of the bus begins anew.
+    pub counts_anew: Cell<bool>,
     pub posted: Cell<u64>,
     pub posted_words: Cell<u64>,
     /// Times that no handle was free.
@@ -53,6 +55,7 @@ impl Tally {
             judge,
             poller: RefCell::default(),
             words_from: RefCell::default(),
+            counts_anew: Cell::default(),
             posted: Cell::default(),
             posted_words: Cell::default(),
             stalls: Cell::default(),

@@ -17,6 +17,7 @@ const fn kind(name: &'static str, bytes: u64) -> Kind {
 /// The workloads of this model.
 pub(crate) static WORKLOADS: &[Kind] = &[
     kind("rdma-pingpong", 8),
+    kind("rdma-latency", 8),
     kind("rdma-stream", 4096),
     kind("rdma-incast", 4096),
     kind("rdma-permutation", 4096),
@@ -45,6 +46,7 @@ impl<'a> Task<'a> {
     pub fn run(&self) -> Result<String, String> {
         let text = match self.workload.kind.name {
             "rdma-pingpong" => self.ping_pong(),
+            "rdma-latency" => self.latency(),
             "rdma-stream" => self.stream(),
             "rdma-incast" => self.incast(),
             _ => self.permutation(),
@@ -117,6 +119,27 @@ impl<'a> Task<'a> {
         }
         let bytes = 2 * u64::from(self.workload.times) * self.workload.bytes;
         self.told(0, start, bytes, "half of a round trip", 2 * self.workload.times)
+    }
+
+    /// Rank 0 posts so many messages at once; the cards' accounts tell where the time went.
+    fn latency(&self) -> Result<String, String> {
+        self.library.count_anew();
+        let (start, last) = (self.library.cpu().now(), self.workload.times - 1);
+        match self.rank {
+            0 => {
+                self.fill(last);
+                let (from, to) = (self.source, self.slot_at(1));
+                (0..=last).for_each(|_| self.library.begin(from, to, self.workload.bytes));
+                self.library.fence();
+                Ok(String::new())
+            }
+            1 => {
+                // The last word changes with the first of equal messages.
+                self.receive(0, last)?;
+                self.told(1, start, self.workload.bytes, "until the first is there", 1)
+            }
+            _ => Ok(String::new()),
+        }
     }
 
     /// Rank 0 sends to rank 1 as fast as it goes. A message is written over the one before.
