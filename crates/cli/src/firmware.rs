@@ -69,9 +69,20 @@ pub fn folder_if_any(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mi
     }
 }
 
-/// The variant that a machine asks for; nothing where there is no firmware.
+/// The folder under `build/firmware` with the images that a machine asks for; nothing where there is no
+/// firmware.
 pub fn variant_if_any(parameters: &Parameters) -> Option<String> {
-    parameters.model().firmware.then(|| variant(parameters))
+    let model = parameters.model();
+    let own = model.images.and_then(|images| images.strip_prefix("firmware/"));
+    own.map(str::to_owned).or_else(|| model.firmware.then(|| variant(parameters)))
+}
+
+/// The files there that a run reads.
+pub fn images(parameters: &Parameters) -> &'static [&'static str] {
+    match parameters.model().images {
+        Some(_) => &["mcp.elf", "mcp.bin"],
+        None => &["seastar.elf", "seastar.img", "shim.img"],
+    }
 }
 
 /// The folder of the firmware's sources, which an installation has not.

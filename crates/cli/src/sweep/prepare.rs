@@ -101,8 +101,8 @@ impl Prepared {
         machine::faults::set(&mut parameters, &point.faults).map_err(Mistake)?;
         let variant = variant_if_any(&parameters);
         if let Some(variant) = variant.filter(|variant| !self.firmware.contains_key(variant)) {
-            let digests = match firmware::folder(root, &parameters) {
-                Ok(built) => Ok(self.images(&built, &variant)?),
+            let digests = match firmware::folder_if_any(root, &parameters) {
+                Ok(built) => Ok(self.images(&built, &variant, firmware::images(&parameters))?),
                 // An installation has only those that were built before: the point cannot be.
                 Err(why) if !firmware::can_build(root) => Err(why),
                 Err(why) => return Err(why),
@@ -123,14 +123,16 @@ impl Prepared {
     }
 
     /// Copies the images of a variant, and gives their digests.
-    fn images(&self, built: &Path, variant: &str) -> Result<String, Mistake> {
+    fn images(&self, built: &Path, variant: &str, names: &[&str]) -> Result<String, Mistake> {
         let copy = self.root().join("build/firmware").join(variant);
-        for name in ["seastar.elf", "seastar.img", "shim.img"] {
+        for name in names {
             copy_file(&built.join(name), &copy.join(name))?;
         }
-        let digests = ["seastar.img", "shim.img"].map(|name| run::digest_of(&copy.join(name)));
-        let [image, shim] = digests;
-        Ok(format!("{}-{}", image?, shim?))
+        // What is executed; the rest tells about it.
+        let executed = names.iter().filter(|name| !name.ends_with(".elf"));
+        let digests: Result<Vec<String>, Mistake> =
+            executed.map(|name| run::digest_of(&copy.join(name))).collect();
+        Ok(digests?.join("-"))
     }
 
     fn program(&self, root: &Root, word: &str) -> Result<Program, Mistake> {

@@ -99,6 +99,24 @@ fn time_comes_from_the_parts() {
     }
 }
 
+/// A sweep has a copy of all that its runs read, the control program as well.
+#[test]
+fn sweeps_run_on_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = folder.path().join("table.csv");
+    let vary = "--vary lanai.clock=33MHz,66MHz builtin:myrinet-pingpong 8 2";
+    let ended = unjudged(&format!("sweep -n 2 -m amata --out {} {vary}", table.display()));
+    assert_eq!(ended.code, 0, "{ended:#?}");
+    let table = std::fs::read_to_string(table).unwrap();
+    let row = |clock: &str| {
+        let row = table.lines().find(|line| line.starts_with(clock)).unwrap();
+        let cells: Vec<&str> = row.split(',').collect();
+        assert_eq!(cells[2], "0", "{table}");
+        cells[1].parse::<f64>().unwrap()
+    };
+    assert!(row("33,") > row("66,"), "{table}");
+}
+
 #[test]
 fn programs_with_mpi_are_refused_with_the_models_name() {
     let refused = |line: &str, words: &[&str]| {
