@@ -17,6 +17,8 @@ static WAKE: AtomicI32 = AtomicI32::new(-1);
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 /// What a signal asks to end.
 static STOP: OnceLock<Arc<Stop>> = OnceLock::new();
+/// A signal ends this process, and what it has started, on the spot.
+static ENDING: AtomicBool = AtomicBool::new(false);
 /// There is no run any more that would have to end by itself.
 static OVER: AtomicBool = AtomicBool::new(false);
 
@@ -128,6 +130,14 @@ pub fn run_is_over() {
     OVER.store(true, Ordering::Relaxed);
 }
 
+/// To be called when what this process has started has ended, before anything is said of it: does not return if
+/// a signal has ended it and will end this process.
+pub fn go_on() {
+    while ENDING.load(Ordering::Acquire) {
+        std::thread::park();
+    }
+}
+
 fn watch(mut pipe: std::fs::File, run: &Reins) {
     let mut bytes = [0; SIGNALS_MAX];
     if !readable(&pipe, None) {
@@ -148,6 +158,7 @@ fn watch(mut pipe: std::fs::File, run: &Reins) {
             signals += pipe.read(&mut bytes).unwrap_or(0);
         }
     }
+    ENDING.store(true, Ordering::Release);
     rank::kill_all();
     rank::end_orphans();
     if let Some(folder) = run.folder.get() {

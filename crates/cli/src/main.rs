@@ -46,7 +46,9 @@ fn main() -> ExitCode {
         }
         plain.words
     });
-    match words.and_then(args::parse).and_then(|arguments| obey(arguments.command)) {
+    let obeyed = words.and_then(args::parse).and_then(|arguments| obey(arguments.command));
+    interrupt::go_on();
+    match obeyed {
         Ok(code) => ExitCode::from(code),
         Err(mistake) => ExitCode::from(interrupt::instead_of_mistake().unwrap_or_else(|| {
             console::say(&mistake.to_string());

@@ -6,6 +6,7 @@ use super::published::{compare, Published};
 use super::{table, write_json};
 use crate::args::LadderOptions;
 use crate::child;
+use crate::interrupt;
 use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::{self, Terminal};
@@ -123,7 +124,9 @@ fn run(
     let mut command = child::command();
     command.args(&words).arg("--json").arg(&json).args(program);
     command.env("SUNSTAR_ROOT", root.path()).stdin(Stdio::null());
-    let output = command.output().map_err(|why| broken(&format!("sunstar: {why}\n"), 1))?;
+    let output = command.output();
+    interrupt::go_on();
+    let output = output.map_err(|why| broken(&format!("sunstar: {why}\n"), 1))?;
     if !output.status.success() {
         let code = output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
         return Err(broken(&String::from_utf8_lossy(&output.stderr), code));

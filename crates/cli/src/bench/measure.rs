@@ -3,6 +3,7 @@
 use super::rungs::Rung;
 use crate::args::MachineOptions;
 use crate::child;
+use crate::interrupt;
 use crate::report::quoted;
 use crate::root::Root;
 use crate::scratch::Scratch;
@@ -204,7 +205,9 @@ fn run(root: &Root, job: &Job) -> Result<Measured, Broken> {
     let mut command = child::command();
     command.args(&words[..1]).arg("--json").arg(&json).args(&words[1..]);
     command.env("SUNSTAR_ROOT", root.path()).stdin(Stdio::null());
-    let output = command.output().map_err(|why| broken(&format!("sunstar: {why}\n"), 1))?;
+    let output = command.output();
+    interrupt::go_on();
+    let output = output.map_err(|why| broken(&format!("sunstar: {why}\n"), 1))?;
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         let code = output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
