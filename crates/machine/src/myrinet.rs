@@ -20,7 +20,7 @@
 
 use crate::bench::{self, Bench, Ended, Plan};
 use crate::instruments::journal::Journal;
-use crate::node::Node;
+use crate::node::{Node, Process};
 use crate::parameters::Parameters;
 use crate::programs::native::Workload;
 use crate::programs::Program;
@@ -32,7 +32,7 @@ use settings::{Image, Settings};
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
-use switch::{Crossbar, Left, Process};
+use switch::{Crossbar, Left};
 use workloads::Seat;
 
 mod driver;
@@ -73,7 +73,7 @@ impl Machine<'_> {
 }
 
 impl Plan for Machine<'_> {
-    type Process = Process;
+    type Process = Process<Station, Crossbar>;
     type Left = Option<Left>;
 
     fn switches(&self) -> u32 {
@@ -92,7 +92,7 @@ impl Plan for Machine<'_> {
         self.settings.card.link.delay * 4
     }
 
-    fn process(&self, number: u32) -> Process {
+    fn process(&self, number: u32) -> Process<Station, Crossbar> {
         match number.checked_sub(self.bench.nodes) {
             None => Process::Node(Box::new(self.node(number))),
             Some(switch) => {

@@ -13,11 +13,13 @@ use std::fmt;
 use std::rc::Rc;
 
 mod ports;
+mod process;
 mod software;
 #[cfg(test)]
 mod tests;
 
 pub use ports::Ports;
+pub(crate) use process::{Process, Switch};
 pub use software::Software;
 
 /// A network interface: passive, called with the time and with the [`Ports`] through which it asks for what

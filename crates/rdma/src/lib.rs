@@ -12,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+mod account;
 mod credit;
 mod fifo;
 mod host_side;
@@ -21,6 +22,7 @@ mod packet;
 mod params;
 mod spec;
 
+pub use account::Account;
 pub use credit::{CreditReceiver, CreditSender};
 pub use fifo::Fifo;
 pub use host_side::HostCounters;

@@ -3,11 +3,11 @@
 
 mod bench;
 
-use bench::account::{account, Account};
 use bench::fabric::Cable;
 use bench::{World, MEMORY_BYTES};
 use des::{Duration, Time};
 use pci::{Command, Ending, Phase};
+use rdma::Account;
 use rdma::{Estimate, Params, LINK_HZ};
 use serial::ChannelParams;
 use std::fs;
@@ -75,7 +75,12 @@ fn latency(combining: bool, messages: u64) -> (Account, Account, Duration) {
     world.run_while(Time(1 << 50), |world| world.spec.arrived() < messages);
     let elapsed = world.now.since(start);
     world.settle().expect("they have arrived");
-    let account = |node: usize| account(world.nodes[node].cycles.as_ref().expect("they are kept"));
+    let account = |node: usize| {
+        let mut account = Account::default();
+        let cycles = world.nodes[node].cycles.as_ref().expect("they are kept");
+        cycles.iter().for_each(|cycle| account.cycle(cycle));
+        account
+    };
     (account(0), account(1), elapsed)
 }
 

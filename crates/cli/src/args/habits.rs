@@ -4,7 +4,7 @@
 use clap::{Arg, Command};
 use std::ffi::OsString;
 
-/// What an option of others is here.
+/// Meaning of an option of another launcher.
 enum Meaning {
     /// Ours of that name, with the same value.
     Valued(&'static str),
@@ -97,7 +97,7 @@ const HABITS: [(&str, Meaning); 68] = [
 pub struct Habit {
     /// Words in its place; none if it is nothing here.
     pub words: Vec<OsString>,
-    /// What was ignored, as it was written.
+    /// Ignored words, as they were written.
     pub ignored: Option<String>,
 }
 

@@ -16,13 +16,13 @@ const BETWEEN: &str = ":";
 pub struct Part {
     /// Ranks that run it: those behind the ranks of the parts before it.
     pub ranks: u32,
-    /// How its processes are started.
+    /// The start of its processes: environment, folder, output.
     pub processes: Processes,
     /// The program as the user named it, and its arguments.
     pub command: Vec<OsString>,
 }
 
-/// What may stand before a program behind a separator.
+/// Options between a separator and the program of a part.
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true, disable_help_flag = true)]
 struct Before {

@@ -1,4 +1,4 @@
-//! What is said of the processes of a program: their environment, where they begin, where their output goes.
+//! Environment, folder and output of the processes of a program, as options say them.
 
 use super::RunOptions;
 use crate::mistake::Mistake;

@@ -1,11 +1,11 @@
-//! A switch as a process of its own, and what a process of such a machine is.
+//! A switch as a process of its own.
 
 use super::fabric::Socket;
-use super::nic::{Message, Station};
+use super::nic::Message;
 use crate::bench::Remains;
-use crate::node::Node;
+use crate::node;
 use ::myrinet::{Signal, Switch, SwitchCounters, SwitchParams, Wires};
-use des::{Duration, Envelope, EventQueue, LogicalProcess, Outbox, Standing, Time, TraceHash};
+use des::{Duration, Envelope, EventQueue, Outbox, Time, TraceHash};
 
 /// A switch with its cables.
 pub(super) struct Crossbar {
@@ -58,6 +58,11 @@ impl Crossbar {
     fn due(&self) -> Time {
         self.switch.next().max(self.now)
     }
+}
+
+impl node::Switch for Crossbar {
+    type Message = Message;
+    type Left = Left;
 
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Message>) {
         loop {
@@ -94,6 +99,14 @@ impl Crossbar {
         let waiting = (held > 0).then(sentence).into_iter().collect();
         Remains { waiting, ..Remains::of_switch(end, self.hash.value(), Some(left)) }
     }
+
+    fn receive(&mut self, e: Envelope<Message>) {
+        self.coming.schedule_from(e.at, e.source, e.sequence, e.message);
+    }
+
+    fn last(&self) -> Time {
+        self.now
+    }
 }
 
 fn word(message: &Message) -> u64 {
@@ -105,62 +118,5 @@ fn word(message: &Message) -> u64 {
         }
         Signal::Stop => port << 8 | 1,
         Signal::Go => port << 8 | 2,
-    }
-}
-
-/// A node or a switch.
-pub(super) enum Process {
-    Node(Box<Node<Station>>),
-    Switch(Box<Crossbar>),
-}
-
-impl LogicalProcess for Process {
-    type Message = Message;
-    type Report = Remains<Option<Left>>;
-
-    fn next_event(&self) -> Time {
-        match self {
-            Process::Node(node) => node.next_event(),
-            Process::Switch(switch) => switch.next_event(),
-        }
-    }
-    fn reach(&self) -> Time {
-        match self {
-            Process::Node(node) => node.reach(),
-            Process::Switch(switch) => switch.next_event(),
-        }
-    }
-    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Message>) {
-        match self {
-            Process::Node(node) => node.advance_to(horizon, outbox),
-            Process::Switch(switch) => switch.advance_to(horizon, outbox),
-        }
-    }
-    fn receive(&mut self, e: Envelope<Message>) {
-        match self {
-            Process::Node(node) => node.receive(e),
-            Process::Switch(switch) => {
-                switch.coming.schedule_from(e.at, e.source, e.sequence, e.message);
-            }
-        }
-    }
-    fn standing(&self) -> Standing {
-        match self {
-            Process::Node(node) => node.standing(),
-            Process::Switch(switch) if switch.next_event() < Time::NEVER => Standing::Busy,
-            Process::Switch(_) => Standing::Done,
-        }
-    }
-    fn rests(&self) -> Time {
-        match self {
-            Process::Node(node) => node.rests(),
-            Process::Switch(switch) => switch.now,
-        }
-    }
-    fn finish(self, end: Time) -> Remains<Option<Left>> {
-        match self {
-            Process::Node(node) => node.finish(end).with(None),
-            Process::Switch(switch) => switch.finish(end),
-        }
     }
 }

@@ -1,21 +1,21 @@
 //! A node between doubles: an interface, and a host's software, that do what a script says, and a switch that
 //! has neither.
 
-use super::{Nic, Node, Ports, Software};
+use super::{Nic, Node, Ports, Process, Software};
 use crate::bench::{Bench, Plan, Remains};
 use crate::instruments::journal::Journal;
 use crate::parameters::Parameters;
 use crate::programs::Program;
 use crate::run::Options;
-use des::{Duration, Ending, Envelope, Links, LogicalProcess, Outbox, Standing, Time};
+use des::{Duration, Ending, Envelope, Links, Outbox, Time};
 use host::{Cpu, Host};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// What each node saw, in order, with its time.
-type Log = Rc<RefCell<Vec<(Time, String)>>>;
+type Log = Arc<Mutex<Vec<(Time, String)>>>;
 
 /// A way of the network, and the time that the interface takes to answer a load.
 const WAY: Duration = Duration::from_ns(100);
@@ -33,11 +33,11 @@ impl Nic for Double {
     type Event = u8;
     type Message = u32;
     fn handle(&mut self, now: Time, event: u8, ports: &mut Ports<Double>) {
-        self.log.borrow_mut().push((now, format!("event {event}")));
+        self.log.lock().unwrap().push((now, format!("event {event}")));
         ports.interrupt(now);
     }
     fn receive(&mut self, now: Time, message: u32, ports: &mut Ports<Double>) {
-        self.log.borrow_mut().push((now, format!("message {message}")));
+        self.log.lock().unwrap().push((now, format!("message {message}")));
         // The host has allocated nothing.
         assert!(ports.write(0, &[0]).is_err() && ports.read(0, &mut [0]).is_err());
         ports.schedule(now, 2);
@@ -88,7 +88,7 @@ impl Software for Script {
             cpu.mmio_write(3, &[0; 4]);
             let asked = cpu.now();
             let value = cpu.mmio_read(40);
-            log.borrow_mut().push((cpu.now(), format!("loaded {value}")));
+            log.lock().unwrap().push((cpu.now(), format!("loaded {value}")));
             assert!(cpu.now() >= asked + LATE);
             while interrupts.get() == 0 || patient {
                 cpu.spend(Duration::from_us(1));
@@ -128,61 +128,27 @@ struct Switch {
     last: Time,
 }
 
-enum Process {
-    Node(Box<Node<Double>>, Log),
-    Switch(Switch),
-}
-
-impl LogicalProcess for Process {
+impl super::Switch for Switch {
     type Message = u32;
-    type Report = Remains<Vec<(Time, String)>>;
+    type Left = ();
     fn next_event(&self) -> Time {
-        match self {
-            Process::Node(node, _) => node.next_event(),
-            Process::Switch(switch) => {
-                switch.arrived.iter().map(|e| e.at).min().unwrap_or(Time::NEVER)
-            }
-        }
+        self.arrived.iter().map(|e| e.at).min().unwrap_or(Time::NEVER)
     }
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<u32>) {
-        match self {
-            Process::Node(node, _) => node.advance_to(horizon, outbox),
-            Process::Switch(switch) => {
-                let due = switch.arrived.iter().position(|e| e.at < horizon);
-                if let Some(envelope) = due.map(|due| switch.arrived.remove(due)) {
-                    switch.last = envelope.at;
-                    outbox.send(envelope.message % 2, envelope.at + WAY, envelope.message / 2);
-                }
-            }
+        while let Some(due) = self.arrived.iter().position(|e| e.at < horizon) {
+            let envelope = self.arrived.remove(due);
+            self.last = envelope.at;
+            outbox.send(envelope.message % 2, envelope.at + WAY, envelope.message / 2);
         }
     }
     fn receive(&mut self, envelope: Envelope<u32>) {
-        match self {
-            Process::Node(node, _) => node.receive(envelope),
-            Process::Switch(switch) => switch.arrived.push(envelope),
-        }
+        self.arrived.push(envelope);
     }
-    fn standing(&self) -> Standing {
-        match self {
-            Process::Node(node, _) => node.standing(),
-            Process::Switch(switch) if switch.arrived.is_empty() => Standing::Done,
-            Process::Switch(_) => Standing::Busy,
-        }
+    fn last(&self) -> Time {
+        self.last
     }
-    fn rests(&self) -> Time {
-        match self {
-            Process::Node(node, _) => node.rests(),
-            Process::Switch(switch) => switch.last,
-        }
-    }
-    fn finish(self, end: Time) -> Self::Report {
-        match self {
-            Process::Node(node, log) => {
-                let remains = node.finish(end);
-                remains.with(log.take())
-            }
-            Process::Switch(_) => Remains::of_switch(end, 0, Vec::new()),
-        }
+    fn finish(self, end: Time) -> Remains<Option<()>> {
+        Remains::of_switch(end, 0, Some(()))
     }
 }
 
@@ -190,11 +156,12 @@ impl LogicalProcess for Process {
 struct Machine<'a> {
     bench: &'a Bench<'a>,
     patient: bool,
+    logs: [Log; 2],
 }
 
 impl Plan for Machine<'_> {
-    type Process = Process;
-    type Left = Vec<(Time, String)>;
+    type Process = Process<Double, Switch>;
+    type Left = Option<()>;
     fn switches(&self) -> u32 {
         1
     }
@@ -204,18 +171,18 @@ impl Plan for Machine<'_> {
     fn notice(&self) -> Duration {
         WAY
     }
-    fn process(&self, number: u32) -> Process {
+    fn process(&self, number: u32) -> Process<Double, Switch> {
         if number == SWITCH {
-            return Process::Switch(Switch { arrived: Vec::new(), last: Time::ZERO });
+            return Process::Switch(Box::new(Switch { arrived: Vec::new(), last: Time::ZERO }));
         }
-        let log = Log::default();
+        let log = &self.logs[number as usize];
         let acts = self.bench.common.launch();
         let nic = Double { log: log.clone(), acts, runs: 0 };
         let (interrupts, ended, patient) = (Rc::default(), Rc::default(), self.patient);
         let software = Script { log: log.clone(), interrupts, ended, patient };
         let host = (self.bench.host(number), Box::new(software) as Box<dyn Software>);
         let journal = Rc::new(Journal::new(2));
-        Process::Node(Box::new(Node::new(self.bench, number, nic, host, journal, None)), log)
+        Process::Node(Box::new(Node::new(self.bench, number, nic, host, journal, None)))
     }
 }
 
@@ -254,11 +221,13 @@ fn host_interface_and_switch_see_one_another_in_time() {
     for threads in [1, 2] {
         let options = options(threads);
         let bench = Bench::of_hosts(&options).unwrap();
-        let ended = bench.simulate(&Machine { bench: &bench, patient: false });
+        let logs = <[Log; 2]>::default();
+        let machine = Machine { bench: &bench, patient: false, logs: logs.clone() };
+        let ended = bench.simulate(&machine);
         assert_eq!((ended.ending, ended.remains.len()), (Ending::Done, 3));
         let launch = bench.common.launch();
         let arrives = launch + WAY + WAY;
-        for node in &ended.remains[..2] {
+        for (node, log) in ended.remains.iter().zip(&logs) {
             let expected = [
                 (arrives, "message 3"),
                 (arrives, "event 2"),
@@ -266,7 +235,7 @@ fn host_interface_and_switch_see_one_another_in_time() {
                 (launch + LATE, "loaded 41"),
             ];
             let expected = expected.map(|(at, what)| (at, what.to_owned()));
-            assert_eq!(node.left, expected);
+            assert_eq!(log.lock().unwrap()[..], expected);
             let counters = &node.report.as_ref().unwrap().counters;
             assert_eq!(counters["runs"], 3);
         }
@@ -280,7 +249,8 @@ fn host_interface_and_switch_see_one_another_in_time() {
 fn what_stands_still_is_told_by_software_and_interface() {
     let options = options(1);
     let bench = Bench::of_hosts(&options).unwrap();
-    let ended = bench.simulate(&Machine { bench: &bench, patient: true });
+    let machine = Machine { bench: &bench, patient: true, logs: Default::default() };
+    let ended = bench.simulate(&machine);
     assert_eq!(ended.ending, Ending::Deadlock);
     assert_eq!(ended.remains[0].waiting, ["the script waits", "the double stands"]);
 }

@@ -1,11 +1,11 @@
 //! The card of a node on its bus: PCI-X, the NIC and the receivers of its lanes, each at its clock. A clock
 //! stands still while nothing moves in what it drives.
 
-use super::account::Account;
 use super::memory::{Behind, Watch};
 use super::settings::Settings;
 use super::tally::Tally;
 use crate::node::{Nic, Ports};
+use ::rdma::Account;
 use ::rdma::Arrival;
 use abi::forth::REGION_SIZE;
 use des::{Clock, Duration, Time};

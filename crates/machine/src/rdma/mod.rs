@@ -11,7 +11,6 @@
 //! Clocks stand still while nothing moves behind them; idle symbols are told of only as far as clock
 //! correction at the other end may need them.
 
-mod account;
 mod card;
 mod conservation;
 mod library;
@@ -26,17 +25,17 @@ mod workloads;
 pub(crate) use settings::ROWS;
 pub(crate) use workloads::WORKLOADS;
 
-use crate::bench::{Bench, Common, Plan, Remains};
+use crate::bench::{Bench, Common, Plan};
 use crate::faults;
 use crate::instruments::journal::Journal;
-use crate::node::Node;
+use crate::node::{Node, Process};
 use crate::parameters::Parameters;
 use crate::programs::native::Workload;
 use crate::programs::Program;
 use crate::report::Judged;
 use crate::run::{Mistake, Options, Outcome};
-use card::{Card, Symbols};
-use des::{Duration, Envelope, Links, LogicalProcess, Outbox, Outlook, Standing, Time};
+use card::Card;
+use des::{Duration, Links};
 use memory::{Behind, Watch};
 use module::Module;
 use settings::{Settings, NODES_MAX};
@@ -55,14 +54,8 @@ struct Machine<'a> {
     judge: Option<Arc<Judge>>,
 }
 
-/// A process of the run.
-enum Process {
-    Node(Box<Node<Card>>),
-    Switch(Box<Switch>),
-}
-
 impl Plan for Machine<'_> {
-    type Process = Process;
+    type Process = Process<Card, Switch>;
     type Left = Option<Left>;
 
     fn switches(&self) -> u32 {
@@ -79,7 +72,7 @@ impl Plan for Machine<'_> {
     fn notice(&self) -> Duration {
         self.settings.latency() * 4
     }
-    fn process(&self, number: u32) -> Process {
+    fn process(&self, number: u32) -> Process<Card, Switch> {
         match self.settings.crossbar {
             Some(params) if number == self.settings.nodes => {
                 Process::Switch(Box::new(Switch::new(&self.settings, params, number)))
@@ -104,57 +97,6 @@ impl Machine<'_> {
         let hosted = Hosted::new(ranks, self.workload, module, watch, settings.combining);
         let journal = Rc::new(Journal::new(bench.nodes));
         Node::new(bench, nid, card, (host, Box::new(hosted)), journal, None)
-    }
-}
-
-impl LogicalProcess for Process {
-    type Message = Symbols;
-    type Report = Remains<Option<Left>>;
-
-    fn next_event(&self) -> Time {
-        match self {
-            Process::Node(node) => node.next_event(),
-            Process::Switch(switch) => switch.next_event(),
-        }
-    }
-    fn reach(&self) -> Time {
-        match self {
-            Process::Node(node) => node.reach(),
-            Process::Switch(switch) => switch.reach(),
-        }
-    }
-    fn outlook(&self, _told: &mut Vec<des::Foretold>) -> Outlook {
-        Outlook { reach: self.reach(), slack: Duration::ZERO }
-    }
-    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Symbols>) {
-        match self {
-            Process::Node(node) => node.advance_to(horizon, outbox),
-            Process::Switch(switch) => switch.advance_to(horizon, outbox),
-        }
-    }
-    fn receive(&mut self, envelope: Envelope<Symbols>) {
-        match self {
-            Process::Node(node) => node.receive(envelope),
-            Process::Switch(switch) => switch.receive(envelope),
-        }
-    }
-    fn standing(&self) -> Standing {
-        match self {
-            Process::Node(node) => node.standing(),
-            Process::Switch(switch) => switch.standing(),
-        }
-    }
-    fn rests(&self) -> Time {
-        match self {
-            Process::Node(node) => node.rests(),
-            Process::Switch(switch) => switch.rests(),
-        }
-    }
-    fn finish(self, end: Time) -> Remains<Option<Left>> {
-        match self {
-            Process::Node(node) => node.finish(end).with(None),
-            Process::Switch(switch) => switch.finish(end),
-        }
     }
 }
 

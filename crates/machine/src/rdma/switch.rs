@@ -3,8 +3,9 @@
 use super::card::{Domain, Symbols};
 use super::settings::Settings;
 use crate::bench::Remains;
+use crate::node;
 use crossbar::{Counters, PORTS_MAX};
-use des::{Duration, Envelope, EventQueue, LogicalProcess, Outbox, Standing, Time, TraceHash};
+use des::{Duration, Envelope, EventQueue, Outbox, Time, TraceHash};
 use serial::{Elastic, Symbol};
 
 /// Edges without a word anywhere, after which the clock may stand still.
@@ -102,9 +103,9 @@ impl Switch {
     }
 }
 
-impl LogicalProcess for Switch {
+impl node::Switch for Switch {
     type Message = Symbols;
-    type Report = Remains<Option<Left>>;
+    type Left = Left;
 
     fn next_event(&self) -> Time {
         self.queue.next_time()
@@ -125,14 +126,7 @@ impl LogicalProcess for Switch {
         let event = Event::Arrives { port: e.source as u8, symbol: e.message[0] };
         self.queue.schedule_from(e.at, e.source, e.sequence, event);
     }
-    fn standing(&self) -> Standing {
-        if self.queue.next_time() < Time::NEVER {
-            Standing::Busy
-        } else {
-            Standing::Done
-        }
-    }
-    fn rests(&self) -> Time {
+    fn last(&self) -> Time {
         self.last
     }
     fn finish(self, end: Time) -> Remains<Option<Left>> {

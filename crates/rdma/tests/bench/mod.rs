@@ -4,7 +4,6 @@
 // Each test program uses its part of this.
 #![allow(dead_code)]
 
-pub mod account;
 pub mod fabric;
 
 use abi::forth::{control, control_bit, register, Descriptor, LIMITS_OFFSET, REGION_SIZE};

@@ -2,9 +2,9 @@
 
 use pci::{Agent, Command, Cycle, Phase};
 
-/// Cycles of a bus, by what they are for, since the program has asked for it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Account {
+/// Cycles of a bus on which nothing else happens, by what they are for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Account {
     /// The host's writes into the card, each with the idle cycles behind it.
     pub initiation: u64,
     /// Reads: from the first request to the first message's last word.

@@ -1,0 +1,79 @@
+//! A process of a run: a node, or a part of the network that is none.
+
+use super::{Nic, Node};
+use crate::bench::Remains;
+use des::{Envelope, LogicalProcess, Outbox, Standing, Time};
+
+/// A part of the network that has neither host nor network interface.
+pub(crate) trait Switch {
+    /// Goes between it and the nodes.
+    type Message: Send;
+    /// Rest of such a part, for the model alone.
+    type Left: Send;
+
+    /// When it does something next; `Time::NEVER` if only a message can move it.
+    fn next_event(&self) -> Time;
+    /// Does everything that is due before `horizon`.
+    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Self::Message>);
+    /// A message has come; it is due at its time.
+    fn receive(&mut self, envelope: Envelope<Self::Message>);
+    /// When something was due last.
+    fn last(&self) -> Time;
+    /// Ends it where nothing moves any more.
+    fn finish(self, end: Time) -> Remains<Option<Self::Left>>;
+}
+
+/// A process of a run with switches.
+pub(crate) enum Process<N: Nic, S> {
+    Node(Box<Node<N>>),
+    Switch(Box<S>),
+}
+
+impl<N: Nic, S: Switch<Message = N::Message>> LogicalProcess for Process<N, S> {
+    type Message = N::Message;
+    type Report = Remains<Option<S::Left>>;
+
+    fn next_event(&self) -> Time {
+        match self {
+            Process::Node(node) => node.next_event(),
+            Process::Switch(switch) => switch.next_event(),
+        }
+    }
+    fn reach(&self) -> Time {
+        match self {
+            Process::Node(node) => node.reach(),
+            Process::Switch(switch) => switch.next_event(),
+        }
+    }
+    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<N::Message>) {
+        match self {
+            Process::Node(node) => node.advance_to(horizon, outbox),
+            Process::Switch(switch) => switch.advance_to(horizon, outbox),
+        }
+    }
+    fn receive(&mut self, envelope: Envelope<N::Message>) {
+        match self {
+            Process::Node(node) => node.receive(envelope),
+            Process::Switch(switch) => switch.receive(envelope),
+        }
+    }
+    fn standing(&self) -> Standing {
+        match self {
+            Process::Node(node) => node.standing(),
+            Process::Switch(switch) if switch.next_event() < Time::NEVER => Standing::Busy,
+            Process::Switch(_) => Standing::Done,
+        }
+    }
+    fn rests(&self) -> Time {
+        match self {
+            Process::Node(node) => node.rests(),
+            Process::Switch(switch) => switch.last(),
+        }
+    }
+    fn finish(self, end: Time) -> Self::Report {
+        match self {
+            Process::Node(node) => node.finish(end).with(None),
+            Process::Switch(switch) => switch.finish(end),
+        }
+    }
+}
