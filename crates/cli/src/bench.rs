@@ -4,7 +4,8 @@
 //! ```text
 //! validate ─► ladder ─┐                      ┌─ sunstar run ... (a process each, some at a time)
 //!                     ├─► measure (jobs) ────┤
-//!            latency ─┘                      └─ sunstar trace ...
+//!            latency ─┤                      └─ sunstar trace ...
+//!     writes, cards ──┘
 //!    ├─► published: what papers say
 //!    └─► table, JSON
 //! ```
@@ -17,6 +18,7 @@ pub mod published;
 pub mod rungs;
 mod table;
 mod validate;
+mod writes;
 
 pub use measure::side_by_side;
 pub use validate::validate;
@@ -35,6 +37,7 @@ pub fn bench(root: &Root, command: &BenchCommand) -> Result<u8, Mistake> {
     match command {
         BenchCommand::Ladder(options) => ladder::ladder(root, options),
         BenchCommand::Latency(options) => latency::latency(root, options),
+        BenchCommand::Rdma(options) => writes::writes(root, options),
     }
 }
 

@@ -12,11 +12,11 @@ mod curves;
 mod depths;
 mod facts;
 mod links;
-mod page;
+pub mod page;
 mod queues;
 mod series;
-mod svg;
-mod units;
+pub mod svg;
+pub mod units;
 mod waterfall;
 
 use machine::console;
@@ -74,7 +74,7 @@ pub fn report(root: &Root, options: &ReportOptions) -> Result<u8, Mistake> {
 }
 
 /// A page takes the place of a page only: who forgets to name one has named the program in its place.
-fn check_page(file: &Path) -> Result<(), Mistake> {
+pub fn check_page(file: &Path) -> Result<(), Mistake> {
     if file.as_os_str() == "-" {
         return Err(Mistake("report writes a file, not standard output".into()));
     }
@@ -103,10 +103,9 @@ fn the_ping_pong(root: &Root, options: &mut ReportOptions) -> Result<(), Mistake
             "-n and --ranks-per-node are for a program, and none was named".into(),
         ));
     }
-    let (program, argument) = Program::Latency { largest: options.largest }.words();
+    let words = Program::Latency { largest: options.largest }.words(root.path());
     run.ranks = 2;
-    run.command = vec![root.path().join("examples").join(program).into()];
-    run.command.extend(argument.map(Into::into));
+    run.command = words.into_iter().map(Into::into).collect();
     Ok(())
 }
 

@@ -12,6 +12,7 @@ use machine::console;
 use serde::Serialize;
 use serde_json::Value;
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
@@ -29,14 +30,27 @@ pub enum Program {
     },
     /// Atomic adds on the other node's host.
     GetAdd,
+    /// So many messages of a size, by a workload of the RDMA NIC (`builtin:rdma-NAME`).
+    Rdma {
+        /// What follows `rdma-` in its name.
+        workload: &'static str,
+        /// Of a message.
+        bytes: u64,
+        /// Messages.
+        times: u32,
+    },
 }
 
 impl Program {
-    /// Its file in `examples/`, and its arguments.
-    pub fn words(self) -> (&'static str, Option<String>) {
+    /// The program and its arguments; a file's name is relative to `root`.
+    pub fn words(self, root: &Path) -> Vec<String> {
+        let file = |name: &str| root.join("examples").join(name).to_string_lossy().into_owned();
         match self {
-            Program::Latency { largest } => ("studies/latency.c", Some(largest.to_string())),
-            Program::GetAdd => ("portals_getadd.c", None),
+            Program::Latency { largest } => vec![file("studies/latency.c"), largest.to_string()],
+            Program::GetAdd => vec![file("portals_getadd.c")],
+            Program::Rdma { workload, bytes, times } => {
+                vec![format!("builtin:rdma-{workload}"), bytes.to_string(), times.to_string()]
+            }
         }
     }
 }
@@ -59,12 +73,10 @@ pub struct Job {
 impl Job {
     /// The command line with which a user repeats it in the repository.
     pub fn command(&self) -> String {
-        let (program, argument) = self.program.words();
         let mut words = vec![if self.trace { "trace" } else { "run" }.to_owned()];
         words.extend(["-n", "2", "--machine", &self.machine].map(String::from));
         words.extend(self.settings.iter().flat_map(|set| ["--set".to_owned(), set.clone()]));
-        words.push(format!("examples/{program}"));
-        words.extend(argument);
+        words.extend(self.program.words(Path::new("")));
         let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         format!("sunstar {}", quoted.join(" "))
     }
@@ -92,6 +104,15 @@ pub struct Point {
     pub rate: Option<f64>,
 }
 
+/// A message of the RDMA NIC's workloads.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Message {
+    /// Its time, as the workload counts it.
+    pub ns: f64,
+    /// Payload over time, 2^20 bytes a second.
+    pub mib_per_s: f64,
+}
+
 /// What the latency `full` is less than `latency`, in microseconds: both are told to the nanosecond,
 /// and so is what lies between them.
 pub fn saving_us(latency: f64, full: f64) -> f64 {
@@ -110,6 +131,8 @@ pub struct Measured {
     pub curve: Vec<Point>,
     /// Time of an atomic add, in microseconds; absent for other programs.
     pub add_us: Option<f64>,
+    /// A message of the RDMA NIC's workloads; absent for other programs.
+    pub message: Option<Message>,
     /// The trace ring's records, oldest first: time from each to the next, in nanoseconds, absent for the
     /// last; empty without tracing.
     pub trace: Vec<Option<f64>>,
@@ -188,9 +211,7 @@ fn words(root: &Root, job: &Job) -> Vec<String> {
         words.extend(["--set".into(), setting.clone()]);
     }
     words.push("--quiet".into());
-    let (program, argument) = job.program.words();
-    words.push(root.path().join("examples").join(program).to_string_lossy().into_owned());
-    words.extend(argument);
+    words.extend(job.program.words(root.path()));
     words
 }
 
@@ -225,9 +246,11 @@ fn read(text: &str, json: &[u8]) -> Option<Measured> {
     let report = serde_json::from_slice(json).ok()?;
     let curve: Vec<Point> = text.lines().filter_map(point).collect();
     let add_us = text.lines().find_map(add);
+    let message = text.lines().find_map(message);
     let trace = text.lines().filter_map(record).collect();
-    let measured = Measured { curve, add_us, trace, report };
-    (measured.add_us.is_some() || !measured.curve.is_empty()).then_some(measured)
+    let measured = Measured { curve, add_us, message, trace, report };
+    let Measured { curve, add_us, message, .. } = &measured;
+    (add_us.is_some() || message.is_some() || !curve.is_empty()).then_some(measured)
 }
 
 /// `        12          4.418         2.72`
@@ -241,6 +264,13 @@ fn point(line: &str) -> Option<Point> {
 /// The time in `100 adds, 8.740 us each`.
 fn add(line: &str) -> Option<f64> {
     line.split_once(" adds, ")?.1.strip_suffix(" us each")?.parse().ok()
+}
+
+/// The numbers in `rank 1: 4096 bytes, a message 6933.4 ns, 563.4 MiB/s`.
+fn message(line: &str) -> Option<Message> {
+    let (time, rate) = line.strip_suffix(" MiB/s")?.rsplit_once(" ns, ")?;
+    let ns = time.split_whitespace().next_back()?.parse().ok()?;
+    Some(Message { ns, mib_per_s: rate.parse().ok()? })
 }
 
 /// The time in `0015f002: 24: 18fe14c0 mainloop+0014 (110 ns)`; the last record has none.
@@ -268,6 +298,9 @@ mod tests {
         assert_eq!(measured.trace, [Some(178.0), None]);
         assert_eq!(measured.firmware_cycles(), Some(532.5));
         assert_eq!(read("100 adds, 8.740 us each\n", b"{}").unwrap().add_us, Some(8.74));
+        let message = read("rank 1: 8 bytes, half of a round trip 1500.5 ns, 5.1 MiB/s\n", b"{}");
+        let numbers = Message { ns: 1500.5, mib_per_s: 5.1 };
+        assert_eq!(message.unwrap().message, Some(numbers));
         assert!(read("nothing\n", b"{}").is_none());
         assert!(read("100 adds, 8.740 us each\n", b"").is_none());
     }

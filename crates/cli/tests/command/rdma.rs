@@ -116,3 +116,44 @@ fn published_results_are_met_but_for_the_one_that_contradicts_itself() {
     let read = slow.iter().find(|result| result["id"] == "marazakis2006.dma-read").unwrap();
     assert_eq!(read["simulated"], 587.0);
 }
+
+#[test]
+fn both_figures_are_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let (page, json) = (folder.path().join("page.html"), folder.path().join("figures.json"));
+    let line =
+        format!("bench rdma --largest 4096 --json {} --page {}", json.display(), page.display());
+    let told = unjudged(&line).went_well().stdout.clone();
+    let figures: Value = serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap();
+    let curve = |index: usize| figures["curves"][index]["points"].as_array().unwrap();
+    let rate = |point: &Value| point["mib_per_s"].as_f64().unwrap();
+    for index in 0..4 {
+        let points = curve(index);
+        assert_eq!(points.len(), 10, "8 bytes to 4 KiB");
+        assert!(points.windows(2).all(|two| rate(&two[0]) < rate(&two[1])), "{points:?}");
+        assert!(points.iter().all(|point| rate(point) < 596.1), "no more than two lanes carry");
+    }
+    // Curves come in pairs: combined, then word by word.
+    for index in [0, 2] {
+        let pairs = curve(index).iter().zip(curve(index + 1));
+        assert!(pairs.clone().all(|(combined, single)| rate(combined) >= rate(single)));
+    }
+    for bar in figures["bars"].as_array().unwrap() {
+        let number = |value: &Value| value.as_f64().unwrap();
+        let parts = bar["parts"].as_array().unwrap();
+        let sum: f64 = parts.iter().map(|part| number(&part["ns"])).sum();
+        assert!((sum - number(&bar["sum_ns"])).abs() < 1e-6, "{bar}");
+        assert!(number(&bar["beside_ns"]) > 0.0, "{bar}");
+    }
+    for curve in figures["curves"].as_array().unwrap() {
+        for point in curve["points"].as_array().unwrap() {
+            let cell = format!("{:.1}", rate(point));
+            assert!(told.contains(&cell), "no {cell} in {told}");
+        }
+    }
+    let page = std::fs::read_to_string(page).unwrap();
+    assert_eq!(page.matches("<polyline").count(), 4 + 4, "a line a curve, and its swatch");
+    assert!(page.contains("Time of 8-byte messages"));
+    unjudged("bench rdma -m redstorm").said(2, &["redstorm has no RDMA NICs", "forth"]);
+    unjudged("bench rdma --largest 12").said(2, &["--largest 12: allowed is 8 to 1048576"]);
+}

@@ -1,0 +1,308 @@
+//! `sunstar bench rdma`: figures 3 and 4 of marazakis2006. Figure 3 is the throughput of streams and
+//! ping-pongs over the size of messages, figure 4 the time of a small message by the counters of the cards;
+//! both with descriptors written word by word, and combined to a burst.
+
+pub mod account;
+mod page;
+
+use super::measure::{self, Broken, Job, Measured, Program};
+use super::{check_json, write_json};
+use crate::args::{MachineOptions, RdmaOptions};
+use crate::mistake::Mistake;
+use crate::root::Root;
+use crate::terminal::{self, Terminal};
+use crate::{machines, outputs, run};
+use account::Account;
+use machine::console;
+use machine::parameters::Parameters;
+use serde::Serialize;
+use std::fmt::{self, Write};
+
+/// How the host writes descriptors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Combining {
+    /// A word at a time.
+    Off,
+    /// In bursts.
+    On,
+}
+
+impl Combining {
+    /// As `--set` takes it.
+    pub fn setting(self) -> String {
+        format!("pcix.combining={}", if self == Combining::On { "on" } else { "off" })
+    }
+}
+
+/// A run of two nodes of the user's machine, with one parameter more.
+pub fn job(machine: &MachineOptions, setting: &str, program: Program) -> Job {
+    let own = machine.overrides.iter().cloned();
+    Job {
+        title: program.words(std::path::Path::new("")).join(" "),
+        machine: machine.machine.clone(),
+        settings: own.chain([setting.to_owned()]).collect(),
+        program,
+        trace: false,
+    }
+}
+
+/// A curve of figure 3.
+#[derive(Serialize)]
+struct Curve {
+    /// `stream` (one way) or `pingpong`.
+    workload: &'static str,
+    combining: Combining,
+    points: Vec<Point>,
+}
+
+#[derive(Serialize)]
+struct Point {
+    bytes: u64,
+    #[serde(flatten)]
+    message: measure::Message,
+    /// The command that measures it again.
+    command: String,
+}
+
+/// A bar of figure 4. Times in ns, but for cycles.
+#[derive(Serialize)]
+struct Bar {
+    combining: Combining,
+    messages: u32,
+    /// As the paper counts them; their sum is the whole bar.
+    parts: [Part; 5],
+    sum_ns: f64,
+    /// From the call to the first message in the other host's memory, as that host sees it.
+    seen_ns: f64,
+    /// Of that, what no counter of the paper's has: cards, lanes, and the host's look at its memory.
+    beside_ns: f64,
+    command: String,
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct Part {
+    name: &'static str,
+    cycles: f64,
+    ns: f64,
+}
+
+/// All of it.
+#[derive(Serialize)]
+struct Figures<'a> {
+    sunstar: &'static str,
+    machine: &'a str,
+    overrides: &'a [String],
+    curves: Vec<Curve>,
+    bars: Vec<Bar>,
+}
+
+/// Runs it, prints tables, and gives the exit status.
+pub fn writes(root: &Root, options: &RdmaOptions) -> Result<u8, Mistake> {
+    let chosen =
+        MachineOptions { machine: options.machine.clone(), overrides: options.overrides.clone() };
+    let machine = machines::chosen(root, &chosen)?;
+    if !machine.model().workloads.iter().any(|kind| kind.name == "rdma-latency") {
+        return Err(Mistake(format!(
+            "machine {} has no RDMA NICs; forth and forth-switch have them (--machine forth)",
+            machine.name()
+        )));
+    }
+    check_json(options.json.as_deref(), &machine)?;
+    if let Some(page) = &options.page {
+        let inputs: Vec<outputs::Named> = outputs::files_of(&machine).collect();
+        outputs::check(&[("--page", page)], &inputs)?;
+        crate::report::check_page(page)?;
+    }
+    let plan = Plan::new(&chosen, options.largest);
+    let side_by_side =
+        options.jobs.map_or_else(|| measure::side_by_side(measure::RUN_KIB), usize::from);
+    let runs = match measure::measure(root, &plan.jobs, side_by_side) {
+        Ok(runs) => runs,
+        Err(Broken { text, code }) => {
+            console::pass_on(&text);
+            return Ok(code);
+        }
+    };
+    let figures = plan.figures(&machine, options, &runs);
+    if let Some(file) = &options.json {
+        write_json(file, &figures)?;
+    }
+    if options.json.as_ref().is_none_or(|file| file.as_os_str() != "-") {
+        terminal::write(&table(&figures, &Terminal::of_stdout()))?;
+    }
+    options.page.as_ref().map_or(Ok(()), |file| run::write(file, &page::page(&figures)))?;
+    Ok(0)
+}
+
+/// Bytes that a run of a curve moves, for a rate that has settled; and least and most messages.
+const MOVED: u64 = 512 << 10;
+const TIMES: (u64, u64) = (20, 200);
+
+/// The curves, in the order of the legend.
+const CURVES: [(&str, Combining); 4] = [
+    ("stream", Combining::On),
+    ("stream", Combining::Off),
+    ("pingpong", Combining::On),
+    ("pingpong", Combining::Off),
+];
+/// The bars: Fig. 4a, Fig. 4b.
+const BARS: [(Combining, u32); 2] = [(Combining::Off, 1), (Combining::On, 2)];
+
+/// What is to be run: a job a size for each curve, then one a bar.
+struct Plan {
+    sizes: Vec<u64>,
+    jobs: Vec<Job>,
+}
+
+impl Plan {
+    fn new(machine: &MachineOptions, largest: u64) -> Plan {
+        let powers = std::iter::successors(Some(8), |bytes| Some(2 * bytes));
+        let mut sizes: Vec<u64> = powers.take_while(|bytes| *bytes < largest).collect();
+        sizes.push(largest);
+        let mut jobs = Vec::new();
+        for (workload, combining) in CURVES {
+            for &bytes in &sizes {
+                let times = (MOVED / bytes).clamp(TIMES.0, TIMES.1) as u32;
+                let program = Program::Rdma { workload, bytes, times };
+                jobs.push(job(machine, &combining.setting(), program));
+            }
+        }
+        for (combining, times) in BARS {
+            let program = Program::Rdma { workload: "latency", bytes: 8, times };
+            jobs.push(job(machine, &combining.setting(), program));
+        }
+        Plan { sizes, jobs }
+    }
+
+    fn figures<'a>(
+        &self,
+        machine: &'a Parameters,
+        options: &'a RdmaOptions,
+        runs: &[Measured],
+    ) -> Figures<'a> {
+        let mut all = self.jobs.iter().zip(runs);
+        let curves = CURVES.map(|(workload, combining)| {
+            let point = |(bytes, (job, run)): (&u64, (&Job, &Measured))| Point {
+                bytes: *bytes,
+                message: run.message.expect("each workload tells its messages"),
+                command: job.command(),
+            };
+            let points = self.sizes.iter().zip(all.by_ref()).map(point).collect();
+            Curve { workload, combining, points }
+        });
+        let cycle = 1e9 / machine.clock("pcix.clock").hz() as f64;
+        let bars = BARS.iter().zip(all.by_ref());
+        let bars = bars.map(|(&(combining, messages), (job, run))| {
+            bar(combining, messages, cycle, job.command(), run)
+        });
+        let bars = bars.collect();
+        Figures {
+            sunstar: env!("CARGO_PKG_VERSION"),
+            machine: machine.name(),
+            overrides: &options.overrides,
+            curves: curves.into(),
+            bars,
+        }
+    }
+}
+
+fn bar(combining: Combining, messages: u32, cycle: f64, command: String, run: &Measured) -> Bar {
+    let account = Account::of(&run.report);
+    let part = |name, cycles: f64| Part { name, cycles, ns: cycles * cycle };
+    let seen_ns = run.message.expect("the receiver tells its time").ns;
+    // The paper's number for a burst ends with its last cycle, that for single words with the tenth of each.
+    let initiation = match combining {
+        Combining::On => account.posting(),
+        Combining::Off => account.initiation,
+    };
+    // What the first message waited for: the other's read goes on beside its way.
+    let first = account.initiation + account.fetch + account.deposit / f64::from(messages);
+    Bar {
+        combining,
+        messages,
+        parts: [
+            part("send-initiation", initiation),
+            part("arbitration behind it", account.initiation - initiation),
+            part("send-DMA", account.fetch),
+            part("send-DMA, second message", account.fetch_more),
+            part("recv-DMA", account.deposit),
+        ],
+        sum_ns: account.sum() * cycle,
+        seen_ns,
+        beside_ns: seen_ns - first * cycle,
+        command,
+    }
+}
+
+fn way(workload: &str) -> &'static str {
+    if workload == "stream" {
+        "one-way"
+    } else {
+        "ping-pong"
+    }
+}
+
+fn how(combining: Combining) -> &'static str {
+    match combining {
+        Combining::On => "combined",
+        Combining::Off => "single writes",
+    }
+}
+
+fn table(figures: &Figures, terminal: &Terminal) -> String {
+    let mut out = String::new();
+    write_table(&mut out, figures, terminal).expect("a string takes everything");
+    out
+}
+
+fn write_table(out: &mut String, figures: &Figures, terminal: &Terminal) -> fmt::Result {
+    let heading =
+        format!("RDMA writes on machine {}, sunstar {}", figures.machine, figures.sunstar);
+    writeln!(out, "{}", terminal.bold(heading))?;
+    for setting in figures.overrides {
+        writeln!(out, "  set {setting}")?;
+    }
+    writeln!(out, "\n{}", terminal.bold("Throughput in MiB/s (marazakis2006 Fig. 3)"))?;
+    // The curves come in pairs, one a workload.
+    let ways = figures.curves.iter().step_by(2).map(|curve| format!("{:>30}", way(curve.workload)));
+    writeln!(out, "{}", terminal.dim(format!("{:>8}{}", "", ways.collect::<String>())))?;
+    let how = figures.curves.iter().map(|curve| format!("{:>15}", how(curve.combining)));
+    writeln!(out, "{}", terminal.dim(format!("{:>8}{}", "bytes", how.collect::<String>())))?;
+    for (index, point) in figures.curves[0].points.iter().enumerate() {
+        write!(out, "{:>8}", point.bytes)?;
+        for curve in &figures.curves {
+            write!(out, "{:>15.1}", curve.points[index].message.mib_per_s)?;
+        }
+        writeln!(out)?;
+    }
+    writeln!(out, "\n{}", terminal.bold("Time of 8-byte messages (marazakis2006 Fig. 4)"))?;
+    let title = |bar: &Bar| format!("{:>24}", bar_title(bar));
+    let titles: String = figures.bars.iter().map(title).collect();
+    writeln!(out, "{}", terminal.dim(format!("  {:28}{titles}", "by counters of both cards")))?;
+    for part in 0..figures.bars[0].parts.len() {
+        write!(out, "  {:28}", figures.bars[0].parts[part].name)?;
+        for bar in &figures.bars {
+            let Part { ns, .. } = bar.parts[part];
+            write!(out, "{:>12.0} ns{:>7.1} %", ns, 100.0 * ns / bar.sum_ns)?;
+        }
+        writeln!(out)?;
+    }
+    let line = |out: &mut String, name: &str, of: fn(&Bar) -> f64| {
+        write!(out, "  {name:28}")?;
+        figures.bars.iter().try_for_each(|bar| write!(out, "{:>12.0} ns{:9}", of(bar), ""))?;
+        // No line ends in spaces.
+        out.truncate(out.trim_end().len());
+        writeln!(out)
+    };
+    line(out, "sum", |bar| bar.sum_ns)?;
+    line(out, "cards and lanes, beside it", |bar| bar.beside_ns)?;
+    line(out, "until the first is seen", |bar| bar.seen_ns)
+}
+
+fn bar_title(bar: &Bar) -> String {
+    match (bar.messages, bar.combining) {
+        (1, Combining::Off) => "8 B, single writes".into(),
+        (messages, _) => format!("{messages} x 8 B, combined"),
+    }
+}
