@@ -14,7 +14,6 @@ use crate::reduction::{Operator, Reduction};
 use crate::request::wait::Whose;
 use crate::request::waiting::What;
 use crate::request::{Direction, Request, RequestId, State, Status};
-use crate::transport::matching::Protocol;
 use crate::transport::{Envelope, Mode};
 use std::rc::Rc;
 
@@ -377,6 +376,3 @@ impl Process {
         self.types.committed(handle)
     }
 }
-
-/// Protocols are two: this keeps the match bits' field honest.
-const _: () = assert!((Protocol::Rendezvous as u64) < 16);

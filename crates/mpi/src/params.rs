@@ -21,7 +21,8 @@ pub struct Params {
     pub reduce_element: Duration,
     /// Gathering or scattering one run of bytes of a datatype with holes, beside copying it.
     pub datatype_run: Duration,
-    /// Longest message, in bytes, that is sent with its first put.
+    /// Longest message, in bytes, that is kept here if it arrives before its receive; a longer one is fetched
+    /// then.
     pub eager_limit: u64,
     /// Longest message, in bytes, that is copied into a library buffer, so that the send completes
     /// at once.

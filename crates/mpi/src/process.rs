@@ -64,13 +64,13 @@ pub struct Process {
     pub(crate) world: World,
     /// Time that was used and not yet spent.
     owed: Duration,
-    /// The queue of the blocks and the announcements.
+    /// The queue of the blocks and the empty entry.
     pub(crate) unexpected_queue: EqHandle,
     pub(crate) queues: Vec<Queue>,
     /// All queues, that of the unexpected first.
     pub(crate) poll_set: Vec<EqHandle>,
-    /// Entry that catches announcements; receives are posted before it.
-    pub(crate) announcements: MeHandle,
+    /// Entry of no bytes that catches what is fetched; receives are posted before it.
+    pub(crate) catcher: MeHandle,
     /// Descriptor of no bytes and no events.
     pub(crate) empty: MdHandle,
     /// Library buffers for copied sends: address and descriptor.
@@ -124,13 +124,12 @@ impl Process {
             Ok(md) => md,
             Err(error) => faulty("PtlMDBind", error),
         };
-        let bits = (matching::Protocol::Rendezvous as u64) << 60;
-        let all = Criteria {
+        let fetched = Criteria {
             match_id: ProcessId::ANY,
-            match_bits: bits,
-            ignore_bits: matching::IGNORE_ALL_BUT_PROTOCOL,
+            match_bits: matching::FETCHED,
+            ignore_bits: matching::IGNORE_ALL_BUT_FETCHED,
         };
-        let announcements = match ni.me_attach(MESSAGES, all, Unlink::Retain, Position::After) {
+        let catcher = match ni.me_attach(MESSAGES, fetched, Unlink::Retain, Position::After) {
             Ok(entry) => entry,
             Err(error) => faulty("PtlMEAttach", error),
         };
@@ -166,7 +165,7 @@ impl Process {
             params,
             world,
             unexpected_queue,
-            announcements,
+            catcher,
             empty,
         };
         process.set_up();
@@ -175,11 +174,11 @@ impl Process {
 
     fn set_up(&mut self) {
         let caught = Md {
-            user_ptr: Owner::Announcements.pack(),
+            user_ptr: Owner::Catcher.pack(),
             eq: Some(self.unexpected_queue),
-            ..Md::new(0, 0, option::OP_PUT | option::TRUNCATE)
+            ..Md::new(0, 0, option::OP_PUT | option::TRUNCATE | option::ACK_DISABLE)
         };
-        let attached = self.ni.md_attach(self.announcements, caught, Unlink::Retain);
+        let attached = self.ni.md_attach(self.catcher, caught, Unlink::Retain);
         self.must(attached, "PtlMDAttach");
         let eq = self.ni.eq_alloc(self.params.events);
         let eq = self.must(eq, "PtlEQAlloc");

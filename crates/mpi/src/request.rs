@@ -200,8 +200,8 @@ pub(crate) enum Owner {
     Request(RequestId),
     /// A block for unexpected messages.
     Block(u32),
-    /// The entry that catches announcements.
-    Announcements,
+    /// The empty entry, which catches what is fetched.
+    Catcher,
     /// A library buffer for copied sends.
     Copy(u32),
 }
@@ -216,7 +216,7 @@ impl Owner {
         let (kind, generation, index) = match self {
             Owner::Request(id) => (0, id.generation, id.index),
             Owner::Block(index) => (1, 0, index),
-            Owner::Announcements => (2, 0, 0),
+            Owner::Catcher => (2, 0, 0),
             Owner::Copy(index) => (3, 0, index),
         };
         kind << KIND_SHIFT | u64::from(generation) << GENERATION_SHIFT | u64::from(index)
@@ -228,7 +228,7 @@ impl Owner {
         match word >> KIND_SHIFT {
             0 => Owner::Request(RequestId { index, generation }),
             1 => Owner::Block(index),
-            2 => Owner::Announcements,
+            2 => Owner::Catcher,
             _ => Owner::Copy(index),
         }
     }
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn owners_survive_the_user_pointer() {
         let id = RequestId { index: u32::MAX, generation: GENERATION_MASK };
-        for owner in [Owner::Request(id), Owner::Block(3), Owner::Announcements, Owner::Copy(7)] {
+        for owner in [Owner::Request(id), Owner::Block(3), Owner::Catcher, Owner::Copy(7)] {
             assert_eq!(Owner::unpack(owner.pack()), owner);
         }
     }

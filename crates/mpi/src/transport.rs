@@ -1,15 +1,22 @@
 //! Point-to-point messages over Portals.
 //!
 //! ```text
-//! portal MESSAGES:  [posted receives ...] [announcements] [block] [block] [block]
-//! portal EXPOSED:   [buffers of long or synchronous sends, each fetched once by its receiver]
+//! portal MESSAGES:  [posted receives ...] [empty entry] [block] [block] [block]
+//! portal EXPOSED:   [buffers of long or synchronous sends, each fetched at most once by its receiver]
 //! ```
-//! A message up to the eager limit is one put. A longer or a synchronous one is announced by an
-//! empty put, whose header data say how long it is and which exposed buffer holds it; the receiver
-//! gets it from there, and the end of that get completes the send. A receive is posted only if no
-//! event waits in the queue of unexpected messages, which Portals tests and does in one step; else
-//! the events are taken, the list is searched, and the receive is posted again. So no message can
-//! slip through between search and post.
+//! A message up to the eager limit is one put.
+//!
+//! A longer one is one put, too, which asks for an acknowledgement. A posted receive takes it without this
+//! library, and the acknowledgement completes the send. With no receive posted, the empty entry takes it:
+//! it cuts the message to nothing and acknowledges nothing. Its header data say how long it is and which
+//! exposed buffer holds it; the receiver gets it from there, and the end of that get completes the send.
+//!
+//! A synchronous one up to the eager limit is only announced, by an empty put with such header data, and is
+//! always fetched.
+//!
+//! A receive is posted only if no event waits in the queue of unexpected messages, which Portals tests and
+//! does in one step; else the events are taken, the list is searched, and the receive is posted again. So no
+//! message can slip through between search and post.
 
 use crate::comm::CommId;
 use crate::constant;
@@ -18,16 +25,17 @@ use crate::process::Process;
 use crate::request::{Direction, Owner, Request, RequestId, Scattered, State, Status};
 use des::Duration;
 use failure::damaged;
-use matching::{Announcement, Pattern, Protocol};
+use matching::{Exposed, Pattern, Protocol};
 use portals::{
-    option, AckRequest, Criteria, Error as PortalsError, Event, EventKind, Md, MdHandle, NiFail,
-    Position, ProcessId, Region, StatusRegister, Target, Unlink,
+    option, Criteria, Error as PortalsError, Event, EventKind, Md, NiFail, Position, ProcessId,
+    StatusRegister, Target, Unlink,
 };
 use unexpected::Message;
 
 pub(crate) mod failure;
 pub(crate) mod matching;
 pub(crate) mod queues;
+mod send;
 pub(crate) mod unexpected;
 
 /// Portal of all messages.
@@ -36,8 +44,10 @@ pub(crate) const MESSAGES: u32 = 4;
 pub(crate) const EXPOSED: u32 = 5;
 /// Access control entry that admits the processes of the job.
 const ACCESS: u32 = 0;
-/// Events that one operation can leave in its queue: END and UNLINK.
+/// Events that an operation can leave in its queue: END and UNLINK.
 pub(crate) const EVENTS_PER_OPERATION: u32 = 2;
+/// The same of a long send: the END of its put, an acknowledgement or the END of a get, UNLINK.
+pub(crate) const EVENTS_PER_LONG_SEND: u32 = 3;
 
 /// How a send completes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,120 +70,6 @@ pub(crate) struct Envelope {
 }
 
 impl Process {
-    // Sending.
-
-    /// Starts sending `length` bytes at `va`, which `scattered` (if any) gathered.
-    pub(crate) fn start_send(
-        &mut self,
-        to: Envelope,
-        (va, length): (u64, u64),
-        scattered: Option<Scattered>,
-        mode: Mode,
-    ) -> Result<RequestId> {
-        self.charge(self.params.request);
-        let comm = self.comms.get(to.comm)?;
-        let context = if to.collective { comm.collective_context() } else { comm.context() };
-        let source = comm.rank;
-        let target = self.world.map[comm.members[to.peer as usize] as usize];
-        let mut request = Request::new(Direction::Send, to.comm, to.peer, to.tag);
-        (request.collective, request.va, request.length) = (to.collective, va, length);
-        request.scattered = scattered;
-        let bits = |protocol| matching::bits(protocol, context, source, to.tag);
-        if mode == Mode::Synchronous || length > self.params.eager_limit {
-            return self.announce(request, target, bits(Protocol::Rendezvous));
-        }
-        let bits = bits(Protocol::Eager);
-        if length == 0 {
-            self.put(self.empty, 0, target, bits, 0);
-            return Ok(self.sent_already(request));
-        }
-        if length <= self.params.copy_limit {
-            if let Some(copy) = self.free_copies.pop() {
-                return self.send_copy(request, copy, target, bits);
-            }
-        }
-        self.check_buffer(va, length)?;
-        let id = self.insert(request);
-        let md = self.bind(id, va, length);
-        self.put(md, length, target, bits, 0);
-        Ok(id)
-    }
-
-    /// Sends from a library buffer: the program's own is free at once.
-    fn send_copy(
-        &mut self,
-        request: Request,
-        copy: u32,
-        target: ProcessId,
-        bits: u64,
-    ) -> Result<RequestId> {
-        let (buffer, md) = self.copies[copy as usize];
-        if let Err(error) = self.copy(request.va, buffer, request.length) {
-            self.free_copies.push(copy);
-            return Err(error);
-        }
-        self.put(md, request.length, target, bits, 0);
-        Ok(self.sent_already(request))
-    }
-
-    fn sent_already(&mut self, mut request: Request) -> RequestId {
-        request.state = State::Complete;
-        if let Some(scattered) = request.scattered.take() {
-            self.scratch.give(scattered.buffer);
-        }
-        self.requests.insert(request)
-    }
-
-    /// Exposes the buffer and tells the target about it.
-    fn announce(&mut self, request: Request, target: ProcessId, bits: u64) -> Result<RequestId> {
-        let (va, length) = (request.va, request.length);
-        self.check_buffer(va, length)?;
-        let id = self.insert(request);
-        assert!(id.index < Announcement::MAX_ID, "too many requests at a time");
-        let queue = self.requests.get(id).queue.expect("inserted with a queue");
-        let criteria =
-            Criteria { match_id: target, match_bits: u64::from(id.index), ignore_bits: 0 };
-        let md = Md {
-            threshold: 1,
-            user_ptr: Owner::Request(id).pack(),
-            eq: Some(self.queues[usize::from(queue)].eq),
-            ..Md::new(va, length, option::OP_GET | option::TRUNCATE | option::EVENT_START_DISABLE)
-        };
-        self.settle();
-        let entry = self.ni.me_attach(EXPOSED, criteria, Unlink::Unlink, Position::After);
-        let entry = self.must(entry, "PtlMEAttach");
-        let attached = self.ni.md_attach(entry, md, Unlink::Unlink);
-        self.must(attached, "PtlMDAttach");
-        self.requests.get_mut(id).entry = Some(entry);
-        let announcement = Announcement { id: id.index, length };
-        self.put(self.empty, 0, target, bits, announcement.pack());
-        Ok(id)
-    }
-
-    fn put(&mut self, md: MdHandle, length: u64, id: ProcessId, match_bits: u64, hdr_data: u64) {
-        self.settle();
-        let target = Target { id, pt_index: MESSAGES, ac_index: ACCESS, match_bits, offset: 0 };
-        let all = Region { offset: 0, length };
-        let put = self.ni.put_region(md, all, AckRequest::NoAck, target, hdr_data);
-        self.must(put, "PtlPutRegion");
-    }
-
-    /// A memory descriptor over `request`'s bytes that goes away after one operation.
-    fn bind(&mut self, request: RequestId, va: u64, length: u64) -> MdHandle {
-        let queue = self.requests.get(request).queue.expect("inserted with a queue");
-        let md = Md {
-            threshold: 1,
-            user_ptr: Owner::Request(request).pack(),
-            eq: Some(self.queues[usize::from(queue)].eq),
-            ..Md::new(va, length, option::EVENT_START_DISABLE)
-        };
-        self.settle();
-        let md = self.ni.md_bind(md, Unlink::Unlink);
-        self.must(md, "PtlMDBind")
-    }
-
-    // Receiving.
-
     /// Starts receiving up to `length` bytes to `va`, from where `scattered` (if any) scatters
     /// them.
     pub(crate) fn start_receive(
@@ -239,7 +135,7 @@ impl Process {
             ignore_bits: pattern.ignore,
         };
         self.settle();
-        let (base, test) = (self.announcements, self.unexpected_queue);
+        let (base, test) = (self.catcher, self.unexpected_queue);
         let (unlink, before) = (Unlink::Unlink, Position::Before);
         match self.ni.me_md_post(base, criteria, unlink, before, md, unlink, test) {
             Err(PortalsError::MdNoUpdate) => false,
@@ -257,8 +153,8 @@ impl Process {
         request.state = State::Arriving;
         request.status.source = matching::source_of(message.bits);
         request.status.tag = matching::tag_of(message.bits);
-        if matching::is_rendezvous(message.bits) {
-            self.fetch(id, message.initiator, Announcement::unpack(message.hdr_data));
+        if matching::protocol_of(message.bits) != Protocol::Eager {
+            self.fetch(id, message.initiator, Exposed::unpack(message.hdr_data));
         } else if message.complete {
             self.take_from_block(id, message);
         } else {
@@ -299,12 +195,14 @@ impl Process {
         self.received(id, message.length);
     }
 
-    /// Gets an announced message from its sender.
-    fn fetch(&mut self, id: RequestId, from: ProcessId, what: Announcement) {
+    /// Gets a message from its sender.
+    fn fetch(&mut self, id: RequestId, from: ProcessId, what: Exposed) {
         let request = self.requests.get_mut(id);
         request.state = State::Arriving;
         request.status.bytes = what.length;
-        let (va, length) = (request.va, request.length.min(what.length));
+        // Of bytes that have come and are damaged, none is fetched: that ends the send.
+        let room = if request.error.is_some() { 0 } else { request.length };
+        let (va, length) = (request.va, room.min(what.length));
         let md = self.bind(id, va, length);
         let match_bits = u64::from(what.id);
         let target =
@@ -338,8 +236,9 @@ impl Process {
         request.entry = None;
         let (queue, scattered) = (request.queue.take(), request.scattered.take());
         let bytes = request.status.bytes;
+        let events = self.events_of(self.requests.get(id));
         if let Some(queue) = queue {
-            self.queues[usize::from(queue)].reserved -= EVENTS_PER_OPERATION;
+            self.queues[usize::from(queue)].reserved -= events;
         }
         if let Some(scattered) = scattered {
             if let Some(target) = &scattered.target {
@@ -422,8 +321,9 @@ impl Process {
                 self.unexpected.started(Some(block), event);
                 self.watch_room(block, event.offset + event.rlength);
             }
-            (EventKind::PutStart, Owner::Announcements) => self.unexpected.started(None, event),
-            (EventKind::PutEnd, Owner::Announcements) => {}
+            (EventKind::PutStart, Owner::Catcher) => self.unexpected.started(None, event),
+            // Whether its bytes were damaged does not matter: they are fetched.
+            (EventKind::PutEnd, Owner::Catcher) => {}
             (EventKind::PutEnd, Owner::Block(_)) => {
                 let damaged = event.fail != NiFail::Ok;
                 if let Some((message, request)) = self.unexpected.ended(event.link, damaged) {
@@ -439,7 +339,12 @@ impl Process {
                 let length = self.requests.get(id).status.bytes;
                 self.received(id, length);
             }
-            (EventKind::SendEnd | EventKind::GetEnd, Owner::Request(id)) => self.complete(id),
+            (EventKind::SendEnd | EventKind::GetEnd | EventKind::Ack, Owner::Request(id)) => {
+                if !self.is_long_send(self.requests.get(id)) {
+                    self.complete(id);
+                }
+            }
+            (EventKind::Unlink, Owner::Request(id)) => self.unlinked(id),
             (EventKind::Unlink, _) => {}
             (kind, owner) => unreachable!("no {kind:?} event was asked for {owner:?}"),
         }
@@ -471,15 +376,27 @@ impl Process {
         }
     }
 
+    /// A descriptor of a request has seen its last operation. Of a long send that is the first moment at
+    /// which its put has left and its receiver has the bytes, in whichever order those ended.
+    fn unlinked(&mut self, id: RequestId) {
+        let there = self.requests.find(id).is_some();
+        if there && self.is_long_send(self.requests.get(id)) {
+            self.complete(id);
+        }
+    }
+
     /// A message met a posted receive.
     fn arrived(&mut self, id: RequestId, event: &Event) {
         let request = self.requests.get_mut(id);
         request.status.source = matching::source_of(event.match_bits);
         request.status.tag = matching::tag_of(event.match_bits);
-        if matching::is_rendezvous(event.match_bits) {
-            self.fetch(id, event.initiator, Announcement::unpack(event.hdr_data));
-        } else {
-            self.received(id, event.rlength);
+        match matching::protocol_of(event.match_bits) {
+            // Nobody acknowledges bytes that were lost.
+            Protocol::Long if event.fail == NiFail::Ok => self.received(id, event.rlength),
+            Protocol::Long | Protocol::Announced => {
+                self.fetch(id, event.initiator, Exposed::unpack(event.hdr_data));
+            }
+            Protocol::Eager => self.received(id, event.rlength),
         }
     }
 }

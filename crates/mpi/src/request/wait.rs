@@ -6,7 +6,7 @@ use crate::comm::CommId;
 use crate::constant::PROC_NULL;
 use crate::error::{Error, Result};
 use crate::process::Process;
-use crate::transport::matching;
+use crate::transport::matching::{self, Exposed, Protocol};
 use crate::transport::Envelope;
 
 /// Whose operation a call waits for.
@@ -109,10 +109,9 @@ impl Process {
         let found = self.search(pattern, 0);
         Ok(found.map(|index| {
             let message = self.unexpected.peek(index);
-            let bytes = if matching::is_rendezvous(message.bits) {
-                matching::Announcement::unpack(message.hdr_data).length
-            } else {
-                message.length
+            let bytes = match matching::protocol_of(message.bits) {
+                Protocol::Eager => message.length,
+                Protocol::Announced | Protocol::Long => Exposed::unpack(message.hdr_data).length,
             };
             let (source, tag) = (matching::source_of(message.bits), matching::tag_of(message.bits));
             Status { source, tag, bytes, ..Status::EMPTY }

@@ -24,7 +24,7 @@ impl Process {
                 self.cpu.fault(format!("rank {rank}: a message that was sent did not leave"))
             }
             // The message's receive will hear of it.
-            Owner::Block(_) | Owner::Announcements => {}
+            Owner::Block(_) | Owner::Catcher => {}
         }
     }
 

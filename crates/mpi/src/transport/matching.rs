@@ -19,7 +19,9 @@ pub(crate) enum Protocol {
     /// With the put itself.
     Eager = 1,
     /// Announced by an empty put ("ready to send"); the receiver fetches them.
-    Rendezvous = 2,
+    Announced = 2,
+    /// With the put itself, which is acknowledged; fetched by the receiver if nothing was posted for them.
+    Long = 3,
 }
 
 /// Largest number of ranks that the source field can name.
@@ -33,9 +35,12 @@ pub(crate) const TAG_UPPER_BOUND: i32 = i32::MAX;
 const PROTOCOL_SHIFT: u32 = 60;
 const CONTEXT_SHIFT: u32 = 48;
 const SOURCE_SHIFT: u32 = 32;
-/// Ignores every bit but the protocol: the entry that catches all announcements, and the unexpected
-/// blocks.
+/// Ignores every bit but the protocol: the blocks of unexpected messages.
 pub(crate) const IGNORE_ALL_BUT_PROTOCOL: u64 = (1 << PROTOCOL_SHIFT) - 1;
+/// Match bits of the entry that catches what is fetched.
+pub(crate) const FETCHED: u64 = (Protocol::Announced as u64) << PROTOCOL_SHIFT;
+/// What that entry ignores: it does not tell the two such protocols apart.
+pub(crate) const IGNORE_ALL_BUT_FETCHED: u64 = (1 << (PROTOCOL_SHIFT + 1)) - 1;
 
 /// Match bits of one message.
 pub(crate) fn bits(protocol: Protocol, context: u16, source: u32, tag: i32) -> u64 {
@@ -56,9 +61,13 @@ pub(crate) fn tag_of(bits: u64) -> i32 {
     bits as u32 as i32
 }
 
-/// True if the message was announced and its bytes wait at the sender.
-pub(crate) fn is_rendezvous(bits: u64) -> bool {
-    bits >> PROTOCOL_SHIFT == Protocol::Rendezvous as u64
+/// How the bytes of the message travel; what is none of this library's counts as eager.
+pub(crate) fn protocol_of(bits: u64) -> Protocol {
+    match bits >> PROTOCOL_SHIFT {
+        protocol if protocol == Protocol::Announced as u64 => Protocol::Announced,
+        protocol if protocol == Protocol::Long as u64 => Protocol::Long,
+        _ => Protocol::Eager,
+    }
 }
 
 /// What a receive or a probe accepts.
@@ -91,9 +100,9 @@ impl Pattern {
     }
 }
 
-/// Header data of an announcement: where the bytes wait, and how many they are.
+/// Header data of a message that can be fetched: where its bytes wait, and how many they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Announcement {
+pub(crate) struct Exposed {
     /// Number that names the exposed buffer at the sender.
     pub id: u32,
     /// Bytes of the message.
@@ -102,7 +111,7 @@ pub(crate) struct Announcement {
 
 const LENGTH_BITS: u32 = 40;
 
-impl Announcement {
+impl Exposed {
     /// Ids are below this.
     pub const MAX_ID: u32 = 1 << (64 - LENGTH_BITS);
 
@@ -112,9 +121,9 @@ impl Announcement {
         u64::from(self.id) << LENGTH_BITS | self.length
     }
     /// From header data.
-    pub fn unpack(hdr_data: u64) -> Announcement {
+    pub fn unpack(hdr_data: u64) -> Exposed {
         let id = u32::try_from(hdr_data >> LENGTH_BITS).expect("24 bits fit");
-        Announcement { id, length: hdr_data & ((1 << LENGTH_BITS) - 1) }
+        Exposed { id, length: hdr_data & ((1 << LENGTH_BITS) - 1) }
     }
 }
 
@@ -123,6 +132,13 @@ impl Announcement {
 pub enum Rendezvous {
     /// The sender tells of the bytes that wait.
     Announces {
+        /// Number of the buffer at the sender.
+        exposed: u32,
+        /// Bytes of MPI's message.
+        bytes: u64,
+    },
+    /// The sender sends them, and they wait as well: only a receiver that was late fetches them.
+    Carries {
         /// Number of the buffer at the sender.
         exposed: u32,
         /// Bytes of MPI's message.
@@ -146,11 +162,15 @@ impl Rendezvous {
     pub fn of(header: &PortalsHeader) -> Option<Rendezvous> {
         let exposed = || u32::try_from(header.match_bits).ok();
         match (header.op, u32::from(header.pt_index)) {
-            (portals_op::PUT, MESSAGES)
-                if header.length == 0 && is_rendezvous(header.match_bits) =>
-            {
-                let Announcement { id, length } = Announcement::unpack(header.hdr_data);
-                Some(Rendezvous::Announces { exposed: id, bytes: length })
+            (portals_op::PUT, MESSAGES) => {
+                let Exposed { id: exposed, length: bytes } = Exposed::unpack(header.hdr_data);
+                match (protocol_of(header.match_bits), header.length) {
+                    (Protocol::Announced, 0) => Some(Rendezvous::Announces { exposed, bytes }),
+                    (Protocol::Long, carried) if u64::from(carried) == bytes => {
+                        Some(Rendezvous::Carries { exposed, bytes })
+                    }
+                    _ => None,
+                }
             }
             (portals_op::GET, EXPOSED) => Some(Rendezvous::Fetches { exposed: exposed()? }),
             (portals_op::REPLY, EXPOSED) => Some(Rendezvous::Brings { exposed: exposed()? }),
@@ -168,8 +188,8 @@ mod tests {
         let announcement = PortalsHeader {
             op: portals_op::PUT,
             pt_index: MESSAGES as u8,
-            match_bits: bits(Protocol::Rendezvous, 1, 2, 3),
-            hdr_data: Announcement { id: 7, length: 1 << 20 }.pack(),
+            match_bits: bits(Protocol::Announced, 1, 2, 3),
+            hdr_data: Exposed { id: 7, length: 1 << 20 }.pack(),
             ..PortalsHeader::default()
         };
         let part = Rendezvous::of(&announcement);
@@ -177,6 +197,12 @@ mod tests {
         let eager = PortalsHeader { match_bits: bits(Protocol::Eager, 1, 2, 3), ..announcement };
         let elsewhere = PortalsHeader { pt_index: 9, ..announcement };
         assert_eq!([eager, elsewhere].map(|header| Rendezvous::of(&header)), [None, None]);
+        let match_bits = bits(Protocol::Long, 1, 2, 3);
+        let long = PortalsHeader { match_bits, length: 1 << 20, ..announcement };
+        let carries = Rendezvous::Carries { exposed: 7, bytes: 1 << 20 };
+        assert_eq!(Rendezvous::of(&long), Some(carries));
+        let shorter = PortalsHeader { length: 1 << 19, ..long };
+        assert_eq!(Rendezvous::of(&shorter), None);
         let pt_index = EXPOSED as u8;
         let get = PortalsHeader { op: portals_op::GET, pt_index, match_bits: 7, ..announcement };
         assert_eq!(Rendezvous::of(&get), Some(Rendezvous::Fetches { exposed: 7 }));
@@ -186,9 +212,18 @@ mod tests {
 
     #[test]
     fn bits_name_source_and_tag() {
-        let b = bits(Protocol::Rendezvous, 0xabc, 0xfffe, i32::MAX);
+        let b = bits(Protocol::Announced, 0xabc, 0xfffe, i32::MAX);
         assert_eq!(b, 0x2abc_fffe_7fff_ffff);
-        assert_eq!((source_of(b), tag_of(b), is_rendezvous(b)), (0xfffe, i32::MAX, true));
+        assert_eq!((source_of(b), tag_of(b)), (0xfffe, i32::MAX));
+    }
+
+    #[test]
+    fn the_empty_entry_catches_what_is_fetched_and_nothing_else() {
+        let caught = |bits: u64| (bits ^ FETCHED) & !IGNORE_ALL_BUT_FETCHED == 0;
+        let protocols = [Protocol::Eager, Protocol::Announced, Protocol::Long];
+        let all = protocols.map(|protocol| bits(protocol, 0xabc, 0xfffe, i32::MAX));
+        assert_eq!(all.map(caught), [false, true, true]);
+        assert_eq!(all.map(protocol_of), protocols);
     }
 
     #[test]
@@ -209,8 +244,8 @@ mod tests {
     }
 
     #[test]
-    fn announcements_survive_the_header_data() {
-        let a = Announcement { id: Announcement::MAX_ID - 1, length: (1 << 40) - 1 };
-        assert_eq!(Announcement::unpack(a.pack()), a);
+    fn exposed_buffers_survive_the_header_data() {
+        let a = Exposed { id: Exposed::MAX_ID - 1, length: (1 << 40) - 1 };
+        assert_eq!(Exposed::unpack(a.pack()), a);
     }
 }

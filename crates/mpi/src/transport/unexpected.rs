@@ -19,7 +19,7 @@ pub(crate) struct Message {
     pub length: u64,
     pub hdr_data: u64,
     pub initiator: ProcessId,
-    /// Block that holds its bytes; an announcement has none.
+    /// Block that holds its bytes; what is fetched has none.
     pub block: Option<u32>,
     /// Offset in the block.
     pub offset: u64,
@@ -56,7 +56,7 @@ pub(crate) struct Unexpected {
 }
 
 impl Unexpected {
-    /// A message has been matched by a block (or by the announcements' entry: `block` is None).
+    /// A message has been matched by a block, or by the empty entry: `block` is None.
     pub fn started(&mut self, block: Option<u32>, event: &Event) {
         if let Some(block) = block {
             self.blocks[block as usize].messages += 1;
@@ -68,7 +68,7 @@ impl Unexpected {
             initiator: event.initiator,
             block,
             offset: event.offset,
-            // An announcement has no bytes: its END tells nothing more.
+            // The empty entry keeps no bytes: its END tells nothing more.
             complete: block.is_none(),
             damaged: false,
             start: event.sequence,

@@ -192,6 +192,59 @@ fn a_synchronous_send_waits_for_its_receive() {
     });
 }
 
+/// Both ranks compute until long after the message, and look once.
+#[test]
+fn a_posted_receive_of_any_length_needs_no_call() {
+    Setting::new(2).finish(|rank| {
+        for (message, bytes) in SIZES.into_iter().chain([1 << 20]).enumerate() {
+            let (data, va) = (pattern(message as u64, bytes), rank.alloc(bytes));
+            let posted = (rank.rank == 1)
+                .then(|| rank.process().irecv(va, bytes as u64, 0, 3, WORLD).unwrap());
+            rank.process().barrier(WORLD).unwrap();
+            let request = posted.unwrap_or_else(|| {
+                rank.put(va, &data);
+                rank.process().isend(va, bytes as u64, 1, 3, WORLD).unwrap()
+            });
+            let now = rank.now();
+            rank.until(now + des::Duration::from_us(3000));
+            assert!(rank.get(va, bytes) == data, "{bytes} bytes are there");
+            assert!(rank.process().test(request).unwrap().is_some(), "{bytes} bytes");
+        }
+        rank.process().finalize().unwrap();
+    });
+}
+
+/// A long send leaves three events, two of which may come before anybody looks.
+#[test]
+fn more_long_sends_than_an_event_queue_holds() {
+    for receiver_is_late in [false, true] {
+        Setting::new(2).finish(move |rank| {
+            let (count, bytes) = (100, 5000);
+            let (now, va) = (rank.now(), rank.alloc(bytes * count));
+            let late = (rank.rank == 1) == receiver_is_late;
+            rank.until(now + des::Duration::from_us(if late { 5000 } else { 0 }));
+            let requests: Vec<_> = (0..count as u64)
+                .map(|i| {
+                    let (at, tag) = (va + bytes as u64 * i, i as i32);
+                    if rank.rank == 0 {
+                        rank.put(at, &pattern(i, bytes));
+                        rank.process().isend(at, bytes as u64, 1, tag, WORLD).unwrap()
+                    } else {
+                        rank.process().irecv(at, bytes as u64, 0, tag, WORLD).unwrap()
+                    }
+                })
+                .collect();
+            let now = rank.now();
+            rank.until(now + des::Duration::from_us(20_000));
+            rank.process().waitall(&requests).unwrap();
+            for i in 0..count as u64 {
+                assert!(rank.get(va + bytes as u64 * i, bytes) == pattern(i, bytes), "{i}");
+            }
+            rank.process().finalize().unwrap();
+        });
+    }
+}
+
 #[test]
 fn a_rank_sends_to_itself() {
     Setting::new(1).finish(|rank| {
@@ -246,26 +299,28 @@ fn probes_and_tests_let_time_pass_and_find_what_arrives() {
 
 #[test]
 fn a_cancelled_receive_takes_no_message() {
-    Setting::new(2).finish(|rank| {
-        let (a, b) = (rank.alloc(8), rank.buffer(&7u64.to_le_bytes()));
-        if rank.rank == 1 {
-            let request = rank.process().irecv(a, 8, 0, 1, WORLD).unwrap();
-            assert!(rank.process().cancel(request));
-            assert!(rank.process().wait(request).unwrap().cancelled);
-        }
-        rank.process().barrier(WORLD).unwrap();
-        if rank.rank == 0 {
-            rank.process().send(b, 8, 1, 1, WORLD).unwrap();
-        } else {
-            let request = rank.process().irecv(a, 8, 0, 1, WORLD).unwrap();
-            let now = rank.now();
-            rank.until(now + des::Duration::from_us(200));
-            assert!(!rank.process().cancel(request), "the message is there");
-            assert!(!rank.process().wait(request).unwrap().cancelled);
-            assert_eq!(rank.get_word(a), 7);
-        }
-        rank.process().finalize().unwrap();
-    });
+    for bytes in [8, 9000] {
+        Setting::new(2).finish(move |rank| {
+            let (a, b) = (rank.alloc(bytes), rank.buffer(&pattern(7, bytes)));
+            if rank.rank == 1 {
+                let request = rank.process().irecv(a, bytes as u64, 0, 1, WORLD).unwrap();
+                assert!(rank.process().cancel(request));
+                assert!(rank.process().wait(request).unwrap().cancelled);
+            }
+            rank.process().barrier(WORLD).unwrap();
+            if rank.rank == 0 {
+                rank.process().send(b, bytes as u64, 1, 1, WORLD).unwrap();
+            } else {
+                let request = rank.process().irecv(a, bytes as u64, 0, 1, WORLD).unwrap();
+                let now = rank.now();
+                rank.until(now + des::Duration::from_us(200));
+                assert!(!rank.process().cancel(request), "the message is there");
+                assert!(!rank.process().wait(request).unwrap().cancelled);
+                assert_eq!(rank.get(a, bytes), pattern(7, bytes));
+            }
+            rank.process().finalize().unwrap();
+        });
+    }
 }
 
 /// Through the C interface: handles, statuses, datatypes with holes.

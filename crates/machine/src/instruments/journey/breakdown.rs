@@ -1,5 +1,6 @@
 //! Marks become the breakdown of messages. What MPI's receivers fetch (rendezvous) are three messages on the
-//! wire and one of the program: its way has three legs.
+//! wire and one of the program: its way has three legs. A long message is one until its receiver fetches it
+//! because it was late.
 //!
 //! ```text
 //! marks ─► Journey (of a message on the wire) ─┐
@@ -131,6 +132,9 @@ impl Journeys {
         let start = journey.at(Waypoint::CallEntered)?;
         let (bytes, legs, end) = match ties.announced.get(&first) {
             None => (journey.length?, vec![first], journey.at(Waypoint::CallReturned)?),
+            Some(Announced { bytes, carried: true, fetch: None, .. }) => {
+                (*bytes, vec![first], journey.at(Waypoint::CallReturned)?)
+            }
             Some(announced) => {
                 let (fetch, data) = (announced.fetch?, announced.data?);
                 let end = self.0.get(&data)?.at(Waypoint::CallReturned)?;
@@ -141,13 +145,15 @@ impl Journeys {
     }
 }
 
-/// Each announcement with the messages that follow it.
+/// Each announcement and long message with the messages that follow it.
 struct Ties {
     announced: BTreeMap<MessageId, Announced>,
 }
 
 struct Announced {
     bytes: u64,
+    /// They came with it, for a receiver that was there.
+    carried: bool,
     fetch: Option<MessageId>,
     data: Option<MessageId>,
 }
@@ -160,8 +166,11 @@ impl Ties {
         let mut last: BTreeMap<((u16, u16), u32), MessageId> = BTreeMap::new();
         for Tie { message, sender, part, .. } in ties {
             match part {
-                Rendezvous::Announces { exposed, bytes } => {
-                    announced.insert(message, Announced { bytes, fetch: None, data: None });
+                Rendezvous::Announces { exposed, bytes }
+                | Rendezvous::Carries { exposed, bytes } => {
+                    let carried = matches!(part, Rendezvous::Carries { .. });
+                    let alone = Announced { bytes, carried, fetch: None, data: None };
+                    announced.insert(message, alone);
                     last.insert((sender, exposed), message);
                 }
                 Rendezvous::Fetches { exposed } | Rendezvous::Brings { exposed } => {
@@ -436,5 +445,37 @@ mod tests {
         assert_eq!(named[4], ("data: kernel Portals, send", 20.0));
         assert_eq!(named[6], ("data: payload by DMA", 500.0));
         assert_eq!(named.iter().map(|(_, ns)| ns).sum::<f64>(), 900.0);
+    }
+
+    #[test]
+    fn a_long_message_has_one_leg_until_it_is_fetched() {
+        let tie = |serial, ns: u64, part| {
+            let message = MessageId { source_nid: 0, serial };
+            Tie { at: Time(ns * 1000), message, sender: (0, 9), part }
+        };
+        let carries = |exposed| Rendezvous::Carries { exposed, bytes: 4096 };
+        let mut ties = vec![tie(1, 150, carries(5)), tie(2, 1150, carries(5))];
+        let mut marks = vec![
+            mark(1, Waypoint::CallEntered, 100, None),
+            mark(1, Waypoint::Injected, 150, Some(4096)),
+            mark(1, Waypoint::CallReturned, 600, None),
+            // Nobody was there for the second.
+            mark(2, Waypoint::CallEntered, 1100, None),
+            mark(2, Waypoint::Injected, 1150, Some(4096)),
+            mark(3, Waypoint::CallEntered, 1500, None),
+            mark(3, Waypoint::EventDrained, 1600, None),
+        ];
+        // Its receiver has asked, and the run ends.
+        ties.push(tie(3, 1550, Rendezvous::Fetches { exposed: 5 }));
+        let broken = break_down(marks.clone(), ties.clone(), Time::ZERO);
+        assert_eq!((broken[0].messages, broken[0].total_ns), (1, 500.0));
+        // The bytes come.
+        ties.push(tie(4, 1700, Rendezvous::Brings { exposed: 5 }));
+        marks.push(mark(4, Waypoint::CommandWritten, 1700, None));
+        marks.push(mark(4, Waypoint::CallReturned, 2000, None));
+        let broken = break_down(marks, ties, Time::ZERO);
+        assert_eq!((broken[0].messages, broken[0].total_ns), (2, 900.0));
+        let last = broken[0].segments.last().unwrap();
+        assert_eq!((&*last.name, last.ns), ("data: MPI library, receive", 300.0));
     }
 }
