@@ -26,7 +26,7 @@ use des::Duration;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use value::{time, whole};
-pub use value::{Gdb, Nodes};
+pub use value::{Gdb, Monitored, Nodes};
 
 /// Runs ordinary MPI programs on a simulated cluster whose network interfaces execute real firmware.
 #[derive(Debug, Parser)]
@@ -127,7 +127,7 @@ pub enum Command {
     /// curves of latency and bandwidth. Without one: the same of the ping-pong, and the curves beside
     /// everything that is published about them. Exit status as of `sunstar run`.
     Report(ReportOptions),
-    /// Show the firmware's image: size, sections, and what it takes of the SRAM
+    /// Show the firmware's image: size, sections, and what it takes of the processor's memory
     Fw(FirmwareOptions),
     /// Measure programs on several machines or builds of the firmware, side by side
     #[command(subcommand)]
@@ -238,6 +238,10 @@ pub struct RunOptions {
     /// node --cold-boot and --no-park.
     #[arg(long, value_name = "NODE[:PORT]")]
     pub gdb: Option<Gdb>,
+    /// Look at the LANai of node NODE's card, which no gdb knows, by commands from FILE (standard input if
+    /// not given), of which `help` lists all; nothing simulated changes (docs/reference/monitor.md)
+    #[arg(long, value_name = "NODE[:FILE]")]
+    pub monitor: Option<Monitored>,
     /// Hold library and firmware against the specification of Portals 3.3 while they run; the first
     /// disagreement ends the run with status 1 (the result is the same, later)
     #[arg(long)]

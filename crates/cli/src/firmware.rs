@@ -6,8 +6,9 @@ use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::{self, Terminal};
 use machine::console;
+use machine::models::{Firmware, Processor};
 use machine::parameters::Parameters;
-use machine::seastar::firmware::image::{variant, FirmwareImage};
+use machine::seastar::firmware::image::variant;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -22,27 +23,53 @@ const MAKE_VARIABLES: [&str; 3] = ["MAKEFLAGS", "MFLAGS", "MAKELEVEL"];
 const IMAGES: [&str; 6] =
     ["seastar.elf", "seastar.bin", "seastar.img", "shim.elf", "shim.bin", "shim.img"];
 
-/// Refuses what only firmware can do on a machine that has none; `what` wants it.
-pub fn required(parameters: &Parameters, what: &str) -> Result<(), Mistake> {
+/// The machine's firmware; refuses what only firmware can do on a machine that has none. `what` wants it.
+pub fn required(parameters: &Parameters, what: &str) -> Result<&'static Firmware, Mistake> {
     let model = parameters.model();
-    if model.firmware {
-        return Ok(());
+    model.firmware.ok_or_else(|| {
+        Mistake(format!(
+            "{what} looks at firmware, and machine {} has none: its network interfaces are of \
+             model {}",
+            parameters.name(),
+            model.name
+        ))
+    })
+}
+
+/// The same for what needs a certain processor.
+pub fn required_on(
+    parameters: &Parameters,
+    what: &str,
+    processor: Processor,
+) -> Result<&'static Firmware, Mistake> {
+    let firmware = required(parameters, what)?;
+    if firmware.processor == processor {
+        return Ok(firmware);
     }
-    let has = match model.images {
-        Some(_) => "has a control program that it does not know",
-        None => "has none",
+    let machine = parameters.name();
+    let (has, instead) = match firmware.processor {
+        Processor::PowerPc => ("a PowerPC 440", "--gdb NODE debugs it"),
+        Processor::Lanai => {
+            ("a LANai", "--monitor NODE looks at it, and sunstar profile counts its cycles")
+        }
+    };
+    let wants = match processor {
+        Processor::PowerPc => "a PowerPC 440",
+        Processor::Lanai => "a LANai",
     };
     Err(Mistake(format!(
-        "{what} looks at firmware, and machine {} {has}: its network interfaces are of model {}",
-        parameters.name(),
-        model.name
+        "{what} wants {wants}, and the network interfaces of machine {machine} have {has}: \
+         {instead}"
     )))
 }
 
-/// The folder with the images of the variant that the machine's `firmware.*` parameters ask for. With the
-/// firmware's sources at hand it is brought up to date first, which takes no time if nothing has changed.
+/// The folder with the machine's images. Those that `firmware.*` parameters choose are brought up to date
+/// first if the sources are at hand, which takes no time if nothing has changed.
 pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> {
-    required(parameters, "this")?;
+    let firmware = required(parameters, "this")?;
+    if let Some(built) = firmware.built {
+        return Ok(root.path().join("build/firmware").join(built));
+    }
     let options = build_options(parameters);
     let built = root.path().join("build/firmware");
     let variant = built.join(variant(parameters));
@@ -61,28 +88,22 @@ pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> 
 
 /// The same for any machine; nothing where there is no firmware.
 pub fn folder_if_any(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> {
-    let model = parameters.model();
-    match (model.firmware, model.images) {
-        (true, _) => folder(root, parameters),
-        (false, Some(images)) => Ok(root.path().join("build").join(images)),
-        (false, None) => Ok(PathBuf::new()),
+    match parameters.model().firmware {
+        Some(_) => folder(root, parameters),
+        None => Ok(PathBuf::new()),
     }
 }
 
 /// The folder under `build/firmware` with the images that a machine asks for; nothing where there is no
 /// firmware.
 pub fn variant_if_any(parameters: &Parameters) -> Option<String> {
-    let model = parameters.model();
-    let own = model.images.and_then(|images| images.strip_prefix("firmware/"));
-    own.map(str::to_owned).or_else(|| model.firmware.then(|| variant(parameters)))
+    let firmware = parameters.model().firmware?;
+    Some(firmware.built.map_or_else(|| variant(parameters), str::to_owned))
 }
 
 /// The files there that a run reads.
 pub fn images(parameters: &Parameters) -> &'static [&'static str] {
-    match parameters.model().images {
-        Some(_) => &["mcp.elf", "mcp.bin"],
-        None => &["seastar.elf", "seastar.img", "shim.img"],
-    }
+    parameters.model().firmware.map_or(&[], |firmware| firmware.images)
 }
 
 /// The folder of the firmware's sources, which an installation has not.
@@ -98,17 +119,16 @@ pub fn can_build(root: &Root) -> bool {
 /// `sunstar fw`.
 pub fn show(root: &Root, options: &FirmwareOptions) -> Result<u8, Mistake> {
     let parameters = machines::chosen(root, &options.machine)?;
-    required(&parameters, "sunstar fw")?;
+    let firmware = required(&parameters, "sunstar fw")?;
     let folder = folder(root, &parameters)?;
-    let image = FirmwareImage::load(&folder).map_err(|why| Mistake(why.to_string()))?;
-    let elf = std::fs::metadata(&image.elf)
-        .map_err(|why| Mistake::with_file("read", &image.elf, why))?
-        .len();
+    let listing = firmware.listing(&folder).map_err(Mistake)?;
+    let elf = folder.join(firmware.elf);
+    let size = std::fs::metadata(&elf).map_err(|why| Mistake::with_file("read", &elf, why))?.len();
     let terminal = Terminal::of_stdout();
-    let heading = terminal.bold(format!("Firmware        {}", image.options));
-    let file = image.elf.display();
-    let size = format!("ELF file        {elf:>7} bytes, debug data included");
-    terminal::write(&format!("{heading}\n  {file}\n{size}\n{}", image.budget))?;
+    let heading = terminal.bold(format!("Firmware        {}", listing.title));
+    let file = elf.display();
+    let size = format!("ELF file        {size:>7} bytes, debug data included");
+    terminal::write(&format!("{heading}\n  {file}\n{size}\n{}", listing.sizes))?;
     Ok(0)
 }
 

@@ -10,16 +10,16 @@ use crate::run::{self, Observers};
 use crate::streams::Output;
 use crate::terminal::Terminal;
 use crate::{firmware, machines, terminal};
+use machine::firmware::profile::{Cause, Cost, Profile, Summary};
+use machine::firmware::symbols::Symbols;
 use machine::report::Report;
-use machine::seastar::firmware::symbols::Symbols;
-use machine::seastar::profile::{Cause, Cost, Profile, Summary};
 use serde_json::{json, Map, Value};
 
 /// Runs the program and prints the profile after the program's own output.
 pub fn profile(root: &Root, options: &ProfileOptions) -> Result<u8, Mistake> {
     let drawn = options.flame.as_deref().map(|file| ("--flame", file));
     let parameters = machines::chosen(root, &options.run.machine())?;
-    firmware::required(&parameters, "sunstar profile")?;
+    let firmware = firmware::required(&parameters, "sunstar profile")?;
     run::check_files(&options.run, &parameters, drawn)?;
     if let Some(node) = options.node.number() {
         run::check_node(root, &options.run, node)?;
@@ -32,11 +32,11 @@ pub fn profile(root: &Root, options: &ProfileOptions) -> Result<u8, Mistake> {
     let asked = |nid: u32| options.node.number().is_none_or(|node| node == nid);
     let chosen: Vec<&Profile> = profiles.filter(|profile| asked(profile.nid)).collect();
     let symbols =
-        Symbols::load(&run.firmware.join("seastar.elf")).map_err(|why| Mistake(why.to_string()))?;
+        Symbols::load(&run.firmware.join(firmware.elf)).map_err(|why| Mistake(why.to_string()))?;
     let summary = Summary::of(&chosen, &symbols);
     let nodes: Vec<u32> = chosen.iter().map(|profile| profile.nid).collect();
     let table = || {
-        let sources = root.path().join("firmware/seastar");
+        let sources = root.path().join(firmware.sources);
         table::table(&summary, &nodes, options.lines, &sources, &Terminal::of_stdout())
     };
     let report = &run.outcome.report;
@@ -69,6 +69,7 @@ fn name(cause: Cause) -> &'static str {
         Cause::Mispredict => "mispredict",
         Cause::Synchronise => "synchronise",
         Cause::Sleep => "sleep",
+        Cause::Memory => "memory",
     }
 }
 

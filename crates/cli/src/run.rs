@@ -1,6 +1,6 @@
 //! `sunstar run`.
 
-use crate::args::{Gdb, Part, RunOptions};
+use crate::args::{Gdb, Monitored, Part, RunOptions};
 use crate::interrupt::{self, Reins};
 use crate::mistake::Mistake;
 use crate::outputs::{self, Named};
@@ -11,13 +11,15 @@ use crate::summary::Facts;
 use crate::terminal::Terminal;
 use crate::{firmware, machines, program, summary, terminal};
 use machine::console;
+use machine::firmware::profile::{Function, Profile, Summary};
+use machine::firmware::symbols::Symbols;
 use machine::instruments::perfetto::Trace;
 use machine::instruments::timeline::Watcher;
+use machine::models::Processor;
+use machine::myrinet::monitor::Monitor;
 use machine::parameters::Parameters;
 use machine::report::Report;
 use machine::seastar::debugger::Door;
-use machine::seastar::firmware::symbols::Symbols;
-use machine::seastar::profile::{Function, Profile, Summary};
 use machine::{Options, Outcome};
 use rank::{Labels, Notes, Surroundings};
 use serde_json::{json, Map, Value};
@@ -94,6 +96,8 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     let firmware = firmware::folder_if_any(root, &parameters)?;
     let door = |gdb| open_door(root, options.ranks, gdb, &parameters, &firmware);
     let debugger = options.gdb.map(door).transpose()?;
+    let monitor = |monitored| open_monitor(&parameters, options.ranks, monitored);
+    let monitor = options.monitor.as_ref().map(monitor).transpose()?;
     reins.begun.store(true, Ordering::Relaxed);
     let outcome = machine::run(&Options {
         parameters: parameters.clone(),
@@ -111,6 +115,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         pcap: options.pcap.clone(),
         watchers,
         debugger,
+        monitor,
         judge: options.judge,
         meter: false,
         firmware: firmware.clone(),
@@ -203,6 +208,16 @@ fn open_door(
     let door = door.map_err(|why| Mistake(why.to_string()))?;
     console::say(&invitation(&door, root, firmware));
     Ok(Arc::new(door))
+}
+
+/// Lets commands be read for the monitor, when the run has begun.
+fn open_monitor(
+    parameters: &Parameters,
+    ranks: u32,
+    monitored: &Monitored,
+) -> Result<Arc<Monitor>, Mistake> {
+    let monitor = Monitor::open(parameters, ranks, monitored.node, monitored.file.as_deref());
+    Ok(Arc::new(monitor.map_err(|why| Mistake(why.to_string()))?))
 }
 
 /// How to connect gdb.
@@ -331,10 +346,13 @@ pub fn check_files(
 /// What is asked for that this machine's model has not.
 fn check_model(options: &RunOptions, parameters: &Parameters) -> Result<(), Mistake> {
     if options.functions {
-        firmware::required(parameters, "--functions")?;
+        firmware::required_on(parameters, "--functions", Processor::PowerPc)?;
     }
     if options.gdb.is_some() {
-        firmware::required(parameters, "--gdb")?;
+        firmware::required_on(parameters, "--gdb", Processor::PowerPc)?;
+    }
+    if options.monitor.is_some() {
+        firmware::required_on(parameters, "--monitor", Processor::Lanai)?;
     }
     let model = parameters.model();
     if options.pcap.is_some() && !model.packets {

@@ -100,7 +100,10 @@ fn write_summary(
     writeln!(out)?;
     firmware(out, report, terminal)?;
     writeln!(out)?;
-    counters(out, &report.nodes, terminal)?;
+    let nodes: Vec<&BTreeMap<String, u64>> =
+        report.nodes.iter().map(|node| &node.counters).collect();
+    counters(out, "NIC since power-on", &columns_of(&report.nodes), &nodes, terminal)?;
+    switches(out, report, terminal)?;
     host_time(out, &report.nodes, terminal)?;
     writeln!(out)?;
     totals(out, report, facts, terminal)
@@ -182,26 +185,43 @@ fn firmware(out: &mut String, report: &Report, terminal: &Terminal) -> fmt::Resu
     Ok(())
 }
 
-/// A table of the nodes' counters; counters that are zero everywhere are left to the JSON.
-fn counters(out: &mut String, nodes: &[NodeReport], terminal: &Terminal) -> fmt::Result {
-    let mut names: Vec<&String> = nodes
+/// A table of counters; those that are zero everywhere are left to the JSON.
+fn counters(
+    out: &mut String,
+    title: &str,
+    columns: &[String],
+    all: &[&BTreeMap<String, u64>],
+    terminal: &Terminal,
+) -> fmt::Result {
+    let mut names: Vec<&String> = all
         .iter()
-        .flat_map(|node| node.counters.iter().filter(|(_, value)| **value != 0))
+        .flat_map(|counts| counts.iter().filter(|(_, value)| **value != 0))
         .map(|(name, _)| name)
         .filter(|name| !NOT_COUNTERS.contains(&name.as_str()))
         .collect();
     names.sort();
     names.dedup();
-    let value = |node: &NodeReport, name: &str| node.counters.get(name).copied().unwrap_or(0);
-    let columns = columns_of(nodes);
-    let title = "NIC since power-on";
-    row(out, &terminal.bold(title).to_string(), title.len(), &columns)?;
+    row(out, &terminal.bold(title).to_string(), title.len(), columns)?;
     for name in names {
-        let values: Vec<u64> = nodes.iter().map(|node| value(node, name)).collect();
+        let value = |counts: &&BTreeMap<String, u64>| counts.get(name).copied().unwrap_or(0);
+        let values: Vec<u64> = all.iter().map(value).collect();
         let cells = cells_of(&values, |sum| sum.iter().sum(), |v| grouped(*v), u64::cmp);
         row(out, &format!("  {name}"), name.len() + 2, &cells)?;
     }
     Ok(())
+}
+
+/// The same of the switches, where they are counted apart from the nodes.
+fn switches(out: &mut String, report: &Report, terminal: &Terminal) -> fmt::Result {
+    if report.switches.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let names = report.switches.iter().map(|switch| format!("switch {}", switch.number));
+    let all: Vec<&BTreeMap<String, u64>> =
+        report.switches.iter().map(|switch| &switch.counters).collect();
+    let columns = columns("switches", names.collect());
+    counters(out, "Switches since power-on", &columns, &all, terminal)
 }
 
 /// Host processor time by kind: of each node, or of each core where nodes use several.
@@ -274,10 +294,15 @@ fn heading(out: &mut String, terminal: &Terminal, title: &str, aside: &str) -> f
 
 /// Headings of the columns: the nodes themselves, or what is said of many nodes.
 fn columns_of(nodes: &[NodeReport]) -> Vec<String> {
-    if nodes.len() <= NODE_COLUMNS_MAX {
-        return nodes.iter().map(|node| format!("node {}", node.nid)).collect();
+    columns("nodes", nodes.iter().map(|node| format!("node {}", node.nid)).collect())
+}
+
+/// Headings for each, or what is said of many.
+fn columns(what: &str, each: Vec<String>) -> Vec<String> {
+    if each.len() <= NODE_COLUMNS_MAX {
+        return each;
     }
-    ["all nodes", "least", "most"].map(String::from).to_vec()
+    vec![format!("all {what}"), "least".into(), "most".into()]
 }
 
 /// The same for the cores of all nodes.
@@ -286,11 +311,7 @@ fn columns_of_cores(nodes: &[NodeReport]) -> Vec<String> {
         let nid = node.nid;
         (0..node.cores.len()).map(move |core| format!("node {nid} core {core}"))
     };
-    let cores: Vec<String> = nodes.iter().flat_map(cores).collect();
-    if cores.len() <= NODE_COLUMNS_MAX {
-        return cores;
-    }
-    ["all cores", "least", "most"].map(String::from).to_vec()
+    columns("cores", nodes.iter().flat_map(cores).collect())
 }
 
 /// The cells under `columns_of`.
@@ -358,7 +379,7 @@ pub fn grouped(number: u64) -> String {
 mod tests {
     use super::*;
     use machine::instruments::journey::{Mean, Place, Segment};
-    use machine::report::{Exit, Firmware, Machine};
+    use machine::report::{Firmware, Machine};
     use std::collections::BTreeMap;
 
     const PLAIN: Terminal = Terminal { colour: false, unicode: false, width: 80 };
@@ -367,29 +388,26 @@ mod tests {
         let node = |nid| NodeReport {
             nid,
             ranks: vec![nid],
-            links: Vec::new(),
-            cores: Vec::new(),
             counters: BTreeMap::from([
                 ("tx.messages".into(), 1000 + u64::from(nid)),
                 ("z".into(), 0),
             ]),
             host_ns: BTreeMap::from([("kernel".into(), 1500.0)]),
+            ..NodeReport::default()
         };
         Report {
             machine: Machine {
                 name: "redstorm".into(),
                 model: "seastar",
                 overrides: vec!["net.hop=60 ns".into()],
-                faults: Vec::new(),
                 parameters: BTreeMap::from([("assumed".into(), 12), ("documented".into(), 30)]),
-                values: BTreeMap::new(),
+                ..Machine::default()
             },
             ranks: nodes,
             ranks_per_node: 1,
             seed: 7,
             compute: "none".into(),
             deterministic: true,
-            exit: Exit::default(),
             simulated_ns: 2e6,
             wall_seconds: 0.5,
             trace_hash: "00c0ffee00c0ffee".into(),
@@ -406,14 +424,9 @@ mod tests {
                 ],
                 mean: Some(Mean { messages: 31, total_ns: 1000.0, segments: Vec::new() }),
             }),
-            breakdowns: Vec::new(),
-            firmware: Some(Firmware {
-                options: "inline".into(),
-                messages: 62,
-                ..Firmware::default()
-            }),
-            judged: None,
+            firmware: Some(Firmware { messages: 62, ..Firmware::default() }),
             nodes: (0..nodes).map(node).collect(),
+            ..Report::default()
         }
     }
 

@@ -7,7 +7,8 @@ use crate::root::Root;
 use crate::run::{self, Observers};
 use crate::streams::Output;
 use crate::{firmware, machines, terminal};
-use machine::seastar::firmware::symbols::Symbols;
+use machine::firmware::symbols::Symbols;
+use machine::models::Processor;
 use machine::seastar::firmware::tracedump;
 
 /// Runs the program with a firmware that has trace points and prints one node's ring.
@@ -31,7 +32,7 @@ pub fn trace(root: &Root, options: &TraceOptions) -> Result<u8, Mistake> {
 /// firmware.
 fn check_not_off(root: &Root, options: &RunOptions) -> Result<(), Mistake> {
     let parameters = machines::chosen(root, &options.machine())?;
-    firmware::required(&parameters, "sunstar trace")?;
+    firmware::required_on(&parameters, "sunstar trace", Processor::PowerPc)?;
     let mut set = parameters.overrides().iter();
     if set.any(|set| set.starts_with("firmware.trace=")) && !parameters.switch("firmware.trace") {
         let why = "--set firmware.trace=off: sunstar trace prints trace points, and needs them on";

@@ -36,8 +36,8 @@ const LAW: &[(&str, &[&str])] = &[
     (
         "machine",
         &[
-            "abi", "bus", "crossbar", "des", "host", "mpi", "myrinet", "net", "nic", "pci",
-            "portals", "ppc440", "rank", "rdma", "serial", "spec",
+            "abi", "bus", "crossbar", "des", "host", "lanai", "mpi", "myrinet", "net", "nic",
+            "pci", "portals", "ppc440", "rank", "rdma", "serial", "spec",
         ],
     ),
     ("cli", &["abi", "des", "machine", "rank"]),

@@ -10,6 +10,8 @@ use crate::probe::{Off, Probe, Step};
 use des::{Clock, Time};
 use std::ops::Range;
 
+mod registers;
+
 /// The program counter among the registers.
 const PC: usize = 2;
 
@@ -45,6 +47,8 @@ pub enum Stop {
     Reached,
     /// The program did something wrong: [`Core::fault`].
     Fault,
+    /// The observer wants it to stand before the next instruction ([`Probe::halts`]).
+    Halted,
 }
 
 /// What the core has done since its last reset.
@@ -166,6 +170,9 @@ impl Core {
                 }
                 continue;
             };
+            if P::ON && !self.waited && probe.halts(self.pc, self.counters.instructions) {
+                return Stop::Halted;
+            }
             if op.reads & self.loading != 0 {
                 self.wait_for_load();
                 continue;
@@ -208,6 +215,7 @@ impl Core {
                 own,
                 memory_wait: (self.cycle - issued) as u32 - own,
                 jump: (target != straight && !in_slot).then_some(target),
+                loads: self.late != NONE,
             });
         }
         (self.pc, self.next) = (self.next, self.after);
@@ -454,6 +462,12 @@ impl Core {
         self.cycle
     }
 
+    /// Everything before this cycle has been told, if there is an observer: it may wait for a load that no
+    /// instruction has been told of.
+    pub fn told_until(&self) -> u64 {
+        self.cycle - u64::from(self.waited)
+    }
+
     /// What stopped the core.
     pub fn fault(&self) -> Option<Fault> {
         self.fault
@@ -462,33 +476,5 @@ impl Core {
     /// What it has done.
     pub fn counters(&self) -> Counters {
         self.counters
-    }
-
-    /// All registers, as instructions would read them now: `r2` is the program counter.
-    pub fn registers(&self) -> [u32; 32] {
-        let mut registers = self.registers;
-        registers[PC] = self.pc;
-        registers
-    }
-
-    /// The flags: zero 1, negative 2, overflow 4, carry 8.
-    pub fn flags(&self) -> u32 {
-        self.flags
-    }
-
-    /// Sets the flags.
-    pub fn set_flags(&mut self, flags: u32) {
-        self.disturbed();
-        self.flags = flags & 15;
-    }
-
-    /// Sets a register; `r0` and `r1` stay as they are, and `r2` is where it goes on, with no slot before.
-    pub fn set_register(&mut self, number: usize, value: u32) {
-        self.disturbed();
-        if number == PC {
-            (self.pc, self.next, self.late) = (value, value.wrapping_add(4), NONE);
-        } else {
-            self.put(number as u8, value);
-        }
     }
 }

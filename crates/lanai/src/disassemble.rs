@@ -3,7 +3,8 @@
 use crate::decode::{decode, row, Format, Op};
 use crate::flags::NAMES;
 
-const REGISTERS: [&str; 32] = [
+/// Names of the registers, as LLVM's assembler has them.
+pub const REGISTERS: [&str; 32] = [
     "%r0", "%r1", "%pc", "%r3", "%sp", "%fp", "%r6", "%r7", "%rv", "%r9", "%rr1", "%rr2", "%r12",
     "%r13", "%r14", "%rca", "%r16", "%r17", "%r18", "%r19", "%r20", "%r21", "%r22", "%r23", "%r24",
     "%r25", "%r26", "%r27", "%r28", "%r29", "%r30", "%r31",

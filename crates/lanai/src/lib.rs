@@ -65,6 +65,6 @@ mod semantics;
 pub use crate::core::{Config, Core, Counters, Stop};
 pub use board::{Board, SLOTS_A_CYCLE, SLOT_UNIT};
 pub use decode::{describe, rows, Description, Source};
-pub use disassemble::disassemble;
+pub use disassemble::{disassemble, REGISTERS};
 pub use fault::{Fault, FaultKind};
 pub use probe::{Off, Probe, Step};

@@ -15,6 +15,8 @@ pub struct Step {
     pub memory_wait: u32,
     /// Where it jumps to, behind its slots.
     pub jump: Option<u32>,
+    /// It jumps by loading the program counter, as clang's functions return.
+    pub loads: bool,
 }
 
 impl Step {
@@ -30,6 +32,12 @@ pub trait Probe {
     const ON: bool = true;
     /// An instruction has been executed.
     fn step(&mut self, step: Step);
+    /// True if the core is to halt before the instruction at `pc`, of which `before` have been executed.
+    #[inline(always)]
+    fn halts(&mut self, pc: u32, before: u64) -> bool {
+        let _ = (pc, before);
+        false
+    }
 }
 
 /// No observer.

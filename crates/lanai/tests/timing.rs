@@ -153,3 +153,47 @@ fn an_observer_is_told_every_cycle_once() {
     assert!(watch.memory > 0 && watch.load > 0);
     assert_eq!(watch.jumps, [(branch, 0x300), (0x300, 0x400)]);
 }
+
+/// Stands before every instruction.
+#[derive(Default)]
+struct Stepper {
+    stood: Option<u64>,
+    before: Vec<u32>,
+}
+
+impl lanai::Probe for Stepper {
+    fn step(&mut self, step: lanai::Step) {
+        assert_eq!(self.before.last(), Some(&step.pc));
+    }
+    fn halts(&mut self, pc: u32, before: u64) -> bool {
+        if self.stood == Some(before) {
+            return false;
+        }
+        self.stood = Some(before);
+        self.before.push(pc);
+        true
+    }
+}
+
+/// A core that stands before each instruction, for whoever wants to look, does what it does otherwise.
+#[test]
+fn a_core_that_stands_does_the_same() {
+    let code: Vec<u32> =
+        std::iter::repeat_n([LD, ADD, STB, ST, LDB, ST, NOP], 20).flatten().collect();
+    let mut boards = [Flat::new(), Flat::new()];
+    let mut cores = [core(), core()];
+    for (board, core) in boards.iter_mut().zip(&mut cores) {
+        board.put(0, &code);
+        board.taken = SLOT_UNIT * 7 / 4;
+        core.set_register(4, 0x1000);
+    }
+    let until = Time(1_500_000);
+    assert_eq!(cores[0].run(&mut boards[0], until), lanai::Stop::Reached);
+    let mut stepper = Stepper::default();
+    while cores[1].run_observed(&mut boards[1], until, &mut stepper) == lanai::Stop::Halted {}
+    assert!(stepper.before.len() as u64 > cores[0].counters().instructions / 2);
+    assert_eq!(stepper.before.len() as u64, cores[1].counters().instructions);
+    assert_eq!(cores[0].cycle(), cores[1].cycle());
+    assert_eq!(cores[0].counters(), cores[1].counters());
+    assert_eq!(cores[0].registers(), cores[1].registers());
+}

@@ -111,6 +111,7 @@ fn options(root: &Path, program: &Program, ranks: u32, meter: bool) -> Options {
         pcap: None,
         watchers: Vec::new(),
         debugger: None,
+        monitor: None,
         meter,
         firmware: root.join("build/firmware"),
         library: root.join("build/lib"),

@@ -72,6 +72,7 @@ fn run(root: &Path, ranks: u32, name: &str, arguments: &[&str; 2], merge: bool) 
         pcap: None,
         watchers: Vec::new(),
         debugger: None,
+        monitor: None,
         meter: false,
         firmware: root.join("build/firmware"),
         library: root.join("build/lib"),

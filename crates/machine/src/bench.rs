@@ -2,6 +2,7 @@
 //! how all of them are run and reported ([`Plan`]).
 
 use crate::faults::{self, Faults};
+use crate::firmware::profile::Profile;
 use crate::instruments::journal::Journal;
 use crate::instruments::journey::Taken;
 use crate::judge::Bailiff;
@@ -84,6 +85,8 @@ pub(crate) struct Remains<L> {
     pub end: Time,
     /// What the judge has compared, if there was one.
     pub judged: Option<spec::Tally>,
+    /// Where the firmware's cycles went, if a recorder was told.
+    pub profile: Option<Profile>,
     /// What only such a node leaves.
     pub left: L,
 }
@@ -101,6 +104,7 @@ impl<L> Remains<L> {
             endings: Vec::new(),
             end,
             judged: None,
+            profile: None,
             left,
         }
     }
@@ -108,8 +112,20 @@ impl<L> Remains<L> {
     /// The same with something else left.
     pub fn with<M>(self, left: M) -> Remains<M> {
         let Remains { failure, missed, journal, hash, report, .. } = self;
-        let Remains { waiting, endings, end, judged, .. } = self;
-        Remains { failure, missed, journal, hash, report, waiting, endings, end, judged, left }
+        let Remains { waiting, endings, end, judged, profile, .. } = self;
+        Remains {
+            failure,
+            missed,
+            journal,
+            hash,
+            report,
+            waiting,
+            endings,
+            end,
+            judged,
+            profile,
+            left,
+        }
     }
 }
 
@@ -129,6 +145,13 @@ pub(crate) struct Ended<L> {
     pub remains: Vec<Remains<L>>,
     pub ending: Ending,
     pub wall_seconds: f64,
+}
+
+impl<L> Ended<L> {
+    /// The profiles of all nodes that have one.
+    pub fn take_profiles(&mut self) -> Vec<Profile> {
+        self.remains.iter_mut().filter_map(|node| node.profile.take()).collect()
+    }
 }
 
 impl Common {

@@ -4,6 +4,7 @@
 //! parameters ─► models (nic.model chooses one) ─► bench ─► run ─► report
 //!                 │                                 ├─ programs: the ranks, and where they stand
 //!                 │                                 ├─ instruments: where time went
+//!                 │                                 ├─ firmware: functions, lines and cycles of processors
 //!                 │                                 └─ judge: what happens, for the specification
 //!                 ├─ node: a node of any network interface that is a `Nic`
 //!                 ├─ ideal: one of constants (LogGP)
@@ -22,12 +23,13 @@ pub mod console;
 mod digest;
 mod example;
 pub mod faults;
+pub mod firmware;
 mod ideal;
 pub mod input;
 pub mod instruments;
 mod judge;
 pub mod models;
-mod myrinet;
+pub mod myrinet;
 pub mod node;
 pub mod parameters;
 mod programs;

@@ -5,6 +5,7 @@ use crate::programs::native;
 use crate::programs::Program;
 use crate::run::{Mistake, Options, Outcome};
 use crate::{bench, example, ideal, myrinet, seastar};
+use std::path::Path;
 
 /// A model: network interfaces, what joins them, and the driver that the kernel has for them.
 #[derive(Debug)]
@@ -16,13 +17,10 @@ pub struct Model {
     /// Parameters that machines of this model have beside those that all have, in the order in which they are
     /// printed.
     pub rows: &'static [Row],
-    /// Its network interfaces execute firmware, which can be listed, profiled, traced and debugged.
-    pub firmware: bool,
+    /// What its network interfaces execute, if they do: it can be listed and profiled.
+    pub firmware: Option<&'static Firmware>,
     /// Packets cross a network of routers and links, which can be captured and can fail.
     pub packets: bool,
-    /// Folder in `build` where images stand that `make parts` builds and no parameter changes; none if there
-    /// are none.
-    pub images: Option<&'static str>,
     /// Processes call MPI and Portals on it.
     pub processes: bool,
     /// Workloads over an interface that only it has.
@@ -34,15 +32,57 @@ pub struct Model {
     run: fn(&Options) -> Result<Outcome, Mistake>,
 }
 
+/// The program on the processors of network interfaces.
+#[derive(Debug)]
+pub struct Firmware {
+    /// Folder of its sources.
+    pub sources: &'static str,
+    /// Folder in `build/firmware` where `make parts` leaves images that no parameter changes; none if the
+    /// machine's `firmware.*` parameters choose them.
+    pub built: Option<&'static str>,
+    /// Its ELF, which stands there.
+    pub elf: &'static str,
+    /// The files there that a run reads.
+    pub images: &'static [&'static str],
+    /// What executes it.
+    pub processor: Processor,
+    /// Reads the images in a folder.
+    pub(crate) listing: fn(&Path) -> Result<Listing, String>,
+}
+
+impl Firmware {
+    /// What the images in a folder occupy. The error is a sentence.
+    pub fn listing(&self, folder: &Path) -> Result<Listing, String> {
+        (self.listing)(folder)
+    }
+}
+
+/// What firmware occupies of the memory of its processor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// How it was built, or what it is.
+    pub title: String,
+    /// Sizes, as tables.
+    pub sizes: String,
+}
+
+/// A processor of network interfaces, by who can look at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processor {
+    /// A PowerPC 440: gdb debugs it, and its firmware has a trace ring and counters.
+    PowerPc,
+    /// A LANai, which no gdb knows: a monitor looks at it.
+    Lanai,
+}
+
 /// All of them.
 pub static MODELS: [Model; 5] = [
     Model {
         name: "seastar",
         doc: "Cray SeaStar: firmware on a PowerPC 440, DMA engines, a mesh or torus (pedretti2005)",
         rows: seastar::ROWS,
-        firmware: true,
+        firmware: Some(&seastar::FIRMWARE),
         packets: true,
-        images: None,
         processes: true,
         workloads: &[],
         nodes: seastar::run::nodes,
@@ -53,9 +93,8 @@ pub static MODELS: [Model; 5] = [
         name: "ideal",
         doc: "a network interface of constants (LogGP): no firmware, no network, matching free",
         rows: ideal::ROWS,
-        firmware: false,
+        firmware: None,
         packets: false,
-        images: None,
         processes: true,
         workloads: &[],
         nodes: bench::nodes_needed,
@@ -66,9 +105,8 @@ pub static MODELS: [Model; 5] = [
         name: "example",
         doc: "docs/adding-a-nic.md's example: a command queue, a DMA engine, a link, an interrupt",
         rows: example::ROWS,
-        firmware: false,
+        firmware: None,
         packets: false,
-        images: None,
         processes: true,
         workloads: &[],
         nodes: bench::nodes_needed,
@@ -79,9 +117,8 @@ pub static MODELS: [Model; 5] = [
         name: "rdma",
         doc: "an RDMA NIC on PCI-X with bonded links or a crossbar, cycle by cycle (marazakis2006)",
         rows: crate::rdma::ROWS,
-        firmware: false,
+        firmware: None,
         packets: false,
-        images: None,
         processes: false,
         workloads: crate::rdma::WORKLOADS,
         nodes: crate::rdma::nodes,
@@ -92,9 +129,8 @@ pub static MODELS: [Model; 5] = [
         name: "myrinet",
         doc: "Myrinet: a control program on a LANai, source-routed switches (vorakosit2001)",
         rows: myrinet::ROWS,
-        firmware: false,
+        firmware: Some(&myrinet::FIRMWARE),
         packets: false,
-        images: Some("firmware/lanai"),
         processes: false,
         workloads: myrinet::WORKLOADS,
         nodes: myrinet::nodes,

@@ -8,10 +8,13 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `settings` | parameters, and what is built from them; the control program |
+//! | `settings` | parameters, and what is built from them |
 //! | `fabric` | switches in a row, cables, routes |
 //! | `pci` | the host's bus |
 //! | `nic` | a node's card on that bus |
+//! | `image` | the control program's files, and what it occupies |
+//! | `observed` | what the card's processor tells a recorder of its cycles |
+//! | `monitor` | somebody who stops the card's processor and looks |
 //! | `switch` | a switch as a process of its own |
 //! | `driver` | what the host does to the card |
 //! | `workloads` | the packets that it sends |
@@ -19,7 +22,9 @@
 //! There is no Portals and no MPI: who names another program is told so.
 
 use crate::bench::{self, Bench, Ended, Plan};
+use crate::firmware::recorder::{Code, Recorder};
 use crate::instruments::journal::Journal;
+use crate::instruments::timeline::Picture;
 use crate::node::{Node, Process};
 use crate::parameters::Parameters;
 use crate::programs::native::Workload;
@@ -27,22 +32,29 @@ use crate::programs::Program;
 use crate::run::{Mistake, Options, Outcome};
 use des::{Duration, Ending, Links};
 use driver::Driver;
+use image::Image;
+use monitor::{Desk, Monitor};
 use nic::{Joints, Station, RX_BYTES, TX_BYTES};
-use settings::{Image, Settings};
+use observed::Teller;
+use settings::Settings;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use switch::{Crossbar, Left};
 use workloads::Seat;
 
 mod driver;
 mod fabric;
+mod image;
+pub mod monitor;
 mod nic;
+mod observed;
 mod pci;
 mod settings;
 mod switch;
 mod workloads;
 
+pub(crate) use image::FIRMWARE;
 pub(crate) use settings::ROWS;
 pub(crate) use workloads::WORKLOADS;
 
@@ -51,6 +63,10 @@ struct Machine<'a> {
     settings: Settings,
     image: Arc<Image>,
     workload: Workload,
+    /// The program's functions, if recorders are to be told of them.
+    code: Option<Arc<Code>>,
+    /// The monitor's desk, for the node of that number.
+    desk: Mutex<Option<(u32, Desk)>>,
 }
 
 impl Machine<'_> {
@@ -63,12 +79,24 @@ impl Machine<'_> {
             interrupt: *interrupt,
             park: self.bench.options.park,
         };
-        let nic = Station::new(*card, joints, self.image.clone());
+        let journal = Rc::new(Journal::new(self.bench.nodes));
+        let mut nic = Station::new(*card, joints, self.image.clone());
+        nic.set_teller(self.code.clone().map(|code| self.teller(code, &journal)));
+        let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
+        nic.set_desk(desk.take_if(|(of, _)| *of == nid).map(|(_, desk)| desk));
         let routes = fabric.routes(nid);
         let driver = Driver::new(nid as u16, self.image.clone(), routes, *driver, *poll);
         let seat = Seat::new(nid, self.bench.nodes, self.workload, driver);
-        let journal = Rc::new(Journal::new(self.bench.nodes));
         Node::new(self.bench, nid, nic, (self.bench.host(nid), Box::new(seat)), journal, None)
+    }
+
+    /// Who tells a recorder of a node's processor, which draws it if the run is watched.
+    fn teller(&self, code: Arc<Code>, journal: &Rc<Journal>) -> Teller {
+        let mut recorder = Recorder::new(code);
+        if !self.bench.options.watchers.is_empty() {
+            recorder.set_picture(Picture::new(journal.clone(), self.settings.card.clock));
+        }
+        Teller::new(recorder)
     }
 }
 
@@ -138,11 +166,27 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
     let bench = Bench::of_hosts(options)?;
     let settings = Settings::new(parameters, bench.nodes).map_err(Mistake)?;
     let image = Arc::new(Image::load(&options.firmware).map_err(Mistake)?);
-    let ended = bench.simulate(&Machine { bench: &bench, settings, image, workload });
+    let recorded = options.profile || !options.watchers.is_empty();
+    let sit_down = |monitor: &Arc<Monitor>| {
+        let desk = monitor.sit_down(options, bench.nodes, bench.common.launch())?;
+        Ok((monitor.node(), desk))
+    };
+    let machine = Machine {
+        bench: &bench,
+        settings,
+        code: recorded.then(|| Arc::new(Code::new(&image.symbols))),
+        image,
+        workload,
+        desk: Mutex::new(options.monitor.as_ref().map(sit_down).transpose()?),
+    };
+    let mut ended = bench.simulate(&machine);
     options.writing.store(true, Ordering::Relaxed);
     conserves(&ended);
-    let (report, _) = bench.conclude(ended, None);
-    Ok(Outcome { report, ..Outcome::default() })
+    let profiles = if options.profile { ended.take_profiles() } else { Vec::new() };
+    let (mut report, left) = bench.conclude(ended, None);
+    let switches = (0..).zip(left.into_iter().flatten());
+    report.switches = switches.map(|(number, left)| left.report(number)).collect();
+    Ok(Outcome { report, profiles, ..Outcome::default() })
 }
 
 /// Where all have ended and nothing moves any more, no byte is lost or made: what cards have sent has come to

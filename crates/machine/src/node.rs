@@ -2,6 +2,7 @@
 //! new model brings is a [`Nic`]; docs/adding-a-nic.md walks through one.
 
 use crate::bench::{Bench, Failure, MakeNal, Remains};
+use crate::firmware::profile::Profile;
 use crate::instruments::journal::{Cores, Journal};
 use crate::instruments::timeline::{About, Watch};
 use crate::judge::Bailiff;
@@ -59,6 +60,16 @@ pub trait Nic: Sized + 'static {
     /// Lets its own processor go on until `until`, or until it has asked for something that is due before.
     fn run(&mut self, until: Time, ports: &mut Ports<Self>) {
         let _ = (until, ports);
+    }
+    /// The launcher starts the program: what is observed counts from here on.
+    fn launched(&mut self, now: Time, ports: &mut Ports<Self>) {
+        let _ = (now, ports);
+    }
+    /// The run has ended at `end`, before which nothing happens any more that others can see: where the
+    /// cycles of its own processor went, if somebody was told.
+    fn finish(&mut self, end: Time, ports: &mut Ports<Self>) -> Option<Profile> {
+        let _ = (end, ports);
+        None
     }
     /// What it has counted, by name.
     fn counters(&self) -> Vec<(&'static str, u64)> {
@@ -207,6 +218,7 @@ impl<N: Nic> Node<N> {
             let cores = Cores(self.ports.journal.clone());
             self.host.set_observer(now, &Rc::new(cores));
         }
+        self.nic.launched(now, &mut self.ports);
     }
 
     /// The first failure of fibres, ranks and judge ends the run.
@@ -336,14 +348,16 @@ impl<N: Nic> LogicalProcess for Node<N> {
     }
 
     fn finish(mut self, now: Time) -> Remains<()> {
+        let until = self.ports.failure.as_ref().map_or(now, |failure| failure.at);
+        let profile = self.nic.finish(until, &mut self.ports);
         if let Some(watch) = self.ports.journal.end_watch() {
             watch.finish(now);
         }
-        let until = self.ports.failure.as_ref().map_or(now, |failure| failure.at);
         let waiting = self.software.waiting().into_iter().chain(self.nic.waiting());
         Remains {
             waiting: waiting.collect(),
             report: Some(self.report(until)),
+            profile,
             judged: self.ports.judge.as_ref().map(|judge| judge.tally()),
             failure: self.ports.failure.take(),
             missed: self.software.missed(),

@@ -40,6 +40,18 @@ pub struct Report {
     pub judged: Option<Judged>,
     /// Each node.
     pub nodes: Vec<NodeReport>,
+    /// Switches that stand apart from the nodes; absent where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub switches: Vec<SwitchReport>,
+}
+
+/// A switch that stands apart from the nodes.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct SwitchReport {
+    /// Its number.
+    pub number: u32,
+    /// What it has counted, by name.
+    pub counters: BTreeMap<String, u64>,
 }
 
 /// The machine of a run.

@@ -1,12 +1,13 @@
 //! What a run is asked for, and what is left of it.
 
+use crate::firmware::profile::Profile;
 use crate::instruments::timeline::Watcher;
+use crate::myrinet::monitor::Monitor;
 use crate::parameters::Parameters;
 use crate::programs::Program;
 use crate::report::Report;
 use crate::seastar::debugger::Door;
 use crate::seastar::meter::Effort;
-use crate::seastar::profile::Profile;
 use des::{Duration, Stop};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -49,6 +50,8 @@ pub struct Options {
     pub watchers: Vec<Arc<dyn Watcher>>,
     /// Let gdb debug the processor of a node; the run begins when it has connected.
     pub debugger: Option<Arc<Door>>,
+    /// Let a monitor look at the processor of a node that no gdb knows, from its first instruction on.
+    pub monitor: Option<Arc<Monitor>>,
     /// Hold library and firmware against the specification of Portals (changes nothing but the speed).
     pub judge: bool,
     /// Measure what the processor model costs ([`Outcome::effort`]); that costs a little itself.

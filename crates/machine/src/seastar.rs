@@ -5,8 +5,8 @@
 //!                │           ├─ seam: what host, NIC, processor and router ask of one another
 //!                │           └─ warm: one boot for all nodes
 //!                ├─ boot: who begins with that boot
-//!                └─ firmware: its image, its symbols, its trace
-//!   recorder: what the processor does ─► profile: cycles by function, line and call path
+//!                └─ firmware: its image, its trace
+//!   observed: what the processor tells the recorder of `crate::firmware`
 //!   capture: packets, for a pcapng file;  meter: what the processor model costs the machine that simulates
 //!   debugger: gdb on the processor, which waits meanwhile
 //! ```
@@ -19,12 +19,23 @@ pub mod debugger;
 pub mod firmware;
 pub mod meter;
 pub(crate) mod node;
+mod observed;
 pub mod probe;
-pub mod profile;
-pub(crate) mod recorder;
 mod rows;
 pub(crate) mod run;
 #[cfg(test)]
 mod tests;
 
+use crate::models::{Firmware, Processor};
+
 pub(crate) use rows::ROWS;
+
+/// What the SeaStar's processor executes.
+pub(crate) static FIRMWARE: Firmware = Firmware {
+    sources: "firmware/seastar",
+    built: None,
+    elf: "seastar.elf",
+    images: &["seastar.elf", "seastar.img", "shim.img"],
+    processor: Processor::PowerPc,
+    listing: firmware::image::listing,
+};

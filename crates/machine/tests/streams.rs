@@ -56,6 +56,7 @@ impl Case {
             pcap: None,
             watchers: Vec::new(),
             debugger: None,
+            monitor: None,
             meter: false,
             firmware: root.join("build/firmware"),
             library: root.join("build/lib"),

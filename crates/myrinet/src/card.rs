@@ -175,20 +175,23 @@ impl Card {
         self.advance_observed(until, wires, host, &mut Off);
     }
 
-    /// The same, and tells `probe` of each instruction.
+    /// The same, and tells `probe` of each instruction. False if it has come only to an instruction before
+    /// which the observer wants the processor to stand ([`Probe::halts`]).
     pub fn advance_observed(
         &mut self,
         until: Time,
         wires: &mut impl Wires,
         host: &mut impl Host,
         probe: &mut impl Probe,
-    ) {
+    ) -> bool {
         while self.stopped.is_none() {
             self.chip.until = until;
             if self.running {
                 let stop = self.core.run_observed(&mut self.chip, until, probe);
-                if stop == Stop::Fault {
-                    self.stopped = self.core.fault().map(Stopped::Fault);
+                match stop {
+                    Stop::Reached => {}
+                    Stop::Fault => self.stopped = self.core.fault().map(Stopped::Fault),
+                    Stop::Halted => return false,
                 }
             }
             let due = self.chip.due();
@@ -203,6 +206,7 @@ impl Card {
             self.tell_core();
         }
         self.now = self.now.max(until);
+        true
     }
 
     /// What comes in from the link. The card has been advanced to `now`.
@@ -254,6 +258,11 @@ impl Card {
     /// The processor.
     pub fn core(&self) -> &Core {
         &self.core
+    }
+
+    /// The special register at `offset`, as processor and host would read it. None if there is none.
+    pub fn register(&self, now: Time, offset: u32) -> Option<u32> {
+        self.chip.read_register(now, offset)
     }
 
     /// The memory.

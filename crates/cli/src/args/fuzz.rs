@@ -34,6 +34,7 @@ const WORDS: &[&[u8]] = &[
     b"\n--set=",
     b"\n--fault\n",
     b"\n--gdb\n",
+    b"\n--monitor\n",
     b"\n--until\n",
     b"\n--compute\n",
     b"\n--help\n",

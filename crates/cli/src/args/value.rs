@@ -7,6 +7,7 @@ use machine::parameters::quantity::{Kind, Value};
 use std::error::Error;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// Takes a whole number of `range`, or says what is allowed.
@@ -56,6 +57,28 @@ impl FromStr for Gdb {
             (Err(_), _) => Err("in NODE[:PORT], NODE is the number of a node"),
             (_, Err(_)) => Err("in NODE[:PORT], PORT is a number up to 65535"),
         }
+    }
+}
+
+/// Which node a monitor looks at, and where its commands come from: a file, or standard input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Monitored {
+    #[allow(missing_docs)]
+    pub node: u32,
+    #[allow(missing_docs)]
+    pub file: Option<PathBuf>,
+}
+
+impl FromStr for Monitored {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Monitored, &'static str> {
+        let (node, file) = match text.split_once(':') {
+            Some((_, "")) => return Err("in NODE[:FILE], FILE is the name of a file"),
+            Some((node, file)) => (node, Some(file.into())),
+            None => (text, None),
+        };
+        let node = node.parse().map_err(|_| "in NODE[:FILE], NODE is the number of a node")?;
+        Ok(Monitored { node, file })
     }
 }
 

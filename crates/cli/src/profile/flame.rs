@@ -3,7 +3,7 @@
 use crate::mistake::Mistake;
 use crate::summary::grouped;
 use inferno::flamegraph;
-use machine::seastar::profile::Summary;
+use machine::firmware::profile::Summary;
 
 /// Work by call path; the idle polling is left out. The same image for the same profile.
 pub fn svg(summary: &Summary, title: &str) -> Result<String, Mistake> {

@@ -3,13 +3,13 @@
 use crate::profile::name;
 use crate::summary::grouped;
 use crate::terminal::Terminal;
-use machine::seastar::profile::{Cause, Cost, Summary};
+use machine::firmware::profile::{Cause, Cost, Summary};
 use std::collections::HashMap;
 use std::fmt::{self, Write};
 use std::path::Path;
 
 /// Columns of stalls: title and causes.
-const STALLS: [(&str, &[Cause]); 7] = [
+const STALLS: [(&str, &[Cause]); 8] = [
     ("oper", &[Cause::Operand]),
     ("load", &[Cause::Load]),
     ("read", &[Cause::Read]),
@@ -17,6 +17,7 @@ const STALLS: [(&str, &[Cause]); 7] = [
     ("fetch", &[Cause::Fetch]),
     ("brnch", &[Cause::Branch, Cause::Mispredict]),
     ("sync", &[Cause::Synchronise, Cause::Sleep]),
+    ("mem", &[Cause::Memory]),
 ];
 
 /// Width of the column with function names.

@@ -109,7 +109,9 @@ impl Plan {
         if machine.number::<u32>("host.ranks_per_node") != 1 {
             chosen.overrides.push("host.ranks_per_node=1".into());
         }
-        let own = if machine.model().firmware { rung_of(&machine) } else { None };
+        let chosen_by_parameters =
+            machine.model().firmware.is_some_and(|firmware| firmware.built.is_none());
+        let own = if chosen_by_parameters { rung_of(&machine) } else { None };
         let mut published = Published::of_machine(root, &machine)?;
         published.retain(|result| result.measurement.as_deref().and_then(Spot::of).is_some());
         // Who chooses the firmware wants to see that one.

@@ -1,6 +1,6 @@
 //! Machine `amata`: cards with a LANai that executes its control program, behind source-routed switches.
 
-use crate::runner::{unjudged, Ended};
+use crate::runner::{command, ended, unjudged, Ended};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -139,7 +139,6 @@ fn programs_with_mpi_are_refused_with_the_models_name() {
         "run -n 2 -m redstorm builtin:myrinet-stream",
         &["model myrinet", "not of model seastar"],
     );
-    refused("fw -m amata", &["control program", "model myrinet"]);
     refused("run -n 2 -m amata --set myrinet.go=64B builtin:myrinet-stream", &["myrinet.go"]);
 }
 
@@ -154,9 +153,8 @@ fn runs_end_as_on_any_machine() {
     ended.said(1, &["deadlock", "rank 0 waits for a packet"]);
 }
 
-/// A control program that was built with a wild store (PLANT=7) ends the run, by function and line.
-#[test]
-fn a_fault_of_the_control_program_names_function_and_line() {
+/// An installation whose control program was built with a planted bug (firmware/lanai/core/plant.h).
+pub fn faulty(plant: u32) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let here = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).canonicalize().unwrap();
     let images = folder.path().join("build/firmware/lanai");
@@ -165,20 +163,135 @@ fn a_fault_of_the_control_program_names_function_and_line() {
         std::os::unix::fs::symlink(here.join(name), folder.path().join(name)).unwrap();
     }
     let make = Command::new("make")
-        .args(["--silent", "PLANT=7", "-C"])
+        .args(["--silent", "-C"])
         .arg(here.join("firmware/lanai"))
+        .arg(format!("PLANT={plant}"))
         .arg(format!("BUILD={}", images.display()))
         .output()
         .unwrap();
     assert!(make.status.success(), "{}", String::from_utf8_lossy(&make.stderr));
-    let ended = Command::new(env!("CARGO_BIN_EXE_sunstar"))
-        .args(["run", "-q", "-n", "2", "-m", "amata", "builtin:myrinet-pingpong"])
-        .env("SUNSTAR_ROOT", folder.path())
-        .output()
-        .unwrap();
-    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
-    let said = String::from_utf8_lossy(&ended.stderr);
-    for words in ["node 1: the control program", "guard region", "receive_step", "port.h:"] {
-        assert!(said.contains(words), "{said}");
+    folder
+}
+
+/// A control program that was built with a wild store (PLANT=7), or without the terminal bit of its DMA block
+/// (PLANT=1), ends the run, by function and line.
+#[test]
+fn a_fault_of_the_control_program_names_function_and_line() {
+    let guard = ["node 1: the control program", "guard region", "receive_step", "port.h:"];
+    let chain = ["node 1: the card", "no terminal bit", "its processor was in"];
+    for (plant, words) in [(7, guard.as_slice()), (1, &chain)] {
+        let folder = faulty(plant);
+        let line = "run -q -n 2 -m amata builtin:myrinet-pingpong";
+        ended(command().env("SUNSTAR_ROOT", folder.path()).args(line.split(' '))).said(1, words);
+    }
+}
+
+/// Sizes by region, each section beside its budget.
+#[test]
+fn the_control_program_is_listed_with_its_budget() {
+    let listing = unjudged("fw -m amata");
+    let listing = &listing.went_well().stdout;
+    let row = |name: &str| -> Vec<&str> {
+        let found = listing.lines().find(|line| line.trim_start().starts_with(name));
+        let found = found.unwrap_or_else(|| panic!("no {name} in {listing}"));
+        found.trim_start()[name.len()..].split_whitespace().collect()
+    };
+    let number = |text: &str| text.parse::<u32>().unwrap();
+    let flat = number(row("Flat image")[0]);
+    let [base, bytes, budget, free] = row("text")[..] else { panic!("{listing}") };
+    assert_eq!((base, number(bytes) + number(free)), ("0x000000", number(budget)));
+    assert!(number(bytes) > 1000 && number(bytes) <= flat, "{listing}");
+    let [base, size, used, free, ..] = row("control program")[..] else { panic!("{listing}") };
+    assert_eq!((base, size), ("0x000000", "262144"));
+    assert_eq!(number(used), flat + abi::myrinet::STACK_SIZE);
+    assert_eq!(number(free), number(size) - number(used));
+    assert_eq!(row("routes")[2], "131070", "21,845 routes of six bytes");
+    assert!(row("guard")[2] == "0" && row("send buffer")[2] == "65536");
+}
+
+fn profile(line: &str) -> Value {
+    let ended = unjudged(&format!("profile --json - -q -m amata {line}"));
+    assert_eq!(ended.code, 0, "{ended:#?}");
+    serde_json::from_str(&ended.stdout).unwrap()
+}
+
+/// Every cycle of the processors is told once, of the right function, whether it was booked or executed.
+#[test]
+fn a_profile_adds_up() {
+    let line = "-n 2 builtin:myrinet-pingpong 64 4";
+    let told = profile(line);
+    let [hash, ns, _] = result(line);
+    assert_eq!(told["trace_hash"], hash);
+    let number = |value: &Value| value.as_u64().unwrap();
+    let sum = |list: &str| -> u64 {
+        let list = told[list].as_array().unwrap();
+        list.iter().map(|item| number(&item["cycles"])).sum()
+    };
+    let (work, idle) = (number(&told["work"]["cycles"]), number(&told["idle"]["cycles"]));
+    assert_eq!([sum("functions"), sum("lines"), sum("stacks")], [work; 3]);
+    // Two processors of 66 MHz, from the launch until after the last rank has ended.
+    let cycles = 2.0 * ns.as_f64().unwrap() * 0.066;
+    assert!((work + idle) as f64 >= cycles - 2.0, "{work} + {idle} of {cycles}");
+    assert!(((work + idle) as f64) < 1.1 * cycles, "{work} + {idle} of {cycles}");
+    let causes = told["work"]["cycles_by_cause"].as_object().unwrap();
+    assert_eq!(causes.values().map(number).sum::<u64>(), work);
+    assert!(number(&causes["operand"]) > 0 && number(&causes["sleep"]) == 0);
+    // A packet takes several turns, and most of the time there is none.
+    let turns = [number(&told["work_turns"]), number(&told["idle_turns"])];
+    assert!(turns[0] >= 16 && turns[1] > turns[0] / 2, "{turns:?}");
+    let functions = told["functions"].as_array().unwrap();
+    let with_callees = |name: &str| {
+        let function = functions.iter().find(|function| function["function"] == name);
+        number(&function.unwrap_or_else(|| panic!("no {name}"))["with_callees"])
+    };
+    assert_eq!(with_callees("start_c"), work);
+    assert!(with_callees("receive_step") > with_callees("look_at_packet"));
+    let line_of = |file: &str| told["lines"].as_array().unwrap().iter().any(|l| l["file"] == file);
+    assert!(line_of("core/receive.c") && line_of("core/send.c"), "{:#}", told["lines"]);
+    for option in ["--no-park", "-t 2"] {
+        let mut other = profile(&format!("{option} {line}"));
+        other["threads"] = told["threads"].clone();
+        assert_eq!(other, told, "{option}");
+    }
+    let one = profile(&format!("--node 1 {line}"));
+    assert_eq!(one["nodes"], serde_json::json!([1]));
+    assert!(number(&one["work"]["cycles"]) < work);
+    let people = unjudged("profile -n 2 -m amata builtin:myrinet-pingpong 8 2");
+    for words in ["idle polling", "receive_step", "core/send.c:", "switch (mcp->send) {"] {
+        assert!(people.went_well().stdout.contains(words), "no '{words}' in {people:#?}");
+    }
+}
+
+/// What the links put into a switch comes out, or is a route byte.
+#[test]
+fn switches_are_counted() {
+    let report = report("-n 16 builtin:myrinet-incast 200 2");
+    let switches = report["switches"].as_array().unwrap();
+    let counter = |number: usize, name: &str| switches[number]["counters"][name].as_u64().unwrap();
+    assert_eq!(switches.len(), 3);
+    // Nodes 1 to 5 stand at the first, 6 to 11 at the second, 12 to 15 at the third; node 0 takes all.
+    let packets = [0, 1, 2].map(|number| counter(number, "packets_out"));
+    assert_eq!(packets, [30, 20, 8]);
+    for (number, packets) in packets.into_iter().enumerate() {
+        assert_eq!(counter(number, "packets_in"), packets);
+        assert_eq!(counter(number, "route_bytes"), packets);
+        let out = counter(number, "bytes_out") + counter(number, "route_bytes");
+        assert_eq!(counter(number, "bytes_in"), out);
+    }
+    let people = unjudged("run -n 2 -m amata builtin:myrinet-pingpong 8 2");
+    assert!(people.went_well().stdout.contains("Switches since power-on"), "{people:#?}");
+}
+
+/// The functions of the control program are drawn, and drawing changes nothing.
+#[test]
+fn traces_show_the_functions_of_the_control_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace");
+    let line = "-n 2 builtin:myrinet-pingpong 8 3";
+    assert_eq!(result(&format!("--trace {} {line}", file.display())), result(line));
+    let trace = std::fs::read(&file).unwrap();
+    let trace = String::from_utf8_lossy(&trace);
+    for name in ["firmware", "receive_step", "send_step", "idle", "interrupt", "reads the NIC"] {
+        assert!(trace.contains(name), "no '{name}'");
     }
 }

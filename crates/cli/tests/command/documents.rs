@@ -44,6 +44,57 @@ fn the_calibration_shows_ladder_and_validation() {
     shows(page, "`sunstar validate`;", &[], "validate");
 }
 
+/// Puts the tour's wild store into a copy of the control program: the run ends with the sentence that the
+/// tour shows.
+fn plant_as_told(tour: &str) {
+    let (_, told) = tour.split_once("A wild store of the control program").unwrap();
+    let blocks: Vec<&str> = told.split("```").collect();
+    let (line, sentence) = (blocks[1].strip_prefix("c\n").unwrap(), blocks[3].trim());
+    let folder = tempfile::tempdir().unwrap();
+    let sources = folder.path().join("firmware/lanai");
+    std::fs::create_dir_all(folder.path().join("firmware")).unwrap();
+    let mut copy = Command::new("cp");
+    assert!(copy
+        .arg("-r")
+        .arg(root().join("firmware/lanai"))
+        .arg(&sources)
+        .status()
+        .unwrap()
+        .success());
+    let file = sources.join("core/receive.c");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let place = "    mem_count(AREA(received));";
+    assert!(text.contains(place), "{text}");
+    std::fs::write(&file, text.replace(place, &format!("    {line}{place}"))).unwrap();
+    for name in ["machines", "include", "abi"] {
+        std::os::unix::fs::symlink(root().join(name), folder.path().join(name)).unwrap();
+    }
+    std::fs::create_dir_all(folder.path().join("build/firmware/lanai")).unwrap();
+    std::os::unix::fs::symlink(root().join("build/lib"), folder.path().join("build/lib")).unwrap();
+    let manifest = root().join("Cargo.toml");
+    let link = format!("cargo run --quiet --manifest-path {} -p lanai-link --", manifest.display());
+    let made = Command::new("make")
+        .args(["--silent", "-C"])
+        .arg(&sources)
+        .arg(format!("BUILD={}", folder.path().join("build/firmware/lanai").display()))
+        .arg(format!("LINK={link}"))
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let line = "run -q -n 2 -m amata builtin:myrinet-pingpong 8 2";
+    let run = ended(command().env("SUNSTAR_ROOT", folder.path()).args(line.split(' ')));
+    // What differs with the compiler stands in capitals.
+    let sentence = sentence.replace("ADDRESS", "TIME").replace("OFFSET", "TIME");
+    let pieces: Vec<&str> = sentence.split("TIME").collect();
+    run.said(1, &[]);
+    assert_eq!(pieces.len(), 4, "{sentence}");
+    let mut rest = run.stderr.as_str();
+    for piece in pieces {
+        let found = rest.find(piece).unwrap_or_else(|| panic!("no '{piece}' in {run:#?}"));
+        rest = &rest[found + piece.len()..];
+    }
+}
+
 #[test]
 fn the_commands_of_the_tour_do_what_it_says() {
     let tour = std::fs::read_to_string(root().join("docs/tour.md")).unwrap();
@@ -69,6 +120,7 @@ fn the_commands_of_the_tour_do_what_it_says() {
             _ => assert_eq!(ended.code, 0, "{ended:#?}"),
         }
     }
+    plant_as_told(&tour);
     let slow = run("run -n 2 --machine slow.toml examples/pingpong.c 0");
     assert!(slow.went_well().stdout.contains("machine slow-interrupts"), "{slow:#?}");
 }

@@ -33,6 +33,7 @@ mod launchers;
 mod lease;
 mod linux;
 mod mistakes;
+mod monitor;
 mod names;
 mod network;
 mod parts;

@@ -62,7 +62,7 @@ pub fn run(core: &mut Core, flat: &mut Flat, cycles: u64) -> Result<u32, String>
     let until = Clock::from_hz(66_000_000).edge(core.cycle() + cycles);
     match core.run(flat, until) {
         Stop::Fault => Err(core.fault().unwrap().to_string()),
-        Stop::Reached => flat.result.ok_or_else(|| "no result".to_owned()),
+        Stop::Reached | Stop::Halted => flat.result.ok_or_else(|| "no result".to_owned()),
     }
 }
 

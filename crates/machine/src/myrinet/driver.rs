@@ -2,7 +2,7 @@
 //! processor, and the control program is told; one that has come interrupts, and the driver starts the DMA
 //! that brings it.
 
-use super::settings::Image;
+use super::image::Image;
 use abi::myrinet::{
     self as my, board_control, command, command_area, dma_block, isr, packet_type, register, status,
 };

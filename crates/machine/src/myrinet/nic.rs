@@ -1,8 +1,11 @@
 //! A node's card, as the bench sees it: what its host, its cable and its bus do to it, in the order of time.
 
 use super::fabric::Socket;
+use super::image::Image;
+use super::monitor::{Desk, Then};
+use super::observed::{Observed, Teller};
 use super::pci::{Pci, PciParams};
-use super::settings::Image;
+use crate::firmware::profile::Profile;
 use crate::node::{Nic, Ports};
 use ::myrinet::{Card, CardParams, Host, Signal, Stopped, Wires};
 use bus::BusError;
@@ -44,7 +47,14 @@ pub(super) struct Station {
     sent: Vec<(Time, Signal)>,
     burst: Burst,
     failed: bool,
+    /// Tells of the processor's cycles, if somebody wants to know.
+    teller: Option<Box<Teller>>,
+    /// Somebody stops the processor and looks.
+    desk: Option<Box<Desk>>,
 }
+
+/// Exit status of a run that the monitor has ended, as of one that gdb has: 128 + SIGKILL.
+const KILLED: i32 = 137;
 
 /// What the card has asked its host for.
 struct Burst {
@@ -123,18 +133,77 @@ impl Station {
             sent: Vec::new(),
             burst: Burst { read: false, addr: 0, bytes: Vec::new() },
             failed: false,
+            teller: None,
+            desk: None,
         }
+    }
+
+    /// Tells of the processor from now on.
+    pub fn set_teller(&mut self, teller: Option<Teller>) {
+        self.teller = teller.map(Box::new);
+    }
+
+    /// Lets somebody look at the processor from now on.
+    pub fn set_desk(&mut self, desk: Option<Desk>) {
+        self.desk = desk.map(Box::new);
     }
 
     /// Lets the card do what it does before `until`. When the first of what it asks for is due.
     fn advance(&mut self, until: Time, ports: &mut Ports<Station>) -> Time {
-        let Station { card, pci, sent, burst, .. } = self;
-        let mut master =
-            Master { pci, burst, interrupt: self.joints.interrupt, ports, due: Time::NEVER };
-        card.advance(until, &mut Sent(sent), &mut master);
-        let due = master.due;
+        let mut due = Time::NEVER;
+        let mut halted = true;
+        while halted {
+            let Station { card, pci, sent, burst, teller, desk, .. } = self;
+            let interrupt = self.joints.interrupt;
+            let mut master = Master { pci, burst, interrupt, ports: &mut *ports, due };
+            let wires = &mut Sent(sent);
+            halted = match (teller.as_deref_mut(), desk.as_deref_mut()) {
+                (None, None) => {
+                    card.advance(until, wires, &mut master);
+                    false
+                }
+                (teller, desk) => {
+                    let stops = desk.map(|desk| &mut desk.stops);
+                    let mut observed = Observed { teller, stops };
+                    !card.advance_observed(until, wires, &mut master, &mut observed)
+                }
+            };
+            due = master.due;
+            if let Some(teller) = &mut self.teller {
+                teller.ran(self.card.core());
+            }
+            if halted && !self.stand(None, ports) {
+                // Nothing is to be done any more.
+                due = Time::ZERO;
+                break;
+            }
+        }
         self.tell(ports);
         due
+    }
+
+    /// The processor stands, for somebody who looks at it; before a fault, which it tells, for the last time.
+    /// False if the run ends here.
+    fn stand(&mut self, fault: Option<String>, ports: &mut Ports<Station>) -> bool {
+        let Some(desk) = &mut self.desk else { return true };
+        match desk.talk(&self.card, &self.image, fault) {
+            Then::Run => true,
+            Then::Detached => {
+                self.desk = None;
+                true
+            }
+            Then::Quit => {
+                self.desk = None;
+                let core = self.card.core();
+                let place = self.image.symbols.describe(core.pc());
+                ports.end(
+                    core.now(),
+                    KILLED,
+                    format_args!("the monitor ended the run, in {place}"),
+                );
+                false
+            }
+        }
     }
 
     /// What is on the cable goes to the other end; why the card has stopped ends the run.
@@ -157,7 +226,9 @@ impl Station {
                     (at, format!("the card: {stopped}; its processor was in {near}"))
                 }
             };
-            ports.fail(at, what);
+            if self.stand(Some(format!("node {}: {what}", ports.nid())), ports) {
+                ports.fail(at, what);
+            }
         }
     }
 
@@ -243,6 +314,27 @@ impl Nic for Station {
             let due = self.advance(end, ports);
             until = until.min(due);
         }
+    }
+
+    fn launched(&mut self, now: Time, ports: &mut Ports<Station>) {
+        if self.teller.is_some() {
+            self.advance(now, ports);
+        }
+        if let Some(teller) = &mut self.teller {
+            teller.count(self.card.core());
+        }
+    }
+
+    /// A processor that only polls is brought up to the end.
+    fn finish(&mut self, end: Time, ports: &mut Ports<Station>) -> Option<Profile> {
+        if let Some(desk) = self.desk.take() {
+            desk.end();
+        }
+        if self.card.next() >= end && self.card.stopped().is_none() {
+            self.advance(end, ports);
+        }
+        let teller = self.teller.take()?;
+        Some(teller.finish(ports.nid(), self.card.core()))
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {

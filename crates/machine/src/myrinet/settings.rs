@@ -4,10 +4,8 @@ use super::fabric::Fabric;
 use super::pci::PciParams;
 use crate::parameters::schema::{bytes, count, frequency, rate, time};
 use crate::parameters::{Parameters, Row};
-use crate::seastar::firmware::symbols::Symbols;
 use ::myrinet::{CardParams, Params, SwitchParams};
 use des::{Clock, Duration};
-use std::path::Path;
 
 /// The parameters of such machines.
 pub(crate) const ROWS: &[Row] = &[
@@ -78,25 +76,5 @@ impl Settings {
             driver: p.duration("myrinet.driver"),
             poll: p.duration("host.poll_period"),
         })
-    }
-}
-
-/// The control program.
-pub(super) struct Image {
-    /// What stands in the card's memory from address 0.
-    pub flat: Vec<u8>,
-    pub symbols: Symbols,
-}
-
-impl Image {
-    /// From the folder in which its makefile leaves it. The error is a sentence.
-    pub fn load(folder: &Path) -> Result<Image, String> {
-        let file = folder.join("mcp.bin");
-        let flat = std::fs::read(&file).map_err(|why| {
-            let file = file.display();
-            format!("cannot read the card's control program {file}: {why} (`make parts` builds it)")
-        })?;
-        let symbols = Symbols::load(&folder.join("mcp.elf")).map_err(|why| why.to_string())?;
-        Ok(Image { flat, symbols })
     }
 }

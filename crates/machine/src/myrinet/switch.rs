@@ -4,6 +4,7 @@ use super::fabric::Socket;
 use super::nic::Message;
 use crate::bench::Remains;
 use crate::node;
+use crate::report::SwitchReport;
 use ::myrinet::{Signal, Switch, SwitchCounters, SwitchParams, Wires};
 use des::{Duration, Envelope, EventQueue, Outbox, Time, TraceHash};
 
@@ -25,6 +26,25 @@ pub(super) struct Left {
     pub counters: SwitchCounters,
     /// Bytes that stand in it.
     pub held: u64,
+}
+
+impl Left {
+    /// What is reported of switch `number`.
+    pub fn report(&self, number: u32) -> SwitchReport {
+        let c = self.counters;
+        let counters = [
+            ("bytes_dropped", c.bytes_dropped),
+            ("bytes_held", self.held),
+            ("bytes_in", c.bytes_in),
+            ("bytes_out", c.bytes_out),
+            ("dropped", c.dropped),
+            ("packets_in", c.packets_in),
+            ("packets_out", c.packets_out),
+            ("route_bytes", c.route_bytes),
+        ];
+        let counters = counters.into_iter().map(|(name, count)| (name.to_string(), count));
+        SwitchReport { number, counters: counters.collect() }
+    }
 }
 
 struct Sent<'a>(&'a mut Vec<(usize, Time, Signal)>);

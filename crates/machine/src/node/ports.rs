@@ -131,8 +131,12 @@ impl<N: Nic> Ports<N> {
     }
     /// Ends the run; `what` is a sentence without a period that begins behind "node 3: ".
     pub fn fail(&mut self, at: Time, what: impl fmt::Display) {
+        self.end(at, 1, what);
+    }
+    /// The same with another exit status.
+    pub(crate) fn end(&mut self, at: Time, code: i32, what: impl fmt::Display) {
         let sentence = format!("node {}: {what}", self.nid);
-        self.failure.get_or_insert(Failure { at, sentence, code: 1 });
+        self.failure.get_or_insert(Failure { at, sentence, code });
     }
     /// Somebody is told of each event.
     fn is_observed(&self) -> bool {

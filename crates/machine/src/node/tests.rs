@@ -206,6 +206,7 @@ fn options(threads: usize) -> Options {
         pcap: None,
         watchers: Vec::new(),
         debugger: None,
+        monitor: None,
         meter: false,
         firmware: "/proc/none".into(),
         library: "/proc/none".into(),

@@ -85,6 +85,7 @@ impl Bench<'_> {
             firmware: None,
             judged,
             nodes,
+            switches: Vec::new(),
         };
         (report, left)
     }

@@ -2,11 +2,11 @@
 
 use super::configure::{list_commands, Configuration};
 use super::firmware::image::FirmwareImage;
-use super::firmware::symbols::Symbols;
 use super::node::observers::Observers;
 use super::node::seam::Seam;
 use super::node::{Boot, Node, Schedule};
 use crate::bench::Bench;
+use crate::firmware::symbols::Symbols;
 use crate::instruments::journal::Journal;
 use crate::system::Os;
 use abi::seastar::{SHIM_BASE, TEXT_BASE};

@@ -1,5 +1,4 @@
-//! What is known of the firmware from its files: image and sizes, functions and lines, trace.
+//! What is known of the firmware from its files: image and sizes, trace.
 
 pub mod image;
-pub mod symbols;
 pub mod tracedump;

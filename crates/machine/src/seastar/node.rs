@@ -3,15 +3,14 @@
 use super::assembly::LateDriver;
 use crate::bench::Remains;
 use crate::faults::Faults;
+use crate::firmware::recorder::Recorder;
+use crate::firmware::symbols::Symbols;
 use crate::instruments::spool::Stream;
 use crate::programs::Ranks;
 use crate::report::NodeReport;
 use crate::seastar::capture::{Side, Tap};
 use crate::seastar::debugger::Debugger;
-use crate::seastar::firmware::symbols::Symbols;
 use crate::seastar::meter::{Effort, Meter};
-use crate::seastar::profile::Profile;
-use crate::seastar::recorder::Recorder;
 use abi::seastar::{READY_FLAG, READY_VALUE};
 use bus::Direction;
 use des::{
@@ -422,6 +421,7 @@ impl LogicalProcess for Node {
         }
         Remains {
             judged: self.seam.observers.judge.as_ref().map(|judge| judge.tally()),
+            profile,
             failure: self.seam.failure.take(),
             missed: self.ranks.missed(),
             journal: self.seam.observers.journal.take(),
@@ -434,7 +434,6 @@ impl LogicalProcess for Node {
                 work,
                 ledger,
                 effort: Effort { events: self.stretches.events, ..self.meter.effort(&self.core) },
-                profile,
                 packets: self.seam.observers.tap.take().map(Tap::finish),
                 sram: self.nic.into_sram(),
             },

@@ -4,16 +4,16 @@ use super::assembly::Parts;
 use super::configure::Configuration;
 use super::debugger::Debugger;
 use super::firmware::image::FirmwareImage;
-use super::firmware::symbols::Symbols;
 use super::node::{Boot, Left, Node};
 use crate::bench::{self, Bench, Common, Ended};
 use crate::digest::digest;
 use crate::faults;
+use crate::firmware::recorder::{Code, Recorder};
+use crate::firmware::symbols::Symbols;
 use crate::parameters::Parameters;
 use crate::report::{Firmware, Report};
 use crate::run::{Mistake, Options, Outcome};
 use crate::seastar::capture::Capture;
-use crate::seastar::recorder::{Code, Recorder};
 use des::{Duration, Ending, Links};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -90,8 +90,12 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
         let packets = ended.remains.iter_mut().filter_map(|node| node.left.packets.take());
         capture.write(packets.collect(), options.parameters.name())
     });
+    let profiles = ended.take_profiles();
     let (report, left) = bench.conclude(ended, captured);
-    let outcome = outcome(options, &image, report, left);
+    let mut outcome = outcome(&image, report, left);
+    if options.profile {
+        outcome.profiles = profiles;
+    }
     if let Some(session) = session {
         session.end(outcome.report.exit.code);
     }
@@ -151,12 +155,7 @@ fn balance(ended: &Ended<Left>) {
 }
 
 /// What the nodes leave beside the report, and what they add to it.
-fn outcome(
-    options: &Options,
-    image: &FirmwareImage,
-    mut report: Report,
-    left: Vec<Left>,
-) -> Outcome {
+fn outcome(image: &FirmwareImage, mut report: Report, left: Vec<Left>) -> Outcome {
     let mut firmware = Firmware {
         options: image.options.clone(),
         image: digest(&image.image),
@@ -171,7 +170,6 @@ fn outcome(
         busy_instructions += node.work.busy_instructions;
         busy_cycles += node.work.busy_cycles;
         outcome.sram.push(node.sram);
-        outcome.profiles.extend(node.profile.filter(|_| options.profile));
         outcome.effort += node.effort;
     }
     let messages = firmware.messages.max(1) as f64;

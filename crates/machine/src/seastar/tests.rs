@@ -3,10 +3,10 @@
 use super::assembly::Parts;
 use super::configure::Configuration;
 use super::firmware::image::FirmwareImage;
-use super::firmware::symbols::Symbols;
 use super::node::{Boot, TAPED};
 use crate::bench::{self, Common};
 use crate::faults::Faults;
+use crate::firmware::symbols::Symbols;
 use crate::parameters::Parameters;
 use crate::programs::Program;
 use crate::run::Options;
@@ -53,6 +53,7 @@ impl Bench {
             pcap: None,
             watchers: Vec::new(),
             debugger: None,
+            monitor: None,
             meter: false,
             firmware,
             library: "/proc/none".into(),

@@ -6,7 +6,7 @@ use des::Time;
 
 impl Chip {
     /// Reads the register at `offset`; none if there is none.
-    pub fn read_register(&mut self, now: Time, offset: u32) -> Option<u32> {
+    pub fn read_register(&self, now: Time, offset: u32) -> Option<u32> {
         Some(match offset {
             register::ISR => self.isr,
             register::EIMR => self.mask,

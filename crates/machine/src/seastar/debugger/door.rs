@@ -2,7 +2,8 @@
 
 use super::conversation::Remote;
 use super::session::{Session, BACKLOG};
-use super::{Debugger, Facts, Watch};
+use super::{Debugger, Watch};
+use crate::firmware::facts::Facts;
 use crate::models::check_node;
 use crate::parameters::Parameters;
 use crate::run::{Mistake, Options};
@@ -54,13 +55,7 @@ impl Door {
         nodes: u32,
         launch: Time,
     ) -> Result<(Session, Debugger), Mistake> {
-        let facts = Facts {
-            nid: self.nid,
-            machine: options.parameters.name().into(),
-            nodes,
-            ranks: options.ranks,
-            launch,
-        };
+        let facts = Facts::new(options, self.nid, nodes, launch);
         let (requests_in, requests) = channel();
         let (replies, replies_out) = channel();
         let (events, incoming) = sync_channel(BACKLOG);

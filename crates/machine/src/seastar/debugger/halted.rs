@@ -1,21 +1,10 @@
 //! What gdb asks for while the processor stands still, carried out on its node.
 
 use super::{arch, Registers, Reply, Request, Watch};
+use crate::firmware::facts::Facts;
 use crate::seastar::node::seam::Seam;
 use des::Time;
 use ppc440::{Core, Located};
-
-/// What a debugger can be told about the run.
-#[derive(Clone)]
-pub(crate) struct Facts {
-    pub nid: u32,
-    /// The machine's name.
-    pub machine: String,
-    pub nodes: u32,
-    pub ranks: u32,
-    /// When the program starts.
-    pub launch: Time,
-}
 
 /// A node whose processor stands still.
 pub(crate) struct Halted<'a> {
@@ -134,11 +123,8 @@ impl Halted<'_> {
 
     fn monitor(&self, words: &str, facts: &Facts) -> String {
         match words.trim() {
-            "time" => self.time(facts),
-            "machine" => format!(
-                "machine {} with {} nodes, {} ranks; this is the processor of node {}\n",
-                facts.machine, facts.nodes, facts.ranks, facts.nid
-            ),
+            "time" => facts.time(self.now),
+            "machine" => facts.machine(),
             "fault" => match &self.seam.failure {
                 Some(failure) => format!("{}\n", failure.sentence),
                 None => "nothing has gone wrong\n".into(),
@@ -158,15 +144,6 @@ impl Halted<'_> {
                   monitor fault: what ends the run, if something does\n"
                 .into(),
         }
-    }
-
-    fn time(&self, facts: &Facts) -> String {
-        let (now, launch) = (self.now, facts.launch);
-        let launched = match now >= launch {
-            true => format!("{} after the launch", Time(now.since(launch).0)),
-            false => format!("{} before the launch", Time(launch.since(now).0)),
-        };
-        format!("{now} since power on, {launched}\n")
     }
 
     fn tlb(&self) -> String {

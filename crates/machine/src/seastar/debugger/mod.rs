@@ -36,9 +36,10 @@ mod session;
 mod watch;
 
 pub use door::Door;
-pub(crate) use halted::{Facts, Halted};
+pub(crate) use halted::Halted;
 pub(crate) use watch::{Debugged, Watch};
 
+use crate::firmware::facts::Facts;
 use arch::Registers;
 use des::Stop;
 use session::Incoming;

@@ -1,7 +1,8 @@
 //! The firmware's images as the loader sees them, and what they occupy of the SRAM.
 
-use super::symbols::{Section, Symbol, Symbols};
+use crate::firmware::symbols::{Section, Symbol, Symbols};
 use crate::input;
+use crate::models::Listing;
 use crate::parameters::Parameters;
 use abi::seastar::{DmaCommand, LowerPending, TraceRecord};
 use abi::seastar::{
@@ -63,6 +64,12 @@ impl FirmwareImage {
         let options = symbols.string("seastar_options").unwrap_or_default();
         Ok(FirmwareImage { elf, image, shim, options, budget })
     }
+}
+
+/// What the images in a folder occupy. The error is a sentence.
+pub(crate) fn listing(folder: &Path) -> Result<Listing, String> {
+    let image = FirmwareImage::load(folder).map_err(|why| why.to_string())?;
+    Ok(Listing { title: image.options, sizes: image.budget.to_string() })
 }
 
 /// A file with the bytes of every word in reverse order.

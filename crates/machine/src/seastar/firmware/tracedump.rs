@@ -3,7 +3,7 @@
 //! A line is timestamp, user value, second word of the record, place, and the time to the *next* trace point:
 //! the figure's own numbers show that its deltas look forward, and that a tick is one processor cycle.
 
-use super::symbols::Symbols;
+use crate::firmware::symbols::Symbols;
 use abi::seastar::{niccb, TraceRecord, NICCB_BASE, TRACE_BASE, TRACE_COUNT};
 use bus::Memory;
 use des::{Clock, Duration};
@@ -90,7 +90,7 @@ pub fn dump(points: &[Point], symbols: &Symbols) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seastar::firmware::symbols::Symbol;
+    use crate::firmware::symbols::Symbol;
 
     /// Timestamp, user value, address, function, offset and delta (ns) of the records of pedretti2005
     /// Figure 2.

@@ -10,7 +10,6 @@ pub(crate) struct Left {
     pub ledger: net::Ledger,
     pub sram: bus::Memory,
     pub work: Work,
-    pub profile: Option<Profile>,
     pub packets: Option<Stream>,
     pub effort: Effort,
 }

@@ -166,6 +166,12 @@ impl Symbols {
         Place { pc, function, line: self.line(pc) }
     }
 
+    /// The address of a function or data object by its name.
+    pub fn address(&self, name: &str) -> Option<u32> {
+        let mut all = self.functions.iter().chain(&self.objects);
+        all.find(|symbol| symbol.name == name).map(|symbol| symbol.address)
+    }
+
     /// A data object by its name.
     pub fn object(&self, name: &str) -> Option<&Symbol> {
         self.objects.iter().find(|symbol| symbol.name == name)

@@ -2,9 +2,52 @@
 //! function, by line and by call path. Functions are those of the source, also where the compiler
 //! inlined them.
 
-use crate::seastar::firmware::symbols::{Frame, Lines, Symbols};
-pub use ppc440::Cause;
+use super::symbols::{Frame, Lines, Symbols};
 use std::collections::{BTreeMap, HashMap};
+
+/// What cycles were spent on. Each processor has some of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// An instruction issued.
+    Issue,
+    /// A result was waited for: of arithmetic, or of a load that needs no line of a cache.
+    Operand,
+    /// A line of the data cache was waited for.
+    Load,
+    /// A read around the data cache was waited for.
+    Read,
+    /// A write on the bus waited for a slot.
+    Write,
+    /// Instructions were waited for.
+    Fetch,
+    /// A taken branch, predicted right, made a bubble.
+    Branch,
+    /// A branch was predicted wrongly.
+    Mispredict,
+    /// The context was synchronised, or an exception was entered.
+    Synchronise,
+    /// The processor slept until an interrupt.
+    Sleep,
+    /// The memory was waited for, which DMA engines and links had.
+    Memory,
+}
+
+impl Cause {
+    /// All, in order.
+    pub const ALL: [Cause; 11] = [
+        Cause::Issue,
+        Cause::Operand,
+        Cause::Load,
+        Cause::Read,
+        Cause::Write,
+        Cause::Fetch,
+        Cause::Branch,
+        Cause::Mispredict,
+        Cause::Synchronise,
+        Cause::Sleep,
+        Cause::Memory,
+    ];
+}
 
 /// What instructions cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The profiler's part of a node: it is told what the processor does (`ppc440::Probe`) and sums it
+//! The profiler's part of a node: it is told what the processor does ([`Observation`]) and sums it
 //! up, by call path and instruction, apart for the firmware's work and for its idle polling.
 //!
 //! # What is idle
@@ -16,12 +16,33 @@
 //! function without a call (a jump to a function that returns for this one) replaces it on the
 //! path. A return to an address that is not on the stack ends at a new outermost function.
 
-use super::profile::{Cost, Path, Profile};
+use super::profile::{Cause, Cost, Path, Profile};
+use super::symbols::Symbols;
 use crate::instruments::timeline::Picture;
-use crate::seastar::firmware::symbols::Symbols;
-use ppc440::{Jump, Observation, Probe};
 use std::collections::HashSet;
 use std::sync::Arc;
+
+/// Something that the processor did. Each names the address of its instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Observation {
+    /// Cycles passed for the instruction.
+    Spent { pc: u32, cause: Cause, cycles: u64 },
+    /// An instruction completed.
+    Completed { pc: u32 },
+    /// Lines of a cache were filled for it.
+    Missed { pc: u32, instructions: u64, data: u64 },
+    /// Control went to another function.
+    Jumped { pc: u32, target: u32, jump: Jump },
+}
+
+/// How control goes to another function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Jump {
+    /// By a call, or an exception; where it comes back to.
+    Call { back: u32 },
+    /// Back.
+    Return,
+}
 
 /// Which function each instruction of the firmware belongs to.
 pub(crate) struct Code {
@@ -165,6 +186,12 @@ impl Recorder {
         }
     }
 
+    /// True if a function begins at `pc`.
+    pub fn begins(&self, pc: u32) -> bool {
+        let function = self.code.function(pc);
+        function != ELSEWHERE && self.code.place(function, pc) == 0
+    }
+
     /// What is executed is to be drawn; nothing has been told yet.
     pub fn set_picture(&mut self, picture: Picture) {
         self.picture = Some(picture);
@@ -255,16 +282,15 @@ impl Recorder {
         let Observation::Jumped { pc, target, jump } = what else { return };
         let function = self.code.function(target);
         match jump {
-            Jump::Call | Jump::Exception => {
+            Jump::Call { back } => {
                 if self.calls.len() == DEPTH {
                     self.calls.remove(0);
                 }
                 self.arrive(pc);
-                let back = if jump == Jump::Call { pc.wrapping_add(4) } else { pc };
                 self.calls.push((back, self.here));
                 self.here = self.child(self.here, function);
             }
-            Jump::Return | Jump::Resume => {
+            Jump::Return => {
                 match self.calls.iter().rposition(|(back, _)| *back == target) {
                     Some(open) => {
                         self.here = self.calls[open].1;
@@ -396,23 +422,26 @@ fn mixed(pc: u32) -> u64 {
     des::Random::new(pc.into()).next_u64()
 }
 
-impl Probe for Recorder {
-    const ON: bool = true;
-
-    fn observe(&mut self, what: Observation) {
+impl Recorder {
+    /// This happened.
+    pub fn observe(&mut self, what: Observation) {
         self.take(what, ONCE);
     }
 
-    fn repeat(&mut self, turn: &[Observation], times: u64) {
-        turn.iter().for_each(|&what| self.take(what, ONCE));
+    /// All this happened `times` times over: turns of a polling loop.
+    pub fn repeat<I>(&mut self, turn: I, times: u64)
+    where
+        I: DoubleEndedIterator<Item = Observation> + ExactSizeIterator + Clone,
+    {
+        turn.clone().for_each(|what| self.take(what, ONCE));
         let rest = times - 1;
         if rest == 0 {
             return;
         }
-        let Some(last) = turn.iter().rposition(|what| self.is_head(what)) else {
+        let Some(last) = turn.clone().rposition(|what| self.is_head(&what)) else {
             // A loop within a turn of the main loop.
             let times = Times { spent: rest, within: rest, turns: 1 };
-            return turn.iter().for_each(|&what| self.take(what, times));
+            return turn.for_each(|what| self.take(what, times));
         };
         // The main loop's turn does not begin where the core's does. What follows its last
         // beginning stands in `turn` already, once; together with what precedes the next beginning
@@ -420,7 +449,7 @@ impl Probe for Recorder {
         for (_, spent) in &mut self.turn {
             *spent *= rest;
         }
-        for (index, &what) in turn.iter().enumerate() {
+        for (index, what) in turn.enumerate() {
             let spent = if index < last { rest } else { 1 };
             self.take(what, Times { spent, within: 1, turns: rest });
         }
