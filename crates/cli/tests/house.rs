@@ -179,6 +179,20 @@ fn parts_are_named_by_models_alone() {
 /// Crates that have unsafe code; the reasons stand in ARCHITECTURE.md.
 const UNSAFE: &[&str] = &["alpu", "cli", "host", "machine", "mpi", "ppc440", "rank", "verilated"];
 
+/// Requests, communicators, types and collectives do not know what carries their messages.
+#[test]
+fn mpi_names_portals_in_one_room() {
+    let room = Path::new("crates/mpi/src/transport/portals");
+    let outside = |path: &Path| path.starts_with("crates/mpi/src") && !path.starts_with(room);
+    let mut seen = 0;
+    for (path, text) in sources().into_iter().filter(|(path, _)| outside(path)) {
+        seen += 1;
+        let text = text.replace("transport::portals::", "");
+        assert!(!text.contains("portals::"), "{} names Portals", path.display());
+    }
+    assert!(seen > 50, "the room has moved");
+}
+
 #[test]
 fn crates_without_unsafe_code_forbid_it() {
     let architecture = text_of(Path::new("ARCHITECTURE.md"));

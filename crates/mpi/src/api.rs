@@ -11,10 +11,11 @@ use crate::error::Result;
 use crate::process::Process;
 use crate::reduction::op::Op;
 use crate::reduction::{Operator, Reduction};
+use crate::request::operation::Envelope;
 use crate::request::wait::Whose;
 use crate::request::waiting::What;
-use crate::request::{Direction, Request, RequestId, State, Status};
-use crate::transport::{Envelope, Mode};
+use crate::request::{Direction, Request, RequestId, Status};
+use crate::transport::Mode;
 use std::rc::Rc;
 
 impl Process {
@@ -25,8 +26,8 @@ impl Process {
 
     /// A call begins: it costs its time, and reports name it.
     pub(crate) fn enter(&mut self, function: &'static str) {
-        self.function = function;
-        self.charge(self.params.call);
+        self.local.function = function;
+        self.charge(self.local.params.call);
     }
 
     /// A call ends: what it used is spent.
@@ -226,7 +227,7 @@ impl Process {
         if to != PROC_NULL && !members.has(to) {
             return Err(members.not_a_rank(constant::ERR_RANK, "destination", to));
         }
-        Self::check_tag(tag)?;
+        self.check_tag(tag)?;
         Ok(to != PROC_NULL)
     }
 
@@ -252,7 +253,7 @@ impl Process {
             return Err(members.not_a_rank(constant::ERR_RANK, "source", from));
         }
         if tag != constant::ANY_TAG {
-            Self::check_tag(tag)?;
+            self.check_tag(tag)?;
         }
         Ok(Envelope { comm, collective: false, peer: from, tag })
     }
@@ -260,7 +261,7 @@ impl Process {
     /// A completed request of an operation with MPI_PROC_NULL.
     pub(crate) fn nothing(&mut self, direction: Direction, comm: CommId) -> RequestId {
         let mut request = Request::new(direction, comm, PROC_NULL, 0);
-        request.state = State::Complete;
+        request.complete = true;
         if direction == Direction::Receive {
             request.status = Status::PROC_NULL;
         }
@@ -316,7 +317,7 @@ impl Process {
         self.remove_freed_comms()?;
         // Agree on a number that is free everywhere.
         let free = self.comms.free_numbers();
-        let buffer = self.scratch.take(self.cpu.memory(), free.len() as u64);
+        let buffer = self.scratch.take(self.local.cpu.memory(), free.len() as u64);
         self.write(buffer.va, &free)?;
         let items = self.bytes(buffer.va, free.len() as u64);
         self.allreduce_items((&items, &items), constant::BYTE, Op::BitAnd, parent)?;
@@ -337,7 +338,7 @@ impl Process {
     /// MPI_Comm_split; a negative color gets no communicator.
     pub(crate) fn split(&mut self, parent: CommId, color: i32, key: i32) -> Result<Option<CommId>> {
         let (rank, size) = (self.comm(parent)?.rank, self.comm(parent)?.size());
-        let buffer = self.scratch.take(self.cpu.memory(), 8 * u64::from(size));
+        let buffer = self.scratch.take(self.local.cpu.memory(), 8 * u64::from(size));
         let mine = [color.to_le_bytes(), key.to_le_bytes()].concat();
         self.write(buffer.va + 8 * u64::from(rank), &mine)?;
         let all = self.bytes(buffer.va, 8);
@@ -366,7 +367,7 @@ impl Process {
         self.all_meet(Process::WORLD)?;
         // The NIC may still read buffers of this process.
         self.block(
-            |p| p.free_copies.len() == p.copies.len() && p.requests.unfinished_send().is_none(),
+            |p| p.transport.is_quiet() && p.requests.unfinished_send().is_none(),
             |p| What::Receiver(p.requests.unfinished_send().map(|send| p.message_of(send))),
         )
     }

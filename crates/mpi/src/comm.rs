@@ -1,10 +1,10 @@
 //! Communicators: who takes part, and which contexts keep their messages apart.
 
 use crate::call::Attributes;
+use crate::constant;
 use crate::error::{Error, Result};
+use crate::local::World;
 use crate::slots::Slots;
-use crate::transport::matching::MAX_COMMUNICATORS;
-use crate::{constant, World};
 use graph::Graph;
 use std::rc::Rc;
 use topology::Cartesian;
@@ -93,6 +93,9 @@ impl Comm {
     }
 }
 
+/// Communicators that can exist at a time: each takes one context for its point-to-point messages and one for
+/// its collectives.
+pub(crate) const MAX_COMMUNICATORS: usize = 1 << 11;
 /// Tag of the barrier in MPI_Finalize, which is none of the program's collective operations.
 pub(crate) const ENDING: i32 = 0;
 /// Collective operations of passing communicators are numbered from here on.

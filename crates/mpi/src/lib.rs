@@ -1,19 +1,20 @@
-//! MPI over Portals and nothing else.
+//! MPI over a transport, of which Portals is the first.
 //!
 //! [`Mpi::call`] takes the raw C arguments of a program's MPI call; beneath it, [`Process`] is the
 //! same library for built-in workloads in Rust. Everything happens inside calls: there is no
-//! progress thread, as on the machine that is modelled; what Portals does by itself (matching,
-//! moving bytes) goes on without the library.
+//! progress thread, as on the machine that is modelled; what the transport does by itself (Portals:
+//! matching, moving bytes) goes on without the library.
 //!
 //! | module | what |
 //! |---|---|
 //! | `call` | MPI's functions as programs call them: arguments, and what is answered |
 //! | `api` | the same for built-in workloads |
 //! | `process` | what a process holds: handles (`slots`, `uses`), memory (`scratch`), program (`callback`) |
+//! | `local` | its time, its memory, its place in the world |
 //! | `comm` | communicators, groups, and ranks in grids and graphs |
 //! | `datatype` | where an item's bytes lie, how types are made and named |
 //! | `request` | operations under way, waiting for them, and what is told of that in a deadlock |
-//! | `transport` | how messages travel over Portals; matching, unexpected messages, what fails |
+//! | `transport` | the seam below requests; `transport::portals`: how messages travel over Portals |
 //! | `collective` | algorithms, and the schedules that they plan |
 //! | `reduction` | what operations make of items |
 
@@ -24,6 +25,7 @@ mod collective;
 mod comm;
 mod datatype;
 mod error;
+mod local;
 mod params;
 mod process;
 mod reduction;
@@ -41,10 +43,12 @@ pub use collective::{Algorithm, Algorithms};
 pub use comm::topology::balance;
 pub use comm::{CommId, OnError};
 pub use error::{Error, Result};
+pub use local::{Local, World};
 pub use params::Params;
-pub use process::{Process, World};
+pub use process::Process;
 pub use reduction::op::Op;
 pub use request::waiting::{Wait, Waiting};
 pub use request::{RequestId, Status};
-pub use transport::matching::{Rendezvous, MAX_RANKS};
-pub use transport::Mode;
+pub use transport::portals::matching::{Rendezvous, MAX_RANKS};
+pub use transport::portals::Portals;
+pub use transport::{Address, Begun, Bytes, Ending, Found, Mode, Step, Taken, Transport, Wanted};

@@ -1,7 +1,7 @@
 //! What the library's work costs, and its limits: the machine file's `[mpi.*]`.
 
 use crate::collective::Algorithms;
-use crate::transport::EVENTS_PER_OPERATION;
+use crate::transport::portals::EVENTS_PER_OPERATION;
 use des::Duration;
 use host::LIBRARY_MAX;
 

@@ -7,7 +7,8 @@ use crate::datatype::items::Items;
 use crate::datatype::types::Types;
 use crate::datatype::{Basic, Type};
 use crate::error::{Error, Result};
-use crate::process::{Process, PIECE};
+use crate::local::PIECE;
+use crate::process::Process;
 use crate::slots::{Slots, OPERATIONS};
 use op::Op;
 use std::rc::Rc;
@@ -138,7 +139,7 @@ impl Process {
         if bytes == 0 {
             return Ok(());
         }
-        self.charge(self.params.reduce_element * (count * reduction.datatype.elements));
+        self.charge(self.local.params.reduce_element * (count * reduction.datatype.elements));
         let op = match reduction.operator {
             Operator::Predefined(op) => op,
             Operator::User(user) => {
@@ -149,7 +150,7 @@ impl Process {
         // Whole items at a time.
         let size = reduction.size();
         let most = (PIECE / size).max(1) * size;
-        let mut bounce = std::mem::take(&mut self.bounce);
+        let mut bounce = std::mem::take(&mut self.local.bounce);
         bounce.resize(2 * most.min(bytes) as usize, 0);
         let (left, right) = bounce.split_at_mut(most.min(bytes) as usize);
         let mut pieces = (0..bytes).step_by(most as usize);
@@ -161,7 +162,7 @@ impl Process {
             op.apply(basic, left, right);
             self.write(inout, right)
         });
-        self.bounce = bounce;
+        self.local.bounce = bounce;
         combined
     }
 

@@ -6,8 +6,8 @@ use crate::comm::CommId;
 use crate::datatype::items::Items;
 use crate::error::Error;
 use crate::scratch::Buffer;
-use portals::MeHandle;
 
+pub(crate) mod operation;
 pub(crate) mod wait;
 pub(crate) mod waiting;
 
@@ -16,6 +16,16 @@ pub(crate) mod waiting;
 pub struct RequestId {
     pub(crate) index: u32,
     pub(crate) generation: u32,
+}
+
+impl RequestId {
+    /// Bits of a generation: number and kind of what an event belongs to share a word in some transports.
+    pub(crate) const GENERATION_MASK: u32 = (1 << 30) - 1;
+
+    /// Place of the request: small, and used again. No two requests at a time have the same.
+    pub fn index(self) -> usize {
+        self.index as usize
+    }
 }
 
 /// What a completed receive or probe tells.
@@ -55,17 +65,6 @@ pub(crate) enum Direction {
     Collective,
 }
 
-/// How far an operation is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
-    /// A receive that no message has matched, or a send that the receiver has not taken.
-    Posted,
-    /// A receive whose message is known and whose bytes are on their way.
-    Arriving,
-    /// It is over; the status holds.
-    Complete,
-}
-
 /// Items in the program's memory that are not one run of bytes: they travel through a library
 /// buffer.
 #[derive(Clone, Debug)]
@@ -79,21 +78,17 @@ pub(crate) struct Scattered {
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub direction: Direction,
-    pub state: State,
+    /// It is over; the status holds.
+    pub complete: bool,
     pub comm: CommId,
     /// It carries a collective's data.
     pub collective: bool,
     /// Rank in `comm` of the other side, or MPI_ANY_SOURCE.
     pub peer: i32,
     pub tag: i32,
-    /// Bytes to send or to receive into.
-    pub va: u64,
+    /// Bytes to send, or room for those to receive.
     pub length: u64,
     pub scattered: Option<Scattered>,
-    /// The posted receive's, or the exposed buffer's, match entry.
-    pub entry: Option<MeHandle>,
-    /// Event queue that it has reserved room in.
-    pub queue: Option<u8>,
     /// Nobody will ask for it any more: it is freed when it completes.
     pub orphan: bool,
     /// The collective operation that it is a part of.
@@ -111,16 +106,13 @@ impl Request {
     pub fn new(direction: Direction, comm: CommId, peer: i32, tag: i32) -> Request {
         Request {
             direction,
-            state: State::Posted,
+            complete: false,
             comm,
             collective: false,
             peer,
             tag,
-            va: 0,
             length: 0,
             scattered: None,
-            entry: None,
-            queue: None,
             orphan: false,
             parent: None,
             open: 0,
@@ -131,7 +123,7 @@ impl Request {
     }
     /// True when it is over.
     pub fn is_complete(&self) -> bool {
-        self.state == State::Complete
+        self.complete
     }
 }
 
@@ -178,7 +170,7 @@ impl Requests {
     pub fn remove(&mut self, id: RequestId) -> Request {
         let slot = &mut self.slots[id.index as usize];
         assert_eq!(slot.generation, id.generation, "the request was removed");
-        slot.generation = slot.generation.wrapping_add(1) & GENERATION_MASK;
+        slot.generation = slot.generation.wrapping_add(1) & RequestId::GENERATION_MASK;
         self.free.push(id.index);
         slot.request.take().expect("the request was removed")
     }
@@ -193,58 +185,9 @@ impl Requests {
     }
 }
 
-/// Whom an event belongs to: what `user_ptr` of every memory descriptor says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Owner {
-    /// A request.
-    Request(RequestId),
-    /// A block for unexpected messages.
-    Block(u32),
-    /// The empty entry, which catches what is fetched.
-    Catcher,
-    /// A library buffer for copied sends.
-    Copy(u32),
-}
-
-const KIND_SHIFT: u32 = 62;
-const GENERATION_SHIFT: u32 = 32;
-const GENERATION_MASK: u32 = (1 << (KIND_SHIFT - GENERATION_SHIFT)) - 1;
-
-impl Owner {
-    /// As the word that a memory descriptor carries.
-    pub fn pack(self) -> u64 {
-        let (kind, generation, index) = match self {
-            Owner::Request(id) => (0, id.generation, id.index),
-            Owner::Block(index) => (1, 0, index),
-            Owner::Catcher => (2, 0, 0),
-            Owner::Copy(index) => (3, 0, index),
-        };
-        kind << KIND_SHIFT | u64::from(generation) << GENERATION_SHIFT | u64::from(index)
-    }
-    /// From that word.
-    pub fn unpack(word: u64) -> Owner {
-        let index = word as u32;
-        let generation = (word >> GENERATION_SHIFT) as u32 & GENERATION_MASK;
-        match word >> KIND_SHIFT {
-            0 => Owner::Request(RequestId { index, generation }),
-            1 => Owner::Block(index),
-            2 => Owner::Catcher,
-            _ => Owner::Copy(index),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn owners_survive_the_user_pointer() {
-        let id = RequestId { index: u32::MAX, generation: GENERATION_MASK };
-        for owner in [Owner::Request(id), Owner::Block(3), Owner::Catcher, Owner::Copy(7)] {
-            assert_eq!(Owner::unpack(owner.pack()), owner);
-        }
-    }
 
     #[test]
     fn an_old_id_does_not_find_the_next_request() {

@@ -62,9 +62,10 @@ impl Life<'_> {
             rank,
             size: software.placement.ranks,
             program: software.program.part_of(rank) as u32,
-            map: software.map.clone(),
         };
-        let mut mpi = mpi::Mpi::new(ni, cpu.clone(), world, software.mpi.clone());
+        let (map, params) = (software.map.clone(), software.mpi.clone());
+        let over = |local: &mut mpi::Local| mpi::Portals::open(local, ni, map);
+        let mut mpi = mpi::Mpi::new(cpu.clone(), space, world, params, over);
         *self.seat.waiting.borrow_mut() = Some(mpi.waiting());
         until_launch();
         let ended = match &software.program {

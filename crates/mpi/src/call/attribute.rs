@@ -7,7 +7,6 @@ use crate::comm::CommId;
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
-use crate::transport::matching::TAG_UPPER_BOUND;
 use std::collections::BTreeMap;
 
 /// First key that programs make.
@@ -177,7 +176,7 @@ impl Process {
     /// The address of the word behind a predefined attribute; None if there is no such attribute.
     fn predefined_attribute(&mut self, key: i32) -> Result<Option<u64>> {
         let value = match key {
-            constant::TAG_UB => TAG_UPPER_BOUND,
+            constant::TAG_UB => self.transport.tag_max(),
             constant::HOST => constant::PROC_NULL,
             constant::IO => constant::ANY_SOURCE,
             constant::WTIME_IS_GLOBAL => 1,

@@ -6,9 +6,10 @@ use super::{Answer, Begun};
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
+use crate::request::operation::Envelope;
 use crate::request::wait::Whose;
 use crate::request::{Direction, RequestId, Scattered};
-use crate::transport::{Envelope, Mode};
+use crate::transport::Mode;
 
 /// The attached buffer.
 #[derive(Default)]
@@ -67,7 +68,7 @@ pub(super) fn begin(mpi: &mut Process, args: &[u64]) -> Begun {
     let (peer, tag) = (int(args[3]), int(args[4]));
     if mpi.may_send(peer, tag, comm)? {
         let need = mpi.room_for(items.bytes())?;
-        let buffer = mpi.scratch.take(mpi.cpu.memory(), items.bytes());
+        let buffer = mpi.scratch.take(mpi.local.cpu.memory(), items.bytes());
         if let Err(error) = mpi.gather(&items, buffer.va) {
             mpi.scratch.give(buffer);
             return Err(error);

@@ -134,8 +134,7 @@ pub(super) fn split_type(mpi: &mut Process, args: &[u64]) -> Answer {
             return Err(Error::new(constant::ERR_ARG, text));
         }
     };
-    let world = mpi.world();
-    let node = world.map[world.rank as usize].nid as i32;
+    let node = mpi.transport.node_of(mpi.world().rank) as i32;
     let color = if shares_memory { node } else { constant::UNDEFINED };
     give(mpi, comm, color, int(args[2]), args[4])
 }

@@ -42,8 +42,7 @@ pub(super) fn finalize(mpi: &mut Process, _: &[u64]) -> Answer {
 }
 
 pub(super) fn get_processor_name(mpi: &mut Process, args: &[u64]) -> Answer {
-    let world = mpi.world();
-    let name = format!("nid{:05}", world.map[world.rank as usize].nid);
+    let name = format!("nid{:05}", mpi.transport.node_of(mpi.world().rank));
     mpi.put_string(args[0], args[1], name)
 }
 

@@ -176,7 +176,7 @@ pub(super) fn create_adjacent(mpi: &mut Process, args: &[u64]) -> Answer {
 /// Words that every rank contributes, by rank.
 fn gathered(mpi: &mut Process, comm: CommId, own: &[i64]) -> Result<Vec<i64>> {
     let (rank, size) = (mpi.rank(comm)?, u64::from(mpi.size(comm)?));
-    let memory = mpi.cpu.memory().clone();
+    let memory = mpi.local.cpu.memory().clone();
     // First how many there are.
     let buffer = mpi.scratch.take(&memory, 8 * size);
     mpi.write(buffer.va + 8 * u64::from(rank), &(own.len() as u64).to_le_bytes())?;

@@ -6,29 +6,28 @@ use crate::comm::CommId;
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
+use crate::request::operation::Envelope;
 use crate::request::{Direction, Status};
 use crate::slots::MESSAGES;
-use crate::transport::unexpected::Message;
-use crate::transport::Envelope;
+use crate::transport::{Found, Taken};
 use std::collections::BTreeMap;
 
 /// Messages that were probed and not received.
 #[derive(Default)]
 pub(crate) struct Messages {
     next: u64,
-    table: BTreeMap<u64, (CommId, Message)>,
+    table: BTreeMap<u64, (CommId, Taken, Found)>,
 }
 
 impl Process {
     /// Takes the message that a probe has found.
-    fn take_message(&mut self, from: Envelope) -> Result<u64> {
-        let pattern = self.pattern(from)?;
-        let index = self.unexpected.find(pattern, 0).expect("a message that was found stays");
-        let message = self.unexpected.hold(index);
+    fn take_message(&mut self, from: Envelope, status: &Status) -> Result<u64> {
+        let message = self.transport.take(self.wanted(from)?);
+        let Status { source, tag, bytes, .. } = *status;
         let messages = &mut self.side.messages;
         let handle = MESSAGES + messages.next;
         messages.next += 1;
-        messages.table.insert(handle, (from.comm, message));
+        messages.table.insert(handle, (from.comm, message, Found { source, tag, bytes }));
         Ok(handle)
     }
 }
@@ -41,7 +40,7 @@ pub(super) fn mprobe(mpi: &mut Process, args: &[u64]) -> Answer {
         (constant::MESSAGE_NO_PROC, Status::PROC_NULL)
     } else {
         let status = mpi.look_until_found(from)?;
-        (mpi.take_message(from)?, status)
+        (mpi.take_message(from, &status)?, status)
     };
     mpi.put_word(args[3], "the message", handle)?;
     mpi.put_status(args[4], &status)
@@ -55,7 +54,7 @@ pub(super) fn improbe(mpi: &mut Process, args: &[u64]) -> Answer {
         (constant::MESSAGE_NO_PROC, Some(Status::PROC_NULL))
     } else {
         match mpi.look(from)? {
-            Some(status) => (mpi.take_message(from)?, Some(status)),
+            Some(status) => (mpi.take_message(from, &status)?, Some(status)),
             None => (constant::MESSAGE_NULL, None),
         }
     };
@@ -73,16 +72,17 @@ pub(super) fn begin(mpi: &mut Process, args: &[u64]) -> Begun {
         mpi.put_word(args[3], "the message", constant::MESSAGE_NULL)?;
         return Ok(mpi.nothing(Direction::Receive, Process::SELF));
     }
-    let (comm, message) = mpi.side.messages.table.get(&handle).cloned().ok_or_else(|| {
-        let text = format!("{handle:#x} is no message, or it was received before");
-        Error::new(constant::ERR_REQUEST, text)
-    })?;
+    let (comm, message, found) =
+        mpi.side.messages.table.get(&handle).copied().ok_or_else(|| {
+            let text = format!("{handle:#x} is no message, or it was received before");
+            Error::new(constant::ERR_REQUEST, text)
+        })?;
     mpi.side.blame = comm;
     // A message that cannot be received now stays for another call.
     mpi.check_items(&items)?;
     mpi.put_word(args[3], "the message", constant::MESSAGE_NULL)?;
     mpi.side.messages.table.remove(&handle);
-    mpi.receive_matched(comm, message, &items)
+    mpi.receive_matched(comm, (message, found), &items)
 }
 
 /// `buf, count, datatype, message, status`.

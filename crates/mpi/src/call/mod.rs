@@ -34,22 +34,23 @@ use crate::callback::Ran;
 use crate::comm::{CommId, OnError};
 use crate::constant;
 use crate::error::Error;
+use crate::local::{Local, World};
 use crate::params::Params;
-use crate::process::{Process, World};
+use crate::process::Process;
 use crate::request::wait::Whose;
 use crate::request::waiting::Waiting;
 use crate::request::RequestId;
+use crate::transport::Transport;
 use abi::mpi::Function;
 pub(crate) use attribute::Attributes;
 use attribute::Keyvals;
 use buffered::Attached;
 use errhandler::Errhandlers;
 use handles::Handles;
-use host::Cpu;
+use host::{Cpu, SpaceId};
 use info::Infos;
 use matched::Messages;
 use persistent::Persistents;
-use portals::Ni;
 use table::{handler, may_reduce, Handler};
 
 /// What becomes of a call.
@@ -121,10 +122,16 @@ type Answer = std::result::Result<(), Error>;
 type Begun = std::result::Result<RequestId, Error>;
 
 impl Mpi {
-    /// To be made in a fibre of the rank's host; from then on messages are accepted. All ranks must
-    /// have been made before the first returns from MPI_Init.
-    pub fn new(ni: Ni, cpu: Cpu, world: World, params: Params) -> Mpi {
-        Mpi { process: Process::new(ni, cpu, world, params) }
+    /// Over the transport that `open` makes. To be made in a fibre of the rank's host; from then on messages
+    /// are accepted. All ranks must have been made before the first returns from MPI_Init.
+    pub fn new<T: Transport + 'static>(
+        cpu: Cpu,
+        space: SpaceId,
+        world: World,
+        params: Params,
+        open: impl FnOnce(&mut Local) -> T,
+    ) -> Mpi {
+        Mpi { process: Process::new(cpu, space, world, params, open) }
     }
 
     /// What the rank waits for while a call waits.

@@ -37,7 +37,7 @@ pub(super) fn reduce_local(mpi: &mut Process, args: &[u64]) -> Answer {
     let reduction = reduction(mpi, &inout, args[3], args[4])?;
     reduction.check()?;
     let bytes = inout.bytes();
-    let memory = mpi.cpu.memory().clone();
+    let memory = mpi.local.cpu.memory().clone();
     let (a, b) = (mpi.scratch.take(&memory, bytes), mpi.scratch.take(&memory, bytes));
     let done = mpi
         .gather(&input, a.va)

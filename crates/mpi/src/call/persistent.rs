@@ -115,7 +115,7 @@ impl Process {
         if self.read(args[index], &mut bytes).is_err() {
             return Ok(None);
         }
-        let copy = self.scratch.take(self.cpu.memory(), bytes.len() as u64);
+        let copy = self.scratch.take(self.local.cpu.memory(), bytes.len() as u64);
         self.write(copy.va, &bytes)?;
         let words = bytes.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().expect("eight")));
         let words = if width == 8 { words.collect() } else { Vec::new() };

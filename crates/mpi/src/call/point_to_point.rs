@@ -95,7 +95,7 @@ pub(super) fn sendrecv_replace(mpi: &mut Process, args: &[u64]) -> Answer {
     let items = mpi.items(args[0], args[1], args[2])?;
     mpi.check_items(&items)?;
     let datatype = mpi.datatype(constant::BYTE)?;
-    let buffer = mpi.scratch.take(mpi.cpu.memory(), items.bytes());
+    let buffer = mpi.scratch.take(mpi.local.cpu.memory(), items.bytes());
     let out = Items { va: buffer.va, count: items.bytes(), datatype };
     let to = (&out, int(args[3]), int(args[4]));
     let from = (&items, int(args[5]), int(args[6]));

@@ -29,7 +29,7 @@ pub(super) static ALGORITHMS: [Algorithm<Allgather>; 4] = [
 ];
 
 fn by_size(plan: &mut Plan<'_>, all: &Parts) {
-    let short = plan.process.params.allgather_short;
+    let short = plan.process.local.params.allgather_short;
     let is_short = all.block().is_some_and(|block| block * u64::from(plan.size) <= short);
     let run = if is_short { bruck } else { ring };
     run(plan, all);
@@ -84,7 +84,7 @@ impl Process {
         all: &Parts,
         comm: CommId,
     ) -> Result<RequestId> {
-        let run = self.params.algorithms.allgather.run;
+        let run = self.local.params.algorithms.allgather.run;
         let mut plan = Plan::new(self, comm)?;
         if let Some(own) = own {
             plan.copy(own.clone(), all.of(plan.rank));

@@ -59,7 +59,7 @@ fn recursive_doubling(plan: &mut Plan<'_>, acc: &Accumulator) {
 }
 
 fn reduce_bcast(plan: &mut Plan<'_>, acc: &Accumulator) {
-    let algorithms = plan.process.params.algorithms;
+    let algorithms = plan.process.local.params.algorithms;
     (algorithms.reduce.run)(plan, acc, 0);
     let own = plan.own(acc);
     (algorithms.bcast.run)(plan, &own, 0);
@@ -98,7 +98,7 @@ impl Process {
         reduction: &Rc<Reduction>,
         comm: CommId,
     ) -> Result<RequestId> {
-        let run = self.params.algorithms.allreduce.run;
+        let run = self.local.params.algorithms.allreduce.run;
         self.plan_reduction(comm, (send, Some(recv)), reduction, run)
     }
 }

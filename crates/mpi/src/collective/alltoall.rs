@@ -31,7 +31,7 @@ pub(super) static ALGORITHMS: [Algorithm<Alltoall>; 4] = [
 const ROUNDS_FROM: u32 = 8;
 
 fn by_size(plan: &mut Plan<'_>, out: &Parts, into: &Parts) {
-    let short = plan.process.params.alltoall_short;
+    let short = plan.process.local.params.alltoall_short;
     let is_short = into.block().is_some_and(|block| block <= short);
     let run = if is_short && plan.size >= ROUNDS_FROM { bruck } else { pairwise };
     run(plan, out, into);
@@ -112,7 +112,7 @@ impl Process {
         into: &Parts,
         comm: CommId,
     ) -> Result<RequestId> {
-        let run = self.params.algorithms.alltoall.run;
+        let run = self.local.params.algorithms.alltoall.run;
         let mut plan = Plan::new(self, comm)?;
         let (rank, size) = (plan.rank, plan.size);
         match out {

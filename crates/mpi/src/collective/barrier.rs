@@ -53,7 +53,7 @@ fn tree(plan: &mut Plan<'_>) {
 impl Process {
     /// Begins a barrier.
     pub(crate) fn begin_barrier(&mut self, comm: CommId) -> Result<RequestId> {
-        let run = self.params.algorithms.barrier.run;
+        let run = self.local.params.algorithms.barrier.run;
         let mut plan = Plan::new(self, comm)?;
         run(&mut plan);
         Ok(plan.begin())

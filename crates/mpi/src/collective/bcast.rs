@@ -53,7 +53,7 @@ impl Process {
         root: u32,
         comm: CommId,
     ) -> Result<RequestId> {
-        let run = self.params.algorithms.bcast.run;
+        let run = self.local.params.algorithms.bcast.run;
         let bytes = items.bytes();
         self.check_items(items)?;
         let mut plan = Plan::new(self, comm)?;

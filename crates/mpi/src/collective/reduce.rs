@@ -109,7 +109,7 @@ impl Process {
         root: u32,
         comm: CommId,
     ) -> Result<RequestId> {
-        let run = self.params.algorithms.reduce.run;
+        let run = self.local.params.algorithms.reduce.run;
         self.plan_reduction(comm, (send, recv), reduction, |plan, acc| run(plan, acc, root))
     }
 }

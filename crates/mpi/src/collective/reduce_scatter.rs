@@ -44,7 +44,7 @@ fn pairwise(plan: &mut Plan<'_>, acc: &Accumulator, counts: &[u64]) {
 }
 
 fn reduce(plan: &mut Plan<'_>, acc: &Accumulator, counts: &[u64]) {
-    (plan.process.params.algorithms.reduce.run)(plan, acc, 0);
+    (plan.process.local.params.algorithms.reduce.run)(plan, acc, 0);
     plan.wait();
     if plan.rank != 0 {
         let (offset, bytes) = share(acc, counts, plan.rank);
@@ -67,7 +67,7 @@ impl Process {
         reduction: &Rc<Reduction>,
         comm: CommId,
     ) -> Result<RequestId> {
-        let run = self.params.algorithms.reduce_scatter.run;
+        let run = self.local.params.algorithms.reduce_scatter.run;
         self.check_items(recv)?;
         self.plan_reduction(comm, (send, None), reduction, |plan, acc| {
             run(plan, acc, counts);

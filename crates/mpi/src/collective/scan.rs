@@ -77,7 +77,7 @@ impl Process {
         exclusive: bool,
         comm: CommId,
     ) -> Result<RequestId> {
-        let run = self.params.algorithms.scan.run;
+        let run = self.local.params.algorithms.scan.run;
         let first = self.comm(comm)?.rank == 0;
         // The result does not form in place: an exclusive scan leaves rank 0's buffer as it is.
         self.check_items(recv)?;

@@ -82,7 +82,7 @@ impl Process {
         (root, equal): (u32, bool),
         comm: CommId,
     ) -> Result<RequestId> {
-        let run = if equal { self.params.algorithms.scatter.run } else { linear };
+        let run = if equal { self.local.params.algorithms.scatter.run } else { linear };
         let mut plan = Plan::new(self, comm)?;
         run(&mut plan, own, all, root);
         Ok(plan.begin())

@@ -9,9 +9,10 @@ use crate::datatype::items::Items;
 use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::reduction::Reduction;
+use crate::request::operation::Envelope;
 use crate::request::{Direction, Request, RequestId, Status};
 use crate::scratch::Buffer;
-use crate::transport::{Envelope, Mode};
+use crate::transport::Mode;
 use std::rc::Rc;
 
 /// One step. Sends and receives go on side by side until the next `Wait`; all other steps are done
@@ -139,7 +140,7 @@ impl<'a> Plan<'a> {
     }
     /// A library buffer that lives as long as the operation.
     pub fn buffer(&mut self, bytes: u64) -> u64 {
-        let buffer = self.process.scratch.take(self.process.cpu.memory(), bytes);
+        let buffer = self.process.scratch.take(self.process.local.cpu.memory(), bytes);
         self.schedule.buffers.push(buffer);
         buffer.va
     }

@@ -70,7 +70,7 @@ impl Process {
         let reduction = Rc::new(Reduction { operator, datatype, handle: constant::BYTE });
         let (va, received) = (numbering.va, numbering.va + OFFER);
         let acc = Accumulator { va, bytes: OFFER, received, reduction, count: 1 };
-        let run = self.params.algorithms.allreduce.run;
+        let run = self.local.params.algorithms.allreduce.run;
         let mut plan = Plan::resumed(self, parent, std::mem::take(schedule))?;
         run(&mut plan, &acc);
         plan.wait();

@@ -4,9 +4,9 @@ use super::Type;
 use crate::comm::CommId;
 use crate::error::Result;
 use crate::process::Process;
+use crate::request::operation::Envelope;
 use crate::request::{RequestId, Scattered};
-use crate::transport::unexpected::Message;
-use crate::transport::{Envelope, Mode};
+use crate::transport::{Found, Mode, Taken};
 use std::rc::Rc;
 
 /// Most bytes of a message: the wire header has 32 bits for its length.
@@ -60,7 +60,7 @@ impl Process {
         if items.is_contiguous() {
             return self.start_send(to, (items.va, bytes), None, mode);
         }
-        let buffer = self.scratch.take(self.cpu.memory(), bytes);
+        let buffer = self.scratch.take(self.local.cpu.memory(), bytes);
         if let Err(error) = self.gather(items, buffer.va) {
             self.scratch.give(buffer);
             return Err(error);
@@ -75,7 +75,7 @@ impl Process {
             return self.start_receive(from, (items.va, bytes), None);
         }
         self.check_items(items)?;
-        let buffer = self.scratch.take(self.cpu.memory(), bytes);
+        let buffer = self.scratch.take(self.local.cpu.memory(), bytes);
         let target = Some(items.clone());
         self.start_receive(from, (buffer.va, bytes), Some(Scattered { buffer, target }))
     }
@@ -84,7 +84,7 @@ impl Process {
     pub(crate) fn receive_matched(
         &mut self,
         comm: CommId,
-        message: Message,
+        message: (Taken, Found),
         items: &Items,
     ) -> Result<RequestId> {
         let bytes = items.room();
@@ -92,7 +92,7 @@ impl Process {
             return self.start_matched(comm, message, (items.va, bytes), None);
         }
         self.check_items(items)?;
-        let buffer = self.scratch.take(self.cpu.memory(), bytes);
+        let buffer = self.scratch.take(self.local.cpu.memory(), bytes);
         let target = Some(items.clone());
         self.start_matched(comm, message, (buffer.va, bytes), Some(Scattered { buffer, target }))
     }
@@ -110,7 +110,9 @@ impl Process {
             return self.copy(items.va, to, items.bytes());
         }
         let runs = self.pack(items, to)?;
-        self.charge(self.params.datatype_run * runs + self.cpu.copy_cost(items.bytes()));
+        self.charge(
+            self.local.params.datatype_run * runs + self.local.cpu.copy_cost(items.bytes()),
+        );
         Ok(())
     }
 
@@ -120,7 +122,7 @@ impl Process {
             return self.copy(from, items.va, bytes);
         }
         let runs = self.unpack(from, items, bytes)?;
-        self.charge(self.params.datatype_run * runs + self.cpu.copy_cost(bytes));
+        self.charge(self.local.params.datatype_run * runs + self.local.cpu.copy_cost(bytes));
         Ok(())
     }
 
@@ -130,7 +132,7 @@ impl Process {
         if from.is_contiguous() {
             return self.scatter(from.va, to, bytes);
         }
-        let buffer = self.scratch.take(self.cpu.memory(), from.bytes());
+        let buffer = self.scratch.take(self.local.cpu.memory(), from.bytes());
         let copied = self.gather(from, buffer.va).and_then(|()| self.scatter(buffer.va, to, bytes));
         self.scratch.give(buffer);
         copied

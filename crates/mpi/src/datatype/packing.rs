@@ -2,7 +2,8 @@
 
 use super::items::Items;
 use crate::error::Result;
-use crate::process::{Process, PIECE};
+use crate::local::PIECE;
+use crate::process::Process;
 
 /// Runs that are moved together.
 const RUNS_MAX: usize = 4096;
@@ -38,7 +39,7 @@ impl Process {
     }
 
     fn move_items(&mut self, items: &Items, (packed, bytes): (u64, u64), way: Way) -> Result<u64> {
-        let held = std::mem::take(&mut self.bounce);
+        let held = std::mem::take(&mut self.local.bounce);
         let mut moved = Moved { packed, runs: Vec::new(), bytes: 0, held };
         let mut number = 0;
         let result = items.datatype.runs_of(items.count, bytes).try_for_each(|run| {
@@ -46,7 +47,7 @@ impl Process {
             moved.add(self, items.va.wrapping_add_signed(run.offset), run.length, way)
         });
         let result = result.and_then(|()| moved.go(self, way));
-        self.bounce = moved.held;
+        self.local.bounce = moved.held;
         result.map(|()| number)
     }
 }
@@ -71,12 +72,12 @@ impl Moved {
         self.held.resize(self.bytes as usize, 0);
         match way {
             Way::Pack => {
-                process.read_runs(&self.runs, &mut self.held)?;
+                process.local.read_runs(&self.runs, &mut self.held)?;
                 process.write(self.packed, &self.held)?;
             }
             Way::Unpack => {
                 process.read(self.packed, &mut self.held)?;
-                process.write_runs(&self.runs, &self.held)?;
+                process.local.write_runs(&self.runs, &self.held)?;
             }
         }
         self.packed = self.packed.wrapping_add(self.bytes);

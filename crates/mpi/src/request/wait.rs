@@ -1,13 +1,13 @@
 //! Completion: waiting for requests, testing them, looking for messages.
 
 use super::waiting::{Message, Wait, What};
-use super::{Direction, Request, RequestId, State, Status};
+use super::{Direction, Request, RequestId, Status};
 use crate::comm::CommId;
 use crate::constant::PROC_NULL;
 use crate::error::{Error, Result};
 use crate::process::Process;
-use crate::transport::matching::{self, Exposed, Protocol};
-use crate::transport::Envelope;
+use crate::request::operation::Envelope;
+use crate::transport::Found;
 
 /// Whose operation a call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Process {
         if done(self) {
             return Ok(());
         }
-        let wait = Wait::new(self.function, what(self));
+        let wait = Wait::new(self.local.function, what(self));
         self.waiting.replace(Some(wait));
         while !done(self) && self.broken_off.is_none() {
             if !self.run_ready() {
@@ -84,7 +84,7 @@ impl Process {
     /// A request that has failed already, for a program that has its handle.
     pub(crate) fn failed_request(&mut self, comm: CommId, error: Error) -> RequestId {
         let mut request = Request::new(Direction::Send, comm, PROC_NULL, 0);
-        request.state = State::Complete;
+        request.complete = true;
         request.status.error = error.class;
         request.error = Some(error);
         self.requests.insert(request)
@@ -105,24 +105,16 @@ impl Process {
     /// Looks for a message that could be received, without receiving it.
     pub(crate) fn look(&mut self, from: Envelope) -> Result<Option<Status>> {
         self.progress();
-        let pattern = self.pattern(from)?;
-        let found = self.search(pattern, 0);
-        Ok(found.map(|index| {
-            let message = self.unexpected.peek(index);
-            let bytes = match matching::protocol_of(message.bits) {
-                Protocol::Eager => message.length,
-                Protocol::Announced | Protocol::Long => Exposed::unpack(message.hdr_data).length,
-            };
-            let (source, tag) = (matching::source_of(message.bits), matching::tag_of(message.bits));
-            Status { source, tag, bytes, ..Status::EMPTY }
-        }))
+        let wanted = self.wanted(from)?;
+        let found = self.transport.find(&mut self.local, wanted);
+        Ok(found.map(|Found { source, tag, bytes }| Status { source, tag, bytes, ..Status::EMPTY }))
     }
 
     /// Waits for a message that could be received.
     pub(crate) fn look_until_found(&mut self, from: Envelope) -> Result<Status> {
-        let pattern = self.pattern(from)?;
+        let wanted = self.wanted(from)?;
         self.block(
-            |process| process.unexpected.find(pattern, 0).is_some(),
+            |process| process.transport.has(wanted),
             |process| {
                 What::Own(process.message(Direction::Receive, from.comm, from.peer, from.tag))
             },

@@ -1,6 +1,6 @@
 //! Collectives on one to nine ranks against computed results, with every algorithm.
 
-use crate::world::{Rank, Setting};
+use crate::world::{on_each, Rank, Setting};
 use abi::mpi::{self as c, Function};
 use des::Random;
 use mpi::{Algorithms, Outcome};
@@ -108,7 +108,7 @@ fn allreduce_of_every_size() {
 #[test]
 fn maxloc_over_a_type_with_holes() {
     for ranks in 1..=5 {
-        Setting::new(ranks).finish(|rank| {
+        on_each(ranks, |rank| {
             // struct { short value; int index; }: 8 bytes, two of them padding.
             let mut own = vec![0xaa; 16];
             let value = [10 - (rank.rank - 2).abs() as i16, 3];
@@ -133,7 +133,7 @@ fn maxloc_over_a_type_with_holes() {
 #[test]
 fn gather_scatter_allgather_alltoall() {
     for ranks in 1..=9 {
-        Setting::new(ranks).finish(|rank| {
+        on_each(ranks, |rank| {
             let (me, size) = (rank.rank, rank.size);
             let all: Vec<i32> = (0..size).flat_map(|r| [10 * r, 10 * r + 1]).collect();
             let (len, own) = (all.len(), [10 * me, 10 * me + 1]);
@@ -169,7 +169,7 @@ fn gather_scatter_allgather_alltoall() {
 #[test]
 fn duplicated_and_split_communicators_keep_messages_apart() {
     for ranks in [1, 2, 5] {
-        Setting::new(ranks).finish(|rank| {
+        on_each(ranks, |rank| {
             let (comm, result) = (rank.word(0), rank.alloc(4));
             rank.ok(Function::CommDup, &[COMM, comm]);
             let dup = rank.get_word(comm);
@@ -268,7 +268,7 @@ fn a_communicator_is_copied_beside_other_calls() {
 #[test]
 fn communicators_are_copied_in_any_order() {
     for ranks in [1, 2, 5] {
-        Setting::new(ranks).finish(|rank| {
+        on_each(ranks, |rank| {
             let [a, b, half] = [0; 3].map(|_| rank.word(0));
             rank.ok(Function::CommDup, &[COMM, a]);
             rank.ok(Function::CommDup, &[COMM, b]);
@@ -310,7 +310,7 @@ fn communicators_are_copied_in_any_order() {
 
 #[test]
 fn numbers_of_copies_are_used_again_until_none_is_left() {
-    Setting::new(2).finish(|rank| {
+    on_each(2, |rank| {
         rank.ok(Function::CommSetErrhandler, &[COMM, c::ERRORS_RETURN]);
         let mut last = 0;
         for turn in 0..600 {

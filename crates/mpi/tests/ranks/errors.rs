@@ -199,7 +199,7 @@ fn too_long_messages_are_truncated_and_reported() {
     // Inline, copied, eager and rendezvous; before and after the receive.
     for (bytes, room) in [(8u64, 4u64), (200, 13), (4000, 100), (9000, 100), (9000, 0)] {
         for late in [false, true] {
-            Setting::new(2).finish(move |rank| {
+            let program = move |rank: &mut Rank| {
                 rank.ok(Function::CommSetErrhandler, &[COMM, c::ERRORS_RETURN]);
                 let data = world::pattern(5, bytes as usize);
                 let va = rank.buffer(&data);
@@ -220,7 +220,8 @@ fn too_long_messages_are_truncated_and_reported() {
                     assert!(kept[room as usize..].iter().all(|&byte| byte == 0x11));
                 }
                 rank.ok(Function::Finalize, &[]);
-            });
+            };
+            world::on_each(2, program);
         }
     }
 }

@@ -6,4 +6,5 @@ mod collectives;
 mod errors;
 mod matching;
 mod point_to_point;
+mod script;
 mod world;

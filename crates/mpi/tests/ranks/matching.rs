@@ -1,6 +1,6 @@
 //! Random programs on three ranks against MPI's matching rules.
 
-use crate::world::{pattern, Rank, Setting};
+use crate::world::{pattern, Carrier, Rank, Setting};
 use abi::mpi as c;
 use des::{Duration, Random, Time};
 use mpi::{Process, RequestId};
@@ -97,11 +97,15 @@ type Message = (i32, i32, Vec<u8>);
 
 /// Runs the steps, each at its time. In the end receives without a message are cancelled and
 /// messages without a receive are taken, so that the program ends.
-fn run(steps: &[Step], times: Vec<Time>, seed: u64, lateness: Duration) -> Vec<Option<Message>> {
+fn run(
+    steps: &[Step],
+    times: Vec<Time>,
+    (seed, lateness, carrier): (u64, Duration, Carrier),
+) -> Vec<Option<Message>> {
     let got: Got = Rc::new(RefCell::new(vec![None; steps.len()]));
     let (result, steps) = (got.clone(), steps.to_vec());
     let end = *times.last().unwrap() + Duration::from_us(2000);
-    let setting = Setting { seed, lateness, ..Setting::new(RANKS) };
+    let setting = Setting { seed, lateness, carrier, ..Setting::new(RANKS) };
     setting.finish(move |rank| {
         let me = rank.rank as usize;
         let (mut sends, mut receives) = (Vec::new(), Vec::new());
@@ -163,13 +167,16 @@ proptest! {
     #[test]
     fn steps_apart(steps in steps(24), seed: u64) {
         let at = |i: usize| Time(5_000_000_000) + Duration::from_us(200) * (i as u64 + 1);
-        let got = run(&steps, (0..steps.len()).map(at).collect(), seed, Duration::from_us(20));
-        for (index, message) in model(&steps).into_iter().enumerate() {
-            let expected = message.map(|send| {
-                let (_, tag, size) = sent(&steps[send]).unwrap();
-                (steps[send].rank as i32, tag, pattern(send as u64, size))
-            });
-            prop_assert_eq!(&got[index], &expected, "step {}", index);
+        for carrier in Carrier::ALL {
+            let setting = (seed, Duration::from_us(20), carrier);
+            let got = run(&steps, (0..steps.len()).map(at).collect(), setting);
+            for (index, message) in model(&steps).into_iter().enumerate() {
+                let expected = message.map(|send| {
+                    let (_, tag, size) = sent(&steps[send]).unwrap();
+                    (steps[send].rank as i32, tag, pattern(send as u64, size))
+                });
+                prop_assert_eq!(&got[index], &expected, "{:?}, step {}", carrier, index);
+            }
         }
     }
 
@@ -179,8 +186,11 @@ proptest! {
         let mut random = Random::new(seed);
         let mut time = Time(5_100_000_000);
         let times = steps.iter().map(|_| { time += Duration::from_ns(random.below(6000)); time });
-        let got = run(&steps, times.collect(), seed, Duration::from_us(100));
-        check_rules(&steps, &got)?;
+        let times: Vec<Time> = times.collect();
+        for carrier in Carrier::ALL {
+            let got = run(&steps, times.clone(), (seed, Duration::from_us(100), carrier));
+            check_rules(&steps, &got)?;
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Messages between two ranks: sizes around every limit, ways to send and to wait.
 
-use crate::world::{pattern, End, Rank, Setting};
+use crate::world::{on_each, pattern, End, Rank, Setting};
 use abi::mpi::{self as c, Function};
 use des::Time;
 use mpi::Process;
@@ -14,7 +14,7 @@ const SIZES: [usize; 15] =
 #[test]
 fn every_size_arrives_whether_expected_or_not() {
     for receiver_is_late in [false, true] {
-        Setting::new(2).finish(move |rank| {
+        on_each(2, move |rank| {
             for (index, &bytes) in SIZES.iter().enumerate() {
                 let data = pattern(index as u64, bytes);
                 let (tag, start) = (index as i32, rank.now());
@@ -174,7 +174,7 @@ fn more_requests_than_an_event_queue_holds() {
 
 #[test]
 fn a_synchronous_send_waits_for_its_receive() {
-    Setting::new(2).finish(|rank| {
+    on_each(2, |rank| {
         let (late, start) = (des::Duration::from_us(1000), rank.now());
         for bytes in [0, 8, 5000] {
             let va = rank.alloc(bytes);
@@ -247,7 +247,7 @@ fn more_long_sends_than_an_event_queue_holds() {
 
 #[test]
 fn a_rank_sends_to_itself() {
-    Setting::new(1).finish(|rank| {
+    on_each(1, |rank| {
         for (message, bytes) in [(1, 0), (2, 10), (3, 3000), (4, 50_000)] {
             let from = rank.buffer(&pattern(message, bytes));
             let to = rank.alloc(bytes);
@@ -267,7 +267,7 @@ fn a_rank_sends_to_itself() {
 
 #[test]
 fn probes_and_tests_let_time_pass_and_find_what_arrives() {
-    Setting::new(2).finish(|rank| {
+    on_each(2, |rank| {
         let va = rank.alloc(10_000);
         for bytes in [0u64, 100, 9000] {
             if rank.rank == 0 {
@@ -300,7 +300,7 @@ fn probes_and_tests_let_time_pass_and_find_what_arrives() {
 #[test]
 fn a_cancelled_receive_takes_no_message() {
     for bytes in [8, 9000] {
-        Setting::new(2).finish(move |rank| {
+        on_each(2, move |rank| {
             let (a, b) = (rank.alloc(bytes), rank.buffer(&pattern(7, bytes)));
             if rank.rank == 1 {
                 let request = rank.process().irecv(a, bytes as u64, 0, 1, WORLD).unwrap();
@@ -326,7 +326,7 @@ fn a_cancelled_receive_takes_no_message() {
 /// Through the C interface: handles, statuses, datatypes with holes.
 #[test]
 fn columns_of_a_matrix_and_arrays_of_requests() {
-    Setting::new(2).finish(|rank| {
+    on_each(2, |rank| {
         rank.ok(Function::Init, &[0, 0]);
         let column = rank.word(0);
         // 4 x 4 matrix of ints: one int, then a stride of 4.
@@ -380,7 +380,7 @@ fn columns_of_a_matrix_and_arrays_of_requests() {
 
 #[test]
 fn sendrecv_replace_rotates_and_proc_null_does_nothing() {
-    Setting::new(3).finish(|rank| {
+    on_each(3, |rank| {
         let (me, size) = (rank.rank, rank.size);
         let (next, previous) = ((me + 1) % size, (me + size - 1) % size);
         let bytes = 6000;

@@ -1,13 +1,16 @@
 //! A small world for tests: hosts with the real kernel and the real MPI, joined by network
-//! interfaces that only pretend. Rank programs are closures.
+//! interfaces that only pretend; or with MPI alone, over a transport that needs none of that. Rank programs
+//! are closures.
 
 mod nic;
+pub mod office;
 
 use abi::mpi::Function;
 use des::{Duration, EventQueue, Time};
-use host::{AddressSpace, Costs, Host, Ports, SpaceId};
-use mpi::{Algorithms, Mpi, Outcome, Params, Process, Waiting, World};
+use host::{AddressSpace, Costs, Cpu, Host, Ports, SpaceId};
+use mpi::{Algorithms, Mpi, Outcome, Params, Portals, Process, Waiting, World};
 use nic::{Event, Nic};
+use office::{Clerk, Office};
 use portals::{seastar, Config, Kernel, Limits, Ni, ProcessId, Unobserved};
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -237,6 +240,9 @@ fn host_costs() -> Costs {
 
 type Shared<T> = Rc<RefCell<T>>;
 
+/// Makes the library of a rank, and the kernel that it needs if it needs one.
+type Make = dyn Fn(&Cpu, SpaceId, u32, &Shared<Option<Rc<Kernel>>>) -> Mpi;
+
 struct Node {
     host: Host,
     nic: Nic,
@@ -254,15 +260,54 @@ pub struct Setting {
     pub lateness: Duration,
     /// Payloads arrive damaged.
     pub damage: bool,
+    /// What carries the messages.
+    pub carrier: Carrier,
+}
+
+/// A transport to test on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// Portals, its kernel, its driver, and a network interface that pretends.
+    Portals,
+    /// An [`Office`].
+    Office,
+}
+
+impl Carrier {
+    pub const ALL: [Carrier; 2] = [Carrier::Portals, Carrier::Office];
 }
 
 impl Setting {
     pub fn new(ranks: usize) -> Setting {
-        let lateness = Duration::from_us(20);
-        Setting { ranks, seed: 1, params: params(), lateness, damage: false }
+        let (lateness, carrier) = (Duration::from_us(20), Carrier::Portals);
+        Setting { ranks, seed: 1, params: params(), lateness, damage: false, carrier }
     }
 
-    fn node(&self, index: usize, program: Rc<dyn Fn(&mut Rank)>) -> Node {
+    /// The same with each transport.
+    pub fn each(ranks: usize) -> [Setting; 2] {
+        Carrier::ALL.map(|carrier| Setting { carrier, ..Setting::new(ranks) })
+    }
+
+    /// Makes the library of a rank, in its fibre.
+    fn make(&self, office: Rc<Office>) -> Rc<Make> {
+        let (params, size, carrier) = (self.params.clone(), self.ranks as u32, self.carrier);
+        Rc::new(move |cpu, space, rank, kernel| {
+            let world = World { rank, size, program: 0 };
+            let (core, params) = (cpu.clone(), params.clone());
+            if carrier == Carrier::Office {
+                let office = office.clone();
+                return Mpi::new(core, space, world, params, |local| Clerk::new(local, office));
+            }
+            let nal = Rc::new(seastar::Driver::new(cpu.memory(), &driver()));
+            let booted = Kernel::boot(cpu, rank as u16, &config(), Rc::new(Unobserved), nal);
+            *kernel.borrow_mut() = Some(booted.clone());
+            let ni = Ni::init(cpu, &booted, PID, space).unwrap();
+            let map: Arc<[ProcessId]> = (0..size).map(|nid| ProcessId { nid, pid: PID }).collect();
+            Mpi::new(core, space, world, params, |local| Portals::open(local, ni, map))
+        })
+    }
+
+    fn node(&self, index: usize, make: &Rc<Make>, program: Rc<dyn Fn(&mut Rank)>) -> Node {
         let mut host = Host::new(&host_costs());
         let plain = Plain(RefCell::new(vec![0; MEMORY as usize]));
         let space = host.memory().borrow_mut().add_space(Box::new(plain));
@@ -274,27 +319,14 @@ impl Setting {
             let kernel = at_interrupt.borrow().clone().expect("booted before the first interrupt");
             kernel.interrupt(cpu);
         }));
-        let (params, size) = (self.params.clone(), self.ranks as u32);
+        let (make, size) = (make.clone(), self.ranks as i32);
         let (says, done): (Shared<Option<Waiting>>, _) = (Rc::clone(&waiting), finished.clone());
         host.spawn(&format!("rank {index}"), move |cpu| {
-            let nal = Rc::new(seastar::Driver::new(cpu.memory(), &driver()));
-            let booted = Kernel::boot(&cpu, index as u16, &config(), Rc::new(Unobserved), nal);
-            *kernel.borrow_mut() = Some(booted.clone());
-            let ni = Ni::init(&cpu, &booted, PID, space).unwrap();
-            let map: Arc<[ProcessId]> = (0..size).map(|nid| ProcessId { nid, pid: PID }).collect();
-            let world = World { rank: index as u32, size, program: 0, map };
-            let mpi = Mpi::new(ni, cpu.clone(), world, params);
+            let mpi = make(&cpu, space, index as u32, &kernel);
             *says.borrow_mut() = Some(mpi.waiting());
             cpu.spend(START.since(cpu.now()));
-            let mut rank = Rank {
-                mpi,
-                rank: index as i32,
-                size: size as i32,
-                space,
-                next: BASE,
-                next_request: 0x10000,
-            };
-            program(&mut rank);
+            let (rank, next, next_request) = (index as i32, BASE, 0x10000);
+            program(&mut Rank { mpi, rank, size, space, next, next_request });
             done.set(true);
         });
         Node { host, nic, waiting, finished }
@@ -302,10 +334,15 @@ impl Setting {
 
     /// Runs `program` on every rank until nothing happens any more.
     pub fn run(&self, program: impl Fn(&mut Rank) + 'static) -> Vec<End> {
+        let office = Office::new(self.ranks, self.seed, self.lateness);
+        self.run_over(&self.make(office), program)
+    }
+
+    fn run_over(&self, make: &Rc<Make>, program: impl Fn(&mut Rank) + 'static) -> Vec<End> {
         let program: Rc<dyn Fn(&mut Rank)> = Rc::new(program);
         let mut queue = EventQueue::new(0);
-        let mut nodes: Vec<Node> =
-            (0..self.ranks).map(|index| self.node(index, program.clone())).collect();
+        let node = |index| self.node(index, make, program.clone());
+        let mut nodes: Vec<Node> = (0..self.ranks).map(node).collect();
         for node in &mut nodes {
             node.nic.lateness = self.lateness;
             node.nic.damage = self.damage;
@@ -340,6 +377,20 @@ impl Setting {
             assert_eq!(*end, End::Finished, "rank {rank} (seed {})", self.seed);
         }
     }
+}
+
+/// What becomes of one rank, whose library `make` makes.
+pub fn end_of_one(
+    make: impl Fn(Cpu, SpaceId, Params) -> Mpi + 'static,
+    program: impl Fn(&mut Rank) + 'static,
+) -> End {
+    let make: Rc<Make> = Rc::new(move |cpu, space, _, _| make(cpu.clone(), space, params()));
+    Setting::new(1).run_over(&make, program).remove(0)
+}
+
+/// Runs `program`, which must finish on every rank, over each transport.
+pub fn on_each(ranks: usize, program: impl Fn(&mut Rank) + Copy + 'static) {
+    Setting::each(ranks).iter().for_each(|setting| setting.finish(program));
 }
 
 impl Node {

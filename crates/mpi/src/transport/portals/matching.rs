@@ -10,12 +10,14 @@
 //! protocol, so that it matches a message of either protocol in the order of arrival.
 
 use super::{EXPOSED, MESSAGES};
+use crate::comm::MAX_COMMUNICATORS;
 use crate::constant::{ANY_SOURCE, ANY_TAG};
+use crate::transport::Wanted;
 use abi::seastar::{portals_op, PortalsHeader};
 
 /// How the bytes of a message travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Protocol {
+pub(super) enum Protocol {
     /// With the put itself.
     Eager = 1,
     /// Announced by an empty put ("ready to send"); the receiver fetches them.
@@ -26,24 +28,25 @@ pub(crate) enum Protocol {
 
 /// Largest number of ranks that the source field can name.
 pub const MAX_RANKS: u32 = 1 << 16;
-/// Communicators that can exist at a time: each takes one context for its point-to-point messages
-/// and one for its collectives.
-pub(crate) const MAX_COMMUNICATORS: usize = 1 << 11;
 /// Largest tag.
-pub(crate) const TAG_UPPER_BOUND: i32 = i32::MAX;
+pub(super) const TAG_UPPER_BOUND: i32 = i32::MAX;
 
 const PROTOCOL_SHIFT: u32 = 60;
 const CONTEXT_SHIFT: u32 = 48;
 const SOURCE_SHIFT: u32 = 32;
+const _: () = assert!(2 * MAX_COMMUNICATORS <= 1 << (PROTOCOL_SHIFT - CONTEXT_SHIFT));
+const _: () = assert!(MAX_RANKS <= 1 << (CONTEXT_SHIFT - SOURCE_SHIFT));
 /// Ignores every bit but the protocol: the blocks of unexpected messages.
-pub(crate) const IGNORE_ALL_BUT_PROTOCOL: u64 = (1 << PROTOCOL_SHIFT) - 1;
+pub(super) const IGNORE_ALL_BUT_PROTOCOL: u64 = (1 << PROTOCOL_SHIFT) - 1;
+/// Match bits of the blocks of unexpected messages.
+pub(super) const EAGER: u64 = (Protocol::Eager as u64) << PROTOCOL_SHIFT;
 /// Match bits of the entry that catches what is fetched.
-pub(crate) const FETCHED: u64 = (Protocol::Announced as u64) << PROTOCOL_SHIFT;
+pub(super) const FETCHED: u64 = (Protocol::Announced as u64) << PROTOCOL_SHIFT;
 /// What that entry ignores: it does not tell the two such protocols apart.
-pub(crate) const IGNORE_ALL_BUT_FETCHED: u64 = (1 << (PROTOCOL_SHIFT + 1)) - 1;
+pub(super) const IGNORE_ALL_BUT_FETCHED: u64 = (1 << (PROTOCOL_SHIFT + 1)) - 1;
 
 /// Match bits of one message.
-pub(crate) fn bits(protocol: Protocol, context: u16, source: u32, tag: i32) -> u64 {
+pub(super) fn bits(protocol: Protocol, context: u16, source: u32, tag: i32) -> u64 {
     debug_assert!(context < 1 << 12 && source < MAX_RANKS && tag >= 0);
     (protocol as u64) << PROTOCOL_SHIFT
         | u64::from(context) << CONTEXT_SHIFT
@@ -52,17 +55,17 @@ pub(crate) fn bits(protocol: Protocol, context: u16, source: u32, tag: i32) -> u
 }
 
 /// Rank of the sender in the communicator of the message.
-pub(crate) fn source_of(bits: u64) -> i32 {
+pub(super) fn source_of(bits: u64) -> i32 {
     ((bits >> SOURCE_SHIFT) & 0xffff) as i32
 }
 
 /// Tag of the message.
-pub(crate) fn tag_of(bits: u64) -> i32 {
+pub(super) fn tag_of(bits: u64) -> i32 {
     bits as u32 as i32
 }
 
 /// How the bytes of the message travel; what is none of this library's counts as eager.
-pub(crate) fn protocol_of(bits: u64) -> Protocol {
+pub(super) fn protocol_of(bits: u64) -> Protocol {
     match bits >> PROTOCOL_SHIFT {
         protocol if protocol == Protocol::Announced as u64 => Protocol::Announced,
         protocol if protocol == Protocol::Long as u64 => Protocol::Long,
@@ -72,16 +75,15 @@ pub(crate) fn protocol_of(bits: u64) -> Protocol {
 
 /// What a receive or a probe accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pattern {
+pub(super) struct Pattern {
     /// Bits that must agree where `ignore` is 0.
     pub bits: u64,
     /// Bits that do not count.
     pub ignore: u64,
 }
 
-impl Pattern {
-    /// Messages of `context` from `source` (or any) with `tag` (or any).
-    pub fn new(context: u16, source: i32, tag: i32) -> Pattern {
+impl From<Wanted> for Pattern {
+    fn from(Wanted { context, source, tag }: Wanted) -> Pattern {
         let mut ignore = 0xf << PROTOCOL_SHIFT;
         if source == ANY_SOURCE {
             ignore |= 0xffff << SOURCE_SHIFT;
@@ -94,6 +96,9 @@ impl Pattern {
             | u64::from(tag as u32);
         Pattern { bits: bits & !ignore, ignore }
     }
+}
+
+impl Pattern {
     /// True if a message with `bits` is accepted.
     pub fn accepts(self, bits: u64) -> bool {
         (self.bits ^ bits) & !self.ignore == 0
@@ -102,7 +107,7 @@ impl Pattern {
 
 /// Header data of a message that can be fetched: where its bytes wait, and how many they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Exposed {
+pub(super) struct Exposed {
     /// Number that names the exposed buffer at the sender.
     pub id: u32,
     /// Bytes of the message.
@@ -238,7 +243,7 @@ mod tests {
             (4, 6, ANY_TAG, false),
             (4, ANY_SOURCE, 8, false),
         ] {
-            let pattern = Pattern::new(context, source, tag);
+            let pattern = Pattern::from(Wanted { context, source, tag });
             assert_eq!(pattern.accepts(message), accepted, "{context} {source} {tag}");
         }
     }

@@ -7,14 +7,15 @@
 //! the order of matching; a message may be claimed by a receive before its bytes are complete.
 //! While the process is in the library, it adds blocks rather than let the last one fill up.
 
-use super::matching::Pattern;
+use super::matching::{self, Exposed, Pattern, Protocol};
 use crate::request::RequestId;
+use crate::transport::Found;
 use portals::{Event, ProcessId};
 use std::collections::VecDeque;
 
 /// A message in the list.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Message {
+pub(super) struct Message {
     pub bits: u64,
     pub length: u64,
     pub hdr_data: u64,
@@ -31,9 +32,25 @@ pub(crate) struct Message {
     start: u64,
 }
 
+impl Message {
+    /// How its bytes travel.
+    pub fn protocol(&self) -> Protocol {
+        matching::protocol_of(self.bits)
+    }
+    /// What it is for MPI.
+    pub fn found(&self) -> Found {
+        let bytes = match self.protocol() {
+            Protocol::Eager => self.length,
+            Protocol::Announced | Protocol::Long => Exposed::unpack(self.hdr_data).length,
+        };
+        let (source, tag) = (matching::source_of(self.bits), matching::tag_of(self.bits));
+        Found { source, tag, bytes }
+    }
+}
+
 /// A block.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Block {
+pub(super) struct Block {
     /// Address in the process.
     pub va: u64,
     /// Messages in it that were not consumed.
@@ -46,12 +63,12 @@ pub(crate) struct Block {
 
 /// Blocks and list.
 #[derive(Default)]
-pub(crate) struct Unexpected {
+pub(super) struct Unexpected {
     pub blocks: Vec<Block>,
     list: VecDeque<Message>,
     /// Messages claimed by a receive before they were complete.
     claimed: Vec<(Message, RequestId)>,
-    /// Messages that a probe took out before they were complete.
+    /// Messages that a probe took out for a later receive.
     held: Vec<Message>,
 }
 
@@ -105,19 +122,17 @@ impl Unexpected {
         self.list.remove(index).expect("the index was just found")
     }
 
-    /// Takes the message at `index` out of the list for a receive that comes later.
-    pub fn hold(&mut self, index: usize) -> Message {
+    /// Takes the message at `index` out of the list for a receive that comes later; its name.
+    pub fn hold(&mut self, index: usize) -> u64 {
         let message = self.take(index);
-        if !message.complete {
-            self.held.push(message);
-        }
-        message
+        self.held.push(message);
+        message.start
     }
 
-    /// What has become of a message that was held.
-    pub fn held(&mut self, message: Message) -> Message {
-        let index = self.held.iter().position(|held| held.start == message.start);
-        index.map_or(message, |index| self.held.swap_remove(index))
+    /// The message of that name, as it is now.
+    pub fn held(&mut self, start: u64) -> Message {
+        let index = self.held.iter().position(|held| held.start == start);
+        self.held.swap_remove(index.expect("a taken message is received once"))
     }
 
     /// `request` waits for the bytes of `message`.

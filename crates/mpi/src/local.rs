@@ -1,0 +1,173 @@
+//! What is a process's own, whatever carries its messages: its processor's time, its memory, its place among
+//! the ranks.
+
+use crate::constant;
+use crate::error::{Error, Result};
+use crate::params::Params;
+use des::Duration;
+use host::{Cpu, SpaceId, LIBRARY_BASE};
+
+/// The ranks of MPI_COMM_WORLD.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// This process's rank.
+    pub rank: u32,
+    /// Processes in all.
+    pub size: u32,
+    /// Which of the run's programs this is: `MPI_APPNUM`.
+    pub program: u32,
+}
+
+/// Bytes that are moved or combined at a time: what is on its way takes no more of the simulator's memory,
+/// and a process that has ended is missed after so many.
+pub(crate) const PIECE: u64 = 1 << 20;
+
+/// A process's own.
+pub struct Local {
+    pub(crate) cpu: Cpu,
+    pub(crate) space: SpaceId,
+    pub(crate) params: Params,
+    pub(crate) world: World,
+    /// Time that was used and not yet spent.
+    owed: Duration,
+    /// The call that the program is in: "MPI_Send".
+    pub(crate) function: &'static str,
+    /// Bytes on their way from one place in memory to another.
+    pub(crate) bounce: Vec<u8>,
+}
+
+impl Local {
+    pub(crate) fn new(cpu: Cpu, space: SpaceId, world: World, params: Params) -> Local {
+        let (owed, function, bounce) = (Duration::ZERO, "MPI", Vec::new());
+        Local { cpu, space, params, world, owed, function, bounce }
+    }
+
+    /// The processor that the process runs on.
+    pub fn cpu(&self) -> &Cpu {
+        &self.cpu
+    }
+    /// What the library's work costs.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+    /// Its place in MPI_COMM_WORLD.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+    /// Its address space.
+    pub fn space(&self) -> SpaceId {
+        self.space
+    }
+    /// The call that the program is in.
+    pub fn function(&self) -> &'static str {
+        self.function
+    }
+
+    // Time.
+
+    /// `time` of work was done; it is spent before the next thing that anybody else could see.
+    #[inline]
+    pub fn charge(&mut self, time: Duration) {
+        self.owed += time;
+    }
+
+    /// Spends the time that is owed.
+    #[inline]
+    pub fn settle(&mut self) {
+        self.cpu.spend(std::mem::take(&mut self.owed));
+    }
+
+    // Memory.
+
+    /// `bytes` zero bytes of library memory; their address.
+    pub fn allocate(&self, bytes: u64) -> u64 {
+        self.cpu.memory().borrow_mut().alloc_library(self.space, bytes)
+    }
+
+    /// Copies `bytes` within the process's memory.
+    pub fn copy(&mut self, from: u64, to: u64, bytes: u64) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.charge(self.cpu.copy_cost(bytes));
+        self.bounce.resize(bytes.min(PIECE) as usize, 0);
+        let mut memory = self.cpu.memory().borrow_mut();
+        for at in (0..bytes).step_by(PIECE as usize) {
+            let piece = &mut self.bounce[..(bytes - at).min(PIECE) as usize];
+            let read = memory.read(self.space, from.wrapping_add(at), piece);
+            read.map_err(|_| outside(from, bytes))?;
+            let written = memory.write(self.space, to.wrapping_add(at), piece);
+            written.map_err(|_| outside(to, bytes))?;
+        }
+        Ok(())
+    }
+
+    /// Reads the process's memory. Takes no time.
+    pub fn read(&self, va: u64, buf: &mut [u8]) -> Result<()> {
+        let mut memory = self.cpu.memory().borrow_mut();
+        memory.read(self.space, va, buf).map_err(|_| outside(va, buf.len() as u64))
+    }
+
+    /// Writes the process's memory. Takes no time.
+    pub fn write(&self, va: u64, data: &[u8]) -> Result<()> {
+        let mut memory = self.cpu.memory().borrow_mut();
+        memory.write(self.space, va, data).map_err(|_| outside(va, data.len() as u64))
+    }
+
+    /// Reads runs (address and length), one after the other. Takes no time.
+    pub(crate) fn read_runs(&self, runs: &[(u64, usize)], buf: &mut [u8]) -> Result<()> {
+        let mut memory = self.cpu.memory().borrow_mut();
+        memory.read_pieces(self.space, runs, buf).map_err(|error| no_such_run(runs, error.addr))
+    }
+
+    /// Writes runs, likewise.
+    pub(crate) fn write_runs(&self, runs: &[(u64, usize)], data: &[u8]) -> Result<()> {
+        let mut memory = self.cpu.memory().borrow_mut();
+        memory.write_pieces(self.space, runs, data).map_err(|error| no_such_run(runs, error.addr))
+    }
+
+    /// Checks that the first and the last byte of a buffer are the program's now, wherever it was before.
+    pub fn look_at_buffer(&self, va: u64, bytes: u64) -> Result<()> {
+        let Some(rest) = bytes.checked_sub(1) else { return Ok(()) };
+        let mut memory = self.cpu.memory().borrow_mut();
+        let mut look = |address| memory.read(self.space, address, &mut [0]);
+        look(va).and_then(|()| look(va.saturating_add(rest))).map_err(|_| outside(va, bytes))
+    }
+
+    /// The same for a buffer that is about to be used: what was seen lately is believed, and is found to be
+    /// gone when it is used.
+    pub fn check_buffer(&self, va: u64, bytes: u64) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let last = va.checked_add(bytes - 1).ok_or_else(|| outside(va, bytes))?;
+        let mut memory = self.cpu.memory().borrow_mut();
+        // The library's own are known at once, and a program may name an address among them by mistake.
+        let mut probe = |address| {
+            let there = match address {
+                LIBRARY_BASE.. => memory.peek(self.space, address, &mut [0]),
+                _ => memory.probe(self.space, address),
+            };
+            there.map_err(|_| outside(va, bytes))
+        };
+        probe(va)?;
+        probe(last)
+    }
+}
+
+/// The error for one of several runs, in which this address is not the program's.
+fn no_such_run(runs: &[(u64, usize)], address: u64) -> Error {
+    let holds = |&&(va, bytes): &&(u64, usize)| address.wrapping_sub(va) < bytes as u64;
+    let (va, bytes) = runs.iter().find(holds).copied().unwrap_or((address, 1));
+    outside(va, bytes as u64)
+}
+
+/// The error for a buffer that is not the program's.
+fn outside(va: u64, bytes: u64) -> Error {
+    let text = match va {
+        0 => format!("the buffer of {bytes} bytes is a null pointer"),
+        constant::IN_PLACE => "MPI_IN_PLACE is not allowed for this buffer".into(),
+        _ => format!("the buffer of {bytes} bytes at {va:#x} is not in the program's memory"),
+    };
+    Error::new(constant::ERR_BUFFER, text)
+}

@@ -1,0 +1,281 @@
+//! Messages over Portals.
+//!
+//! ```text
+//! portal MESSAGES:  [posted receives ...] [empty entry] [block] [block] [block]
+//! portal EXPOSED:   [buffers of long or synchronous sends, each fetched at most once by its receiver]
+//! ```
+//! A message up to the eager limit is one put.
+//!
+//! A longer one is one put, too, which asks for an acknowledgement. A posted receive takes it without this
+//! library, and the acknowledgement completes the send. With no receive posted, the empty entry takes it:
+//! it cuts the message to nothing and acknowledges nothing. Its header data say how long it is and which
+//! exposed buffer holds it; the receiver gets it from there, and the end of that get completes the send.
+//!
+//! A synchronous one up to the eager limit is only announced, by an empty put with such header data, and is
+//! always fetched.
+//!
+//! A receive is posted only if no event waits in the queue of unexpected messages, which Portals tests and
+//! does in one step; else the events are taken, the list is searched, and the receive is posted again. So no
+//! message can slip through between search and post.
+//!
+//! | module | what |
+//! |---|---|
+//! | `send`, `receive` | operations begun |
+//! | `events` | what Portals tells of them |
+//! | `operations` | operations under way, and whom an event belongs to |
+//! | `unexpected` | blocks, and the list of messages that came before their receive |
+//! | `matching` | match bits and header data |
+
+use super::{Address, Begun, Bytes, Found, Mode, Step, Taken, Transport, Wanted};
+use crate::error::Result;
+use crate::local::Local;
+use crate::request::RequestId;
+use des::Duration;
+use matching::Pattern;
+use operations::{Operations, Owner};
+use portals::{
+    option, Criteria, EqHandle, Error as PortalsError, Md, MdHandle, MeHandle, Ni, Position,
+    ProcessId, Unlink,
+};
+use std::sync::Arc;
+use unexpected::{Block, Unexpected};
+
+mod events;
+pub(crate) mod matching;
+mod operations;
+mod receive;
+mod send;
+mod unexpected;
+
+/// Portal of all messages.
+const MESSAGES: u32 = 4;
+/// Portal of exposed buffers.
+const EXPOSED: u32 = 5;
+/// Access control entry that admits the processes of the job.
+const ACCESS: u32 = 0;
+/// Events that an operation can leave in its queue: END and UNLINK.
+pub(crate) const EVENTS_PER_OPERATION: u32 = 2;
+/// The same of a long send: the END of its put, an acknowledgement or the END of a get, UNLINK.
+const EVENTS_PER_LONG_SEND: u32 = 3;
+
+/// An event queue for expected messages and sends.
+struct Queue {
+    eq: EqHandle,
+    /// Events that operations under way may still post.
+    reserved: u32,
+}
+
+/// One process's Portals interface, and how MPI uses it.
+pub struct Portals {
+    ni: Ni,
+    /// The Portals process of each rank.
+    map: Arc<[ProcessId]>,
+    /// The queue of the blocks and the empty entry.
+    unexpected_queue: EqHandle,
+    queues: Vec<Queue>,
+    /// All queues, that of the unexpected first.
+    poll_set: Vec<EqHandle>,
+    /// Entry of no bytes that catches what is fetched; receives are posted before it.
+    catcher: MeHandle,
+    /// Descriptor of no bytes and no events.
+    empty: MdHandle,
+    /// Library buffers for copied sends: address and descriptor.
+    copies: Vec<(u64, MdHandle)>,
+    free_copies: Vec<u32>,
+    unexpected: Unexpected,
+    operations: Operations,
+}
+
+impl Portals {
+    /// Over the process's own interface `ni`; each rank of the world is one of the processes in `map`. From
+    /// then on messages are accepted.
+    pub fn open(local: &mut Local, ni: Ni, map: Arc<[ProcessId]>) -> Portals {
+        let (world, params) = (&local.world, &local.params);
+        assert!(world.size <= matching::MAX_RANKS, "ranks fit in match bits");
+        assert_eq!(map.len(), world.size as usize, "every rank has a place");
+        assert!(params.unexpected_block_size > params.eager_limit, "a block holds a message");
+        let faulty = |what, error| -> ! { local.cpu.fault(format!("{what}: {error}")) };
+        let unexpected_queue = match ni.eq_alloc(params.unexpected_events) {
+            Ok(eq) => eq,
+            Err(error) => faulty("PtlEQAlloc", error),
+        };
+        let empty = match ni.md_bind(Md::new(0, 0, 0), Unlink::Retain) {
+            Ok(md) => md,
+            Err(error) => faulty("PtlMDBind", error),
+        };
+        let fetched = Criteria {
+            match_id: ProcessId::ANY,
+            match_bits: matching::FETCHED,
+            ignore_bits: matching::IGNORE_ALL_BUT_FETCHED,
+        };
+        let catcher = match ni.me_attach(MESSAGES, fetched, Unlink::Retain, Position::After) {
+            Ok(entry) => entry,
+            Err(error) => faulty("PtlMEAttach", error),
+        };
+        let mut portals = Portals {
+            poll_set: vec![unexpected_queue],
+            queues: Vec::new(),
+            copies: Vec::new(),
+            free_copies: Vec::new(),
+            unexpected: Unexpected::default(),
+            operations: Operations::default(),
+            ni,
+            map,
+            unexpected_queue,
+            catcher,
+            empty,
+        };
+        portals.set_up(local);
+        portals
+    }
+
+    fn set_up(&mut self, local: &mut Local) {
+        let caught = Md {
+            user_ptr: Owner::Catcher.pack(),
+            eq: Some(self.unexpected_queue),
+            ..Md::new(0, 0, option::OP_PUT | option::TRUNCATE | option::ACK_DISABLE)
+        };
+        let attached = self.ni.md_attach(self.catcher, caught, Unlink::Retain);
+        must(local, attached, "PtlMDAttach");
+        let eq = must(local, self.ni.eq_alloc(local.params.events), "PtlEQAlloc");
+        self.add_queue(eq);
+        for _ in 0..local.params.unexpected_blocks {
+            let block = self.add_block(local);
+            self.attach_block(local, block);
+        }
+        let (buffers, bytes) = (local.params.copy_buffers, local.params.copy_limit);
+        for index in 0..buffers {
+            let va = local.allocate(bytes);
+            let md = Md {
+                user_ptr: Owner::Copy(index).pack(),
+                eq: Some(eq),
+                ..Md::new(va, bytes, option::EVENT_START_DISABLE)
+            };
+            let md = must(local, self.ni.md_bind(md, Unlink::Retain), "PtlMDBind");
+            self.copies.push((va, md));
+            self.queues[0].reserved += 1;
+        }
+        // The first buffer is used first.
+        self.free_copies = (0..buffers).rev().collect();
+    }
+
+    fn add_queue(&mut self, eq: EqHandle) {
+        self.queues.push(Queue { eq, reserved: 0 });
+        self.poll_set.push(eq);
+    }
+
+    /// A new block for unexpected messages.
+    fn add_block(&mut self, local: &Local) -> u32 {
+        let va = local.allocate(local.params.unexpected_block_size);
+        self.unexpected.blocks.push(Block { va, messages: 0, full: false, unlinked: false });
+        self.unexpected.blocks.len() as u32 - 1
+    }
+
+    /// Puts a block for unexpected messages behind all others.
+    fn attach_block(&mut self, local: &mut Local, index: u32) {
+        let everything = Criteria {
+            match_id: ProcessId::ANY,
+            match_bits: matching::EAGER,
+            ignore_bits: matching::IGNORE_ALL_BUT_PROTOCOL,
+        };
+        let md = Md {
+            max_size: local.params.eager_limit,
+            user_ptr: Owner::Block(index).pack(),
+            eq: Some(self.unexpected_queue),
+            ..Md::new(
+                self.unexpected.blocks[index as usize].va,
+                local.params.unexpected_block_size,
+                option::OP_PUT | option::MAX_SIZE | option::ACK_DISABLE,
+            )
+        };
+        local.settle();
+        let entry = self.ni.me_attach(MESSAGES, everything, Unlink::Unlink, Position::After);
+        let entry = must(local, entry, "PtlMEAttach");
+        must(local, self.ni.md_attach(entry, md, Unlink::Unlink), "PtlMDAttach");
+    }
+}
+
+/// What a Portals call gives.
+type Answer<T> = std::result::Result<T, PortalsError>;
+
+/// The value of a Portals call that this library has no way to do without; else the rank's fault.
+fn must<T>(local: &Local, answer: Answer<T>, call: &'static str) -> T {
+    match answer {
+        Ok(value) => value,
+        Err(error) => {
+            let (rank, function) = (local.world.rank, local.function);
+            local.cpu.fault(format!("rank {rank}: {function}: {call} failed: {error}"))
+        }
+    }
+}
+
+impl Transport for Portals {
+    fn tag_max(&self) -> i32 {
+        matching::TAG_UPPER_BOUND
+    }
+
+    fn node_of(&self, rank: u32) -> u32 {
+        self.map[rank as usize].nid
+    }
+
+    fn send(
+        &mut self,
+        local: &mut Local,
+        id: RequestId,
+        to: Address,
+        bytes: Bytes,
+        mode: Mode,
+    ) -> Result<bool> {
+        self.start_send(local, id, to, bytes, mode)
+    }
+
+    fn receive(&mut self, local: &mut Local, id: RequestId, wanted: Wanted, room: Bytes) -> Begun {
+        self.start_receive(local, id, Pattern::from(wanted), room)
+    }
+
+    fn receive_taken(
+        &mut self,
+        local: &mut Local,
+        id: RequestId,
+        message: Taken,
+        room: Bytes,
+    ) -> Begun {
+        let message = self.unexpected.held(message.0);
+        self.begin_operation(local, id, false, room);
+        self.accept(local, id, message)
+    }
+
+    fn cancel(&mut self, local: &mut Local, id: RequestId) -> bool {
+        self.unpost(local, id)
+    }
+
+    fn find(&mut self, local: &mut Local, wanted: Wanted) -> Option<Found> {
+        let found = self.search(local, Pattern::from(wanted), 0)?;
+        Some(self.unexpected.peek(found).found())
+    }
+
+    fn has(&self, wanted: Wanted) -> bool {
+        self.unexpected.find(Pattern::from(wanted), 0).is_some()
+    }
+
+    fn take(&mut self, wanted: Wanted) -> Taken {
+        let found = self.unexpected.find(Pattern::from(wanted), 0);
+        Taken(self.unexpected.hold(found.expect("a message that was found stays")))
+    }
+
+    fn poll(&mut self, local: &mut Local) -> Step {
+        local.settle();
+        let event = self.ni.eq_poll(&self.poll_set, Some(Duration::ZERO));
+        self.take_event(local, event)
+    }
+
+    fn wait(&mut self, local: &mut Local) -> Step {
+        local.settle();
+        let event = self.ni.eq_poll(&self.poll_set, None);
+        self.take_event(local, event)
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.free_copies.len() == self.copies.len()
+    }
+}

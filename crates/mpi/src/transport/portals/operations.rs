@@ -1,0 +1,181 @@
+//! Operations under way, with room in event queues for what Portals will tell of them.
+
+use super::{Portals, EVENTS_PER_LONG_SEND, EVENTS_PER_OPERATION};
+use crate::error::Error;
+use crate::local::Local;
+use crate::request::RequestId;
+use crate::transport::{Bytes, Ending, Found};
+use portals::{EqHandle, MeHandle};
+
+/// An operation under way.
+#[derive(Debug)]
+pub(super) struct Operation {
+    id: RequestId,
+    /// A send that has put all its bytes and waits to hear what became of them.
+    pub long_send: bool,
+    pub bytes: Bytes,
+    /// The message of a receive, once it is known.
+    pub found: Found,
+    /// Its message, or its receiver, has not been found yet.
+    pub open: bool,
+    /// The posted receive's, or the exposed buffer's, match entry.
+    pub entry: Option<MeHandle>,
+    /// Event queue that it has reserved room in.
+    queue: u8,
+    /// Messages of the unexpected list that it has looked at.
+    pub searched: usize,
+    pub error: Option<Error>,
+}
+
+impl Operation {
+    fn events(&self) -> u32 {
+        if self.long_send {
+            EVENTS_PER_LONG_SEND
+        } else {
+            EVENTS_PER_OPERATION
+        }
+    }
+}
+
+/// All of a process, by the index of their requests.
+#[derive(Default)]
+pub(super) struct Operations(Vec<Option<Operation>>);
+
+impl Operations {
+    fn add(&mut self, operation: Operation) {
+        let index = operation.id.index as usize;
+        if index >= self.0.len() {
+            self.0.resize_with(index + 1, || None);
+        }
+        self.0[index] = Some(operation);
+    }
+    /// The operation, unless it is over.
+    pub fn find(&mut self, id: RequestId) -> Option<&mut Operation> {
+        self.0.get_mut(id.index as usize)?.as_mut().filter(|operation| operation.id == id)
+    }
+    /// The operation, which must be under way.
+    pub fn get(&mut self, id: RequestId) -> &mut Operation {
+        self.find(id).expect("the operation is under way")
+    }
+    fn remove(&mut self, id: RequestId) -> Operation {
+        self.0[id.index as usize].take().expect("the operation is under way")
+    }
+}
+
+impl Portals {
+    /// Takes note of an operation that will get events, in a queue that has room for them.
+    pub(super) fn begin_operation(
+        &mut self,
+        local: &mut Local,
+        id: RequestId,
+        send: bool,
+        bytes: Bytes,
+    ) {
+        let long_send = send && bytes.length > local.params.eager_limit;
+        let mut operation = Operation {
+            id,
+            long_send,
+            bytes,
+            found: Found::NOTHING,
+            open: true,
+            entry: None,
+            queue: 0,
+            searched: 0,
+            error: None,
+        };
+        operation.queue = self.reserve(local, operation.events());
+        self.operations.add(operation);
+    }
+
+    /// The queue of an operation's events.
+    pub(super) fn queue_of(&mut self, id: RequestId) -> EqHandle {
+        let queue = self.operations.get(id).queue;
+        self.queues[usize::from(queue)].eq
+    }
+
+    /// Ends an operation.
+    pub(super) fn end_operation(&mut self, id: RequestId) -> Ending {
+        let operation = self.operations.remove(id);
+        self.queues[usize::from(operation.queue)].reserved -= operation.events();
+        Ending { id, found: operation.found, error: operation.error }
+    }
+
+    fn reserve(&mut self, local: &mut Local, events: u32) -> u8 {
+        let room = local.params.event_room();
+        let free = self.queues.iter().position(|q| q.reserved + events <= room);
+        let index = free.unwrap_or_else(|| {
+            local.settle();
+            let eq = self.ni.eq_alloc(local.params.events);
+            let eq = eq.unwrap_or_else(|_| self.out_of_queues(local));
+            self.add_queue(eq);
+            self.queues.len() - 1
+        });
+        self.queues[index].reserved += events;
+        u8::try_from(index).expect("an interface has fewer queues")
+    }
+
+    /// The interface gives no further queue: the program has begun more than it can end.
+    fn out_of_queues(&self, local: &Local) -> ! {
+        let (rank, function, events) = (local.world.rank, local.function, local.params.events);
+        let queues = self.queues.len();
+        local.cpu.fault(format!(
+            "rank {rank}: {function}: more sends and receives at a time than {queues} event queues \
+             have room for (mpi.events = {events})"
+        ))
+    }
+}
+
+/// Whom an event belongs to: what `user_ptr` of every memory descriptor says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// An operation.
+    Operation(RequestId),
+    /// A block for unexpected messages.
+    Block(u32),
+    /// The empty entry, which catches what is fetched.
+    Catcher,
+    /// A library buffer for copied sends.
+    Copy(u32),
+}
+
+const KIND_SHIFT: u32 = 62;
+const GENERATION_SHIFT: u32 = 32;
+const GENERATION_MASK: u32 = (1 << (KIND_SHIFT - GENERATION_SHIFT)) - 1;
+const _: () = assert!(GENERATION_MASK == RequestId::GENERATION_MASK);
+
+impl Owner {
+    /// As the word that a memory descriptor carries.
+    pub fn pack(self) -> u64 {
+        let (kind, generation, index) = match self {
+            Owner::Operation(id) => (0, id.generation, id.index),
+            Owner::Block(index) => (1, 0, index),
+            Owner::Catcher => (2, 0, 0),
+            Owner::Copy(index) => (3, 0, index),
+        };
+        kind << KIND_SHIFT | u64::from(generation) << GENERATION_SHIFT | u64::from(index)
+    }
+    /// From that word.
+    pub fn unpack(word: u64) -> Owner {
+        let index = word as u32;
+        let generation = (word >> GENERATION_SHIFT) as u32 & GENERATION_MASK;
+        match word >> KIND_SHIFT {
+            0 => Owner::Operation(RequestId { index, generation }),
+            1 => Owner::Block(index),
+            2 => Owner::Catcher,
+            _ => Owner::Copy(index),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn owners_survive_the_user_pointer() {
+        let id = RequestId { index: u32::MAX, generation: GENERATION_MASK };
+        for owner in [Owner::Operation(id), Owner::Block(3), Owner::Catcher, Owner::Copy(7)] {
+            assert_eq!(Owner::unpack(owner.pack()), owner);
+        }
+    }
+}

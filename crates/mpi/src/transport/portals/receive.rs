@@ -1,0 +1,165 @@
+//! Receives and probes.
+
+use super::events::damaged;
+use super::matching::{Exposed, Pattern, Protocol};
+use super::operations::Owner;
+use super::unexpected::Message;
+use super::{must, Portals, ACCESS, EXPOSED};
+use crate::local::Local;
+use crate::request::RequestId;
+use crate::transport::{Begun, Bytes, Ending, Step};
+use des::Duration;
+use portals::{option, Criteria, Error as PortalsError, Md, Position, ProcessId, Target, Unlink};
+
+impl Portals {
+    /// Starts receiving, or goes on with it: each event that comes between is told first.
+    pub(super) fn start_receive(
+        &mut self,
+        local: &mut Local,
+        id: RequestId,
+        pattern: Pattern,
+        room: Bytes,
+    ) -> Begun {
+        if self.operations.find(id).is_none() {
+            self.begin_operation(local, id, false, room);
+        }
+        let step = self.poll_unexpected(local);
+        if !matches!(step, Step::Nothing) {
+            return Begun::Again(step);
+        }
+        let searched = self.operations.get(id).searched;
+        if let Some(index) = self.search(local, pattern, searched) {
+            let message = self.unexpected.take(index);
+            return self.accept(local, id, message);
+        }
+        self.operations.get(id).searched = self.unexpected.len();
+        if self.post(local, id, pattern, room) {
+            return Begun::UnderWay;
+        }
+        // Something was matched by a block meanwhile: its event is there or is about to come.
+        Begun::Again(self.await_unexpected(local))
+    }
+
+    /// Looks for a message in the list, from entry `from` on.
+    pub(super) fn search(
+        &mut self,
+        local: &mut Local,
+        pattern: Pattern,
+        from: usize,
+    ) -> Option<usize> {
+        let found = self.unexpected.find(pattern, from);
+        let end = found.map_or(self.unexpected.len(), |index| index + 1);
+        local.charge(local.params.unexpected_entry * (end - from) as u64);
+        found
+    }
+
+    /// Posts a receive before the entries that catch the unexpected, unless one of those has just
+    /// matched.
+    fn post(&mut self, local: &mut Local, id: RequestId, pattern: Pattern, room: Bytes) -> bool {
+        let options = option::OP_PUT | option::TRUNCATE | option::EVENT_START_DISABLE;
+        let md = Md {
+            threshold: 1,
+            user_ptr: Owner::Operation(id).pack(),
+            eq: Some(self.queue_of(id)),
+            ..Md::new(room.va, room.length, options)
+        };
+        let criteria = Criteria {
+            match_id: ProcessId::ANY,
+            match_bits: pattern.bits,
+            ignore_bits: pattern.ignore,
+        };
+        local.settle();
+        let (base, test) = (self.catcher, self.unexpected_queue);
+        let (unlink, before) = (Unlink::Unlink, Position::Before);
+        match self.ni.me_md_post(base, criteria, unlink, before, md, unlink, test) {
+            Err(PortalsError::MdNoUpdate) => false,
+            posted => {
+                let (entry, _) = must(local, posted, "PtlMEMDPost");
+                self.operations.get(id).entry = Some(entry);
+                true
+            }
+        }
+    }
+
+    /// A receive meets a message of the list.
+    pub(super) fn accept(&mut self, local: &mut Local, id: RequestId, message: Message) -> Begun {
+        let operation = self.operations.get(id);
+        operation.open = false;
+        operation.found = message.found();
+        if message.protocol() != Protocol::Eager {
+            self.fetch(local, id, message.initiator, Exposed::unpack(message.hdr_data));
+            Begun::UnderWay
+        } else if message.complete {
+            Begun::Ended(self.take_from_block(local, id, message))
+        } else {
+            self.unexpected.claim(message, id);
+            Begun::UnderWay
+        }
+    }
+
+    /// Copies a message from its block to where it belongs.
+    pub(super) fn take_from_block(
+        &mut self,
+        local: &mut Local,
+        id: RequestId,
+        message: Message,
+    ) -> Ending {
+        let block = message.block.expect("an eager message lies in a block");
+        let room = self.operations.get(id).bytes;
+        let from = self.unexpected.blocks[block as usize].va + message.offset;
+        let copied = match message.damaged {
+            true => Err(damaged()),
+            false => local.copy(from, room.va, message.length.min(room.length)),
+        };
+        self.operations.get(id).error = copied.err();
+        if self.unexpected.consumed(block) {
+            self.attach_block(local, block);
+        }
+        self.end_operation(id)
+    }
+
+    /// Gets a message from its sender.
+    pub(super) fn fetch(
+        &mut self,
+        local: &mut Local,
+        id: RequestId,
+        from: ProcessId,
+        what: Exposed,
+    ) {
+        let operation = self.operations.get(id);
+        operation.open = false;
+        operation.found.bytes = what.length;
+        // Of bytes that have come and are damaged, none is fetched: that ends the send.
+        let room = if operation.error.is_some() { 0 } else { operation.bytes.length };
+        let bytes = Bytes { va: operation.bytes.va, length: room.min(what.length) };
+        let md = self.bind(local, id, bytes);
+        let match_bits = u64::from(what.id);
+        let target =
+            Target { id: from, pt_index: EXPOSED, ac_index: ACCESS, match_bits, offset: 0 };
+        must(local, self.ni.get(md, target), "PtlGet");
+    }
+
+    /// Takes back a posted receive. False if a message has already matched it.
+    pub(super) fn unpost(&mut self, local: &mut Local, id: RequestId) -> bool {
+        let operation = self.operations.get(id);
+        let (true, Some(entry)) = (operation.open, operation.entry) else { return false };
+        local.settle();
+        if self.ni.me_unlink(entry).is_err() {
+            return false;
+        }
+        self.end_operation(id);
+        true
+    }
+
+    fn poll_unexpected(&mut self, local: &mut Local) -> Step {
+        local.settle();
+        let event = self.ni.eq_poll(&self.poll_set[..1], Some(Duration::ZERO));
+        self.take_event(local, event)
+    }
+
+    fn await_unexpected(&mut self, local: &mut Local) -> Step {
+        local.settle();
+        let event = self.ni.eq_poll(&self.poll_set[..1], None);
+        self.take_event(local, event)
+    }
+}

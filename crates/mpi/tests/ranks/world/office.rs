@@ -1,0 +1,241 @@
+//! A transport without network interface, network or kernel: letters lie in pigeonholes that all ranks share.
+//! It does what the seam below MPI asks for, and is written down as naively as possible.
+
+use abi::mpi as c;
+use des::{Duration, Random, Time};
+use mpi::{
+    Address, Begun, Bytes, Ending, Found, Local, Mode, RequestId, Result, Step, Taken, Transport,
+    Wanted,
+};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// Greatest tag: less than others have, so that somebody notices.
+pub const TAG_MAX: i32 = 0x4fff_ffff;
+/// Longest message that is over for its sender before it is received.
+const KEPT: u64 = 1000;
+/// Looks without news after which a wait is for ever.
+const PATIENCE: u32 = 100_000;
+
+struct Letter {
+    from: u32,
+    due: Time,
+    address: Address,
+    data: Vec<u8>,
+    /// The sender waits for it to be taken.
+    request: Option<RequestId>,
+}
+
+impl Letter {
+    fn is(&self, wanted: Wanted) -> bool {
+        let Address { context, source, tag, .. } = self.address;
+        context == wanted.context
+            && (wanted.source == c::ANY_SOURCE || wanted.source == source as i32)
+            && (wanted.tag == c::ANY_TAG || wanted.tag == tag)
+    }
+    fn found(&self) -> Found {
+        let Address { source, tag, .. } = self.address;
+        Found { source: source as i32, tag, bytes: self.data.len() as u64 }
+    }
+}
+
+/// What belongs to a rank.
+#[derive(Default)]
+struct Pigeonhole {
+    /// On their way, a queue for each sender.
+    coming: Vec<VecDeque<Letter>>,
+    unexpected: VecDeque<Letter>,
+    posted: Vec<(RequestId, Wanted, Bytes)>,
+    taken: Vec<(u64, Letter)>,
+    next: u64,
+    /// Letters that a posted receive has got.
+    got: VecDeque<(RequestId, Bytes, Letter)>,
+    /// Sends that have been received.
+    received: VecDeque<RequestId>,
+}
+
+impl Pigeonhole {
+    /// Lets everything arrive that is due.
+    fn arrive(&mut self, now: Time) {
+        loop {
+            let first = |queue: &VecDeque<Letter>| Some((queue.front()?.due, queue.front()?.from));
+            let next = self.coming.iter().filter_map(first).min();
+            let Some((due, from)) = next.filter(|(due, _)| *due <= now) else { return };
+            let letter = self.coming[from as usize].pop_front().unwrap();
+            assert_eq!(letter.due, due);
+            match self.posted.iter().position(|(_, wanted, _)| letter.is(*wanted)) {
+                Some(at) => {
+                    let (id, _, room) = self.posted.remove(at);
+                    self.got.push_back((id, room, letter));
+                }
+                None => self.unexpected.push_back(letter),
+            }
+        }
+    }
+}
+
+/// All pigeonholes of a world.
+pub struct Office {
+    holes: RefCell<Vec<Pigeonhole>>,
+    random: RefCell<Random>,
+    /// Longest time that a letter takes.
+    lateness: Duration,
+}
+
+impl Office {
+    pub fn new(ranks: usize, seed: u64, lateness: Duration) -> Rc<Office> {
+        let hole = || {
+            let coming = (0..ranks).map(|_| VecDeque::new()).collect();
+            Pigeonhole { coming, ..Pigeonhole::default() }
+        };
+        let holes = RefCell::new((0..ranks).map(|_| hole()).collect());
+        Rc::new(Office { holes, random: RefCell::new(Random::new(seed)), lateness })
+    }
+}
+
+/// The transport of one rank.
+pub struct Clerk {
+    office: Rc<Office>,
+    rank: u32,
+}
+
+impl Clerk {
+    pub fn new(local: &Local, office: Rc<Office>) -> Clerk {
+        Clerk { office, rank: local.world().rank }
+    }
+
+    fn hole<R>(&self, local: &Local, f: impl FnOnce(&mut Pigeonhole) -> R) -> R {
+        let hole = &mut self.office.holes.borrow_mut()[self.rank as usize];
+        hole.arrive(local.cpu().now());
+        f(hole)
+    }
+
+    /// Puts a letter where it belongs.
+    fn deliver(&self, local: &Local, id: RequestId, room: Bytes, letter: Letter) -> Ending {
+        let length = letter.data.len().min(room.length as usize);
+        let error = local.write(room.va, &letter.data[..length]).err();
+        if let Some(request) = letter.request {
+            let holes = &mut self.office.holes.borrow_mut();
+            holes[letter.from as usize].received.push_back(request);
+        }
+        Ending { id, found: letter.found(), error }
+    }
+}
+
+impl Transport for Clerk {
+    fn tag_max(&self) -> i32 {
+        TAG_MAX
+    }
+
+    fn node_of(&self, rank: u32) -> u32 {
+        rank
+    }
+
+    fn send(
+        &mut self,
+        local: &mut Local,
+        id: RequestId,
+        to: Address,
+        bytes: Bytes,
+        mode: Mode,
+    ) -> Result<bool> {
+        let mut data = vec![0; bytes.length as usize];
+        local.read(bytes.va, &mut data)?;
+        local.settle();
+        let over = mode == Mode::Standard && bytes.length <= KEPT;
+        let late = self.office.random.borrow_mut().below(self.office.lateness.0.max(1));
+        let now = local.cpu().now();
+        let queue = &mut self.office.holes.borrow_mut()[to.target as usize].coming;
+        let queue = &mut queue[self.rank as usize];
+        let due = queue.back().map_or(now, |last| last.due).max(now + Duration(late));
+        let request = (!over).then_some(id);
+        queue.push_back(Letter { from: self.rank, due, address: to, data, request });
+        Ok(over)
+    }
+
+    fn receive(&mut self, local: &mut Local, id: RequestId, wanted: Wanted, room: Bytes) -> Begun {
+        local.settle();
+        let letter = self.hole(local, |hole| {
+            let at = hole.unexpected.iter().position(|letter| letter.is(wanted));
+            if at.is_none() {
+                hole.posted.push((id, wanted, room));
+            }
+            at.and_then(|at| hole.unexpected.remove(at))
+        });
+        let ended = letter.map(|letter| self.deliver(local, id, room, letter));
+        ended.map_or(Begun::UnderWay, Begun::Ended)
+    }
+
+    fn receive_taken(
+        &mut self,
+        local: &mut Local,
+        id: RequestId,
+        message: Taken,
+        room: Bytes,
+    ) -> Begun {
+        let letter = self.hole(local, |hole| {
+            let at = hole.taken.iter().position(|(name, _)| *name == message.0).unwrap();
+            hole.taken.remove(at).1
+        });
+        Begun::Ended(self.deliver(local, id, room, letter))
+    }
+
+    fn cancel(&mut self, local: &mut Local, id: RequestId) -> bool {
+        local.settle();
+        self.hole(local, |hole| {
+            let at = hole.posted.iter().position(|(posted, ..)| *posted == id);
+            at.map(|at| hole.posted.remove(at)).is_some()
+        })
+    }
+
+    fn find(&mut self, local: &mut Local, wanted: Wanted) -> Option<Found> {
+        self.hole(local, |hole| {
+            hole.unexpected.iter().find(|letter| letter.is(wanted)).map(Letter::found)
+        })
+    }
+
+    fn has(&self, wanted: Wanted) -> bool {
+        let hole = &self.office.holes.borrow()[self.rank as usize];
+        hole.unexpected.iter().any(|letter| letter.is(wanted))
+    }
+
+    fn take(&mut self, wanted: Wanted) -> Taken {
+        let hole = &mut self.office.holes.borrow_mut()[self.rank as usize];
+        let at = hole.unexpected.iter().position(|letter| letter.is(wanted)).unwrap();
+        let (name, letter) = (hole.next, hole.unexpected.remove(at).unwrap());
+        hole.next += 1;
+        hole.taken.push((name, letter));
+        Taken(name)
+    }
+
+    fn poll(&mut self, local: &mut Local) -> Step {
+        local.charge(Duration::from_ns(20));
+        local.settle();
+        if let Some((id, room, letter)) = self.hole(local, |hole| hole.got.pop_front()) {
+            return Step::Ended(self.deliver(local, id, room, letter));
+        }
+        match self.hole(local, |hole| hole.received.pop_front()) {
+            Some(id) => Step::Ended(Ending { id, found: Found::NOTHING, error: None }),
+            None => Step::Nothing,
+        }
+    }
+
+    fn wait(&mut self, local: &mut Local) -> Step {
+        let before = self.hole(local, |hole| hole.unexpected.len());
+        for _ in 0..PATIENCE {
+            match self.poll(local) {
+                Step::Nothing if self.hole(local, |hole| hole.unexpected.len()) > before => {
+                    return Step::Event;
+                }
+                Step::Nothing => local.charge(Duration::from_ns(200)),
+                step => return step,
+            }
+        }
+        local.cpu().fault(format!("rank {}: {} waits for ever", self.rank, local.function()))
+    }
+
+    fn is_quiet(&self) -> bool {
+        true
+    }
+}
