@@ -40,8 +40,8 @@ install: build ## Install to PREFIX (/usr/local)
 	@$(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware variants
 	install -D $(sunstar) $(DESTDIR)$(PREFIX)/bin/sunstar
 	@$(sunstar) manual $(DESTDIR)$(PREFIX)/share/man/man1
-	@for file in $$(find machines include published examples wireshark build/lib build/firmware \
-	    -name '*.toml' -o -name '*.pc' -o -name '*.[ch]' -o -name '*.f90' -o -name '*.lua' -o -name 'lib*.so*' \
+	@for file in $$(find machines include published examples wireshark build/lib build/firmware rtl crates/rtl/shim \
+	    -name '*.toml' -o -name '*.sv' -o -name '*.cpp' -o -name '*.pc' -o -name '*.[ch]' -o -name '*.f90' -o -name '*.lua' -o -name 'lib*.so*' \
 	    -o -name seastar.elf -o -name '*.img' -o -name mcp.elf -o -name mcp.bin); do \
 	    mkdir -p "$(DESTDIR)$(PREFIX)/share/sunstar/$$(dirname $$file)" && \
 	    cp -P $$file "$(DESTDIR)$(PREFIX)/share/sunstar/$$file" || exit 1; done

@@ -19,12 +19,21 @@ module crossbar #(
 
   output logic [PORTS-1:0]       header_error_o,
   output logic [PORTS-1:0]       credit_error_o,
-  output logic [PORTS-1:0]       overflow_o // of any crosspoint of an input's row
+  output logic [PORTS-1:0]       overflow_o, // of any crosspoint of an input's row
+
+  // For those who look on: nothing is in it, all is told; and what a crosspoint has counted.
+  output logic                     quiet_o,
+  input  logic [$clog2(PORTS)-1:0] look_input_i,
+  input  logic [$clog2(PORTS)-1:0] look_output_i,
+  output logic [$clog2(DEPTH):0]   look_occupancy_o,
+  output logic [63:0]              look_words_o,  // that have left it
+  output logic [63:0]              look_packets_o // that have begun to leave it
 );
 
   localparam int unsigned PortWidth = $clog2(PORTS);
   localparam int unsigned PointBits = $clog2(DEPTH) + 2;
   localparam int unsigned CardBits  = $clog2(LIMIT) + 2;
+  typedef logic [$clog2(PORTS*PORTS)-1:0] place_t; // of a crosspoint
 
   // Row by row: [input][output].
   logic [PORTS-1:0]                           push;
@@ -33,6 +42,17 @@ module crossbar #(
   logic [PORTS-1:0][PORTS-1:0]                valid, pop, told, overflow;
   logic [PORTS-1:0][PORTS-1:0][63:0]          word;
   logic [PORTS-1:0][PORTS-1:0][PointBits-1:0] untold, freed;
+  logic [$clog2(DEPTH):0]                     count [PORTS*PORTS];
+  logic [PORTS*PORTS-1:0]                     kept; // a word, or one to be told of
+  logic [PORTS-1:0]                           fills, quiet;
+  logic [63:0]                                words [PORTS];
+  logic [63:0]                                packets [PORTS];
+
+  assign quiet_o          = kept == '0 && fills == '0 && quiet == '1;
+  assign look_occupancy_o = count[place_t'(look_input_i) * place_t'(PORTS)
+      + place_t'(look_output_i)];
+  assign look_words_o     = words[look_output_i];
+  assign look_packets_o   = packets[look_output_i];
 
   for (genvar i = 0; i < PORTS; i++) begin : gen_input
     crossbar_input #(
@@ -45,7 +65,8 @@ module crossbar #(
       .push_o (push[i]),
       .to_o   (to[i]),
       .data_o (put[i]),
-      .error_o(header_error_o[i])
+      .error_o(header_error_o[i]),
+      .fills_o(fills[i])
     );
     assign overflow_o[i] = |overflow[i];
 
@@ -64,13 +85,15 @@ module crossbar #(
         .pop_i     (pop[i][j]),
         .told_i    (told[i][j]),
         .untold_o  (untold[i][j]),
-        .freed_o   (freed[i][j])
+        .freed_o   (freed[i][j]),
+        .count_o   (count[i*PORTS+j])
       );
+      assign kept[i*PORTS+j] = valid[i][j] || untold[i][j] != '0;
     end
   end
 
   for (genvar j = 0; j < PORTS; j++) begin : gen_output
-    logic [PORTS-1:0]       column_valid, column_pop;
+    logic [PORTS-1:0]       column_valid, column_pop, column_start;
     logic [PORTS-1:0][63:0] column_data;
     for (genvar i = 0; i < PORTS; i++) begin : gen_column
       assign column_valid[i] = valid[i][j];
@@ -93,12 +116,25 @@ module crossbar #(
       .column_valid_i(column_valid),
       .column_data_i (column_data),
       .pop_o         (column_pop),
+      .start_o       (column_start),
       .row_untold_i  (untold[j]),
       .row_freed_i   (freed[j]),
       .told_o        (told[j]),
       .credit_valid_i(kind_i[j] == crossbar_pkg::KindCredit),
       .credit_i      (data_i[j][23:0]),
-      .credit_error_o(credit_error_o[j])
+      .credit_error_o(credit_error_o[j]),
+      .quiet_o       (quiet[j])
+    );
+    crossbar_count #(
+      .PORTS(PORTS)
+    ) u_count (
+      .clk_i,
+      .rst_ni,
+      .pop_i         (column_pop),
+      .start_i       (column_start),
+      .look_input_i,
+      .look_words_o  (words[j]),
+      .look_packets_o(packets[j])
     );
   end
 

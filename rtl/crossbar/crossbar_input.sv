@@ -14,7 +14,8 @@ module crossbar_input #(
   output logic                     push_o,
   output logic [$clog2(PORTS)-1:0] to_o,
   output logic [63:0]              data_o,
-  output logic                     error_o // a header that says what cannot be
+  output logic                     error_o, // a header that says what cannot be
+  output logic                     fills_o  // what a packet that was cut off owes is made up
 );
 
   localparam int unsigned PortWidth = $clog2(PORTS);
@@ -35,6 +36,8 @@ module crossbar_input #(
   assign start = kind_i == crossbar_pkg::KindStart;
   assign data  = kind_i == crossbar_pkg::KindData;
   assign last  = left_q == 10'd1;
+
+  assign fills_o = state_q == StateFill;
 
   always_comb begin
     state_d = state_q;

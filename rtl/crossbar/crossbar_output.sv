@@ -19,6 +19,7 @@ module crossbar_output #(
   input  logic [PORTS-1:0]            column_valid_i,
   input  logic [PORTS-1:0][63:0]      column_data_i,
   output logic [PORTS-1:0]            pop_o,
+  output logic [PORTS-1:0]            start_o, // a packet of this input begins to leave
 
   input  logic [PORTS-1:0][POINT-1:0] row_untold_i,
   input  logic [PORTS-1:0][POINT-1:0] row_freed_i,
@@ -26,7 +27,8 @@ module crossbar_output #(
 
   input  logic                        credit_valid_i,
   input  logic [23:0]                 credit_i,
-  output logic                        credit_error_o // discarded
+  output logic                        credit_error_o, // discarded
+  output logic                        quiet_o         // nothing is sent or in the card's buffer
 );
 
   localparam int unsigned PortWidth = $clog2(PORTS);
@@ -104,6 +106,7 @@ module crossbar_output #(
     kind_o  = crossbar_pkg::KindNone;
     data_o  = '0;
     pop_o   = '0;
+    start_o = '0;
     told_o  = '0;
     if (tell) begin
       kind_o       = crossbar_pkg::KindCredit;
@@ -126,6 +129,7 @@ module crossbar_output #(
         default: begin
           if (step) begin
             kind_o  = crossbar_pkg::KindStart;
+            start_o[packet] = 1'b1;
             from_d  = packet;
             left_d  = words;
             sent_d  = sent_q + BITS'(words);
@@ -139,6 +143,7 @@ module crossbar_output #(
   logic whole;
   assign whole = ^credit_i[22:0] == credit_i[23] && credit_i[22:16] == 7'(PORT);
   assign credit_error_o = credit_valid_i && !whole;
+  assign quiet_o        = state_q == StateNothing && sent_q == credited_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

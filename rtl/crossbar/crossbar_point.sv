@@ -18,7 +18,8 @@ module crossbar_point #(
 
   input  logic             told_i,   // a credit has told of all that has left before this cycle
   output logic [BITS-1:0]  untold_o, // words that have left since the last one; saturating
-  output logic [BITS-1:0]  freed_o   // words that have left, cumulative
+  output logic [BITS-1:0]  freed_o,  // words that have left, cumulative
+  output logic [$clog2(DEPTH):0] count_o // words in it
 );
 
   localparam int unsigned PtrWidth = $clog2(DEPTH);
@@ -37,6 +38,7 @@ module crossbar_point #(
   assign data_o     = words[read_q];
   assign untold_o   = untold_q;
   assign freed_o    = freed_q;
+  assign count_o    = count_q;
   assign kept       = told_i ? '0 : untold_q;
 
   always_ff @(posedge clk_i) begin

@@ -20,7 +20,8 @@ module rdma_credit_rx #(
   output logic [$clog2(FLOWS)-1:0] credit_flow_o,
   output logic [BITS-1:0]          credit_count_o,
   output logic                     credit_parity_o,
-  input  logic                     credit_sent_i
+  input  logic                     credit_sent_i,
+  output logic                     pending_o // somebody is to be told of something
 );
 
   typedef logic [BITS-1:0] count_t;
@@ -37,6 +38,7 @@ module rdma_credit_rx #(
   assign waiting = free_valid_i && pending_q && !same;
   assign kept    = pending_q && !credit_sent_i;
   assign takes_o = !kept || same;
+  assign pending_o = pending_q;
   assign take    = free_valid_i && takes_o;
   assign base    = kept ? words_q : '0;
 

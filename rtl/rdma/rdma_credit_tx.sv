@@ -27,7 +27,11 @@ module rdma_credit_tx #(
   input  logic [$clog2(FLOWS)-1:0] credit_flow_i,
   input  logic [BITS-1:0]          credit_count_i,
   input  logic                     credit_parity_i,
-  output logic                     discarded_o // its parity was wrong
+  output logic                     discarded_o, // its parity was wrong
+
+  // For those who look on: words of any flow that are not known to be freed.
+  input  logic [$clog2(FLOWS)-1:0] look_flow_i,
+  output logic [BITS-1:0]          look_words_o
 );
 
   // Memories without reset: a flow's count is zero until it is written.
@@ -42,6 +46,8 @@ module rdma_credit_tx #(
   assign sent          = has_sent_q[flow_i] ? sent_q[flow_i] : '0;
   assign credited      = has_credit_q[flow_i] ? credited_q[flow_i] : '0;
   assign outstanding_o = sent - credited;
+  assign look_words_o  = (has_sent_q[look_flow_i] ? sent_q[look_flow_i] : '0)
+      - (has_credit_q[look_flow_i] ? credited_q[look_flow_i] : '0);
   assign fits          = {1'b0, outstanding_o} + {1'b0, needed_i} <= {1'b0, limit_q[flow_i]};
   assign allowed_o     = set_q[flow_i] && fits;
   assign whole         = ^{credit_flow_i, credit_count_i} == credit_parity_i;

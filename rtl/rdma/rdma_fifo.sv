@@ -11,13 +11,17 @@ module rdma_fifo #(
   input  logic                     wrst_ni,
   input  logic                     push_i,  // lost if there is no room
   input  logic [WIDTH-1:0]         data_i,
-  output logic [$clog2(DEPTH):0]   room_o,  // entries for which there is room, as far as is known
+  output logic [$clog2(DEPTH):0]   room_o,  // entries that have room, as far as is known
+  output logic [$clog2(DEPTH):0]   next_room_o,      // the same after this cycle
+  output logic                     writer_settled_o, // edges without a push change nothing here
 
   input  logic                     rclk_i,
   input  logic                     rrst_ni,
   input  logic                     pop_i,   // does nothing if there is none
   output logic [WIDTH-1:0]         data_o,  // the oldest, if there is one
-  output logic [$clog2(DEPTH):0]   count_o  // entries, as far as is known
+  output logic [$clog2(DEPTH):0]   count_o, // entries, as far as is known
+  output logic [$clog2(DEPTH):0]   next_count_o,
+  output logic                     reader_settled_o  // there is none, and edges change nothing
 );
 
   localparam int unsigned PtrWidth = $clog2(DEPTH) + 1;
@@ -51,6 +55,14 @@ module rdma_fifo #(
   assign pop     = pop_i && count_o != '0;
   assign read_d  = read_q + ptr_t'(pop);
   assign data_o  = words[read_q[PtrWidth-2:0]];
+
+  assign next_room_o  = ptr_t'(DEPTH) - (write_d - binary(read_at_writer1_q));
+  assign next_count_o = binary(write_at_reader1_q) - read_d;
+
+  // For those who stop clocks: they see both sides at once.
+  assign writer_settled_o = read_at_writer1_q == read_gray_q && read_at_writer2_q == read_gray_q;
+  assign reader_settled_o = write_at_reader1_q == write_gray_q && write_at_reader2_q == write_gray_q
+      && read_gray_q == write_gray_q;
 
   always_ff @(posedge wclk_i) begin
     if (!wrst_ni) begin

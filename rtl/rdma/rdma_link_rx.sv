@@ -11,7 +11,9 @@ module rdma_link_rx #(
   input  logic [1:0][3:0]  control_i,
   output logic [1:0]       kind_o,  // 0 nothing, 1 start, 2 credit (parity, flow, count), 3 data
   output logic [63:0]      data_o,
-  output logic [1:0]       errors_o // times that the lanes have lost one another in the last cycle
+  output logic [1:0]       errors_o, // times that the lanes have lost one another in the last cycle
+  output logic             lost_o,   // they do so in this one
+  output logic             empty_o   // no word, nor half of one, stands in it
 );
 
   localparam int unsigned Depth = 8;
@@ -119,6 +121,9 @@ module rdma_link_rx #(
     if (push[0]) even_words[write_q[0][2:0]] <= put[0];
     if (push[1]) odd_words[write_q[1][2:0]] <= put[1];
   end
+
+  assign lost_o  = errors != '0;
+  assign empty_o = kind_o == '0 && read_q == write_q;
 
   always_ff @(posedge clk_i) begin
     data_o <= data;

@@ -1,6 +1,6 @@
-// What crosses between the NIC's clocks and the flow control behind it, side by side: the part of the NIC
-// that exists as RTL. A FIFO from the bus's clock to the lanes', and both sides of the credits in the
-// lanes' clock. crates/rdma runs it edge by edge beside its model.
+// What crosses between the NIC's clocks and the flow control behind it, side by side: a FIFO from the bus's
+// clock to the lanes', and both sides of the credits in the lanes' clock. crates/rdma runs it edge by edge
+// beside its model, which finds more than a whole NIC does: every input is random.
 
 module rdma_units #(
   parameter int unsigned WIDTH  = 64,
@@ -45,6 +45,12 @@ module rdma_units #(
   input  logic                     credit_sent_i
 );
 
+  // For those who look on; the lock-step of the whole NIC compares these.
+  logic [$clog2(DEPTH):0] next_room, next_count;
+  logic [BITS-1:0]        look_words;
+  logic                   writer_settled, reader_settled, pending, unused;
+  assign unused = ^{next_room, next_count, look_words, writer_settled, reader_settled, pending};
+
   rdma_fifo #(
     .WIDTH(WIDTH),
     .DEPTH(DEPTH)
@@ -54,11 +60,15 @@ module rdma_units #(
     .push_i,
     .data_i,
     .room_o,
+    .next_room_o     (next_room),
+    .writer_settled_o(writer_settled),
     .rclk_i (link_clk_i),
     .rrst_ni(rst_ni),
     .pop_i,
     .data_o,
-    .count_o
+    .count_o,
+    .next_count_o    (next_count),
+    .reader_settled_o(reader_settled)
   );
 
   rdma_credit_tx #(
@@ -80,7 +90,9 @@ module rdma_units #(
     .credit_flow_i,
     .credit_count_i,
     .credit_parity_i,
-    .discarded_o
+    .discarded_o,
+    .look_flow_i  (flow_i),
+    .look_words_o (look_words)
   );
 
   rdma_credit_rx #(
@@ -99,7 +111,8 @@ module rdma_units #(
     .credit_flow_o,
     .credit_count_o,
     .credit_parity_o,
-    .credit_sent_i
+    .credit_sent_i,
+    .pending_o     (pending)
   );
 
 endmodule

@@ -242,6 +242,10 @@ pub struct RunOptions {
     /// not given), of which `help` lists all; nothing simulated changes (docs/reference/monitor.md)
     #[arg(long, value_name = "NODE[:FILE]")]
     pub monitor: Option<Monitored>,
+    /// Run the RTL of network interfaces and switch in place of their models (parameters nic.rtl and
+    /// switch.rtl choose one); the result is the same, later. Verilator compiles it first, once
+    #[arg(long)]
+    pub rtl: bool,
     /// Hold library and firmware against the specification of Portals 3.3 while they run; the first
     /// disagreement ends the run with status 1 (the result is the same, later)
     #[arg(long)]
@@ -451,50 +455,4 @@ pub struct FirmwareOptions {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn what_follows_the_program_is_the_programs() {
-        let words = ["sunstar", "run", "-np", "4", "./a.out", "-n", "--seed", "-np", "7"];
-        let words = plain(words.iter().map(OsString::from)).unwrap().words;
-        let Command::Run(options) = Arguments::parse_from(words).command else {
-            panic!("not a run");
-        };
-        assert_eq!((options.ranks, options.program()), (4, Path::new("./a.out")));
-        assert_eq!(options.arguments(), ["-n", "--seed", "-np", "7"]);
-    }
-
-    #[test]
-    fn a_report_may_be_about_a_program() {
-        let parse = |words: &[&str]| {
-            let words = ["sunstar", "report", "page.html"].iter().chain(words);
-            match Arguments::parse_from(plain(words.map(OsString::from)).unwrap().words).command {
-                Command::Report(options) => options,
-                other => panic!("{other:?}"),
-            }
-        };
-        let alone = parse(&["--set", "net.route=20 ns"]);
-        assert_eq!((alone.file.to_str(), alone.run.command.len()), (Some("page.html"), 0));
-        let with = parse(&["-np", "8", "a.c", "-n", "3"]);
-        assert_eq!((with.run.ranks, with.run.program()), (8, Path::new("a.c")));
-        assert_eq!(with.run.arguments(), ["-n", "3"]);
-    }
-
-    #[test]
-    fn json_without_a_file_goes_to_standard_output() {
-        let json = |words: &[&str]| match Arguments::parse_from(words).command {
-            Command::Validate(options) => options.json,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(json(&["sunstar", "validate"]), None);
-        assert_eq!(json(&["sunstar", "validate", "--json"]), Some("-".into()));
-        assert_eq!(json(&["sunstar", "validate", "--json", "x"]), Some("x".into()));
-    }
-}
+mod tests;

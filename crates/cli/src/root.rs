@@ -1,5 +1,6 @@
 //! Where Sunstar's own files stand: machines, headers, the MPI library, firmware images.
 
+use crate::cache;
 use crate::mistake::Mistake;
 use std::path::{Path, PathBuf};
 
@@ -53,6 +54,13 @@ impl Root {
     /// Folder of mpi.h.
     pub fn include(&self) -> PathBuf {
         self.0.join("include")
+    }
+    /// Folder for what is compiled of the RTL: the repository's own, or the user's for an installation.
+    pub fn compiled(&self) -> PathBuf {
+        let beside = self.0.join("build/verilated");
+        let repository = self.0.join("Cargo.toml").is_file();
+        let kept = cache::folder().filter(|_| !repository);
+        kept.map_or(beside, |folder| folder.join("verilated"))
     }
     /// Folder of libmpi_abi.so.1.
     pub fn library(&self) -> PathBuf {

@@ -78,6 +78,9 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     // A run may take long: what is wrong with the command is found out before it.
     let mut parameters = machines::chosen(root, &options.machine())?;
     machine::faults::set(&mut parameters, &options.faults).map_err(Mistake)?;
+    if options.rtl {
+        choose_rtl(&mut parameters)?;
+    }
     check_files(options, &parameters, None)?;
     let Observers { profile, mut watchers } = observers;
     if let Some(file) = &options.trace {
@@ -119,6 +122,8 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         judge: options.judge,
         meter: false,
         firmware: firmware.clone(),
+        root: root.path().to_owned(),
+        built: root.compiled(),
         library: root.library(),
         until: options.until,
         stop: reins.stop,
@@ -136,6 +141,22 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         ));
     }
     Ok(Run { outcome, parameters, firmware, notes, digests })
+}
+
+/// `--rtl`: all that a machine has as RTL.
+fn choose_rtl(parameters: &mut Parameters) -> Result<(), Mistake> {
+    let has = |key| parameters.iter().any(|parameter| parameter.key == key);
+    let keys = ["nic.rtl", "switch.rtl"].map(|key| has(key).then_some(key));
+    if keys.iter().all(Option::is_none) {
+        let model = parameters.model().name;
+        return Err(Mistake(format!(
+            "--rtl: model {model} has no RTL; machines forth and forth-switch have"
+        )));
+    }
+    for key in keys.into_iter().flatten() {
+        parameters.set(&format!("{key}=on")).map_err(|why| Mistake(why.to_string()))?;
+    }
+    Ok(())
 }
 
 /// What the processes of each program find around themselves, and who puts ranks before their lines.

@@ -114,6 +114,8 @@ fn options(root: &Path, program: &Program, ranks: u32, meter: bool) -> Options {
         monitor: None,
         meter,
         firmware: root.join("build/firmware"),
+        root: root.to_owned(),
+        built: root.join("build/verilated"),
         library: root.join("build/lib"),
         until: None,
         stop: Default::default(),

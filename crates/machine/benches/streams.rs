@@ -75,6 +75,8 @@ fn run(root: &Path, ranks: u32, name: &str, arguments: &[&str; 2], merge: bool) 
         monitor: None,
         meter: false,
         firmware: root.join("build/firmware"),
+        root: root.to_owned(),
+        built: root.join("build/verilated"),
         library: root.join("build/lib"),
         until: None,
         stop: Default::default(),

@@ -58,6 +58,10 @@ pub struct Options {
     pub meter: bool,
     /// Folder with the firmware's images: `seastar.elf`, `seastar.img`, `shim.img`.
     pub firmware: PathBuf,
+    /// Folder with `rtl/`.
+    pub root: PathBuf,
+    /// Folder for what is compiled of it.
+    pub built: PathBuf,
     /// Folder with `libmpi_abi.so.1`.
     pub library: PathBuf,
     /// Simulated time after the launch at which the run ends, whatever goes on then.

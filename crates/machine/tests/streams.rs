@@ -59,6 +59,8 @@ impl Case {
             monitor: None,
             meter: false,
             firmware: root.join("build/firmware"),
+            root: root.to_owned(),
+            built: root.join("build/verilated"),
             library: root.join("build/lib"),
             until: None,
             stop: Default::default(),

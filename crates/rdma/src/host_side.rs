@@ -4,7 +4,7 @@ use crate::nic::{Arrival, Crossing};
 use crate::packet::{Entry, Header};
 use crate::params::Params;
 use abi::forth::{
-    control, control_bit, status_bit, Descriptor, LIMITS_OFFSET, QUEUE_SIZE, WORDS_MAX,
+    control, control_bit, status_bit, Descriptor, FLOWS, LIMITS_OFFSET, QUEUE_SIZE, WORDS_MAX,
 };
 use pci::{Completion, DeviceIn, DeviceOut, Ended, Operation, Request, TargetWrite, BLOCK, WORD};
 use std::collections::VecDeque;
@@ -169,6 +169,7 @@ impl HostSide {
         if let Some(write) = inputs.write {
             limit = self.target_write(&write, crossing);
         }
+        crossing.levels.frozen |= crossing.stop_seen.seen();
         assert!(
             crossing.limits.write_edge(limit),
             "limits are set slower than the link takes them"
@@ -186,8 +187,7 @@ impl HostSide {
         if self.owner != Owner::Nobody && !inputs.accepted && inputs.ended.is_none() {
             return;
         }
-        let stopped = crossing.frozen;
-        self.owner = if stopped {
+        self.owner = if crossing.levels.frozen {
             Owner::Nobody
         } else if self.deposit_wants(crossing) {
             Owner::Deposit
@@ -286,7 +286,7 @@ impl HostSide {
                 freed = packet.advance(took, ended, crossing.freed.room() > 1);
                 if ended.is_some_and(|ended| ended.aborted) {
                     self.status |= status_bit::ABORTED;
-                    crossing.frozen = true;
+                    crossing.levels.frozen = true;
                 }
                 self.counters.received_words += u64::from(took);
                 took
@@ -298,7 +298,7 @@ impl HostSide {
 
     /// Takes a header.
     fn begin(&mut self, crossing: &Crossing) -> bool {
-        if self.control & control_bit::RECEIVE == 0 || crossing.frozen {
+        if self.control & control_bit::RECEIVE == 0 || crossing.levels.frozen {
             return false;
         }
         let Some(Entry::Header(header)) = crossing.rx.front() else { return false };
@@ -328,7 +328,7 @@ impl HostSide {
         }
         if write.offset >= LIMITS_OFFSET {
             let flow = (write.offset - LIMITS_OFFSET) / WORD as u32;
-            return Some((flow as u8, write.data as u16));
+            return (flow < FLOWS).then_some((flow as u8, write.data as u16));
         }
         self.write_register(write, c);
         None

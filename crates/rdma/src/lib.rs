@@ -21,6 +21,7 @@ mod nic;
 mod packet;
 mod params;
 mod spec;
+mod sync;
 
 pub use account::Account;
 pub use credit::{CreditReceiver, CreditSender};

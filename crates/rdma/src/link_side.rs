@@ -12,8 +12,6 @@ use serial::{crc32, LinkRx, LinkTx, Symbol, Word};
 pub struct LinkCounters {
     /// Payload words sent.
     pub sent_words: u64,
-    /// Packets sent.
-    pub sent_packets: u64,
     /// Cycles in which a message waited for credits.
     pub back_pressure: u64,
     /// Headers with a wrong CRC.
@@ -89,15 +87,18 @@ impl LinkSide {
 
     /// The edge: symbols at the transceivers in, symbols for them out.
     pub fn clock(&mut self, symbols: [Symbol; 2], crossing: &mut Crossing) -> [Symbol; 2] {
-        let arrived = if crossing.loop_back { self.looped } else { self.rx.word() };
+        let loop_back = crossing.levels_seen.seen().loop_back;
+        let arrived = if loop_back { self.looped } else { self.rx.word() };
+        let lost = self.rx.errors();
         self.rx.clock(symbols);
-        self.take_limit(crossing);
+        let lost = self.rx.errors() > lost;
         let word = if self.tx.ready() { self.choose(crossing) } else { None };
         self.take_freed(crossing);
-        self.receive(arrived, crossing);
+        self.receive(arrived, lost, crossing);
+        self.take_limit(crossing);
         let idle = word.unwrap_or(Word::Idle);
         self.looped = word.filter(|word| *word != Word::Idle);
-        self.tx.clock(if crossing.loop_back { Word::Idle } else { idle })
+        self.tx.clock(if loop_back { Word::Idle } else { idle })
     }
 
     fn take_limit(&mut self, crossing: &mut Crossing) {
@@ -117,23 +118,27 @@ impl LinkSide {
         crossing.freed.read_edge(freed.is_some());
     }
 
-    fn receive(&mut self, arrived: Option<Word>, crossing: &mut Crossing) {
+    fn receive(&mut self, arrived: Option<Word>, lost: bool, crossing: &mut Crossing) {
         let mut word = arrived;
         if let Some(Word::Credit(credit)) = arrived {
             self.credits.receive(credit);
             word = None;
         }
+        let errors = self.parser.header_errors() + self.parser.payload_errors();
         let entry = self.parser.clock(word);
         if !crossing.rx.write_edge(entry) {
             self.counters.overflows += 1;
         }
-        let errors = self.parser.header_errors() + self.parser.payload_errors() + self.rx.errors();
-        crossing.frozen |= crossing.freeze && errors > 0;
+        let after = self.parser.header_errors() + self.parser.payload_errors();
+        let levels = crossing.levels_seen.seen();
+        crossing.stop &= !levels.frozen;
+        crossing.stop |= levels.freeze && (lost || after > errors);
     }
 
     /// The word to send: a credit that is due, or the next of a packet.
     fn choose(&mut self, crossing: &mut Crossing) -> Option<Word> {
-        let head = crossing.tx_messages.front().filter(|_| !crossing.frozen);
+        let frozen = crossing.levels_seen.seen().frozen;
+        let head = crossing.tx_messages.front().filter(|_| !frozen);
         let starts = self.sending == Sending::Nothing && head.is_some_and(|head| self.may(head));
         let idle = self.sending == Sending::Gap || self.sending == Sending::Nothing && !starts;
         let waiting = crossing.freed.front().is_some_and(|(flow, _)| !self.freed.takes(flow));
@@ -177,7 +182,6 @@ impl LinkSide {
             Sending::Second(head) => {
                 self.sending = Sending::Payload(head.words);
                 self.crc = 0;
-                self.counters.sent_packets += 1;
                 (Some(Word::Data(head.emit()[1])), true, false)
             }
             Sending::Payload(left) => {

@@ -5,6 +5,7 @@ use crate::host_side::{HostCounters, HostSide};
 use crate::link_side::{LinkCounters, LinkSide};
 use crate::packet::{Entry, Header};
 use crate::params::Params;
+use crate::sync::Sync;
 use pci::{Device, DeviceIn, DeviceOut};
 use serial::Symbol;
 
@@ -23,7 +24,19 @@ pub(crate) struct Crossing {
     pub freed: Fifo<(u8, u16)>,
     /// Limits of flows, at start-up.
     pub limits: Fifo<(u8, u16)>,
-    // Levels, which change rarely: each half sees them at once.
+    /// What the bus's half tells the lanes', and what that sees of it.
+    pub levels: Levels,
+    pub levels_seen: Sync<Levels>,
+    /// The lanes' half has found an error that freezes the card; it stays until it is frozen.
+    pub stop: bool,
+    pub stop_seen: Sync<bool>,
+    /// The counters of the lanes' half as the bus's sees them; each crosses in Gray code.
+    pub counters_seen: Sync<LinkCounters>,
+}
+
+/// Bits that change rarely.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Levels {
     pub loop_back: bool,
     pub freeze: bool,
     pub frozen: bool,
@@ -59,9 +72,11 @@ impl Nic {
                 rx: Fifo::new(rx_depth),
                 freed: Fifo::new(SMALL_FIFO),
                 limits: Fifo::new(SMALL_FIFO),
-                loop_back: false,
-                freeze: false,
-                frozen: false,
+                levels: Levels::default(),
+                levels_seen: Sync::default(),
+                stop: false,
+                stop_seen: Sync::default(),
+                counters_seen: Sync::default(),
             },
         }
     }
@@ -72,7 +87,9 @@ impl Nic {
         if !self.link.is_ready() {
             self.link.busy_edges(&mut self.crossing);
         }
-        self.link.clock(symbols, &mut self.crossing)
+        let sent = self.link.clock(symbols, &mut self.crossing);
+        self.crossing.levels_seen.edge(self.crossing.levels);
+        sent
     }
 
     /// The packet whose last word went to memory with the last edge of the bus.
@@ -93,14 +110,15 @@ impl Nic {
     }
     /// True if a wrong CRC, or a transfer to memory that does not exist, has stopped it.
     pub fn is_frozen(&self) -> bool {
-        self.crossing.frozen
+        self.crossing.levels.frozen
     }
     /// True if edges of the bus change nothing in it until the host, the bus or the lanes give it something.
     pub fn bus_rests(&self) -> bool {
         let c = &self.crossing;
         let out = c.tx_data.is_settled_at_writer() && c.tx_messages.is_settled_at_writer();
         let told = c.freed.is_settled_at_writer() && c.limits.is_settled_at_writer();
-        out && told && c.rx.is_settled_at_reader() && self.host.is_quiet()
+        let stop = c.stop_seen.is_settled(c.stop);
+        out && told && stop && c.rx.is_settled_at_reader() && self.host.is_quiet()
     }
     /// True if edges of the lanes' clock change nothing in it until the other half, or a symbol that is not
     /// idle, gives it something.
@@ -108,7 +126,9 @@ impl Nic {
         let c = &self.crossing;
         let out = c.tx_data.is_settled_at_reader() && c.tx_messages.is_settled_at_reader();
         let told = c.freed.is_settled_at_reader() && c.limits.is_settled_at_reader();
-        out && told && c.rx.is_settled_at_writer() && self.link.is_quiet() && self.link.is_empty()
+        let levels = c.levels_seen.is_settled(c.levels);
+        let link = self.link.is_quiet() && self.link.is_empty();
+        out && told && levels && c.rx.is_settled_at_writer() && link
     }
     /// True if it has nothing to do until somebody gives it something.
     pub fn is_quiet(&self) -> bool {
@@ -124,8 +144,11 @@ impl Device for Nic {
     }
     fn clock(&mut self, inputs: &DeviceIn) {
         if let Some(offset) = inputs.read {
-            self.host.read(offset, &self.link.counters(), self.crossing.frozen);
+            let crossing = &self.crossing;
+            self.host.read(offset, &crossing.counters_seen.seen(), crossing.levels.frozen);
         }
         self.host.clock(inputs, &mut self.crossing);
+        self.crossing.stop_seen.edge(self.crossing.stop);
+        self.crossing.counters_seen.edge(self.link.counters());
     }
 }

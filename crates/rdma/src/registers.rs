@@ -36,8 +36,8 @@ impl HostSide {
         match write.offset {
             register::CONTROL => {
                 self.control = value as u32;
-                crossing.loop_back = self.control & control_bit::LOOP_BACK != 0;
-                crossing.freeze = self.control & control_bit::FREEZE != 0;
+                crossing.levels.loop_back = self.control & control_bit::LOOP_BACK != 0;
+                crossing.levels.freeze = self.control & control_bit::FREEZE != 0;
             }
             register::INTERRUPT => {
                 // Enabling and disabling both clear the line (marazakis2006 s4.1).
@@ -47,7 +47,7 @@ impl HostSide {
             register::NOTIFY => self.notify_addr = value & !7,
             register::STATUS => {
                 self.status &= !(value as u32);
-                crossing.frozen &= value as u32 & status_bit::FROZEN == 0;
+                crossing.levels.frozen &= value as u32 & status_bit::FROZEN == 0;
             }
             _ => {}
         }

@@ -185,7 +185,7 @@ fn no_turned_bit_goes_unnoticed() {
 #[test]
 fn a_frozen_card_stops_at_the_first_error() {
     let mut world = pair(Params::default(), true, [0, 0], [0; 4]);
-    world.nodes[1].lossy = true;
+    world.nodes[1].unspecified = true;
     let bits = control_bit::SEND | control_bit::RECEIVE | control_bit::FREEZE;
     world.nodes[1].set(register::CONTROL, u64::from(bits));
     world.fabric.plant(1, 0, Fault { nth: 120, bits: 2 });
@@ -194,5 +194,12 @@ fn a_frozen_card_stops_at_the_first_error() {
     }
     world.run_until(Time(60_000_000));
     assert!(world.nodes[1].nic.is_frozen());
-    assert!(world.nodes[1].arrivals.len() < 4);
+    let before = world.nodes[1].arrivals.len();
+    assert!(before < 4);
+    // Cleared, it goes on, and the error of then does not stop it again.
+    world.nodes[1].set(register::STATUS, u64::from(status_bit::FROZEN));
+    let later = world.now + des::Duration::from_ns(20_000);
+    world.run_until(later);
+    assert!(!world.nodes[1].nic.is_frozen());
+    assert!(world.nodes[1].arrivals.len() > before);
 }

@@ -1,13 +1,14 @@
-//! RTL as a library: verilated for a set of parameters when first wanted, kept in build/ under a name that
-//! depends on sources and parameters, and loaded.
+//! RTL as a library: verilated for a set of parameters when first wanted, kept under a name that depends on
+//! sources and parameters, and loaded.
 
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::{c_void, CStr, CString};
+use std::fmt::{self, Display};
 use std::fs;
 use std::hash::{Hash, Hasher};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
 /// A design to build.
@@ -15,7 +16,7 @@ use std::sync::Mutex;
 pub struct Design<'a> {
     /// Top module; the verilated class is `Vtop`.
     pub top: &'a str,
-    /// Folders of sources, below the repository's root; packages (`*_pkg.sv`) are read first.
+    /// Folders of sources, below the place's root; packages (`*_pkg.sv`) are read first.
     pub folders: &'a [&'a str],
     /// C++ with the entry points, below the root.
     pub shim: &'a str,
@@ -35,24 +36,68 @@ unsafe impl Send for Library {}
 // SAFETY: as above.
 unsafe impl Sync for Library {}
 
-/// The repository.
-pub fn root() -> &'static Path {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    folder.ancestors().nth(2).expect("the crate lies two folders below")
+/// Where sources are, and what is built of them.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The folder with `rtl/` and the shims.
+    pub root: PathBuf,
+    /// For libraries, which may be thrown away at any time.
+    pub built: PathBuf,
+}
+
+impl Place {
+    /// The repository, for tests.
+    pub fn of_tests() -> Place {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let root = folder.ancestors().nth(2).expect("the crate lies two folders below").to_owned();
+        Place { built: root.join("build/verilated"), root }
+    }
+}
+
+/// A design that could not be built.
+#[derive(Clone, Debug)]
+pub enum Unbuilt {
+    /// Verilator, or the compiler that it wants, is not there.
+    NoVerilator(String),
+    /// Files cannot be read or written.
+    Files(String),
+    /// What Verilator says of the design.
+    Refused(String),
+}
+
+impl Display for Unbuilt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unbuilt::NoVerilator(why) => write!(
+                f,
+                "RTL is compiled by verilator, which does not start ({why}): \
+                 install verilator and g++"
+            ),
+            Unbuilt::Files(why) => write!(f, "RTL cannot be compiled: {why}"),
+            Unbuilt::Refused(why) => write!(f, "verilator cannot compile the RTL:\n{why}"),
+        }
+    }
 }
 
 impl Library {
-    /// Builds the design if that has not been done, and loads it. It stays loaded.
+    /// Builds the design in the repository if that has not been done, and loads it. It stays loaded.
     ///
     /// # Panics
     /// If Verilator is not there, or does not like the design.
     pub fn load(design: &Design<'_>) -> Library {
-        let path = build(design);
+        Library::build(&Place::of_tests(), design).unwrap_or_else(|why| panic!("{why}"))
+    }
+
+    /// The same somewhere else.
+    pub fn build(place: &Place, design: &Design<'_>) -> Result<Library, Unbuilt> {
+        let path = build(place, design)?;
         let name = CString::new(path.as_os_str().as_bytes()).expect("a path has no zero byte");
         // SAFETY: the library was made here, of a shim of ours; it has no constructors but the C++ library's.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-        assert!(!handle.is_null(), "{} cannot be loaded", path.display());
-        Library { handle, path }
+        if handle.is_null() {
+            return Err(Unbuilt::Files(format!("{} cannot be loaded", path.display())));
+        }
+        Ok(Library { handle, path })
     }
 
     /// Address of a function of the shim's, to be made one of its type.
@@ -65,61 +110,85 @@ impl Library {
         assert!(!found.is_null(), "{name:?} is not in {}", self.path.display());
         found
     }
+
+    /// The same as a pointer to a function.
+    ///
+    /// # Safety
+    /// `F` is a pointer to a function of the type that the shim gives this name.
+    pub unsafe fn function<F: Copy>(&self, name: &CStr) -> F {
+        let found = self.symbol(name);
+        assert_eq!(size_of::<F>(), size_of_val(&found), "{name:?} is wanted as a function pointer");
+        // SAFETY: both are pointers, and the caller vouches for the function's type.
+        unsafe { std::mem::transmute_copy(&found) }
+    }
+}
+
+fn failed(path: &Path, why: std::io::Error) -> Unbuilt {
+    Unbuilt::Files(format!("{}: {why}", path.display()))
 }
 
 /// SystemVerilog in the design's folders, packages first.
-fn sources(design: &Design<'_>) -> Vec<PathBuf> {
-    let folders = design.folders.iter().map(|folder| root().join(folder));
-    let mut sources: Vec<PathBuf> = folders
-        .flat_map(|folder| fs::read_dir(&folder).expect("the design's folders are there"))
-        .map(|entry| entry.expect("a folder can be listed").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "sv"))
-        .collect();
+fn sources(place: &Place, design: &Design<'_>) -> Result<Vec<PathBuf>, Unbuilt> {
+    let mut sources = Vec::new();
+    for folder in design.folders.iter().map(|folder| place.root.join(folder)) {
+        for entry in fs::read_dir(&folder).map_err(|why| failed(&folder, why))? {
+            sources.push(entry.map_err(|why| failed(&folder, why))?.path());
+        }
+    }
+    sources.retain(|path| path.extension().is_some_and(|extension| extension == "sv"));
     sources.sort_by_key(|path| (!path.to_string_lossy().ends_with("_pkg.sv"), path.clone()));
-    sources
+    Ok(sources)
 }
 
 /// The library's path.
-fn build(design: &Design<'_>) -> PathBuf {
+fn build(place: &Place, design: &Design<'_>) -> Result<PathBuf, Unbuilt> {
     // One build at a time: each is a compiler run or two, and the tests are threads of one process.
     static BUILDING: Mutex<()> = Mutex::new(());
     let _building = BUILDING.lock().unwrap_or_else(|poison| poison.into_inner());
 
-    let (sources, shim) = (sources(design), root().join(design.shim));
+    let (sources, shim) = (sources(place, design)?, place.root.join(design.shim));
     let mut hash = DefaultHasher::new();
     (design.top, design.parameters).hash(&mut hash);
     for source in sources.iter().chain([&shim]) {
-        fs::read(source).expect("sources can be read").hash(&mut hash);
+        fs::read(source).map_err(|why| failed(source, why))?.hash(&mut hash);
     }
-    let folder = root().join("build/verilated");
+    let folder = &place.built;
     let library = folder.join(format!("{}-{:016x}.so", design.top, hash.finish()));
     if !library.exists() {
         let work = folder.join(format!("{:016x}-{}", hash.finish(), std::process::id()));
-        fs::create_dir_all(&work).expect("build/verilated can be made");
-        verilate(design, &sources, &shim, &work);
-        // Renamed in one step: another process may be building the same.
-        fs::rename(work.join("rtl.so"), &library).expect("verilator has made the library");
+        fs::create_dir_all(&work).map_err(|why| failed(&work, why))?;
+        let verilated = verilate(design, &sources, &shim, &work).and_then(|()| {
+            // Renamed in one step: another process may be building the same.
+            fs::rename(work.join("rtl.so"), &library).map_err(|why| failed(&library, why))
+        });
         let _ = fs::remove_dir_all(&work);
+        verilated?;
     }
-    library
+    Ok(library)
 }
 
-fn verilate(design: &Design<'_>, sources: &[PathBuf], shim: &Path, work: &Path) {
+fn verilate(
+    design: &Design<'_>,
+    sources: &[PathBuf],
+    shim: &Path,
+    work: &Path,
+) -> Result<(), Unbuilt> {
     let parameters = design.parameters.iter().map(|(name, value)| format!("-G{name}={value}"));
     let output = Command::new("verilator")
         .args(["--cc", "--build", "--exe", "-O3", "--assert", "-Wno-MULTITOP", "--prefix", "Vtop"])
         .args(["-CFLAGS", "-fPIC -fvisibility=hidden", "-LDFLAGS", "-shared"])
-        .args(["-MAKEFLAGS", "OPT_FAST=-O2", "-o", "rtl.so", "--top-module", design.top, "-Mdir"])
+        .args(["-MAKEFLAGS", "OPT_FAST=-O2 OPT_GLOBAL=-O0", "-o", "rtl.so"])
+        .args(["--top-module", design.top, "-Mdir"])
         .arg(work)
         .args(parameters)
         .args(sources)
         .arg(shim)
+        .stdin(Stdio::null())
         .output()
-        .expect("verilator runs; scripts/bootstrap test installs it");
-    assert!(
-        output.status.success(),
-        "verilator failed for {design:?}:\n{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
+        .map_err(|why| Unbuilt::NoVerilator(why.to_string()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let (out, err) = (&output.stdout, &output.stderr);
+    Err(Unbuilt::Refused(String::from_utf8_lossy(out).into_owned() + &String::from_utf8_lossy(err)))
 }

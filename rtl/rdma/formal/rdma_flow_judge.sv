@@ -45,7 +45,7 @@ module rdma_flow_judge #(
   logic   flying_q = 1'b0, parity_q = 1'b0, flow_q = 1'b0, spoilt_q = 1'b0;
   count_t count_q = '0;
   logic   due, due_flow, due_parity, takes, credit_sent, deliver, discarded;
-  count_t due_count, outstanding;
+  count_t due_count, outstanding, looked;
 
   assign credit_sent = set_q && rx_tick_i && due;
   assign deliver     = set_q && tx_tick_i && deliver_i && flying_q;
@@ -69,7 +69,9 @@ module rdma_flow_judge #(
     .credit_flow_i  (flow_q),
     .credit_count_i (count_q),
     .credit_parity_i(parity_q),
-    .discarded_o    (discarded)
+    .discarded_o    (discarded),
+    .look_flow_i    (1'b1),
+    .look_words_o   (looked)
   );
 
   rdma_credit_rx #(
@@ -123,6 +125,7 @@ module rdma_flow_judge #(
       a_never_an_overflow: assert (wire_q + buffer_q <= count_t'(LIMIT));
       a_no_credit_made: assert (outstanding >= wire_q + buffer_q);
       a_within_the_limit: assert (outstanding <= count_t'(LIMIT));
+      a_looking_tells_the_same: assert (looked == outstanding);
       a_credit_is_true: assert (!due || (due_flow && due_count == freed_q));
       a_spoilt_is_discarded: assert (!(deliver && spoilt_q) || discarded);
       a_whole_is_taken: assert (!(deliver && !spoilt_q) || !discarded);

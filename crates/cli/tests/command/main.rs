@@ -45,6 +45,7 @@ mod programs;
 mod rdma;
 mod refused;
 mod report;
+mod rtl;
 mod runner;
 mod scale;
 mod soak;

@@ -209,6 +209,8 @@ fn options(threads: usize) -> Options {
         monitor: None,
         meter: false,
         firmware: "/proc/none".into(),
+        root: "/proc/none".into(),
+        built: "/proc/none".into(),
         library: "/proc/none".into(),
         until: None,
         stop: Arc::default(),

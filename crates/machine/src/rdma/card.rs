@@ -1,6 +1,7 @@
 //! The card of a node on its bus: PCI-X, the NIC and the receivers of its lanes, each at its clock. A clock
 //! stands still while nothing moves in what it drives.
 
+use super::chip::{Chip, Designs};
 use super::memory::{Behind, Watch};
 use super::settings::Settings;
 use super::tally::Tally;
@@ -73,7 +74,7 @@ enum Access {
 /// The card with its bus.
 pub(super) struct Card {
     bus: Bus<Behind>,
-    nic: ::rdma::Nic,
+    nic: Chip,
     monitor: Monitor,
     combiner: Option<WriteCombiner>,
     accesses: VecDeque<Access>,
@@ -98,7 +99,7 @@ pub(super) struct Card {
 impl Card {
     /// Of node `nid`, whose lanes go to process `peer`.
     pub fn new(
-        s: &Settings,
+        (s, designs): (&Settings, &Designs),
         nid: u32,
         peer: u32,
         memory: Behind,
@@ -115,7 +116,7 @@ impl Card {
         };
         Card {
             bus: Bus::new(s.bus, memory, vec![space]),
-            nic: ::rdma::Nic::new(params),
+            nic: designs.nic(params),
             monitor: Monitor::new(s.bus),
             combiner: s.combining.then(|| WriteCombiner::new(1)),
             accesses: VecDeque::new(),

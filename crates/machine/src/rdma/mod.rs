@@ -12,6 +12,7 @@
 //! correction at the other end may need them.
 
 mod card;
+mod chip;
 mod conservation;
 mod library;
 mod memory;
@@ -35,6 +36,7 @@ use crate::programs::Program;
 use crate::report::Judged;
 use crate::run::{Mistake, Options, Outcome};
 use card::Card;
+use chip::Designs;
 use des::{Duration, Links};
 use memory::{Behind, Watch};
 use module::Module;
@@ -50,6 +52,7 @@ use tally::{Judge, Tally};
 struct Machine<'a> {
     bench: &'a Bench<'a>,
     settings: Settings,
+    designs: Designs,
     workload: Workload,
     judge: Option<Arc<Judge>>,
 }
@@ -74,9 +77,9 @@ impl Plan for Machine<'_> {
     }
     fn process(&self, number: u32) -> Process<Card, Switch> {
         match self.settings.crossbar {
-            Some(params) if number == self.settings.nodes => {
-                Process::Switch(Box::new(Switch::new(&self.settings, params, number)))
-            }
+            Some(params) if number == self.settings.nodes => Process::Switch(Box::new(
+                Switch::new((&self.settings, &self.designs), params, number),
+            )),
             _ => Process::Node(Box::new(self.node(number))),
         }
     }
@@ -91,7 +94,8 @@ impl Machine<'_> {
         let tally = Rc::new(Tally::new(memory.clone(), self.judge.clone()));
         let peer = if settings.crossbar.is_some() { settings.nodes } else { 1 - nid };
         let behind = Behind::new(memory, watch.clone());
-        let card = Card::new(settings, nid, peer, behind, (watch.clone(), tally.clone()));
+        let shared = (watch.clone(), tally.clone());
+        let card = Card::new((settings, &self.designs), nid, peer, behind, shared);
         let module = Rc::new(Module::new(settings, nid, tally));
         let ranks = (nid, bench.common.placement.ranks);
         let hosted = Hosted::new(ranks, self.workload, module, watch, settings.combining);
@@ -141,7 +145,9 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
     let faults = faults::parse_of_hosts(&options.faults, options.seed, nodes, launch, model);
     let bench = Bench::new(options, common, nodes, faults.map_err(Mistake)?)?;
     let judge = options.judge.then(Arc::<Judge>::default);
-    let machine = Machine { bench: &bench, settings, workload, judge };
+    let place = rtl::Place { root: options.root.clone(), built: options.built.clone() };
+    let designs = Designs::of(parameters, &settings, &place).map_err(Mistake)?;
+    let machine = Machine { bench: &bench, settings, designs, workload, judge };
     let ended = bench.simulate(&machine);
     options.writing.store(true, Ordering::Relaxed);
     let (mut report, left) = bench.conclude(ended, None);

@@ -32,6 +32,8 @@ pub(crate) const ROWS: &[Row] = &[
     count("lanes.fill", "2", "8"),
     count("lanes.depth", "10", "64"),
     choice("lanes.topology", &["link", "crossbar"]),
+    switch("nic.rtl"),
+    switch("switch.rtl"),
     bytes("crossbar.point", "8192 B", "65536 B"),
     bytes("crossbar.credit", "8 B", "4096 B"),
     time("rdma.post", "0 ns", "1 ms"),

@@ -1,6 +1,7 @@
 //! The crossbar as a process of its own, with a lane each way to each node.
 
 use super::card::{Domain, Symbols};
+use super::chip::{Crossbar, Designs};
 use super::settings::Settings;
 use crate::bench::Remains;
 use crate::node;
@@ -19,7 +20,7 @@ enum Event {
 
 /// The crossbar.
 pub(super) struct Switch {
-    switch: crossbar::Switch,
+    switch: Crossbar,
     clock: Domain,
     receivers: Vec<Elastic>,
     /// Idle symbols sent on each lane.
@@ -41,14 +42,18 @@ pub(super) struct Left {
 
 impl Switch {
     /// As process `number`, behind the nodes.
-    pub fn new(s: &Settings, params: crossbar::Params, number: u32) -> Switch {
+    pub fn new(
+        (s, designs): (&Settings, &Designs),
+        params: crossbar::Params,
+        number: u32,
+    ) -> Switch {
         let receiver = |port: u32| {
             let mut receiver = Elastic::new(s.lane(port + 1, 0), 0);
             receiver.rest();
             receiver
         };
         Switch {
-            switch: crossbar::Switch::new(params),
+            switch: designs.crossbar(params),
             clock: Domain::new(s.lanes_clock(number)),
             receivers: (0..params.ports as u32).map(receiver).collect(),
             idle_runs: [0; PORTS_MAX],
@@ -131,7 +136,7 @@ impl node::Switch for Switch {
     }
     fn finish(self, end: Time) -> Remains<Option<Left>> {
         let left = Left {
-            counters: self.switch.crossbar.counters(),
+            counters: self.switch.counters(),
             bond_errors: self.switch.bond_errors(),
             elastic_errors: self.receivers.iter().map(Elastic::errors).sum(),
         };

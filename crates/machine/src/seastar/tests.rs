@@ -56,6 +56,8 @@ impl Bench {
             monitor: None,
             meter: false,
             firmware,
+            root: "/proc/none".into(),
+            built: "/proc/none".into(),
             library: "/proc/none".into(),
             until: None,
             stop: Arc::default(),

@@ -10,8 +10,11 @@ use abi::forth::{control, control_bit, register, Descriptor, LIMITS_OFFSET, REGI
 use bus::Memory;
 use des::{Clock, Time};
 use fabric::Fabric;
-use pci::{register as config, Burst, Bus, ConfigSpace, Cycle, HostRead, Monitor, WriteCombiner};
-use rdma::{Message, Nic, Params, Spec, LINK_HZ};
+use pci::{
+    register as config, Burst, Bus, ConfigSpace, Cycle, Device, HostRead, Monitor, WriteCombiner,
+};
+use rdma::{Arrival, Message, Nic, Params, Spec, LINK_HZ};
+use serial::Symbol;
 use std::collections::VecDeque;
 
 /// Where hosts put the card's region.
@@ -21,10 +24,29 @@ pub const MEMORY_BYTES: usize = 1 << 20;
 /// Where a host wants its notifications.
 pub const NOTIFY_ADDR: u64 = 0x100;
 
+/// A card: the model, or what is run beside it.
+pub trait Card: Device {
+    fn link_clock(&mut self, symbols: [Symbol; 2]) -> [Symbol; 2];
+    fn arrival(&self) -> Option<Arrival>;
+    fn is_quiet(&self) -> bool;
+}
+
+impl Card for Nic {
+    fn link_clock(&mut self, symbols: [Symbol; 2]) -> [Symbol; 2] {
+        Nic::link_clock(self, symbols)
+    }
+    fn arrival(&self) -> Option<Arrival> {
+        Nic::arrival(self)
+    }
+    fn is_quiet(&self) -> bool {
+        Nic::is_quiet(self)
+    }
+}
+
 /// A host with its card.
-pub struct Node {
+pub struct Node<C: Card = Nic> {
     pub bus: Bus,
-    pub nic: Nic,
+    pub nic: C,
     monitor: Monitor,
     bus_clock: Clock,
     link_clock: Clock,
@@ -39,20 +61,22 @@ pub struct Node {
     /// Cycles of the bus, if they are kept.
     pub cycles: Option<Vec<Cycle>>,
     /// Cycles in which packets came to be in memory.
-    pub arrivals: Vec<(u64, rdma::Arrival)>,
+    pub arrivals: Vec<(u64, Arrival)>,
     /// An arrived packet whose words may still stand in the bridge.
-    unjudged: VecDeque<rdma::Arrival>,
+    unjudged: VecDeque<Arrival>,
     /// Faults are planted: bad packets are none of the specification's.
     pub lossy: bool,
+    /// They may also lose packets: nothing is.
+    pub unspecified: bool,
 }
 
-impl Node {
-    fn new(params: Params, bus: pci::Params, combining: bool, ppm: i64) -> Node {
+impl<C: Card> Node<C> {
+    fn new(nic: C, bus: pci::Params, combining: bool, ppm: i64) -> Node<C> {
         let space = ConfigSpace::new(0x10EE, 0x0300, 0x02_8000, REGION_SIZE, true);
         let hz = LINK_HZ as i64 + LINK_HZ as i64 / 1_000_000 * ppm;
         let mut node = Node {
             bus: Bus::new(bus, Memory::new(0, MEMORY_BYTES), vec![space]),
-            nic: Nic::new(params),
+            nic,
             monitor: Monitor::new(bus),
             bus_clock: Clock::from_hz(bus.hertz),
             link_clock: Clock::from_hz(hz as u64),
@@ -66,6 +90,7 @@ impl Node {
             arrivals: Vec::new(),
             unjudged: VecDeque::new(),
             lossy: false,
+            unspecified: false,
         };
         assert!(node.bus.bridge.config_write(0, config::BAR0, REGION as u32, 0xF));
         assert!(node.bus.bridge.config_write(0, config::COMMAND, 0b110, 0x3));
@@ -153,8 +178,8 @@ impl Node {
 }
 
 /// Nodes and what lies between them.
-pub struct World<F: Fabric> {
-    pub nodes: Vec<Node>,
+pub struct World<F: Fabric, C: Card = Nic> {
+    pub nodes: Vec<Node<C>>,
     pub fabric: F,
     pub spec: Spec,
     pub now: Time,
@@ -169,8 +194,16 @@ impl<F: Fabric> World<F> {
         ppm: &[i64],
         fabric: F,
     ) -> Self {
-        let node = |(params, ppm): (&Params, &i64)| Node::new(*params, bus, combining, *ppm);
-        let nodes = params.iter().zip(ppm).map(node).collect();
+        let cards = params.iter().map(|params| Nic::new(*params)).collect();
+        World::with(cards, bus, combining, ppm, fabric)
+    }
+}
+
+impl<F: Fabric, C: Card> World<F, C> {
+    /// A node for each card.
+    pub fn with(cards: Vec<C>, bus: pci::Params, combining: bool, ppm: &[i64], fabric: F) -> Self {
+        let node = |(card, ppm): (C, &i64)| Node::new(card, bus, combining, *ppm);
+        let nodes = cards.into_iter().zip(ppm).map(node).collect();
         World { nodes, fabric, spec: Spec::new(), now: Time::ZERO }
     }
 
@@ -234,7 +267,7 @@ impl<F: Fabric> World<F> {
             return;
         }
         while let Some(arrival) = node.unjudged.pop_front() {
-            if !arrival.good && node.lossy {
+            if node.unspecified || !arrival.good && node.lossy {
                 continue;
             }
             let header = arrival.header;
@@ -269,7 +302,7 @@ impl<F: Fabric> World<F> {
         let mut rest = 0;
         while rest < 4000 {
             self.step();
-            let quiet = self.nodes.iter().all(Node::is_quiet) && self.fabric.is_quiet();
+            let quiet = self.nodes.iter().all(Node::<C>::is_quiet) && self.fabric.is_quiet();
             rest = if quiet { rest + 1 } else { 0 };
             if self.now > Time(2_000_000_000_000) {
                 return Err("the world never comes to rest".into());

@@ -1,0 +1,321 @@
+//! The whole NIC beside its RTL (`rtl/rdma/rdma_nic.sv`): in small worlds of buses, bridges and cables every
+//! output of either is equal after every edge of either clock, and so is every counter.
+
+mod bench;
+
+use abi::forth::{control, control_bit, register, Descriptor};
+use bench::fabric::Cable;
+use bench::{Card, World, MEMORY_BYTES};
+use des::{Duration, Random};
+use pci::{Device, DeviceIn, DeviceOut};
+use rdma::{Arrival, Estimate, Nic, Params};
+use rtl::{NicDesign, Place};
+use serial::{ChannelParams, Fault, Symbol};
+use std::fs;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+/// A model and its RTL, with the same inputs.
+struct Both {
+    model: Nic,
+    rtl: rtl::Nic,
+    edges: u64,
+}
+
+impl Both {
+    fn new(design: NicDesign, params: Params) -> Both {
+        Both { model: Nic::new(params), rtl: rtl::Nic::new(design, &params), edges: 0 }
+    }
+
+    /// After an edge. Counters are told less often, since asking costs more.
+    fn compare(&mut self, what: &str) {
+        self.edges += 1;
+        let place = format!("after {what}, edge {}", self.edges);
+        let rests = |bus, lanes, frozen| (("bus", bus), ("lanes", lanes), ("frozen", frozen));
+        let (model, rtl) = (&self.model, &self.rtl);
+        assert_eq!(
+            rests(rtl.bus_rests(), rtl.lanes_rest(), rtl.is_frozen()),
+            rests(model.bus_rests(), model.lanes_rest(), model.is_frozen()),
+            "{place}: rests"
+        );
+        assert_eq!(rtl.outputs(), model.outputs(), "{place}: outputs");
+        assert_eq!(rtl.arrival(), model.arrival(), "{place}: arrival");
+        if self.edges % 16 == 0 {
+            assert_eq!(rtl.host_counters(), *model.host_counters(), "{place}: counters");
+            assert_eq!(rtl.link_counters(), model.link_counters(), "{place}: counters");
+            let flow = (self.edges / 16 % 128) as u8;
+            assert_eq!(self.rtl.outstanding(flow), model.outstanding(flow), "{place}: credits");
+        }
+    }
+}
+
+impl Device for Both {
+    fn outputs(&self) -> DeviceOut {
+        self.model.outputs()
+    }
+    fn clock(&mut self, inputs: &DeviceIn) {
+        self.model.clock(inputs);
+        self.rtl.clock(inputs);
+        self.compare("the bus's");
+    }
+}
+
+impl Card for Both {
+    fn link_clock(&mut self, symbols: [Symbol; 2]) -> [Symbol; 2] {
+        let model = self.model.link_clock(symbols);
+        let rtl = self.rtl.link_clock(symbols);
+        assert_eq!(rtl, model, "after the lanes', edge {}", self.edges);
+        self.compare("the lanes'");
+        model
+    }
+    fn arrival(&self) -> Option<Arrival> {
+        self.model.arrival()
+    }
+    fn is_quiet(&self) -> bool {
+        self.model.is_quiet()
+    }
+}
+
+/// A shape whose numbers are no powers of two, with a single lane and small buffers.
+fn odd() -> Params {
+    Params {
+        queue_depth: 9,
+        tx_words: 64,
+        rx_words: 70,
+        peer_words: 70,
+        reads_max: 3,
+        lanes: 1,
+        credit_words: 7,
+        ..Params::default()
+    }
+}
+
+/// What a world does, by chance. Most messages are short: edges are dear.
+struct Program {
+    random: Random,
+    params: Params,
+    longest: u64,
+    /// Bits are turned on the lanes.
+    faults: bool,
+    /// What each card's CONTROL has.
+    modes: [u32; 2],
+}
+
+impl Program {
+    fn world(&mut self, design: NicDesign) -> World<Cable, Both> {
+        let random = &mut self.random;
+        let shifts = std::array::from_fn(|_| random.below(4) as u8);
+        let cable = Cable::new(ChannelParams::default(), shifts);
+        let bus = match random.below(5) {
+            0 => pci::Params::pci_64_66(),
+            1 => pci::Params::pci_32_33(),
+            _ => pci::Params::pcix_64_100(),
+        };
+        let ppm = if random.below(2) == 0 { [100, -100] } else { [-100, 100] };
+        let combining = random.below(3) != 0;
+        let card = |source| Both::new(design, Params { source, ..self.params });
+        let mut world = World::with(vec![card(0), card(1)], bus, combining, &ppm, cable);
+        for node in &mut world.nodes {
+            node.unspecified = self.faults;
+            for word in 0x40..MEMORY_BYTES as u64 / 16 {
+                node.set_word(8 * word, word.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            }
+        }
+        for (node, flow) in [(0, 1), (1, 0), (0, 77), (1, 127)] {
+            world.nodes[node].set_limit(flow, self.params.peer_words);
+        }
+        world
+    }
+
+    /// A remote write, or now and then something else that a host may do.
+    fn act(&mut self, world: &mut World<Cable, Both>) {
+        let random = &mut self.random;
+        let node = random.below(2) as usize;
+        match random.below(24) {
+            0 => {
+                let offset = register::CONTROL + 8 * random.below(18) as u32;
+                world.register(node, offset);
+            }
+            1 => {
+                let until = world.nodes[node].bus.now() + random.below(400);
+                world.nodes[node].bus.bridge.occupy_memory(until);
+            }
+            2 => world.nodes[node].set(register::INTERRUPT, random.below(2)),
+            3 => {
+                let on = self.modes[node];
+                let dma = control_bit::SEND | control_bit::RECEIVE;
+                let bits = on & !(1 << random.below(4) & dma);
+                world.nodes[node].set(register::CONTROL, bits.into());
+                let pause = world.now + Duration::from_ns(random.below(900));
+                world.run_until(pause);
+                world.nodes[node].set(register::CONTROL, on.into());
+            }
+            4 => {
+                // One that cannot be, or whose source is no memory.
+                let bad = random.below(4);
+                let descriptor = Descriptor {
+                    source_lo: if bad == 0 { 0x1004 } else { 0x1000 },
+                    source_hi: (bad == 1).into(),
+                    destination: if bad == 2 { 0x8_0004 } else { 0x8_0000 },
+                    control: if bad == 3 { random.below(2) as u32 * 513 } else { 1 } | 1 << 24,
+                };
+                world.nodes[node].post(&[descriptor]);
+            }
+            // A flow that is none.
+            5 => world.nodes[node].set_limit(201, 64),
+            _ => self.write(world, node),
+        }
+        let pause = world.now + Duration::from_ns(self.random.below(900));
+        world.run_until(pause);
+    }
+
+    fn write(&mut self, world: &mut World<Cable, Both>, node: usize) {
+        let random = &mut self.random;
+        let most = if random.below(8) == 0 { self.longest } else { 20 };
+        let words = 1 + random.below(most);
+        let from = 0x200 + 8 * random.below(0xF000);
+        let to = MEMORY_BYTES as u64 / 2 + 8 * random.below(0xFC00);
+        let mut flags = 0;
+        flags |= if random.below(2) == 0 { control::NOTIFY } else { 0 };
+        flags |= if random.below(3) == 0 { control::INTERRUPT } else { 0 };
+        let flow = match random.below(6) {
+            0 => [77, 127][node],
+            _ => 1 - node as u8,
+        };
+        world.write(node, from, flow, to as u32, words as u16, flags);
+    }
+}
+
+/// Runs a program of so many acts; gives the packets that came and the errors that were found.
+fn play(design: NicDesign, params: Params, seed: u64, acts: u64) -> (u64, u64) {
+    let mut random = Random::new(seed);
+    let estimate = if seed % 2 == 0 { Estimate::Fine } else { Estimate::Conservative };
+    let params = Params { estimate, round_trip_words: random.below(30) as u16, ..params };
+    let longest = u64::from(params.peer_words - params.round_trip_words - 3).min(512);
+    let longest = longest.min(params.tx_words.into());
+    let faults = seed % 3 == 0;
+    let dma = control_bit::SEND | control_bit::RECEIVE;
+    let modes = match seed % 4 {
+        0 => [dma | control_bit::LOOP_BACK, dma],
+        1 => [dma, dma | control_bit::FREEZE],
+        _ => [dma; 2],
+    };
+    let mut program = Program { random, params, longest, faults, modes };
+    let mut world = program.world(design);
+    for (node, mode) in world.nodes.iter_mut().zip(modes) {
+        node.set(register::CONTROL, mode.into());
+    }
+    for act in 0..acts {
+        if faults && act % 5 == 0 {
+            let nth = world.now.0 / 12_800 + program.random.below(200);
+            let (to, lane) = (program.random.below(2), program.random.below(2));
+            let fault = Fault { nth, bits: 1 << program.random.below(32) };
+            world.fabric.plant(to as usize, lane as usize, fault);
+        }
+        if world.nodes[1].nic.model.is_frozen() && act % 7 == 0 {
+            world.nodes[1].set(register::STATUS, 7);
+        }
+        program.act(&mut world);
+    }
+    let end = world.now + Duration::from_ns(20_000);
+    world.run_until(end);
+    let arrived = world.nodes.iter().map(|node| node.arrivals.len() as u64).sum();
+    let errors = world.nodes.iter().map(|node| {
+        let link = node.nic.model.link_counters();
+        link.header_errors + link.payload_errors + link.credit_errors + link.bond_errors
+    });
+    (arrived, errors.sum())
+}
+
+fn built(params: Params) -> NicDesign {
+    NicDesign::build(&Place::of_tests(), &params).unwrap_or_else(|why| panic!("{why}"))
+}
+
+fn check(params: Params, seeds: std::ops::Range<u64>, acts: u64) {
+    let design = built(params);
+    let (mut arrived, mut errors) = (0, 0);
+    for seed in seeds.clone() {
+        let (came, wrong) = play(design, params, seed, acts);
+        (arrived, errors) = (arrived + came, errors + wrong);
+    }
+    assert!(arrived > 10 * (seeds.end - seeds.start), "{arrived} packets have come");
+    assert!(errors > 0, "no fault was found");
+}
+
+#[test]
+fn a_card_with_two_lanes_is_its_rtl() {
+    check(Params::default(), 0..12, 40);
+}
+
+#[test]
+fn an_odd_card_with_one_lane_is_its_rtl() {
+    check(odd(), 0..12, 40);
+}
+
+/// True if a program shows that RTL of one shape is not the model of another, or is spoilt.
+fn differs(design: NicDesign, params: Params) -> bool {
+    let plays = |seed| catch_unwind(AssertUnwindSafe(|| play(design, params, seed, 40)));
+    (0..24).any(|seed| plays(seed).is_err())
+}
+
+#[test]
+fn one_that_is_another_is_found_out() {
+    let design = built(odd());
+    assert!(!differs(design, odd()));
+    assert!(differs(design, Params { credit_words: 8, ..odd() }));
+    assert!(differs(design, Params { reads_max: 2, ..odd() }));
+}
+
+#[test]
+#[ignore = "long: verilates the NIC for each of some forty bugs; make soak"]
+fn planted_bugs_are_found() {
+    let place = Place::of_tests();
+    let text = fs::read_to_string(place.root.join("crates/rdma/tests/rtl/bugs.toml")).unwrap();
+    let bugs: toml::Table = toml::from_str(&text).unwrap();
+    let mut missed = Vec::new();
+    for (name, bug) in &bugs {
+        let folder = format!("build/verilated/bugs/{name}");
+        let copy = place.root.join(&folder);
+        fs::create_dir_all(&copy).unwrap();
+        for source in fs::read_dir(place.root.join("rtl/rdma")).unwrap() {
+            let source = source.unwrap();
+            if source.path().extension().is_some_and(|extension| extension == "sv") {
+                fs::copy(source.path(), copy.join(source.file_name())).unwrap();
+            }
+        }
+        let file = copy.join(bug["file"].as_str().unwrap());
+        let mut source = fs::read_to_string(&file).unwrap();
+        for edit in bug["edits"].as_array().unwrap() {
+            let [old, new] = [0, 1].map(|side: usize| edit[side].as_str().unwrap());
+            assert_eq!(source.matches(old).count(), 1, "{name}: {old:?}");
+            source = source.replace(old, new);
+        }
+        fs::write(&file, source).unwrap();
+        let design = NicDesign::of(&place, &folder, &odd()).unwrap_or_else(|why| panic!("{why}"));
+        let found = differs(design, odd());
+        println!("{name}: {}", if found { "found" } else { "NOT FOUND" });
+        if !found {
+            missed.push(name);
+        }
+    }
+    assert!(missed.is_empty(), "not found: {missed:?}");
+}
+
+#[test]
+#[ignore = "long: verilates four shapes; make soak"]
+fn cards_of_all_shapes_are_their_rtl() {
+    check(Params::default(), 100..400, 80);
+    check(odd(), 100..600, 80);
+    let crossed = Params { lanes: 1, peer_words: 1024, ..Params::default() };
+    check(crossed, 0..200, 80);
+    let narrow = Params {
+        queue_depth: 8,
+        tx_words: 32,
+        rx_words: 40,
+        peer_words: 33,
+        reads_max: 1,
+        lanes: 2,
+        credit_words: 1,
+        ..Params::default()
+    };
+    check(narrow, 0..400, 80);
+}

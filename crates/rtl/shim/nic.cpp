@@ -1,0 +1,132 @@
+// C entry points around the verilated NIC: an edge of either clock a call.
+#include <cstddef>
+#include <cstdint>
+
+#include "Vtop.h"
+#include "verilated.h"
+
+#define ENTRY extern "C" __attribute__((visibility("default")))
+
+struct BusIn {
+    uint64_t write_data, completion_data;
+    uint16_t write_offset, read_offset;
+    uint8_t write_enables, write, read, accepted, completion, took, ended, aborted;
+    uint8_t unused[4];
+};
+
+struct BusOut {
+    uint64_t addr, write_word, read_word, arrived_header;
+    uint16_t words;
+    uint8_t tag, request, request_write, write_on, busy, interrupt, arrived, arrived_good, frozen;
+    uint8_t bus_rests, link_rests, unused;
+};
+
+struct LinkIn {
+    uint32_t bytes[2];
+    uint8_t control[2], unused[2];
+};
+
+struct LinkOut {
+    uint32_t bytes[2];
+    uint8_t control[2], bus_rests, link_rests;
+};
+
+struct Unit {
+    VerilatedContext context;
+    Vtop top{&context};
+
+    void edge(uint8_t &clock) {
+        clock = 1;
+        top.eval();
+        clock = 0;
+        top.eval();
+    }
+};
+
+ENTRY void nic_look(const Unit *unit, BusOut *out) {
+    const Vtop &top = unit->top;
+    out->addr = top.request_addr_o;
+    out->write_word = top.write_word_o;
+    out->read_word = top.read_word_o;
+    out->arrived_header = top.arrived_header_o;
+    out->words = top.request_words_o;
+    out->tag = top.request_tag_o;
+    out->request = top.request_o;
+    out->request_write = top.request_write_o;
+    out->write_on = top.write_on_o;
+    out->busy = top.busy_o;
+    out->interrupt = top.interrupt_o;
+    out->arrived = top.arrived_o;
+    out->arrived_good = top.arrived_good_o;
+    out->frozen = top.frozen_o;
+    out->bus_rests = top.bus_rests_o;
+    out->link_rests = top.link_rests_o;
+}
+
+ENTRY Unit *nic_new(uint8_t source, uint16_t slack) {
+    Unit *unit = new Unit;
+    Vtop &top = unit->top;
+    top.source_i = source;
+    top.slack_i = slack;
+    top.rst_ni = 0;
+    for (int edge = 0; edge < 4; edge++) {
+        unit->edge(top.bus_clk_i);
+        unit->edge(top.link_clk_i);
+    }
+    top.rst_ni = 1;
+    top.eval();
+    return unit;
+}
+
+ENTRY void nic_delete(Unit *unit) {
+    unit->top.final();
+    delete unit;
+}
+
+ENTRY void nic_bus(Unit *unit, const BusIn *in, BusOut *out) {
+    Vtop &top = unit->top;
+    top.write_i = in->write;
+    top.write_offset_i = in->write_offset;
+    top.write_data_i = in->write_data;
+    top.write_enables_i = in->write_enables;
+    top.read_i = in->read;
+    top.read_offset_i = in->read_offset;
+    top.accepted_i = in->accepted;
+    top.completion_i = in->completion;
+    top.completion_data_i = in->completion_data;
+    top.took_i = in->took;
+    top.ended_i = in->ended;
+    top.aborted_i = in->aborted;
+    unit->edge(top.bus_clk_i);
+    nic_look(unit, out);
+}
+
+ENTRY void nic_link(Unit *unit, const LinkIn *in, LinkOut *out) {
+    Vtop &top = unit->top;
+    top.bytes_i = uint64_t(in->bytes[1]) << 32 | in->bytes[0];
+    top.control_i = in->control[1] << 4 | in->control[0];
+    unit->edge(top.link_clk_i);
+    const uint64_t bytes = top.bytes_o;
+    out->bytes[0] = uint32_t(bytes);
+    out->bytes[1] = uint32_t(bytes >> 32);
+    out->control[0] = top.control_o & 0xF;
+    out->control[1] = top.control_o >> 4 & 0xF;
+    out->bus_rests = top.bus_rests_o;
+    out->link_rests = top.link_rests_o;
+}
+
+// Four counters of the bus's half, seven of the lanes'.
+ENTRY void nic_totals(const Unit *unit, uint64_t *totals) {
+    const Vtop &top = unit->top;
+    const auto total = [](const auto &port, int i) {
+        return uint64_t(port[2 * i + 1]) << 32 | port[2 * i];
+    };
+    for (int i = 0; i < 4; i++) totals[i] = total(top.bus_totals_o, i);
+    for (int i = 0; i < 7; i++) totals[4 + i] = total(top.link_totals_o, i);
+}
+
+ENTRY uint16_t nic_outstanding(Unit *unit, uint8_t flow) {
+    unit->top.look_flow_i = flow;
+    unit->top.eval();
+    return unit->top.look_words_o;
+}

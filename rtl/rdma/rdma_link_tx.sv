@@ -1,0 +1,75 @@
+// The sending side of the lanes: bytes of a word are dealt to two lanes in turn, control characters stand on
+// both. A single lane carries the halves one after the other.
+
+module rdma_link_tx #(
+  parameter int unsigned LANES = 2 // or 1
+) (
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  output logic             ready_o, // the lanes take a word in this cycle
+  input  logic [1:0]       kind_i,  // 0 nothing, 1 start, 2 credit (parity, flow, count), 3 data
+  input  logic [63:0]      data_i,
+  output logic [1:0][31:0] bytes_o, // of each lane; a single one is the first
+  output logic [1:0][3:0]  control_o
+);
+
+  // Upper bytes of an idle word: they keep the line's level (two D21.5 behind each K28.5).
+  localparam logic [15:0] IdleUpper = 16'hB5B5;
+
+  logic [1:0][31:0] halves;
+  logic [1:0][3:0]  control;
+
+  always_comb begin
+    control = {4'd1, 4'd1};
+    case (kind_i)
+      rdma_pkg::KindStart: begin
+        for (int i = 0; i < 2; i++) begin
+          halves[i] = {16'd0, 8'(i), abi_forth_pkg::MarkStart};
+        end
+      end
+      rdma_pkg::KindCredit: begin
+        halves[0] = {8'd0, data_i[23:16], 8'd0, abi_forth_pkg::MarkCredit};
+        halves[1] = {data_i[15:0], 8'd1, abi_forth_pkg::MarkCredit};
+      end
+      rdma_pkg::KindData: begin
+        control = '0;
+        for (int i = 0; i < 4; i++) begin
+          halves[0][8*i+:8] = data_i[16*i+:8];
+          halves[1][8*i+:8] = data_i[16*i+8+:8];
+        end
+      end
+      default: begin
+        for (int i = 0; i < 2; i++) begin
+          halves[i] = {IdleUpper, 8'(i), abi_forth_pkg::MarkIdle};
+        end
+      end
+    endcase
+  end
+
+  if (LANES == 2) begin : gen_two
+    assign ready_o = 1'b1;
+    always_ff @(posedge clk_i) begin
+      bytes_o   <= halves;
+      control_o <= control;
+    end
+    logic unused;
+    assign unused = rst_ni;
+  end else begin : gen_one
+    logic        held_q; // the second half of a word is next
+    logic [35:0] half_q;
+    assign ready_o = !held_q;
+    always_ff @(posedge clk_i) begin
+      bytes_o[1]   <= '0;
+      control_o[1] <= '0;
+      half_q       <= {control[1], halves[1]};
+      if (!rst_ni) begin
+        held_q <= 1'b0;
+        {control_o[0], bytes_o[0]} <= '0;
+      end else begin
+        held_q <= !held_q;
+        {control_o[0], bytes_o[0]} <= held_q ? half_q : {control[0], halves[0]};
+      end
+    end
+  end
+
+endmodule
