@@ -96,12 +96,46 @@ pub mod record_kind {
     pub const PORTALS: u16 = 6;
     /// The process has computed for arguments\[0\] picoseconds of simulated time. It does not wait.
     pub const COMPUTED: u16 = 7;
+    /// A call of a socket (function: socket_call, arguments as it says); the process waits for RETURN, whose code is the result or a negative error number.
+    pub const SOCKET: u16 = 10;
     /// A template has forked a rank, whose process id (or negative error number) is arguments\[0\]; its first one says 0: it is loaded. It waits for RETURN, whose code is the number of the next rank's channel in the memory file.
     pub const FORKED: u16 = 8;
     /// The program has left the callback that it was in last by longjmp or an exception: neither it nor the call during which it was started will return. It does not wait.
     pub const LEFT: u16 = 9;
     /// The callback has returned arguments\[0\]; then its arguments as it left them.
     pub const RETURNED: u16 = 5;
+}
+
+/// Calls of sockets. Numbers of sockets are the simulator's. The last two arguments of each: picoseconds that it has waited already, and that it may wait in all (0: none). A call that would block waits for a while of simulated time, and then answers EAGAIN: the library asks again.
+///
+/// Source: own design.
+pub mod socket_call {
+    /// A new socket: its number.
+    pub const OPEN: u32 = 1;
+    /// Socket, port (0: any).
+    pub const BIND: u32 = 2;
+    /// Socket.
+    pub const LISTEN: u32 = 3;
+    /// Socket, node, port.
+    pub const CONNECT: u32 = 4;
+    /// Socket: the number of the new socket.
+    pub const ACCEPT: u32 = 5;
+    /// Socket, address, bytes: bytes taken.
+    pub const SEND: u32 = 6;
+    /// Socket, address, bytes, 1 if they stay to be received: bytes stored; 0: no more come.
+    pub const RECEIVE: u32 = 7;
+    /// Socket, 0: no more is received, 1: sent, 2: either.
+    pub const SHUTDOWN: u32 = 8;
+    /// Socket.
+    pub const CLOSE: u32 = 9;
+    /// Socket. Tells node and port of its own, and of its peer's; fails without a peer if the second argument is not 0.
+    pub const NAMES: u32 = 10;
+    /// Socket: bytes that can be received at once.
+    pub const AVAILABLE: u32 = 11;
+    /// Socket: the error number of a connect that has failed meanwhile, once.
+    pub const ERROR: u32 = 12;
+    /// Address and number of rank_poll: how many of them have something.
+    pub const POLL: u32 = 13;
 }
 
 /// Ways in which a process moves runs.
@@ -158,6 +192,10 @@ pub mod channel {
     pub const NODE: usize = 40;
     /// A rank that is forked from a template: bytes of its own environment variables, which stand in PACKED, each ended by a zero byte.
     pub const VARIABLES: usize = 44;
+    /// Hertz of the host's processor: its time-stamp counter counts its cycles since the start of the machine.
+    pub const FREQUENCY: usize = 48;
+    /// Cores of the node.
+    pub const CORES: usize = 56;
     /// rank_state bits (library writes).
     pub const STATE: usize = 64;
     /// Records ever put into the ring (library writes).
@@ -190,7 +228,7 @@ pub mod channel {
     pub const TIME: usize = 208;
     /// Answer CALLBACK: a service, or the address of a function of the program.
     pub const FUNCTION: usize = 216;
-    /// Answer CALLBACK: its arguments.
+    /// Answer CALLBACK: its arguments. Answer to SOCKET: what it tells beside its result.
     pub const ARGUMENTS: usize = 224;
     /// Bytes of log that the library is to store into the program's memory before anything else (simulator writes).
     pub const LOG_BYTES: usize = 272;
@@ -247,6 +285,10 @@ pub struct Channel {
     pub node: u32,
     /// A rank that is forked from a template: bytes of its own environment variables, which stand in PACKED, each ended by a zero byte.
     pub variables: u32,
+    /// Hertz of the host's processor: its time-stamp counter counts its cycles since the start of the machine.
+    pub frequency: u64,
+    /// Cores of the node.
+    pub cores: u32,
     /// rank_state bits (library writes).
     pub state: u32,
     /// Records ever put into the ring (library writes).
@@ -279,7 +321,7 @@ pub struct Channel {
     pub time: u64,
     /// Answer CALLBACK: a service, or the address of a function of the program.
     pub function: u64,
-    /// Answer CALLBACK: its arguments.
+    /// Answer CALLBACK: its arguments. Answer to SOCKET: what it tells beside its result.
     pub arguments: [u64; 6],
     /// Bytes of log that the library is to store into the program's memory before anything else (simulator writes).
     pub log_bytes: u32,
@@ -310,6 +352,8 @@ impl Channel {
         ("clock_cost", 32, 8),
         ("node", 40, 4),
         ("variables", 44, 4),
+        ("frequency", 48, 8),
+        ("cores", 56, 4),
         ("state", 64, 4),
         ("head", 68, 4),
         ("base", 72, 8),
@@ -346,6 +390,8 @@ impl Channel {
             clock_cost: u64::from_le_bytes([bytes[32], bytes[33], bytes[34], bytes[35], bytes[36], bytes[37], bytes[38], bytes[39]]),
             node: u32::from_le_bytes([bytes[40], bytes[41], bytes[42], bytes[43]]),
             variables: u32::from_le_bytes([bytes[44], bytes[45], bytes[46], bytes[47]]),
+            frequency: u64::from_le_bytes([bytes[48], bytes[49], bytes[50], bytes[51], bytes[52], bytes[53], bytes[54], bytes[55]]),
+            cores: u32::from_le_bytes([bytes[56], bytes[57], bytes[58], bytes[59]]),
             state: u32::from_le_bytes([bytes[64], bytes[65], bytes[66], bytes[67]]),
             head: u32::from_le_bytes([bytes[68], bytes[69], bytes[70], bytes[71]]),
             base: u64::from_le_bytes([bytes[72], bytes[73], bytes[74], bytes[75], bytes[76], bytes[77], bytes[78], bytes[79]]),
@@ -387,6 +433,8 @@ impl Channel {
         bytes[32..40].copy_from_slice(&self.clock_cost.to_le_bytes());
         bytes[40..44].copy_from_slice(&self.node.to_le_bytes());
         bytes[44..48].copy_from_slice(&self.variables.to_le_bytes());
+        bytes[48..56].copy_from_slice(&self.frequency.to_le_bytes());
+        bytes[56..60].copy_from_slice(&self.cores.to_le_bytes());
         bytes[64..68].copy_from_slice(&self.state.to_le_bytes());
         bytes[68..72].copy_from_slice(&self.head.to_le_bytes());
         bytes[72..80].copy_from_slice(&self.base.to_le_bytes());
@@ -470,5 +518,57 @@ impl Record {
         assert!(bytes.len() >= Self::SIZE, "Record needs 128 bytes");
         bytes[0..2].copy_from_slice(&self.function.to_le_bytes());
         bytes[2..4].copy_from_slice(&self.kind.to_le_bytes());
+    }
+}
+
+/// Offsets of the fields of [`Poll`], in bytes.
+pub mod poll {
+    /// Its number.
+    pub const SOCKET: usize = 0;
+    /// Events of poll(2) that are asked for.
+    pub const EVENTS: usize = 4;
+    /// Those that are there (simulator writes).
+    pub const FOUND: usize = 6;
+}
+
+/// A socket that is looked at.
+///
+/// Source: own design.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Poll {
+    /// Its number.
+    pub socket: u32,
+    /// Events of poll(2) that are asked for.
+    pub events: u16,
+    /// Those that are there (simulator writes).
+    pub found: u16,
+}
+impl Poll {
+    /// Bytes in memory.
+    pub const SIZE: usize = 8;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("socket", 0, 4),
+        ("events", 4, 2),
+        ("found", 6, 2),
+    ];
+    /// Reads the fields; `None` if `bytes` is shorter than the structure.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
+        Some(Poll {
+            socket: u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+            events: u16::from_le_bytes([bytes[4], bytes[5]]),
+            found: u16::from_le_bytes([bytes[6], bytes[7]]),
+        })
+    }
+    /// Writes the fields; bytes between them stay as they are.
+    ///
+    /// # Panics
+    /// If `bytes` is shorter than the structure.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        assert!(bytes.len() >= Self::SIZE, "Poll needs 8 bytes");
+        bytes[0..4].copy_from_slice(&self.socket.to_le_bytes());
+        bytes[4..6].copy_from_slice(&self.events.to_le_bytes());
+        bytes[6..8].copy_from_slice(&self.found.to_le_bytes());
     }
 }

@@ -180,6 +180,7 @@ fn surroundings(
     };
     let others = options.parts().into_iter().filter(|part| !part.processes.server);
     let crowd = Arc::new(rank::Crowd::new(others.map(|part| part.ranks).sum()));
+    let network = Arc::new(rank::Network::default());
     let around = |(part, env): (Part, Vec<(OsString, OsString)>)| {
         let folder = part.processes.wdir;
         if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
@@ -187,7 +188,8 @@ fn surroundings(
         }
         let (date, notes) = (options.all.date.0, notes.clone());
         let (server, crowd, output) = (part.processes.server, crowd.clone(), output.clone());
-        Ok(Surroundings { env, folder, date, output, server, crowd, notes })
+        let network = network.clone();
+        Ok(Surroundings { env, folder, date, output, server, crowd, network, notes })
     };
     let parts = options.parts().into_iter().zip(options.environments()?);
     Ok((parts.map(around).collect::<Result<_, _>>()?, labels))

@@ -173,7 +173,7 @@ fn hpc_challenge_passes_its_own_checks_on_a_grid() {
 
 /// By the line that stands in docs/programs.md.
 #[test]
-#[ignore = "builds mpi4py from PyPI, which takes ten minutes and more: not run to its end so far"]
+#[ignore = "builds mpi4py from PyPI in five minutes and more: make soak"]
 fn mpi4py_is_installed_by_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("python");

@@ -154,6 +154,19 @@ impl<L> Ended<L> {
     }
 }
 
+/// What the agents of ranks charge.
+fn agent(p: &Parameters) -> rank::Costs {
+    let sockets = rank::SocketCosts {
+        call: p.duration("admin.call"),
+        latency: p.duration("admin.latency"),
+        rate: p.number("admin.rate"),
+        buffer: p.number("admin.buffer"),
+        segment: p.number("admin.segment"),
+    };
+    let (clock_read, frequency) = (p.duration("rank.clock_read"), p.frequency("host.clock"));
+    rank::Costs { clock_read, frequency, sockets }
+}
+
 impl Common {
     /// The error is a sentence about the parameters.
     pub fn new(p: &Parameters, ranks: u32) -> Result<Common, String> {
@@ -161,7 +174,7 @@ impl Common {
             placement: placement(p, ranks)?,
             portals: portals(p),
             mpi: mpi(p)?,
-            agent: rank::Costs { clock_read: p.duration("rank.clock_read") },
+            agent: agent(p),
             launch: p.duration("machine.launch"),
         })
     }
@@ -272,7 +285,10 @@ impl<'a> Bench<'a> {
         // Nodes that share a boot begin behind it, when one that does not may have failed in its own.
         let notice = plan.notice();
         for executable in self.options.program.executables() {
+            let Common { agent, placement, .. } = &self.common;
             executable.surroundings.crowd.set_notice(notice);
+            let network = &executable.surroundings.network;
+            network.begin(agent.sockets, notice, placement.ranks, placement.per_node);
         }
         let bounds = Bounds { until, notice, begins: launch };
         let builders =

@@ -246,12 +246,16 @@ impl Parameters {
             other => panic!("{key} is not a duration but {other:?}"),
         }
     }
-    /// A clock of a frequency.
-    pub fn clock(&self, key: &str) -> Clock {
+    /// A frequency in hertz.
+    pub fn frequency(&self, key: &str) -> u64 {
         match self.value(key) {
-            Value::Frequency(hertz) => Clock::from_hz(hertz),
+            Value::Frequency(hertz) => hertz,
             other => panic!("{key} is not a frequency but {other:?}"),
         }
+    }
+    /// A clock of a frequency.
+    pub fn clock(&self, key: &str) -> Clock {
+        Clock::from_hz(self.frequency(key))
     }
     /// A size in bytes, a rate in bytes a second, cycles or a count, as whatever integer the user of the
     /// number has; the schema's range fits it.

@@ -12,6 +12,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,7 @@ static bool become_rank(void)
     part = RANK;
     keep_to_itself();
     rank_begin(channel);
+    rank_counter_begin();
     return true;
 }
 
@@ -116,6 +118,12 @@ struct rank_channel *rank_require(const char *name)
 bool rank_is_rank(void)
 {
     return part == RANK;
+}
+
+const struct rank_channel *rank_channel_of_run(void)
+{
+    rank_attach();
+    return channel;
 }
 
 bool rank_node(uint32_t *number)
@@ -250,6 +258,7 @@ __attribute__((constructor(101))) static void attach_early(void)
     part = RANK;
     channel->first = (uint32_t)getpid();
     become_owner(channel);
+    rank_counter_begin();
 }
 
 struct rank_channel *rank_attach(void)
@@ -257,4 +266,34 @@ struct rank_channel *rank_attach(void)
     if (!attached)
         attach();
     return part >= FIRST ? channel : NULL;
+}
+
+/* --- its end --- */
+
+/* Fortran's output has buffers of its own; there is no such procedure in programs without Fortran. */
+__attribute__((weak)) void _gfortran_flush_i4(const int *unit);
+
+void rank_flush(void)
+{
+    if (_gfortran_flush_i4)
+        _gfortran_flush_i4(NULL); /* all units */
+    fflush(NULL);
+}
+
+void rank_fail(const char *format, ...)
+{
+    struct rank_channel *channel = rank_is_rank() ? rank_attach() : NULL;
+    char text[sizeof channel->fault];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    rank_flush();
+    if (channel) {
+        memcpy(channel->fault, text, sizeof text);
+        rank_state_add(RANK_STATE_FAULTED);
+    } else {
+        fprintf(stderr, "sunstar: %s\n", text);
+    }
+    _exit(1);
 }

@@ -17,6 +17,7 @@ static int initialize(enum rank_function function, unsigned count, const uint64_
 {
     if (rank_state_has(RANK_STATE_INITIALIZED))
         rank_fail("%s was called twice", rank_facts[function].name);
+    rank_counter_begin(); /* sanitizers begin in between */
     const int code = rank_call_any_time(function, count, arguments);
     main_thread = pthread_self();
     if (code == MPI_SUCCESS)

@@ -35,6 +35,15 @@ bool rank_is_rank(void);
 /* The number of the node; false outside of a run. */
 bool rank_node(uint32_t *number);
 
+/* The channel of a process of a run, be it the rank or not; NULL elsewhere. */
+const struct rank_channel *rank_channel_of_run(void);
+
+/* --- counter.c --- */
+
+/* From now on the time-stamp counter tells simulated time; to be called again when others may have taken over
+ * SIGSEGV meanwhile. */
+void rank_counter_begin(void);
+
 /* --- seam.c, beside what stands in seam.h --- */
 
 /* This process has become the rank. */
@@ -50,6 +59,15 @@ int rank_call_with(enum rank_function function, unsigned count, const uint64_t *
                    const void *read, size_t bytes);
 /* As rank_call, at any time within a run. */
 int rank_call_any_time(enum rank_function function, unsigned count, const uint64_t *arguments);
+/* Arguments of a call of a socket: its own, and at the end, as socket_call says, these. */
+enum {
+    RANK_SOCKET_SHARES = 11, /* 1: other threads may want to call */
+    RANK_SOCKET_WAITED,
+    RANK_SOCKET_LIMIT,
+    RANK_SOCKET_ARGUMENTS
+};
+/* Asks for such a call: its result, or a negative error number, and six words beside. */
+int rank_call_socket(unsigned call, const uint64_t *arguments, uint64_t *words);
 /* Posts a call and does not wait. */
 int rank_post(enum rank_function function, unsigned count, const uint64_t *arguments);
 /* Posts a call whose first argument becomes the address of a copy of the payload, which fits into

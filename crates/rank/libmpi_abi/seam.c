@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,34 +43,6 @@ static bool errors_return; /* the program has set an error handler: it may look 
 static uint64_t told; /* by the library itself, last, since the process went on */
 static uint64_t time_before; /* picoseconds that have passed here without a rank */
 static uint64_t computing_since; /* processor time at which the program went on; 0: it has made no call yet */
-
-/* Fortran's output has buffers of its own; there is no such procedure in programs without Fortran. */
-__attribute__((weak)) void _gfortran_flush_i4(const int *unit);
-
-void rank_flush(void)
-{
-    if (_gfortran_flush_i4)
-        _gfortran_flush_i4(NULL); /* all units */
-    fflush(NULL);
-}
-
-void rank_fail(const char *format, ...)
-{
-    struct rank_channel *channel = rank_is_rank() ? rank_attach() : NULL;
-    char text[sizeof channel->fault];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    rank_flush();
-    if (channel) {
-        memcpy(channel->fault, text, sizeof text);
-        rank_state_add(RANK_STATE_FAULTED);
-    } else {
-        fprintf(stderr, "sunstar: %s\n", text);
-    }
-    _exit(1);
-}
 
 bool rank_state_has(uint32_t bits)
 {
@@ -434,6 +405,17 @@ int rank_call_portals(unsigned function, const char *name, unsigned count,
     begin(c, name, HERE);
     put(c, RANK_RECORD_KIND_PORTALS, function, count, arguments);
     const int code = await_answer(c);
+    leave(c);
+    return code;
+}
+
+int rank_call_socket(unsigned call, const uint64_t *arguments, uint64_t *words)
+{
+    struct rank_channel *c = rank_require("socket");
+    begin(c, "a function of sockets", HERE);
+    put(c, RANK_RECORD_KIND_SOCKET, call, RANK_SOCKET_ARGUMENTS, arguments);
+    const int code = await_answer(c);
+    memcpy(words, c->arguments, sizeof c->arguments);
     leave(c);
     return code;
 }

@@ -3,9 +3,8 @@
  * child that the rank started) these functions are the C library's. */
 #define _GNU_SOURCE
 #include "clock.h"
-#include "seam.h"
+#include "socket.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -15,10 +14,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Who waits has time: small code, not fast. */
-#define EXPORT __attribute__((visibility("default"), cold))
-/* The C library's function of this name. */
-#define ORIGINAL(name) ((__typeof__(&name))(uintptr_t)dlsym(RTLD_NEXT, #name))
 
 /* --- until a time --- */
 
@@ -127,6 +122,8 @@ EXPORT int poll(struct pollfd *files, nfds_t count, int milliseconds)
     struct rank_channel *channel = rank_attach();
     const uint64_t span = milliseconds > 0 ? (uint64_t)milliseconds * PS_PER_MS : 0;
     const bool sleeps = channel && count == 0 && milliseconds >= 0;
+    if (rank_socket_among(files, count))
+        return rank_socket_poll(files, count, milliseconds < 0 ? UINT64_MAX : span, NULL);
     return sleeps ? slept(channel, span)
                   : passed(channel, ORIGINAL(poll)(files, count, milliseconds), span);
 }
@@ -137,8 +134,44 @@ EXPORT int ppoll(struct pollfd *files, nfds_t count, const struct timespec *limi
     struct rank_channel *channel = rank_attach();
     const uint64_t span = limit && is_span(limit) ? join(limit) : 0;
     const bool sleeps = channel && count == 0 && span > 0 && !mask;
+    if (rank_socket_among(files, count))
+        return rank_socket_poll(files, count, limit ? span : UINT64_MAX, mask);
     return sleeps ? slept(channel, span)
                   : passed(channel, ORIGINAL(ppoll)(files, count, limit, mask), span);
+}
+
+/* select(2) by poll(2), if one of the descriptors is a simulated socket; -1 if none is. */
+static int select_sockets(int count, fd_set *sets[3], uint64_t limit, const sigset_t *mask,
+                          int *ready)
+{
+    /* In the order of the sets. What poll tells without being asked counts as readable. */
+    static const short asked[] = {POLLIN, POLLOUT, POLLPRI};
+    static const short told[] = {POLLIN | POLLHUP | POLLERR, POLLOUT | POLLERR, POLLPRI};
+    struct pollfd files[FD_SETSIZE];
+    nfds_t used = 0;
+    for (int file = 0; file < count && file < FD_SETSIZE; file++) {
+        short events = 0;
+        for (int set = 0; set < 3; set++)
+            events |= sets[set] && FD_ISSET(file, sets[set]) ? asked[set] : 0;
+        if (events)
+            files[used++] = (struct pollfd){file, events, 0};
+    }
+    if (used == 0 || !rank_socket_among(files, used))
+        return -1;
+    *ready = rank_socket_poll(files, used, limit, mask);
+    for (nfds_t i = 0; *ready >= 0 && i < used; i++)
+        for (int set = 0; set < 3; set++)
+            if (!(files[i].events & asked[set]) || !(files[i].revents & told[set])) {
+                if (sets[set])
+                    FD_CLR(files[i].fd, sets[set]);
+            }
+    if (*ready > 0) { /* it counts each set */
+        *ready = 0;
+        for (nfds_t i = 0; i < used; i++)
+            for (int set = 0; set < 3; set++)
+                *ready += sets[set] && FD_ISSET(files[i].fd, sets[set]);
+    }
+    return 0;
 }
 
 EXPORT int select(int count, fd_set *restrict readable, fd_set *restrict writable,
@@ -151,6 +184,10 @@ EXPORT int select(int count, fd_set *restrict readable, fd_set *restrict writabl
         time.tv_nsec = limit->tv_usec % 1000000 * 1000;
     }
     const uint64_t span = is_span(&time) ? join(&time) : 0;
+    fd_set *sets[] = {readable, writable, failed};
+    int ready;
+    if (select_sockets(count, sets, limit ? span : UINT64_MAX, NULL, &ready) == 0)
+        return ready;
     if (!channel || count != 0 || span == 0)
         return passed(channel, ORIGINAL(select)(count, readable, writable, failed, limit), span);
     *limit = (struct timeval){0}; /* Linux stores what is left */
@@ -164,6 +201,10 @@ EXPORT int pselect(int count, fd_set *restrict readable, fd_set *restrict writab
     struct rank_channel *channel = rank_attach();
     const uint64_t span = limit && is_span(limit) ? join(limit) : 0;
     const bool sleeps = channel && count == 0 && span > 0 && !mask;
+    fd_set *sets[] = {readable, writable, failed};
+    int ready;
+    if (select_sockets(count, sets, limit ? span : UINT64_MAX, mask, &ready) == 0)
+        return ready;
     if (sleeps)
         return slept(channel, span);
     return passed(channel, ORIGINAL(pselect)(count, readable, writable, failed, limit, mask), span);

@@ -4,6 +4,7 @@ use crate::bridge::Bridge;
 use crate::exit::ExitStatus;
 use crate::lease::{Deeds, Lease, Looks};
 use crate::process::{Demand, Process};
+use crate::sockets::{self, SocketCall, Sockets};
 use abi::mpi::{Function, ARGUMENTS_MAX};
 use des::{Duration, Time};
 use host::Cpu;
@@ -28,10 +29,14 @@ const NOT_LOADED: i32 = 127;
 const NO_PORTALS: i32 = abi::portals::code::FAIL;
 
 /// What the agent itself charges, from a machine file's `[rank.*]`; MPI charges its own calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
     /// Reading a clock, and falling asleep.
     pub clock_read: Duration,
+    /// Nothing, but how fast the processor's time-stamp counter counts: hertz.
+    pub frequency: u64,
+    /// Sockets.
+    pub sockets: sockets::Costs,
 }
 
 /// How a rank ended.
@@ -251,6 +256,10 @@ impl Runner {
                 }
                 self.process().reply_with_time(self.cpu.now());
             }
+            Demand::Socket(call) => {
+                self.looks.set(Looks::default());
+                return self.socket(&call);
+            }
             Demand::Computed(time) => {
                 self.looks.set(Looks::default());
                 if let Err(ending) = self.pass(time) {
@@ -320,6 +329,26 @@ impl Runner {
             return Step::Ended(Ending::of(status, process.fault()));
         }
         Step::Done
+    }
+
+    /// A call of a socket.
+    fn socket(&self, call: &SocketCall) -> Step {
+        let (surroundings, rank, node, memory) = {
+            let process = self.process.borrow();
+            (process.surroundings(), process.rank(), process.node(), process.memory())
+        };
+        let network = &surroundings.network;
+        let sockets = Sockets { cpu: &self.cpu, network, memory, rank, node };
+        match sockets.carry_out(call) {
+            Ok(told) => {
+                self.process().reply_socket(&told, self.cpu.now());
+                Step::Done
+            }
+            Err(sentence) => {
+                self.process.borrow_mut().flush_in_call_and_kill();
+                Step::Ended(Ending::Fatal(sentence))
+            }
+        }
     }
 
     /// The program sleeps or computes. The error says that there is not so much time.
@@ -403,7 +432,9 @@ pub fn agent(
                     bridge.close();
                 }
                 let mut process = runner.process.borrow_mut();
-                process.retire(runner.cpu.now());
+                let now = runner.cpu.now();
+                process.retire(now);
+                process.surroundings().network.lock().end_rank(process.rank(), now);
                 return process.excuse(ending);
             }
         }

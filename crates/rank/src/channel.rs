@@ -93,6 +93,8 @@ impl Channel {
         channel.long(at::DATE).store(options.surroundings.date, Ordering::Relaxed);
         channel.long(at::CLOCK_COST).store(options.clock_read.0, Ordering::Relaxed);
         channel.word(at::NODE).store(options.place.node, Ordering::Relaxed);
+        channel.long(at::FREQUENCY).store(options.frequency, Ordering::Relaxed);
+        channel.word(at::CORES).store(options.place.locals, Ordering::Relaxed);
         channel.set_time(options.now.0);
         Ok(channel)
     }
@@ -249,6 +251,14 @@ impl Channel {
         self.word(at::ANSWER).store(layout::answer::RETURN, Ordering::Relaxed);
         self.word(at::CODE).store(code as u32, Ordering::Relaxed);
         self.yield_turn();
+    }
+
+    /// Answers RETURN with what a call of a socket tells, and gives the turn to the process.
+    pub fn answer_words(&self, code: i32, words: &[u64]) {
+        for (i, word) in words.iter().enumerate() {
+            self.long(at::ARGUMENTS + 8 * i).store(*word, Ordering::Relaxed);
+        }
+        self.answer(code);
     }
 
     /// Answers CALLBACK and gives the turn to the process.

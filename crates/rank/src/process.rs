@@ -9,6 +9,7 @@ use crate::life::Life;
 use crate::memory::ProcessMemory;
 use crate::memory_file;
 use crate::processor::Follower;
+use crate::sockets::{SocketCall, Told};
 use crate::spawn::{self, SpawnError, SpawnOptions};
 use crate::stuck;
 use crate::surroundings::Surroundings;
@@ -41,7 +42,7 @@ pub(crate) const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_mil
 #[derive(Debug)]
 pub struct Process {
     life: Arc<Life>,
-    channel: Arc<Channel>,
+    pub(crate) channel: Arc<Channel>,
     follower: Follower,
     /// What the watcher knows it by.
     watch: Option<u64>,
@@ -62,6 +63,7 @@ pub struct Process {
     worked: std::time::Duration,
     met: bool,
     surroundings: Arc<Surroundings>,
+    node: u32,
     /// SIGTERM was sent to it, as it serves others that have ended.
     told: bool,
     retired: bool,
@@ -97,6 +99,8 @@ pub enum Demand {
     Sleep(Duration),
     /// The program has computed: let simulated time pass, and give no answer.
     Computed(Duration),
+    /// A call of a socket, which waits for its answer.
+    Socket(SocketCall),
     /// A callback has returned; the call during which it was started still waits for its answer.
     CallbackReturned {
         /// Its result register: use as many bits as its result type has.
@@ -161,6 +165,7 @@ impl Process {
             worked: std::time::Duration::ZERO,
             met: false,
             surroundings: options.surroundings.clone(),
+            node: options.place.node,
             told: false,
             retired: false,
         };
@@ -197,6 +202,15 @@ impl Process {
             Ending::Exited(_) if self.told => Ending::Exited(ExitStatus::FINISHED),
             ending => ending,
         }
+    }
+
+    /// The number of its node.
+    pub(crate) fn node(&self) -> u32 {
+        self.node
+    }
+
+    pub(crate) fn surroundings(&self) -> Arc<Surroundings> {
+        self.surroundings.clone()
     }
 
     /// Its number in the operating system.
@@ -314,28 +328,6 @@ impl Process {
         stuck::waits_for_simulator(self.life.rank_pid()) && self.channel.turn() == Turn::Process
     }
 
-    /// A template's: what it has forked. `None` if it is no template any more, or is none in so much real
-    /// time.
-    pub(crate) fn forked(&mut self, patience: std::time::Duration) -> Option<i64> {
-        let began = Instant::now();
-        loop {
-            match self.channel.turn() {
-                Turn::Dead | Turn::Overwritten => return None,
-                Turn::Simulator => {
-                    let Taken::Record(record) = self.channel.take() else { return None };
-                    let forked = record.kind == record_kind::FORKED;
-                    return forked.then_some(record.arguments[0] as i64);
-                }
-                Turn::Process => {}
-            }
-            let left = patience.saturating_sub(began.elapsed());
-            if left.is_zero() {
-                return None;
-            }
-            self.channel.wait_for_turn(left);
-        }
-    }
-
     /// The processor to which it was sent last, if it follows the simulator.
     pub(crate) fn processor(&self) -> Option<libc::c_int> {
         self.follower.sent_to()
@@ -360,6 +352,7 @@ impl Process {
         let posted = record.kind == record_kind::POSTED;
         match record.kind {
             record_kind::CLOCK => Demand::Clock,
+            record_kind::SOCKET => Demand::Socket(SocketCall::new(record.function, arguments)),
             record_kind::SLEEP => Demand::Sleep(Duration(arguments[0])),
             record_kind::COMPUTED => Demand::Computed(Duration(arguments[0])),
             record_kind::RETURNED if self.callbacks > 0 => {
@@ -396,11 +389,21 @@ impl Process {
     /// Answers a call with an MPI error code or Portals return code. `now` is what a clock tells
     /// that cannot ask (in a signal handler).
     pub fn reply(&mut self, code: i32, now: Time) {
+        self.begin_reply(now);
+        self.channel.answer(code);
+    }
+
+    fn begin_reply(&mut self, now: Time) {
         self.channel.set_time(now.0);
         self.channel.set_lease(self.lease);
         self.follower.follow();
         self.went_on = Some(Instant::now());
-        self.channel.answer(code);
+    }
+
+    /// Answers `Socket`.
+    pub(crate) fn reply_socket(&mut self, told: &Told, now: Time) {
+        self.begin_reply(now);
+        self.channel.answer_words(told.code, &told.words);
     }
 
     /// Answers `Clock` and `Sleep`.
@@ -413,11 +416,8 @@ impl Process {
     /// `CallbackReturned`.
     pub fn start_callback(&mut self, callback: &Callback, now: Time) {
         let Callback { function, arguments, indirect } = callback;
-        self.channel.set_time(now.0);
-        self.channel.set_lease(self.lease);
-        self.follower.follow();
+        self.begin_reply(now);
         self.callbacks += 1;
-        self.went_on = Some(Instant::now());
         self.channel.answer_callback(*function, arguments, *indirect);
     }
 

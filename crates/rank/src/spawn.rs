@@ -64,6 +64,8 @@ pub struct SpawnOptions {
     pub now: Time,
     /// Simulated time that reading a clock takes.
     pub clock_read: Duration,
+    /// Hertz of the processor of its node.
+    pub frequency: u64,
     /// What it finds around itself.
     pub surroundings: Arc<Surroundings>,
     /// Libraries of the program's own that come before ours ([`crate::ahead_of_mpi`]).

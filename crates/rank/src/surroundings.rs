@@ -2,6 +2,7 @@
 
 use crate::crowd::Crowd;
 use crate::output::Output;
+use crate::sockets::Network;
 use crate::spawn::SpawnOptions;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -24,6 +25,8 @@ pub struct Surroundings {
     pub server: bool,
     /// Those others, the same for all programs of a run.
     pub crowd: Arc<Crowd>,
+    /// What their sockets go through, the same for all programs of a run.
+    pub network: Arc<Network>,
     /// What is noted of them, by all programs of a run in one place.
     pub notes: Arc<Notes>,
 }

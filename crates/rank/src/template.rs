@@ -1,15 +1,17 @@
 //! Ranks that are forked from a process which has loaded their program already: to load it takes several
 //! times as long (docs/decisions/0040).
 
-use crate::channel::Channel;
+use crate::channel::{Channel, Taken, Turn};
 use crate::process::Process;
 use crate::spawn::{Child, SpawnOptions, Stdin};
 use crate::{inspect, memory_file};
+use abi::rank::record_kind;
 use std::collections::HashMap;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;
+use std::time::Instant;
 
 /// Ranks from which on a template costs less than it saves.
 const RANKS_MIN: u32 = 4;
@@ -74,8 +76,8 @@ impl Template {
         let file = memory_file::new(1 + ranks).ok()?;
         let channel = Channel::in_file(&file, 0, &options).ok()?;
         channel.make_template();
-        let mut process = Process::spawn_with(channel, &file, &options).ok()?;
-        let loaded = process.forked(PATIENCE) == Some(0);
+        let process = Process::spawn_with(channel, &file, &options).ok()?;
+        let loaded = forked(&process, PATIENCE) == Some(0);
         loaded.then_some(Template { process, file, options, next: 1 })
     }
 
@@ -87,7 +89,7 @@ impl Template {
         channel.set_variables(options);
         self.process.reply(self.next as i32, des::Time::ZERO);
         self.next += 1;
-        let pid = self.process.forked(PATIENCE).filter(|pid| *pid > 0)?;
+        let pid = forked(&self.process, PATIENCE).filter(|pid| *pid > 0)?;
         let pid = libc::pid_t::try_from(pid).ok()?;
         // SAFETY: the kernel opens a descriptor, if there is such a process: it is our own child, for which
         // nobody has waited, so the number is still its own.
@@ -112,4 +114,26 @@ fn same(a: &SpawnOptions, b: &SpawnOptions) -> bool {
     (&a.program, &a.library_dir) == (&b.program, &b.library_dir)
         && (&a.args, &a.env) == (&b.args, &b.env)
         && (a.size, a.stdin, a.follow, a.randomize) == (b.size, b.stdin, b.follow, b.randomize)
+}
+
+/// Process id (0: none yet) of what a template has forked. `None` if it is no template any more, or is none in
+/// so much real time.
+fn forked(process: &Process, patience: std::time::Duration) -> Option<i64> {
+    let began = Instant::now();
+    loop {
+        match process.channel.turn() {
+            Turn::Dead | Turn::Overwritten => return None,
+            Turn::Simulator => {
+                let Taken::Record(record) = process.channel.take() else { return None };
+                let forked = record.kind == record_kind::FORKED;
+                return forked.then_some(record.arguments[0] as i64);
+            }
+            Turn::Process => {}
+        }
+        let left = patience.saturating_sub(began.elapsed());
+        if left.is_zero() {
+            return None;
+        }
+        process.channel.wait_for_turn(left);
+    }
 }

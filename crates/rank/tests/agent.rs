@@ -31,7 +31,7 @@ fn run(program: &Program, mut call: impl FnMut(Function) -> Outcome + 'static) -
     let result = ended.clone();
     host.spawn("rank", move |cpu| {
         let process = Process::spawn(&options).unwrap();
-        let costs = Costs { clock_read: Duration::from_ns(50) };
+        let costs = Costs { clock_read: Duration::from_ns(50), ..Costs::default() };
         let calls = |function, _: &[u64]| {
             cpu.spend(Duration::from_us(1));
             call(function)

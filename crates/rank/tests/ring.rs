@@ -51,7 +51,7 @@ fn play_random(program: &Program, seed: u64) -> Result<(), String> {
                     process.reply(random.below(3) as i32, Time(8));
                 }
             }
-            Demand::Portals { .. } | Demand::Clock | Demand::Sleep(_) => {
+            Demand::Portals { .. } | Demand::Clock | Demand::Sleep(_) | Demand::Socket(_) => {
                 process.reply_with_time(Time(9));
             }
             Demand::CallbackReturned { .. } => {

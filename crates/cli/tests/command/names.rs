@@ -44,6 +44,21 @@ fn a_makefile_builds_and_runs() {
     assert_eq!(built.went_well().stdout.matches("token 3 after 3 hops").count(), 2, "{built:?}");
 }
 
+/// By itself, as configure scripts run what they have compiled; by a real MPI's mpiexec, whose library comes first.
+#[test]
+fn what_is_compiled_can_be_loaded() {
+    let folder = project();
+    let script =
+        "echo 'int main(void) { return 0; }' >t.c && mpicc -Wl,--no-as-needed t.c -o t && ./t\n";
+    std::fs::write(folder.path().join("configure"), script).unwrap();
+    inside(folder.path(), "sh", &["configure"]).went_well();
+    let before = format!("LD_LIBRARY_PATH={} ldd t", folder.path().display());
+    let library = "mpicc -shared -x c /dev/null -o libmpi_abi.so.1";
+    let found = inside(folder.path(), "sh", &["-c", &format!("{library} && {before}")]);
+    let own = format!("libmpi_abi.so.1 => {}", folder.path().display());
+    assert!(found.went_well().stdout.contains(&own), "{found:?}");
+}
+
 #[test]
 fn cmake_finds_mpi() {
     let folder = project();

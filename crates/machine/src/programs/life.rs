@@ -113,6 +113,7 @@ impl Life<'_> {
             place,
             now: self.cpu.now(),
             clock_read: software.agent.clock_read,
+            frequency: software.agent.frequency,
             surroundings: executables[part].surroundings.clone(),
             ..rank::SpawnOptions::default()
         });

@@ -62,9 +62,25 @@
 #define RANK_RECORD_KIND_SLEEP RANK_U(4) /* The process sleeps for arguments[0] picoseconds and waits for RETURN. */
 #define RANK_RECORD_KIND_PORTALS RANK_U(6) /* A Portals call; the process waits for RETURN. */
 #define RANK_RECORD_KIND_COMPUTED RANK_U(7) /* The process has computed for arguments[0] picoseconds of simulated time. It does not wait. */
+#define RANK_RECORD_KIND_SOCKET RANK_U(10) /* A call of a socket (function: socket_call, arguments as it says); the process waits for RETURN, whose code is the result or a negative error number. */
 #define RANK_RECORD_KIND_FORKED RANK_U(8) /* A template has forked a rank, whose process id (or negative error number) is arguments[0]; its first one says 0: it is loaded. It waits for RETURN, whose code is the number of the next rank's channel in the memory file. */
 #define RANK_RECORD_KIND_LEFT RANK_U(9) /* The program has left the callback that it was in last by longjmp or an exception: neither it nor the call during which it was started will return. It does not wait. */
 #define RANK_RECORD_KIND_RETURNED RANK_U(5) /* The callback has returned arguments[0]; then its arguments as it left them. */
+
+/* Calls of sockets. Numbers of sockets are the simulator's. The last two arguments of each: picoseconds that it has waited already, and that it may wait in all (0: none). A call that would block waits for a while of simulated time, and then answers EAGAIN: the library asks again. Source: own design. */
+#define RANK_SOCKET_CALL_OPEN RANK_U(1) /* A new socket: its number. */
+#define RANK_SOCKET_CALL_BIND RANK_U(2) /* Socket, port (0: any). */
+#define RANK_SOCKET_CALL_LISTEN RANK_U(3) /* Socket. */
+#define RANK_SOCKET_CALL_CONNECT RANK_U(4) /* Socket, node, port. */
+#define RANK_SOCKET_CALL_ACCEPT RANK_U(5) /* Socket: the number of the new socket. */
+#define RANK_SOCKET_CALL_SEND RANK_U(6) /* Socket, address, bytes: bytes taken. */
+#define RANK_SOCKET_CALL_RECEIVE RANK_U(7) /* Socket, address, bytes, 1 if they stay to be received: bytes stored; 0: no more come. */
+#define RANK_SOCKET_CALL_SHUTDOWN RANK_U(8) /* Socket, 0: no more is received, 1: sent, 2: either. */
+#define RANK_SOCKET_CALL_CLOSE RANK_U(9) /* Socket. */
+#define RANK_SOCKET_CALL_NAMES RANK_U(10) /* Socket. Tells node and port of its own, and of its peer's; fails without a peer if the second argument is not 0. */
+#define RANK_SOCKET_CALL_AVAILABLE RANK_U(11) /* Socket: bytes that can be received at once. */
+#define RANK_SOCKET_CALL_ERROR RANK_U(12) /* Socket: the error number of a connect that has failed meanwhile, once. */
+#define RANK_SOCKET_CALL_POLL RANK_U(13) /* Address and number of rank_poll: how many of them have something. */
 
 /* Ways in which a process moves runs. Source: own design. */
 #define RANK_WAY_NONE RANK_U(0) /* None are to be moved. */
@@ -93,7 +109,9 @@ struct rank_channel {
     uint64_t clock_cost; /* Simulated time that reading a clock takes, in picoseconds. */
     uint32_t node; /* Number of the rank's node, of which its name is made. */
     uint32_t variables; /* A rank that is forked from a template: bytes of its own environment variables, which stand in PACKED, each ended by a zero byte. */
-    uint8_t unused_48[16];
+    uint64_t frequency; /* Hertz of the host's processor: its time-stamp counter counts its cycles since the start of the machine. */
+    uint32_t cores; /* Cores of the node. */
+    uint8_t unused_60[4];
     uint32_t state; /* rank_state bits (library writes). */
     uint32_t head; /* Records ever put into the ring (library writes). */
     uint64_t base; /* Address of this memory in the process; 0 until a library has mapped it (library writes). */
@@ -113,7 +131,7 @@ struct rank_channel {
     uint32_t indirect; /* Answer CALLBACK: bit i set: pass the address of a word that holds argument i. */
     uint64_t time; /* Simulated time of the answer, in picoseconds. */
     uint64_t function; /* Answer CALLBACK: a service, or the address of a function of the program. */
-    uint64_t arguments[6]; /* Answer CALLBACK: its arguments. */
+    uint64_t arguments[6]; /* Answer CALLBACK: its arguments. Answer to SOCKET: what it tells beside its result. */
     uint32_t log_bytes; /* Bytes of log that the library is to store into the program's memory before anything else (simulator writes). */
     uint32_t way; /* Not 0: the process is to do nothing but move runs, as way says, and hand over again (simulator writes). */
     uint32_t runs; /* Number of those runs (simulator writes). */
@@ -139,6 +157,8 @@ _Static_assert(offsetof(struct rank_channel, date) == 24, "channel.date");
 _Static_assert(offsetof(struct rank_channel, clock_cost) == 32, "channel.clock_cost");
 _Static_assert(offsetof(struct rank_channel, node) == 40, "channel.node");
 _Static_assert(offsetof(struct rank_channel, variables) == 44, "channel.variables");
+_Static_assert(offsetof(struct rank_channel, frequency) == 48, "channel.frequency");
+_Static_assert(offsetof(struct rank_channel, cores) == 56, "channel.cores");
 _Static_assert(offsetof(struct rank_channel, state) == 64, "channel.state");
 _Static_assert(offsetof(struct rank_channel, head) == 68, "channel.head");
 _Static_assert(offsetof(struct rank_channel, base) == 72, "channel.base");
@@ -179,6 +199,17 @@ _Static_assert(sizeof(struct rank_record) == 128, "record size");
 _Static_assert(offsetof(struct rank_record, function) == 0, "record.function");
 _Static_assert(offsetof(struct rank_record, kind) == 2, "record.kind");
 _Static_assert(offsetof(struct rank_record, arguments) == 16, "record.arguments");
+
+/* A socket that is looked at. Source: own design. */
+struct rank_poll {
+    uint32_t socket; /* Its number. */
+    uint16_t events; /* Events of poll(2) that are asked for. */
+    uint16_t found; /* Those that are there (simulator writes). */
+} __attribute__((aligned(4)));
+_Static_assert(sizeof(struct rank_poll) == 8, "poll size");
+_Static_assert(offsetof(struct rank_poll, socket) == 0, "poll.socket");
+_Static_assert(offsetof(struct rank_poll, events) == 4, "poll.events");
+_Static_assert(offsetof(struct rank_poll, found) == 6, "poll.found");
 
 #endif /* __ASSEMBLER__ */
 #endif /* ABI_RANK_H */
