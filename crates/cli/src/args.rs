@@ -3,20 +3,24 @@
 // Most comments are the text of `--help`: brackets are what may be left out, not links.
 #![allow(rustdoc::broken_intra_doc_links)]
 
+mod explain;
 #[cfg(test)]
 mod fuzz;
 mod habits;
 mod names;
 mod parts;
 mod processes;
+mod report;
 mod spelling;
 mod sweep;
 mod value;
 
 use crate::{run, terminal};
+pub use explain::ExplainOptions;
 pub use names::with_verb;
 pub use parts::Part;
 pub use processes::{AllProcesses, Date, Processes};
+pub use report::ReportOptions;
 pub use spelling::plain;
 pub use sweep::{DiffOptions, SweepOptions};
 
@@ -49,6 +53,7 @@ pub fn parse(words: Vec<OsString>) -> Result<Arguments, Mistake> {
         Command::Run(run)
         | Command::Trace(TraceOptions { run, .. })
         | Command::Profile(ProfileOptions { run, .. })
+        | Command::Explain(ExplainOptions { run, .. })
         | Command::Report(ReportOptions { run, .. }) => run.separate()?,
         Command::Sweep(options) => parts::only_one(&options.command)?,
         _ => {}
@@ -111,6 +116,11 @@ pub enum Command {
     /// Cycles in which instructions issue are told from stalls, and stalls by their cause; polling that finds
     /// nothing is told apart. --flame draws the call paths.
     Profile(ProfileOptions),
+    /// Run a program and say why its messages and calls took as long as they did
+    ///
+    /// Each step of a message with its cause and the parameters or the firmware's function that decide it.
+    /// If nothing is asked for, the program's largest costs, its calls, and the three slowest messages.
+    Explain(ExplainOptions),
     /// Run a program at many points of machine, firmware and arguments, on all cores, into a table (CSV)
     ///
     /// Points that were run before are not run again, unless what they were made of has changed. A point that
@@ -424,26 +434,6 @@ pub struct RdmaOptions {
     /// Draw both figures into FILE, a page for a browser
     #[arg(long, value_name = "FILE.html")]
     pub page: Option<PathBuf>,
-}
-
-/// What to report on.
-#[derive(Args, Clone, Debug)]
-#[command(mut_arg("command", |program| program.required(false)))]
-pub struct ReportOptions {
-    /// The page; the program follows it, if there is to be one
-    #[arg(value_name = "FILE.html")]
-    pub file: PathBuf,
-    /// Largest message of the curves; less than 1 MiB, which is the most, leaves the published
-    /// bandwidth out
-    #[arg(long, value_name = "BYTES", default_value_t = LARGEST_MAX, value_parser = largest)]
-    pub largest: u64,
-    /// Runs for the curves at a time; as many as processors and memory allow if not given
-    #[arg(short, long, value_name = "N")]
-    #[arg(value_parser = whole(1..=1024_u16))]
-    pub jobs: Option<u16>,
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub run: RunOptions,
 }
 
 /// Which firmware.

@@ -9,6 +9,7 @@ mod cache;
 mod child;
 mod compiler;
 mod diff;
+mod explain;
 mod faults;
 mod firmware;
 mod fortran;
@@ -19,6 +20,7 @@ mod mistake;
 mod outputs;
 mod profile;
 mod program;
+mod progress;
 mod report;
 mod root;
 mod run;
@@ -72,6 +74,7 @@ fn obey(command: Command) -> Result<u8, Mistake> {
         Command::Run(options) => run::run(&root, &options),
         Command::Trace(options) => trace::trace(&root, &options),
         Command::Profile(options) => profile::profile(&root, &options),
+        Command::Explain(options) => explain::explain(&root, &options),
         Command::Sweep(options) => sweep::sweep(&root, &options),
         Command::Report(options) => report::report(&root, &options),
         Command::Fw(options) => firmware::show(&root, &options),

@@ -8,6 +8,7 @@
 //! svg, units: how all of them draw and write
 //! ```
 
+mod account;
 mod curves;
 mod depths;
 mod facts;
@@ -33,6 +34,7 @@ use crate::{interrupt, machines};
 use depths::{Depths, Node};
 use indicatif::{ProgressBar, ProgressStyle};
 use machine::instruments::timeline::Watcher;
+use maud::Markup;
 use series::{Curves, Plan};
 use std::io::Read;
 use std::path::Path;
@@ -153,6 +155,8 @@ fn draw(
             || curves.published.iter().any(|overlaid| overlaid.comparison.paper == key)
     };
     let command = command(options, about_machine);
+    let account = if about_machine { Markup::default() } else { account::section(report) };
+    let named = if report.account.is_empty() || about_machine { "" } else { "The program" };
     let waterfall = waterfall::section(&report.breakdowns, what);
     let drawn = curves::section(curves, messages);
     let queues = queues::section(report, machine, nodes);
@@ -161,6 +165,7 @@ fn draw(
     let summary = facts::summary(report, heading);
     let parts = [
         ("Run", "summary", summary),
+        (named, "account", account),
         ("Time of a message", "waterfall", waterfall),
         ("Latency and bandwidth", "curves", drawn),
         ("Queues", "queues", queues),

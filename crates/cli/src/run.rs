@@ -4,6 +4,7 @@ use crate::args::{Gdb, Monitored, Part, RunOptions};
 use crate::interrupt::{self, Reins};
 use crate::mistake::Mistake;
 use crate::outputs::{self, Named};
+use crate::progress::Line;
 use crate::root::Root;
 use crate::scratch::Scratch;
 use crate::streams::Output;
@@ -20,7 +21,7 @@ use machine::myrinet::monitor::Monitor;
 use machine::parameters::Parameters;
 use machine::report::Report;
 use machine::seastar::debugger::Door;
-use machine::{Options, Outcome};
+use machine::{Options, Outcome, Progress};
 use rank::{Labels, Notes, Surroundings};
 use serde_json::{json, Map, Value};
 use std::ffi::OsString;
@@ -29,7 +30,7 @@ use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
 /// Version of the JSON: raised when a key that its readers need is new or has another meaning.
-pub const FORMAT: u64 = 1;
+pub const FORMAT: u64 = 2;
 
 /// Exit status of a run that went well, but whose results are not where they were to be written.
 const EXIT_UNWRITTEN: u8 = 1;
@@ -39,6 +40,8 @@ const EXIT_UNWRITTEN: u8 = 1;
 pub struct Observers {
     /// Take down what each function of the firmware costs.
     pub profile: bool,
+    /// The message whose whole story is wanted.
+    pub follow: Option<abi::MessageId>,
     /// Are told what happens on all nodes over time.
     pub watchers: Vec<Arc<dyn Watcher>>,
 }
@@ -82,7 +85,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         choose_rtl(&mut parameters)?;
     }
     check_files(options, &parameters, None)?;
-    let Observers { profile, mut watchers } = observers;
+    let Observers { profile, follow, mut watchers } = observers;
     if let Some(file) = &options.trace {
         watchers.push(trace(options, &parameters, file)?);
     }
@@ -102,6 +105,8 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     let monitor = |monitored| open_monitor(&parameters, options.ranks, monitored);
     let monitor = options.monitor.as_ref().map(monitor).transpose()?;
     reins.begun.store(true, Ordering::Relaxed);
+    let (progress, launch) = (Arc::<Progress>::default(), parameters.duration("machine.launch"));
+    let line = Line::of(progress.clone(), launch, options.until, options.quiet);
     let outcome = machine::run(&Options {
         parameters: parameters.clone(),
         program,
@@ -121,6 +126,8 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         monitor,
         judge: options.judge,
         meter: false,
+        follow,
+        progress,
         firmware: firmware.clone(),
         root: root.path().to_owned(),
         built: root.compiled(),
@@ -130,6 +137,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         writing: reins.writing,
     })
     .map_err(|why| Mistake(why.to_string()))?;
+    drop(line);
     if let Some(labels) = labels {
         labels.finish();
     }

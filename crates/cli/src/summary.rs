@@ -2,11 +2,14 @@
 
 use crate::args::Date;
 use crate::terminal::Terminal;
-use machine::instruments::journey::Breakdown;
 use machine::report::{Judged, NodeReport, Report};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::time::Duration;
+
+pub mod account;
+mod brief;
+pub mod messages;
 
 /// Fields of the control block that say who and what, and count nothing.
 pub const NOT_COUNTERS: [&str; 3] = ["niccb.build_time", "niccb.local_nid", "niccb.version"];
@@ -34,47 +37,10 @@ pub struct Facts {
 /// The whole summary, or five lines of it.
 pub fn summary(report: &Report, facts: &Facts, terminal: &Terminal) -> String {
     let mut out = String::new();
-    let write = if facts.brief { write_brief } else { write_summary };
+    let write = if facts.brief { brief::write } else { write_summary };
     // Writing into a string cannot fail.
     write(&mut out, report, facts, terminal).expect("a string takes everything");
     out
-}
-
-/// What ran, how long a message took, what that cost the firmware, how long it took, and the hash.
-fn write_brief(out: &mut String, report: &Report, facts: &Facts, _: &Terminal) -> fmt::Result {
-    let (name, nodes) = (&report.machine.name, plural(report.nodes.len() as u64, "node"));
-    let (ranks, seed) = (ranks(report), report.seed);
-    let version = env!("CARGO_PKG_VERSION");
-    let date = match facts.date {
-        date if date == Date::default() => String::new(),
-        date => format!(", date {date}"),
-    };
-    writeln!(out, "sunstar {version}, machine {name}, {ranks}, {nodes}, seed {seed}{date}")?;
-    match &report.breakdown {
-        Some(Breakdown { bytes, messages, total_ns, .. }) => {
-            let time = time_of(*total_ns);
-            writeln!(out, "A message       {time} (of {bytes} bytes, median of {messages})")?;
-        }
-        None => writeln!(out, "A message       none was sent")?,
-    }
-    match &report.firmware {
-        Some(firmware) => {
-            let cycles = grouped(firmware.cycles_per_message.round() as u64);
-            let messages = grouped(firmware.messages);
-            writeln!(
-                out,
-                "Firmware        {cycles} cycles a message, {messages} sent and received"
-            )?;
-        }
-        None => writeln!(out, "Firmware        none (model {})", report.machine.model)?,
-    }
-    let (simulated, wall) = (report.simulated_ns, time_of(report.wall_seconds * 1e9));
-    let work = match own_work(report, facts) {
-        Some(work) => format!("; {work} of the program's own for nothing"),
-        None => String::new(),
-    };
-    writeln!(out, "Simulated time  {} in {wall}{work}", time_of(simulated))?;
-    writeln!(out, "Trace hash      {}", report.trace_hash)
 }
 
 /// Real time of the programs' own work, if it counts for nothing and is worth a line.
@@ -93,9 +59,19 @@ fn write_summary(
 ) -> fmt::Result {
     writeln!(out)?;
     stamp(out, report, facts, terminal)?;
-    if let Some(breakdown) = &report.breakdown {
+    if !report.account.is_empty() {
         writeln!(out)?;
-        waterfall(out, breakdown, terminal)?;
+        account::largest(out, &report.account, terminal)?;
+        writeln!(out)?;
+        account::calls(out, (&report.account, "all ranks together"), terminal)?;
+    }
+    if let Some(all) = &report.messages {
+        writeln!(out)?;
+        messages::table(out, (all, &report.breakdowns), terminal)?;
+    }
+    if let Some(class) = messages::heaviest(&report.breakdowns) {
+        writeln!(out)?;
+        messages::waterfall(out, class, terminal)?;
     }
     writeln!(out)?;
     firmware(out, report, terminal)?;
@@ -138,35 +114,6 @@ fn stamp(out: &mut String, report: &Report, facts: &Facts, terminal: &Terminal) 
         writeln!(out, "   compute {how}: measured here, so times and hash differ from run to run")?;
     }
     Ok(())
-}
-
-/// The stretches of a message's way, each as a bar that starts where the one before ended.
-fn waterfall(out: &mut String, breakdown: &Breakdown, terminal: &Terminal) -> fmt::Result {
-    heading(
-        out,
-        terminal,
-        &format!("Where the time of a {}-byte message went", breakdown.bytes),
-        &format!("median of {}", breakdown.messages),
-    )?;
-    let name_width = breakdown.segments.iter().map(|s| s.name.len()).max().unwrap_or(0).max(5);
-    let bar_width = terminal.width.saturating_sub(name_width + 2 + 12 + 6 + 2 + 2);
-    let total = if breakdown.total_ns > 0.0 { breakdown.total_ns } else { 1.0 };
-    let column = |ns: f64| (ns / total * bar_width as f64).round() as usize;
-    let block = if terminal.unicode { "█" } else { "#" };
-    let mut start = 0.0;
-    for segment in &breakdown.segments {
-        let end = start + segment.ns;
-        // A stretch too short for a column still shows where it is.
-        let (left, right) = (column(start).min(bar_width.saturating_sub(1)), column(end));
-        let bar = block.repeat(right.saturating_sub(left).max(usize::from(segment.ns > 0.0)));
-        let share = 100.0 * segment.ns / total;
-        let name = &segment.name;
-        let time = time_of(segment.ns);
-        let line = format!("  {name:name_width$}{time:>12}{share:>4.0} %  {:left$}", "");
-        writeln!(out, "{line}{}", terminal.bar(bar))?;
-        start = end;
-    }
-    writeln!(out, "  {:name_width$}{:>12}", "total", time_of(breakdown.total_ns))
 }
 
 fn firmware(out: &mut String, report: &Report, terminal: &Terminal) -> fmt::Result {
@@ -348,7 +295,7 @@ fn ranks(report: &Report) -> String {
 }
 
 /// `1 rank`, `2 ranks`.
-fn plural(count: u64, noun: &str) -> String {
+pub fn plural(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
@@ -378,7 +325,7 @@ pub fn grouped(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use machine::instruments::journey::{Mean, Place, Segment};
+    use machine::instruments::journey::{Breakdown, Kind, Messages, Place, Protocol, Segment};
     use machine::report::{Firmware, Machine};
     use std::collections::BTreeMap;
 
@@ -411,19 +358,33 @@ mod tests {
             simulated_ns: 2e6,
             wall_seconds: 0.5,
             trace_hash: "00c0ffee00c0ffee".into(),
-            breakdown: Some(Breakdown {
+            account: Vec::new(),
+            messages: Some(Messages { ended: 31, ..Messages::default() }),
+            breakdown: None,
+            breakdowns: vec![Breakdown {
+                kind: Kind::Send,
+                protocol: Protocol::Header,
                 bytes: 0,
+                bytes_least: 0,
+                bytes_most: 0,
+                bytes_sum: 0,
                 messages: 31,
                 total_ns: 1000.0,
+                median_of: 31,
                 least_ns: 900.0,
+                p90_ns: 1000.0,
+                p99_ns: 1100.0,
                 most_ns: 1100.0,
+                sum_ps: 31_000_000,
+                entries: 31,
+                entries_most: 1,
                 segments: vec![
                     Segment { name: "kernel entry".into(), place: Place::Host, ns: 250.0 },
                     Segment { name: "firmware TX".into(), place: Place::Firmware, ns: 0.5 },
                     Segment { name: "wire".into(), place: Place::Network, ns: 749.5 },
                 ],
-                mean: Some(Mean { messages: 31, total_ns: 1000.0, segments: Vec::new() }),
-            }),
+                steps: Vec::new(),
+            }],
             firmware: Some(Firmware { messages: 62, ..Firmware::default() }),
             nodes: (0..nodes).map(node).collect(),
             ..Report::default()
@@ -456,9 +417,12 @@ mod tests {
         let worked = Duration::from_millis(1500);
         let text = summary(&report(2), &Facts { brief: true, worked, ..Facts::default() }, &PLAIN);
         assert_eq!(text.lines().count(), 5, "{text}");
-        for words in
-            ["2 ranks", "1.000 us (of 0 bytes", "00c0ffee00c0ffee", "1.50 s of the program"]
-        {
+        for words in [
+            "2 ranks",
+            "1.000 us (mean of 31: send, header, 0 bytes",
+            "00c0ffee00c0ffee",
+            "1.50 s of the program",
+        ] {
             assert!(text.contains(words), "no '{words}' in {text}");
         }
     }

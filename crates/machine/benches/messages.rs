@@ -113,6 +113,8 @@ fn options(root: &Path, program: &Program, ranks: u32, meter: bool) -> Options {
         debugger: None,
         monitor: None,
         meter,
+        follow: None,
+        progress: Default::default(),
         firmware: root.join("build/firmware"),
         root: root.to_owned(),
         built: root.join("build/verilated"),

@@ -74,6 +74,8 @@ fn run(root: &Path, ranks: u32, name: &str, arguments: &[&str; 2], merge: bool) 
         debugger: None,
         monitor: None,
         meter: false,
+        follow: None,
+        progress: Default::default(),
         firmware: root.join("build/firmware"),
         root: root.to_owned(),
         built: root.join("build/verilated"),

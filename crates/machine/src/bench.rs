@@ -3,8 +3,8 @@
 
 use crate::faults::{self, Faults};
 use crate::firmware::profile::Profile;
-use crate::instruments::journal::Journal;
-use crate::instruments::journey::Taken;
+use crate::instruments::journal::{Journal, Told};
+use crate::instruments::journey::Tallies;
 use crate::judge::Bailiff;
 use crate::parameters::Parameters;
 use crate::programs::placement::Placement;
@@ -41,6 +41,8 @@ pub(crate) struct Bench<'a> {
     pub common: Common,
     pub nodes: u32,
     pub faults: Faults,
+    /// What its messages add up to.
+    pub tallies: Arc<Tallies>,
     /// The judges' ledger, if they are to judge.
     pub ledger: Option<Arc<spec::Ledger>>,
     /// What the program's processes are forked from.
@@ -74,7 +76,7 @@ pub(crate) struct Remains<L> {
     pub failure: Option<Failure>,
     /// Exit status and sentence of a rank's process that had ended when its memory was wanted.
     pub missed: Option<(i32, String)>,
-    pub journal: Taken,
+    pub journal: Told,
     pub hash: u64,
     /// Of what is a node.
     pub report: Option<NodeReport>,
@@ -97,7 +99,7 @@ impl<L> Remains<L> {
         Remains {
             failure: None,
             missed: None,
-            journal: Taken { marks: Vec::new(), ties: Vec::new() },
+            journal: Told::default(),
             hash,
             report: None,
             waiting: Vec::new(),
@@ -206,7 +208,12 @@ impl<'a> Bench<'a> {
         let ahead = ahead(options)?;
         let maps = [common.placement.libraries(), common.placement.programs()];
         common.portals.nodes = nodes;
-        Ok(Bench { options, common, nodes, faults, ledger, templates, ahead, maps })
+        let tallies = Arc::new(Tallies::new(
+            (options.seed, options.follow),
+            &options.progress,
+            (options.threads, nodes),
+        ));
+        Ok(Bench { options, common, nodes, faults, tallies, ledger, templates, ahead, maps })
     }
 
     /// For a machine of as many nodes as the ranks need ([`nodes_needed`]), of which only hosts and their
@@ -239,6 +246,11 @@ impl<'a> Bench<'a> {
         let host = host::Host::with_cores(&os.host(parameters), cores);
         os.map(parameters, &mut host.memory().borrow_mut());
         host
+    }
+
+    /// The journal of a node.
+    pub fn journal(&self, nid: u32) -> Rc<Journal> {
+        Rc::new(Journal::new(nid, self.common.launch(), self.tallies.clone()))
     }
 
     /// The judge of a node, if there is to be one. `scattered`: memory may be in more pieces than the network

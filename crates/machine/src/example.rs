@@ -209,7 +209,7 @@ impl Nic for Example {
         if last {
             let message = self.partial.remove(&source).expect("it is there");
             let id = MessageId::from(&message.header);
-            ports.mark(now, id, Waypoint::Arrived, None);
+            ports.mark(now, id, Waypoint::Arrived);
             self.counts[2] += 1;
             self.counts[3] += message.data.len() as u64;
             self.port.arrived(message);

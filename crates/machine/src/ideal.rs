@@ -122,7 +122,7 @@ impl Nic for Ideal {
             Event::Arrived => {
                 let message = self.arriving.pop_front().expect("a message arrives");
                 let id = MessageId::from(&message.header);
-                ports.mark(now, id, Waypoint::Arrived, None);
+                ports.mark(now, id, Waypoint::Arrived);
                 self.received[0] += 1;
                 self.received[1] += message.data.len() as u64;
                 self.port.arrived(message);

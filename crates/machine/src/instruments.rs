@@ -2,11 +2,13 @@
 //!
 //! ```text
 //!   journal: the marks of messages ─► journey: the breakdown of their time
+//!            calls of ranks ────────► account: the breakdown of theirs
 //!   timeline: what happens when ─► perfetto: a trace (by a spool)
 //! ```
 //!
 //! Those that look into one model's parts are in its room (`seastar`: recorder, profile, capture, meter).
 
+pub mod account;
 pub(crate) mod journal;
 pub mod journey;
 pub mod perfetto;

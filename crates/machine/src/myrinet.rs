@@ -79,7 +79,7 @@ impl Machine<'_> {
             interrupt: *interrupt,
             park: self.bench.options.park,
         };
-        let journal = Rc::new(Journal::new(self.bench.nodes));
+        let journal = self.bench.journal(nid);
         let mut nic = Station::new(*card, joints, self.image.clone());
         nic.set_teller(self.code.clone().map(|code| self.teller(code, &journal)));
         let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);

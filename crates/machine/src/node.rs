@@ -4,6 +4,7 @@
 use crate::bench::{Bench, Failure, MakeNal, Remains};
 use crate::firmware::profile::Profile;
 use crate::instruments::journal::{Cores, Journal};
+use crate::instruments::journey::Flight;
 use crate::instruments::timeline::{About, Watch};
 use crate::judge::Bailiff;
 use crate::report::{self, Core, NodeReport};
@@ -81,6 +82,15 @@ pub trait Nic: Sized + 'static {
     }
 }
 
+/// What crosses between processes of a run.
+#[derive(Debug)]
+pub(crate) enum Crossing<M> {
+    /// What the model sends.
+    Message(M),
+    /// What is known of a message of the program, for the node to which it goes: no part of the machine.
+    Flight(Box<Flight>),
+}
+
 /// What can be due on a node.
 #[derive(Clone, Copy, Debug)]
 enum Event<E> {
@@ -127,7 +137,7 @@ impl<N: Nic> Node<N> {
     pub fn with_portals(bench: &Bench<'_>, nid: u32, nic: N, nal: MakeNal) -> Node<N> {
         let wire_nid = u16::try_from(nid).expect("machines have at most 65,536 nodes");
         let host = bench.host(nid);
-        let journal = Rc::new(Journal::new(bench.nodes));
+        let journal = bench.journal(nid);
         let judge = bench.judge(nid, &host, true);
         let ranks = bench.ranks((bench.os(nid), wire_nid), journal.clone(), judge.clone(), nal);
         Node::new(bench, nid, nic, (host, Box::new(ranks)), journal, judge)
@@ -289,7 +299,7 @@ fn word<N: Nic>(event: &Event<N::Event>) -> u64 {
 }
 
 impl<N: Nic> LogicalProcess for Node<N> {
-    type Message = N::Message;
+    type Message = Crossing<N::Message>;
     type Report = Remains<()>;
 
     fn next_event(&self) -> Time {
@@ -311,7 +321,7 @@ impl<N: Nic> LogicalProcess for Node<N> {
         reach
     }
 
-    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<N::Message>) {
+    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing<N::Message>>) {
         std::mem::swap(outbox, &mut self.ports.outbox);
         self.ports.horizon = horizon;
         while self.ports.failure.is_none() {
@@ -326,8 +336,12 @@ impl<N: Nic> LogicalProcess for Node<N> {
         std::mem::swap(outbox, &mut self.ports.outbox);
     }
 
-    fn receive(&mut self, e: Envelope<N::Message>) {
-        let slot = self.ports.messages.put(e.message);
+    fn receive(&mut self, e: Envelope<Crossing<N::Message>>) {
+        let message = match e.message {
+            Crossing::Message(message) => message,
+            Crossing::Flight(flight) => return self.ports.journal.comes(flight),
+        };
+        let slot = self.ports.messages.put(message);
         self.ports.queue.schedule_from(e.at, e.source, e.sequence, Event::Message { slot });
     }
 
@@ -361,7 +375,7 @@ impl<N: Nic> LogicalProcess for Node<N> {
             judged: self.ports.judge.as_ref().map(|judge| judge.tally()),
             failure: self.ports.failure.take(),
             missed: self.software.missed(),
-            journal: self.ports.journal.take(),
+            journal: self.ports.journal.finish(until),
             hash: self.hash.value(),
             endings: self.software.endings(),
             end: now,

@@ -131,9 +131,10 @@ impl Ranks {
     ) -> Ranks {
         let placement = software.placement;
         let first = placement.per_node * u32::from(nid);
-        let observer = |core| Observer::new(core, first + core, journal.clone());
+        let observer = |core| Rc::new(Observer::new(core, first + core, journal.clone()));
         let cores = (0..placement.per_node).map(observer).collect();
-        let observers = Rc::new(Observers { cores, judge });
+        journal.employ(placement.on(nid.into()));
+        let observers = Rc::new(Observers { cores, journal, placement, judge });
         let seat = |rank| Rc::new(Seat { rank, core: placement.core(rank), ..Seat::default() });
         let seats: Vec<_> = placement.on(nid.into()).map(seat).collect();
         let left = Rc::new(Cell::new(seats.len()));

@@ -1,7 +1,8 @@
 //! What is left of a run, for people and for other programs (`--json`; the keys are documented in
 //! docs/reference/run-json.md).
 
-use crate::instruments::journey::Breakdown;
+use crate::instruments::account::Rank;
+use crate::instruments::journey::{Breakdown, Messages};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -28,9 +29,14 @@ pub struct Report {
     pub wall_seconds: f64,
     /// Hash of everything that happened: equal for equal runs, on any number of threads.
     pub trace_hash: String,
-    /// Where the time of the smallest messages went; absent if none was followed from end to end.
+    /// Where the time of each rank went; empty where programs make no calls that the bench knows.
+    pub account: Vec<Rank>,
+    /// How many messages there were, and the slowest of them; absent where the model declares no steps.
+    pub messages: Option<Messages>,
+    /// Where the time of the program's smallest messages went; absent if none came to its end.
     pub breakdown: Option<Breakdown>,
-    /// The same for messages of each size, ascending; of many sizes those with the most messages.
+    /// The same for the messages of every class: the program's own first, then those of collectives; in each
+    /// sizes ascend.
     pub breakdowns: Vec<Breakdown>,
     /// What the firmware of all nodes did since the launch; absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -8,9 +8,9 @@ use crate::programs::Program;
 use crate::report::Report;
 use crate::seastar::debugger::Door;
 use crate::seastar::meter::Effort;
-use des::{Duration, Stop};
+use des::{Duration, Stop, Time};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 
 mod outcome;
@@ -56,6 +56,12 @@ pub struct Options {
     pub judge: bool,
     /// Measure what the processor model costs ([`Outcome::effort`]); that costs a little itself.
     pub meter: bool,
+    /// The message whose whole story is to be told ([`Messages::followed`]), if it comes to its end.
+    ///
+    /// [`Messages::followed`]: crate::instruments::journey::Messages::followed
+    pub follow: Option<abi::MessageId>,
+    /// How far the run has come, for whoever waits for it.
+    pub progress: Arc<Progress>,
     /// Folder with the firmware's images: `seastar.elf`, `seastar.img`, `shim.img`.
     pub firmware: PathBuf,
     /// Folder with `rtl/`.
@@ -71,6 +77,25 @@ pub struct Options {
     /// True once nothing is simulated any more: packets and traces are written, which takes a while if there
     /// are many, and the caller tells what is left.
     pub writing: Arc<AtomicBool>,
+}
+
+/// How far a run has come. Nothing simulated depends on it.
+#[derive(Debug, Default)]
+pub struct Progress {
+    messages: AtomicU64,
+    at: AtomicU64,
+}
+
+impl Progress {
+    /// A message has come to its end.
+    pub(crate) fn ended(&self, at: Time) {
+        self.messages.fetch_add(1, Ordering::Relaxed);
+        self.at.fetch_max(at.0, Ordering::Relaxed);
+    }
+    /// Messages that have ended, and when the last one did.
+    pub fn now(&self) -> (u64, Time) {
+        (self.messages.load(Ordering::Relaxed), Time(self.at.load(Ordering::Relaxed)))
+    }
 }
 
 /// What a run leaves behind.

@@ -58,6 +58,8 @@ impl Case {
             debugger: None,
             monitor: None,
             meter: false,
+            follow: None,
+            progress: Default::default(),
             firmware: root.join("build/firmware"),
             root: root.to_owned(),
             built: root.join("build/verilated"),

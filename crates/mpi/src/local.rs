@@ -3,9 +3,11 @@
 
 use crate::constant;
 use crate::error::{Error, Result};
+use crate::observe::Observer;
 use crate::params::Params;
 use des::Duration;
 use host::{Cpu, SpaceId, LIBRARY_BASE};
+use std::rc::Rc;
 
 /// The ranks of MPI_COMM_WORLD.
 #[derive(Clone, Debug)]
@@ -34,12 +36,14 @@ pub struct Local {
     pub(crate) function: &'static str,
     /// Bytes on their way from one place in memory to another.
     pub(crate) bounce: Vec<u8>,
+    /// Is told what becomes of messages.
+    pub(crate) observer: Option<Rc<dyn Observer>>,
 }
 
 impl Local {
     pub(crate) fn new(cpu: Cpu, space: SpaceId, world: World, params: Params) -> Local {
         let (owed, function, bounce) = (Duration::ZERO, "MPI", Vec::new());
-        Local { cpu, space, params, world, owed, function, bounce }
+        Local { cpu, space, params, world, owed, function, bounce, observer: None }
     }
 
     /// The processor that the process runs on.
@@ -61,6 +65,13 @@ impl Local {
     /// The call that the program is in.
     pub fn function(&self) -> &'static str {
         self.function
+    }
+
+    /// Tells whoever observes the process.
+    pub fn observe(&self, tell: impl FnOnce(&dyn Observer)) {
+        if let Some(observer) = &self.observer {
+            tell(&**observer);
+        }
     }
 
     // Time.

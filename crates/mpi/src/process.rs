@@ -10,6 +10,7 @@ use crate::constant;
 use crate::datatype::types::Types;
 use crate::error::{Error, Result};
 use crate::local::{Local, World};
+use crate::observe::Observer;
 use crate::params::Params;
 use crate::reduction::{Lent, Ops};
 use crate::request::waiting::Waiting;
@@ -117,6 +118,11 @@ impl Process {
     /// What the process waits for while it waits.
     pub fn waiting(&self) -> Waiting {
         self.waiting.clone()
+    }
+
+    /// Lets somebody observe what becomes of messages.
+    pub fn set_observer(&mut self, observer: Rc<dyn Observer>) {
+        self.local.observer = Some(observer);
     }
 
     // The program's own functions.

@@ -11,8 +11,8 @@ mod plant;
 
 pub use api::{Ni, Polled, Target};
 pub use kernel::{
-    Asked, Bridge, Config, Costs, Counters, Fate, Kernel, Mark, ObjectCall, Observer, Reaction,
-    Returned, Seat, System, Told, Unobserved,
+    Asked, Begun, Bridge, Config, Costs, Counters, Fate, Kernel, Mark, ObjectCall, Observer,
+    Reaction, Returned, Seat, System, Told, Unobserved,
 };
 pub use library::{
     option, AccessEntry, AckRequest, Atomic, Criteria, EqHandle, Error, Event, EventKind, IoVec,

@@ -29,6 +29,29 @@ pub fn time(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A message's name: the sender's node, and its number there.
+pub fn message(text: &str) -> Result<abi::MessageId, String> {
+    let parts = text.split_once(':').map(|(node, number)| (node.parse(), number.parse()));
+    match parts {
+        Some((Ok(source_nid), Ok(serial))) => Ok(abi::MessageId { source_nid, serial }),
+        _ => Err("a message is named NODE:NUMBER, as 0:17".into()),
+    }
+}
+
+/// A number of bytes: 24, 64K, 1M.
+pub fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(['B', 'b']).trim_end_matches(['i']);
+    let (digits, shift) = match digits.char_indices().next_back() {
+        Some((at, 'k' | 'K')) => (&digits[..at], 10),
+        Some((at, 'm' | 'M')) => (&digits[..at], 20),
+        Some((at, 'g' | 'G')) => (&digits[..at], 30),
+        _ => (digits, 0),
+    };
+    let bytes = digits.parse::<u64>().ok().filter(|bytes| *bytes <= u64::MAX >> shift);
+    let bytes = bytes.map(|bytes| bytes << shift);
+    bytes.ok_or_else(|| "a size is a number of bytes, as 24 or 64K".into())
+}
+
 /// What clap says of a value that cannot be taken, as we say such things.
 pub fn refused(error: &clap::Error) -> Option<Mistake> {
     if error.kind() != ErrorKind::ValueValidation {

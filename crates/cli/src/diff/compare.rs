@@ -1,9 +1,10 @@
 //! What differs between two runs. The keys are documented in docs/reference/diff.md.
 
-use super::read::{Firmware, Node, Part, Run};
-use crate::summary::NOT_COUNTERS;
+use super::read::{Class, Firmware, Like, Node, Part, Run};
+use crate::summary::{time_of, NOT_COUNTERS};
 use machine::parameters::row;
 use serde::Serialize;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that differs.
@@ -19,14 +20,17 @@ pub struct Diff {
     pub parameters: Vec<Parameter>,
     /// What else ran, and how it ended, as far as it differs.
     pub run: Vec<Words>,
-    /// Simulated time, in picoseconds.
+    /// Simulated time, in picoseconds: which program is the faster one.
     pub simulated_ps: Pair,
+    /// The same in a sentence.
+    pub verdict: String,
     /// Messages that the network interfaces sent plus those that they received.
     pub messages: Pair,
-    /// Where the time of a message went; absent unless both runs tell.
-    pub journey: Option<Journey>,
-    /// The median message of each size that both runs sent, in picoseconds; what differs.
-    pub sizes: Vec<Size>,
+    /// Where the time of messages went that both runs sent, class by class; those first that make the
+    /// greatest difference.
+    pub journeys: Vec<Journey>,
+    /// Messages that only one of the runs sent: their steps are compared with nothing.
+    pub unlike: Vec<Unlike>,
     /// Time of the hosts' processors by kind, all nodes together, in picoseconds; what differs.
     pub host: Vec<Named>,
     /// Cycles of the firmware's functions, all nodes together; what differs, if both runs tell.
@@ -102,10 +106,13 @@ pub struct Named {
     pub pair: Pair,
 }
 
-/// The mean way of messages, all times in picoseconds.
+/// The mean way of the messages of a class, all times in picoseconds.
 #[derive(Debug, Serialize)]
 pub struct Journey {
-    /// Messages that were followed.
+    /// What these messages have in common.
+    #[serde(flatten)]
+    pub like: Like,
+    /// How many they are.
     pub messages: Pair,
     /// From the sender's call to the receiver's return.
     pub total: Pair,
@@ -113,14 +120,14 @@ pub struct Journey {
     pub steps: Vec<Named>,
 }
 
-/// Messages of one size.
+/// Messages that only one of the runs sent.
 #[derive(Debug, Serialize)]
-pub struct Size {
-    /// Payload.
-    pub bytes: u64,
-    /// Time from the sender's call to the receiver's return.
+pub struct Unlike {
+    /// What these messages have in common.
     #[serde(flatten)]
-    pub pair: Pair,
+    pub like: Like,
+    /// How many they are.
+    pub messages: Pair,
 }
 
 /// A counter that differs.
@@ -140,7 +147,8 @@ impl Diff {
         let run = words(a, b);
         let simulated_ps = Pair::new(ps(a.simulated_ns), ps(b.simulated_ns));
         let messages = messages(a, b);
-        let (journey, sizes) = (journey(a, b), sizes(a, b));
+        let verdict = verdict(a, b, simulated_ps);
+        let (journeys, unlike) = journeys(a, b);
         let sums = |run: &Run| sums(&run.nodes, |node| &node.host_ns, |_, x, y| x + y);
         let in_ps =
             |sums: BTreeMap<String, f64>| sums.into_iter().map(|(k, ns)| (k, ps(ns))).collect();
@@ -160,9 +168,10 @@ impl Diff {
             parameters,
             run,
             simulated_ps,
+            verdict,
             messages,
-            journey,
-            sizes,
+            journeys,
+            unlike,
             host,
             functions,
             counters,
@@ -280,17 +289,70 @@ fn messages(a: &Run, b: &Run) -> Pair {
     Pair::new(all(a), all(b))
 }
 
-fn journey(a: &Run, b: &Run) -> Option<Journey> {
-    let (a, b) = (&a.breakdown.as_ref()?.mean, &b.breakdown.as_ref()?.mean);
+/// Which program takes longer, in a sentence.
+fn verdict(a: &Run, b: &Run, Pair { a: in_a, b: in_b, .. }: Pair) -> String {
+    let time = |ps: u64| time_of(ps as f64 / 1e3);
+    let times = |slow: u64, quick: u64| slow as f64 / quick.max(1) as f64;
+    let longer = |name: &str, slow: u64, other: &str, quick: u64| {
+        let (ratio, took) = (times(slow, quick), format!("{}, not {}", time(slow), time(quick)));
+        match ratio {
+            _ if ratio >= 2.0 => {
+                format!("{name} takes {ratio:.2} times as long as {other}: {took}")
+            }
+            _ => {
+                let percent = 100.0 * (ratio - 1.0);
+                format!("{name} takes {percent:.2} % longer than {other}: {took}")
+            }
+        }
+    };
+    let mut sentence = match in_a.cmp(&in_b) {
+        Ordering::Equal => format!("Both programs take {}", time(in_a)),
+        Ordering::Less => longer("B", in_b, "A", in_a),
+        Ordering::Greater => longer("A", in_a, "B", in_b),
+    };
+    for (name, run) in [("A", a), ("B", b)] {
+        if run.exit.code != 0 {
+            sentence += &format!("; {name} ended with status {}", run.exit.code);
+        }
+    }
+    sentence + "."
+}
+
+/// The classes that both runs have, step by step, and those that only one has.
+fn journeys(a: &Run, b: &Run) -> (Vec<Journey>, Vec<Unlike>) {
+    let (a, b) = (by_like(a), by_like(b));
+    let all: BTreeSet<&Like> = a.keys().chain(b.keys()).copied().collect();
+    let (mut journeys, mut unlike) = (Vec::new(), Vec::new());
+    for like in all {
+        let of = |class: Option<&&Class>| class.map_or(0, |class| class.messages);
+        let (in_a, in_b) = (a.get(like), b.get(like));
+        let messages = Pair::new(of(in_a), of(in_b));
+        match in_a.zip(in_b) {
+            Some((in_a, in_b)) => journeys.push(journey(like, messages, in_a, in_b)),
+            None => unlike.push(Unlike { like: like.clone(), messages }),
+        }
+    }
+    let weight = |journey: &Journey| {
+        let messages = u128::from(journey.messages.a.max(journey.messages.b));
+        messages * u128::from(journey.total.difference.unsigned_abs())
+    };
+    journeys.sort_by_key(|journey| std::cmp::Reverse(weight(journey)));
+    (journeys, unlike)
+}
+
+/// The classes of a run.
+fn by_like(run: &Run) -> BTreeMap<&Like, &Class> {
+    run.breakdowns.iter().map(|class| (&class.like, class)).collect()
+}
+
+/// Messages of one class in both runs.
+fn journey(like: &Like, messages: Pair, a: &Class, b: &Class) -> Journey {
     // In the order of a message's way, for those that differ as much.
     let mut seen = BTreeSet::new();
-    let all = a.segments.iter().chain(&b.segments).map(|segment| &segment.name);
+    let all = a.steps.iter().chain(&b.steps).map(|step| &step.name);
     let names: Vec<&String> = all.filter(|name| seen.insert(*name)).collect();
-    let by_name = |mean: &super::read::Mean| {
-        summed(mean.segments.iter().map(|segment| (segment.name.clone(), ps(segment.ns))))
-    };
-    let (in_a, in_b) = (by_name(a), by_name(b));
-    let of = |sums: &BTreeMap<String, u64>, name: &str| sums.get(name).copied().unwrap_or(0);
+    let (in_a, in_b) = (means(a), means(b));
+    let of = |means: &BTreeMap<String, u64>, name: &str| means.get(name).copied().unwrap_or(0);
     let step = |name: &String| {
         let pair = Pair::new(of(&in_a, name), of(&in_b, name));
         Named { name: name.clone(), pair }
@@ -298,23 +360,21 @@ fn journey(a: &Run, b: &Run) -> Option<Journey> {
     let mut steps: Vec<Named> = names.into_iter().map(step).collect();
     steps.sort_by_key(|step| std::cmp::Reverse(step.pair.difference.unsigned_abs()));
     let total = |sums: &BTreeMap<String, u64>| sums.values().fold(0, |x, y| y.saturating_add(x));
-    Some(Journey {
-        messages: Pair::new(a.messages, b.messages),
-        total: Pair::new(total(&in_a), total(&in_b)),
-        steps,
-    })
+    let total = Pair::new(total(&in_a), total(&in_b));
+    Journey { like: like.clone(), messages, total, steps }
 }
 
-fn sizes(a: &Run, b: &Run) -> Vec<Size> {
-    let mut others = BTreeMap::new();
-    for size in &b.breakdowns {
-        others.entry(size.bytes).or_insert(size.total_ns);
-    }
-    let size = |a: &super::read::Size| {
-        let pair = Pair::new(ps(a.total_ns), ps(*others.get(&a.bytes)?));
-        Some(Size { bytes: a.bytes, pair })
-    };
-    a.breakdowns.iter().filter_map(size).filter(|size| size.pair.difference != 0).collect()
+/// The mean time of each step. Instants are rounded, not steps: so these add up.
+fn means(class: &Class) -> BTreeMap<String, u64> {
+    let messages = u128::from(class.messages.max(1));
+    let (mut until, mut before) = (0_u128, 0_u64);
+    summed(class.steps.iter().map(|step| {
+        until += u128::from(step.sum_ps);
+        let at = u64::try_from((until + messages / 2) / messages).unwrap_or(u64::MAX);
+        let mean = at - before;
+        before = at;
+        (step.name.clone(), mean)
+    }))
 }
 
 fn functions(a: &Run, b: &Run) -> Vec<Named> {

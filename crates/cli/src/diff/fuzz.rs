@@ -29,11 +29,20 @@ fn run(nanoseconds: f64, counter: u64) -> Value {
         "exit": { "code": 0, "sentences": [] },
         "simulated_ns": nanoseconds,
         "trace_hash": format!("{counter:x}"),
-        "breakdown": { "mean": { "messages": 3, "segments": [
-            { "name": "wire", "ns": nanoseconds },
-            { "name": "interrupt", "ns": 1.5 },
-        ] } },
-        "breakdowns": [{ "bytes": 8, "total_ns": nanoseconds }, { "bytes": 0, "total_ns": 1.0 }],
+        "breakdowns": [
+            {
+                "kind": "send", "protocol": "eager", "bytes_least": 8, "bytes_most": 8,
+                "messages": 3,
+                "steps": [
+                    { "name": "wire", "sum_ps": counter },
+                    { "name": "interrupt", "sum_ps": 1500 },
+                ],
+            },
+            {
+                "kind": "send", "protocol": "header", "bytes_least": counter, "bytes_most": counter,
+                "messages": 1, "steps": [{ "name": "wire", "sum_ps": 7 }],
+            },
+        ],
         "firmware": {
             "options": "CACHE=id",
             "image": "aa",

@@ -3,7 +3,7 @@
 use crate::mistake::Mistake;
 use crate::run::FORMAT;
 use machine::input;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,10 +39,8 @@ pub struct Run {
     pub simulated_ns: f64,
     /// Stands for all that happened.
     pub trace_hash: String,
-    /// Where the time of messages went.
-    pub breakdown: Option<Breakdown>,
-    /// The median message of each size.
-    pub breakdowns: Vec<Size>,
+    /// Where the time of messages went, by class.
+    pub breakdowns: Vec<Class>,
     /// What the firmware did; absent where there is none.
     pub firmware: Option<Firmware>,
     /// The nodes.
@@ -79,30 +77,30 @@ pub struct Exit {
     pub sentences: Vec<String>,
 }
 
+/// Messages of one kind that travel in one way and are about as long.
 #[derive(Debug, Deserialize)]
-pub struct Breakdown {
-    pub mean: Mean,
-}
-
-/// Messages of one size.
-#[derive(Debug, Deserialize)]
-pub struct Size {
-    pub bytes: u64,
-    /// Of the median one.
-    pub total_ns: f64,
-}
-
-/// The mean way of all messages.
-#[derive(Debug, Deserialize)]
-pub struct Mean {
+pub struct Class {
+    #[serde(flatten)]
+    pub like: Like,
+    /// How many.
     pub messages: u64,
-    pub segments: Vec<Segment>,
+    /// Where their time went, in the order of their way.
+    pub steps: Vec<Step>,
+}
+
+/// What messages must have in common to be compared step by step.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+pub struct Like {
+    pub kind: String,
+    pub protocol: String,
+    pub bytes_least: u64,
+    pub bytes_most: u64,
 }
 
 #[derive(Debug, Deserialize)]
-pub struct Segment {
+pub struct Step {
     pub name: String,
-    pub ns: f64,
+    pub sum_ps: u64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -166,7 +164,7 @@ fn report_of(value: Value) -> Result<Value, String> {
         Some(newer) if newer > FORMAT => {
             Err(format!("was written by a newer Sunstar, in format {newer} instead of {FORMAT}"))
         }
-        _ => Err("was written by an older Sunstar, which did not tell all parameters; \
+        _ => Err("was written by an older Sunstar, which did not tell all that is compared; \
                   run it again"
             .into()),
     }
@@ -182,7 +180,8 @@ mod tests {
         let cases = [
             (json!([1]), "is not the JSON of a run"),
             (json!({"trace_hash": "0"}), "older"),
-            (json!({"trace_hash": "0", "format": 2}), "newer Sunstar, in format 2 instead of 1"),
+            (json!({"trace_hash": "0", "format": 1}), "older"),
+            (json!({"trace_hash": "0", "format": 3}), "newer Sunstar, in format 3 instead of 2"),
             (json!({"work_turns": 1}), "is a profile"),
             (json!({"identity": {}, "report": null, "sentence": "it broke"}), "it broke"),
             (json!({"identity": {}, "report": {"trace_hash": "0"}}), "older"),
@@ -191,7 +190,7 @@ mod tests {
             let said = report_of(value).unwrap_err();
             assert!(said.contains(expected), "{said}");
         }
-        let report = json!({"trace_hash": "0", "format": 1});
+        let report = json!({"trace_hash": "0", "format": FORMAT});
         assert_eq!(report_of(json!({"identity": {}, "report": report})).unwrap(), report);
     }
 }

@@ -1,12 +1,16 @@
 //! The differences, for people.
 
-use super::compare::{Diff, Journey, Pair};
+use super::compare::{Diff, Journey, Pair, Unlike};
+use super::read::Like;
 use crate::summary::{grouped, row, time_of};
 use crate::terminal::Terminal;
 use std::fmt::{self, Write};
 
 /// Functions and counters that are listed; the JSON has all.
 const ROWS_MAX: usize = 20;
+
+/// Classes of messages whose steps are listed.
+const CLASSES_MAX: usize = 3;
 
 /// All tables.
 pub fn table(diff: &Diff, terminal: &Terminal) -> String {
@@ -28,6 +32,7 @@ fn write_table(out: &mut String, diff: &Diff, terminal: &Terminal) -> fmt::Resul
     for (name, side) in [("A", &diff.a), ("B", &diff.b)] {
         writeln!(out, "{}  {}: {}", terminal.bold(name), side.file, side.title)?;
     }
+    writeln!(out, "\n{}", terminal.bold(&diff.verdict))?;
     parameters(out, diff, terminal)?;
     if !diff.run.is_empty() {
         writeln!(out, "\n{}", terminal.bold("What differs beside parameters"))?;
@@ -42,16 +47,12 @@ fn write_table(out: &mut String, diff: &Diff, terminal: &Terminal) -> fmt::Resul
     heading(out, terminal, "Result", &["A", "B", "difference"])?;
     pair(out, "simulated time", diff.simulated_ps, time, share)?;
     pair(out, "messages sent and received", diff.messages, grouped, share)?;
-    if let Some(journey) = &diff.journey {
+    let (differ, equal): (Vec<_>, Vec<_>) =
+        diff.journeys.iter().partition(|journey| journey.total.difference != 0);
+    for journey in differ.iter().take(CLASSES_MAX) {
         steps(out, journey, terminal)?;
     }
-    if !diff.sizes.is_empty() {
-        writeln!(out)?;
-        heading(out, terminal, "Median message by size", &["A", "B", "difference"])?;
-        for size in &diff.sizes {
-            pair(out, &format!("{} bytes", grouped(size.bytes)), size.pair, time, share)?;
-        }
-    }
+    classes(out, diff, differ.len().saturating_sub(CLASSES_MAX), equal.len())?;
     if !diff.host.is_empty() {
         writeln!(out)?;
         heading(out, terminal, "Host processors, all nodes", &["A", "B", "difference"])?;
@@ -97,7 +98,7 @@ fn steps(out: &mut String, journey: &Journey, terminal: &Terminal) -> fmt::Resul
     let Pair { a, b, .. } = journey.messages;
     let of = if a == b { format!("{a}") } else { format!("{a} in A, {b} in B") };
     writeln!(out)?;
-    let title = "Where the time of a message went";
+    let title = format!("Where the time of a message went, {}", words(&journey.like));
     writeln!(out, "{} {}", terminal.bold(title), terminal.dim(format!("(mean of {of})")))?;
     row(out, "", 0, &["A", "B", "difference"].map(String::from))?;
     let (differ, equal): (Vec<_>, Vec<_>) =
@@ -112,6 +113,48 @@ fn steps(out: &mut String, journey: &Journey, terminal: &Terminal) -> fmt::Resul
         pair(out, name, rest, time, |_| String::new())?;
     }
     pair(out, "total", journey.total, time, share)
+}
+
+/// Says of which messages no steps are listed: `more` classes that differ, and `equal` ones that do not; and
+/// those which only one of the runs sent.
+fn classes(out: &mut String, diff: &Diff, more: usize, equal: usize) -> fmt::Result {
+    let plural = |count: usize| if count == 1 { "class" } else { "classes" };
+    if more > 0 {
+        let what = plural(more);
+        writeln!(out, "\n{more} more {what} of messages differ in their time (--json has all).")?;
+    }
+    if equal > 0 {
+        writeln!(out, "\n{equal} {} of messages took the same mean time.", plural(equal))?;
+    }
+    if diff.unlike.is_empty() {
+        return Ok(());
+    }
+    let only = |side: fn(&Unlike) -> u64| {
+        let of = |unlike: &Unlike| format!("{} {}", grouped(side(unlike)), words(&unlike.like));
+        let all: Vec<_> = diff.unlike.iter().filter(|unlike| side(unlike) > 0).collect();
+        let mut told: Vec<_> = all.iter().take(CLASSES_MAX).map(|unlike| of(unlike)).collect();
+        if all.len() > CLASSES_MAX {
+            let more = all.len() - CLASSES_MAX;
+            told.push(format!("{more} more {} (--json has all)", plural(more)));
+        }
+        told.join("; ")
+    };
+    writeln!(out, "\nSteps of unlike messages are not compared:")?;
+    for (name, told) in [("A", only(|u| u.messages.a)), ("B", only(|u| u.messages.b))] {
+        if !told.is_empty() {
+            writeln!(out, "  only {name} sent {told}.")?;
+        }
+    }
+    Ok(())
+}
+
+/// What messages have in common: `send, eager, 24 bytes`.
+fn words(Like { kind, protocol, bytes_least, bytes_most }: &Like) -> String {
+    let bytes = match bytes_least == bytes_most {
+        true => grouped(*bytes_least),
+        false => format!("{} to {}", grouped(*bytes_least), grouped(*bytes_most)),
+    };
+    format!("{kind}, {protocol}, {bytes} bytes")
 }
 
 fn counters(out: &mut String, diff: &Diff, terminal: &Terminal) -> fmt::Result {

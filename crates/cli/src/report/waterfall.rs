@@ -26,14 +26,15 @@ pub fn section(sizes: &[Breakdown], what: &str) -> Markup {
             @if sizes.is_empty() {
                 p {
                     "No message of " (what)
-                    " was followed from the sender's call to the receiver's return."
+                    " went from the sender's call to the receiver's return."
                 }
             } @else {
                 p {
                     "Messages of " (what)
-                    ", from the sender's call to the receiver's return; of each size the one with \
-                     the median time. Every instant was left by the part of the machine that the \
-                     message passed."
+                    ", from the sender's call to the receiver's return. All are counted; of each \
+                     kind, protocol and size the one with the median time is drawn (the median of \
+                     a sample, where that is said). Every instant was left by the part of the \
+                     machine that the message passed."
                 }
                 ul class="legend" {
                     @for (_, class, text) in PLACES {
@@ -59,14 +60,16 @@ fn overview(sizes: &[Breakdown]) -> Markup {
             div class="scroll" {
                 table class="bars" {
                     thead { tr {
-                        th class="num" { "size" } th class="num" { "messages" }
+                        th { "kind, protocol" } th class="num" { "size" }
+                        th class="num" { "messages" }
                         th class="num" { "median" }
                         th { "share of places" }
                     } }
                     tbody {
                         @for size in sizes {
                             tr data-bytes=(size.bytes) data-ns=(size.total_ns) {
-                                td class="num" { (self::size(size.bytes)) }
+                                td { (size.kind.name()) ", " (size.protocol.name()) }
+                                td class="num" { (sizes_of(size)) }
                                 td class="num" { (size.messages) }
                                 td class="num" { (time(size.total_ns)) }
                                 td { (shares(size)) }
@@ -76,6 +79,14 @@ fn overview(sizes: &[Breakdown]) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// The sizes of a class.
+fn sizes_of(class: &Breakdown) -> String {
+    match (class.bytes_least, class.bytes_most) {
+        (least, most) if least == most => size(least),
+        (least, most) => format!("{} to {}", size(least), size(most)),
     }
 }
 
@@ -121,9 +132,9 @@ fn stepwise(chosen: &[&Breakdown]) -> Markup {
             h3 { "Step by step" }
             div class="tabs" {
                 @for (index, size) in chosen.iter().enumerate() {
-                    input type="radio" name="steps" id={ "steps-" (size.bytes) }
+                    input type="radio" name="steps" id={ "steps-" (index) }
                         checked[index == 0];
-                    label for={ "steps-" (size.bytes) } { (self::size(size.bytes)) }
+                    label for={ "steps-" (index) } { (self::size(size.bytes)) }
                 }
                 @for size in chosen {
                     div class="tab" {
@@ -138,10 +149,13 @@ fn stepwise(chosen: &[&Breakdown]) -> Markup {
 
 fn heading(size: &Breakdown) -> String {
     format!(
-        "A message of {}: {} (median of {}; {} to {})",
+        "A message of {} ({}, {}): {} (median of {}{}; all {} to {})",
         self::size(size.bytes),
+        size.kind.name(),
+        size.protocol.name(),
         time(size.total_ns),
-        count(size.messages as u64, "message"),
+        if size.median_of < size.messages { "a sample of " } else { "" },
+        count(size.median_of, "message"),
         time(size.least_ns),
         time(size.most_ns),
     )
@@ -210,20 +224,32 @@ fn step(segment: &Segment, total: f64, x: &Scale, start: f64, y: f64) -> Markup 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use machine::instruments::journey::{Kind, Protocol};
 
     #[test]
     fn sizes_that_pass_other_steps_are_shown() {
         let size = |bytes, names: &[&'static str]| Breakdown {
+            kind: Kind::Send,
+            protocol: Protocol::Eager,
             bytes,
+            bytes_least: bytes,
+            bytes_most: bytes,
+            bytes_sum: bytes,
             messages: 1,
             total_ns: 1.0,
+            median_of: 1,
             least_ns: 1.0,
+            p90_ns: 1.0,
+            p99_ns: 1.0,
             most_ns: 1.0,
+            sum_ps: 1000,
+            entries: 0,
+            entries_most: 0,
             segments: names
                 .iter()
                 .map(|name| Segment { name: (*name).into(), place: Place::Host, ns: 1.0 })
                 .collect(),
-            mean: None,
+            steps: Vec::new(),
         };
         let sizes = [size(0, &["a"]), size(1, &["a"]), size(2, &["a"]), size(13, &["a", "b"])];
         let shown: Vec<u64> = chosen(&sizes).iter().map(|size| size.bytes).collect();

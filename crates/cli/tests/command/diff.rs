@@ -29,7 +29,7 @@ fn json(a: &Path, b: &Path) -> Value {
 
 /// The step that differs most, after it is made sure that all add up.
 fn first_step(value: &Value) -> (&str, i64) {
-    let journey = &value["journey"];
+    let journey = &value["journeys"][0];
     let steps = journey["steps"].as_array().unwrap();
     for key in ["a", "b", "difference"] {
         let sum: i64 = steps.iter().map(|step| step[key].as_i64().unwrap()).sum();

@@ -112,10 +112,10 @@ fn the_waterfall_is_that_of_the_run() {
         assert_same(number(row, "data-ns"), value(&breakdown["total_ns"]));
     }
     let shown = all(&page, "#steps svg.steps");
-    // The smallest and the greatest of each kind.
+    // The smallest and the greatest of those that pass the same steps; last a message of a collective.
     let sizes: Vec<f64> = shown.iter().map(|drawing| number(drawing, "data-bytes")).collect();
-    assert_eq!(sizes, [0.0, 12.0, 13.0, 131072.0, 262144.0]);
-    for drawing in shown {
+    assert_eq!(sizes, [0.0, 12.0, 13.0, 262144.0, 0.0]);
+    for drawing in shown.into_iter().take(4) {
         let bytes = number(&drawing, "data-bytes");
         let breakdown = breakdowns.iter().find(|b| value(&b["bytes"]) == bytes).unwrap();
         let segments = breakdown["segments"].as_array().unwrap();

@@ -1,18 +1,24 @@
 //! What observers of a node share: the seam, which is asked by the hardware, and the libraries' observers in
 //! their fibres all tell it here.
 
-use super::journey::{Log, Mark, Taken, Tie, Waypoint};
+use super::account::{Chain, Clerk, Rank};
+use super::journey::{Desk, Flight, Tallies, Unfinished, Waypoint};
 use super::timeline::Watch;
-use abi::seastar::{portals_op, PortalsHeader};
+use abi::seastar::{header_flag, PortalsHeader};
 use abi::MessageId;
 use des::Time;
+use portals::EventKind;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::sync::Arc;
 
-/// Marks of a node, shared between the hardware's seam and the observers in the libraries.
+/// What a node knows of its messages, shared between the hardware's seam and the observers in the libraries.
 pub(crate) struct Journal {
-    log: RefCell<Log>,
+    desk: RefCell<Desk>,
+    /// One for each rank, in the order of their cores.
+    clerks: RefCell<Vec<Clerk>>,
+    launch: Time,
     /// When the last posted write of the host reaches the NIC.
     pub last_write_arrives: Cell<Time>,
     /// Interrupts on their way to the host and the last ones that arrived, oldest first: when the firmware
@@ -21,6 +27,15 @@ pub(crate) struct Journal {
     /// Somebody watches, from the launch on.
     watched: Cell<bool>,
     watch: RefCell<Option<Box<Watch>>>,
+}
+
+/// The end of a node: its messages and its ranks.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    /// Messages that lie here and have not come to their end.
+    pub unfinished: Unfinished,
+    /// The accounts of the ranks.
+    pub ranks: Vec<Rank>,
 }
 
 type Interrupts = VecDeque<(Time, Option<Time>)>;
@@ -35,38 +50,96 @@ fn first_on_its_way(interrupts: &Interrupts) -> Option<usize> {
 }
 
 impl Journal {
-    /// The journal of one of `nodes` nodes.
-    pub fn new(nodes: u32) -> Journal {
+    /// The journal of node `nid`. Messages count from the launch on.
+    pub fn new(nid: u32, launch: Time, tallies: Arc<Tallies>) -> Journal {
         Journal {
-            log: RefCell::new(Log::new(nodes)),
+            desk: RefCell::new(Desk::new(nid, launch, tallies)),
+            clerks: RefCell::default(),
+            launch,
             last_write_arrives: Cell::default(),
             interrupts: RefCell::default(),
             watched: Cell::default(),
             watch: RefCell::default(),
         }
     }
-    pub fn mark(&self, at: Time, message: MessageId, waypoint: Waypoint, length: Option<u64>) {
-        self.log.borrow_mut().push(Mark { at, message, waypoint, length });
+    /// These ranks are on the node, a core each.
+    pub fn employ(&self, ranks: std::ops::Range<u32>) {
+        let clerks = ranks.map(|rank| Clerk::new(rank, self.launch));
+        *self.clerks.borrow_mut() = clerks.collect();
     }
-    pub fn tie(&self, tie: Tie) {
-        self.log.borrow_mut().tie(tie);
+    /// Tells the clerk of the rank on a core; where there is no rank nobody keeps an account.
+    pub fn account<R>(&self, core: u32, tell: impl FnOnce(&mut Clerk) -> R) -> Option<R> {
+        self.clerks.borrow_mut().get_mut(core as usize).map(tell)
     }
-    /// A message with this header enters the network.
-    pub fn injected(&self, at: Time, header: &PortalsHeader) {
-        let message = MessageId::from(header);
-        // Answers are no journeys of their own, but may be the last leg of one.
-        let length = (header.op == portals_op::PUT).then_some(header.length.into());
-        self.mark(at, message, Waypoint::Injected, length);
-        if let Some(part) = mpi::Rendezvous::of(header) {
-            let sender = match part {
-                mpi::Rendezvous::Fetches { .. } => (header.target_nid, header.target_pid),
-                _ => (header.source_nid, header.source_pid),
-            };
-            self.tie(Tie { at, message, sender, part });
-        }
+    /// A process has an event of a message.
+    pub fn takes(&self, (core, at): (u32, Time), message: MessageId, kind: EventKind) {
+        let mut desk = self.desk.borrow_mut();
+        let answered = match kind {
+            EventKind::GetEnd => desk.answered.take(message),
+            _ => None,
+        };
+        let flight = match kind {
+            EventKind::PutEnd | EventKind::ReplyEnd => desk.get(message).map(|flight| &*flight),
+            _ => answered.as_deref(),
+        };
+        let posted = flight.and_then(|flight| flight.at(Waypoint::EventPosted));
+        self.account(core, |clerk| clerk.takes(at, kind, flight, posted));
     }
-    pub fn take(&self) -> Taken {
-        self.log.borrow_mut().take()
+    /// A message begins: the program's call, and that of `PtlPut` or its like.
+    pub fn begin(&self, message: MessageId, called: Time, (put, chain): (Time, Chain)) {
+        let mut desk = self.desk.borrow_mut();
+        let flight = desk.begin(message);
+        flight.chain = chain;
+        flight.mark(called, Waypoint::CallEntered);
+        flight.mark(put, Waypoint::PutEntered);
+    }
+    /// It is known what began: its payload, unless it is a part of another message.
+    pub fn begun(&self, message: MessageId, begun: &portals::Begun) -> Option<u64> {
+        self.desk.borrow_mut().begun(message, begun)
+    }
+    /// A message passes a waypoint.
+    pub fn mark(&self, at: Time, message: MessageId, waypoint: Waypoint) {
+        self.desk.borrow_mut().mark(at, message, waypoint);
+    }
+    /// Does something with a message that is here.
+    pub fn with<R>(&self, message: MessageId, f: impl FnOnce(&mut Flight) -> R) -> Option<R> {
+        self.desk.borrow_mut().get(message).map(f)
+    }
+    /// Message `reply` answers message `request`.
+    pub fn answers(&self, reply: MessageId, request: MessageId) {
+        self.desk.borrow_mut().answers(reply, request);
+    }
+    /// The process has taken a message. True if that is the end of its way.
+    pub fn taken(&self, message: MessageId) -> bool {
+        self.desk.borrow_mut().taken(message)
+    }
+    /// The way of a message has ended.
+    pub fn end(&self, message: MessageId) {
+        self.desk.borrow_mut().end(message);
+    }
+    /// A message has not begun after all.
+    pub fn forget(&self, message: MessageId) {
+        self.desk.borrow_mut().forget(message);
+    }
+    /// Nobody takes a message.
+    pub fn dropped(&self, message: MessageId) {
+        self.desk.borrow_mut().dropped(message);
+    }
+    /// A message with this header enters the network. Its flight, if it has one, must reach the desk of the
+    /// header's target not later than the message.
+    #[must_use]
+    pub fn injected(&self, at: Time, header: &PortalsHeader) -> Option<Box<Flight>> {
+        let whole = header.flags & header_flag::INLINE != 0;
+        self.desk.borrow_mut().leaves(MessageId::from(header), at, whole)
+    }
+    /// What is known of a message that comes.
+    pub fn comes(&self, flight: Box<Flight>) {
+        self.desk.borrow_mut().comes(flight);
+    }
+    /// The node is over, at `end`.
+    pub fn finish(&self, end: Time) -> Told {
+        let ranks = self.clerks.borrow_mut().drain(..).map(|clerk| clerk.finish(end)).collect();
+        Told { unfinished: self.desk.borrow_mut().finish(), ranks }
     }
     pub fn interrupt_written(&self, at: Time) {
         let mut interrupts = self.interrupts.borrow_mut();

@@ -1,12 +1,31 @@
 //! Where the time of a message went: the instants that every room leaves behind under a message's id.
+//!
+//! ```text
+//! marks ─► Desk of the node ── Flight goes with its message ──► Desk of the next node
+//!                                                                  │ the way has ended
+//!                                          Tally (sums, samples) ◄─┘ ─► Messages of the report
+//! ```
+//! Memory is that of messages under way and of sums; it does not grow with the run.
 
-use abi::MessageId;
 use des::Time;
-use mpi::Rendezvous;
 
-mod breakdown;
+mod cause;
+mod desk;
+mod flight;
+mod histogram;
+mod messages;
+mod sample;
+mod tally;
+#[cfg(test)]
+mod tests;
 
-pub use breakdown::{break_down, Breakdown, Mean, Segment};
+pub use cause::{cause_of, Cause};
+pub(crate) use desk::Desk;
+pub use desk::Unfinished;
+pub(crate) use flight::Flight;
+pub use flight::{Kind, Protocol};
+pub use messages::{Breakdown, Messages, Segment, Slow, Step};
+pub(crate) use tally::Tallies;
 
 /// Instants in the life of a put, in the order in which a message passes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,8 +56,10 @@ pub enum Waypoint {
     HandlerEntered,
     /// The handler had read the event.
     EventDrained,
-    /// Of messages that do not travel in their header, from here to `CompletionDrained`: the kernel had found
-    /// the receive and wrote the tail index of the mailbox.
+    /// The kernel had searched the process's match list.
+    Matched,
+    /// Of messages that do not travel in their header, from here to `CompletionDrained`: the kernel wrote the
+    /// tail index of the mailbox.
     ReceiveWritten,
     /// That write reached the NIC's SRAM.
     ReceiveArrived,
@@ -58,14 +79,18 @@ pub enum Waypoint {
     CompletionDrained,
     /// The Portals event stood in the process's event queue.
     EventPosted,
+    /// Of a process that was elsewhere then: it entered the call that took the event.
+    ProcessLooked,
     /// The MPI library had it.
     EventReturned,
+    /// Of a message that no receive had been posted for: its receive was called.
+    Claimed,
     /// The program's call returned.
     CallReturned,
 }
 
 /// The stretch that ends at each waypoint after the first, and where it is spent.
-const STRETCHES: [(Waypoint, &str, Place); 24] = [
+const STRETCHES: [(Waypoint, &str, Place); 27] = [
     (Waypoint::PutEntered, "MPI library, send", Place::Host),
     (Waypoint::KernelEntered, "kernel entry", Place::Host),
     (Waypoint::CommandWritten, "kernel Portals, send", Place::Host),
@@ -78,7 +103,8 @@ const STRETCHES: [(Waypoint, &str, Place); 24] = [
     (Waypoint::InterruptArrived, "HyperTransport to the host", Place::HyperTransport),
     (Waypoint::HandlerEntered, "interrupt", Place::Host),
     (Waypoint::EventDrained, "event queue", Place::Host),
-    (Waypoint::ReceiveWritten, "kernel Portals, match", Place::Host),
+    (Waypoint::Matched, "kernel Portals, match", Place::Host),
+    (Waypoint::ReceiveWritten, "kernel Portals, command", Place::Host),
     (Waypoint::ReceiveArrived, "receive command to the NIC", Place::HyperTransport),
     (Waypoint::ReceiveCommanded, "firmware RX, command", Place::Firmware),
     (Waypoint::Deposited, "payload by DMA", Place::Dma),
@@ -88,7 +114,9 @@ const STRETCHES: [(Waypoint, &str, Place); 24] = [
     (Waypoint::CompletionEntered, "second interrupt", Place::Host),
     (Waypoint::CompletionDrained, "event queue, completion", Place::Host),
     (Waypoint::EventPosted, "kernel Portals, receive", Place::Host),
+    (Waypoint::ProcessLooked, "waiting for the process", Place::Host),
     (Waypoint::EventReturned, "return to the process", Place::Host),
+    (Waypoint::Claimed, "waiting for the receive", Place::Host),
     (Waypoint::CallReturned, "MPI library, receive", Place::Host),
 ];
 
@@ -108,104 +136,45 @@ pub enum Place {
     Network,
 }
 
-/// One mark of one message on one node.
-#[derive(Clone, Copy, Debug)]
-pub struct Mark {
-    /// When.
-    pub at: Time,
-    /// Which message.
-    pub message: MessageId,
-    /// Which waypoint.
-    pub waypoint: Waypoint,
-    /// Payload bytes of the message, where the marker knows them.
-    pub length: Option<u64>,
+/// Who is at work in a stretch, as the account of the program has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Libraries of the processes.
+    Library,
+    /// Kernels.
+    Kernel,
+    /// Network interfaces, and the way to them.
+    Nic,
+    /// The network.
+    Network,
 }
 
-/// A part of a rendezvous, so that the messages which carry it are found together.
-#[derive(Clone, Copy, Debug)]
-pub struct Tie {
-    /// When its message entered the network.
-    pub at: Time,
-    /// Which message.
-    pub message: MessageId,
-    /// Node and process of MPI's sender.
-    pub sender: (u16, u16),
-    /// Its part.
-    pub part: Rendezvous,
-}
+impl Part {
+    pub const ALL: [Part; 4] = [Part::Library, Part::Kernel, Part::Nic, Part::Network];
 
-/// Marks of one node. Only the first ones of a run are kept: enough for a steady state, bounded in memory.
-#[derive(Debug)]
-pub struct Log {
-    /// In pieces, so that none of them is ever moved.
-    marks: Vec<Vec<Mark>>,
-    ties: Vec<Tie>,
-    /// Marks that there is room for.
-    room: usize,
-    /// Ties that are kept.
-    capacity: usize,
-}
-
-/// Marks of a piece: few, as many nodes have few messages.
-const PIECE: usize = 1 << 6;
-
-/// What a log held.
-#[derive(Debug)]
-pub struct Taken {
-    /// Marks in the order in which they were made, in pieces.
-    pub marks: Vec<Vec<Mark>>,
-    /// Parts of rendezvous.
-    pub ties: Vec<Tie>,
-}
-
-/// Marks that all nodes keep at most, and those that each node may keep whatever their number.
-const CAPACITY: usize = 1 << 18;
-const CAPACITY_OF_NODE: std::ops::RangeInclusive<usize> = 1 << 9..=1 << 16;
-
-impl Log {
-    /// The log of one of `nodes` nodes.
-    pub fn new(nodes: u32) -> Log {
-        let (least, most) = CAPACITY_OF_NODE.into_inner();
-        let capacity = (CAPACITY / nodes.max(1) as usize).clamp(least, most);
-        Log { marks: Vec::new(), ties: Vec::new(), room: capacity, capacity }
-    }
-    /// Records a mark.
-    pub fn push(&mut self, mark: Mark) {
-        if self.room == 0 {
-            return;
-        }
-        self.room -= 1;
-        match self.marks.last_mut() {
-            Some(piece) if piece.len() < PIECE => piece.push(mark),
-            _ => {
-                let mut piece = Vec::with_capacity(PIECE);
-                piece.push(mark);
-                self.marks.push(piece);
-            }
+    /// Of the stretch that ends at `waypoint`.
+    fn of(waypoint: Waypoint, place: Place) -> Part {
+        match waypoint {
+            Waypoint::PutEntered
+            | Waypoint::ProcessLooked
+            | Waypoint::EventReturned
+            | Waypoint::Claimed
+            | Waypoint::CallReturned => Part::Library,
+            _ if place == Place::Host => Part::Kernel,
+            _ if place == Place::Network => Part::Network,
+            _ => Part::Nic,
         }
     }
-    /// Records a part of a rendezvous.
-    pub fn tie(&mut self, tie: Tie) {
-        if self.ties.len() < self.capacity {
-            self.ties.push(tie);
-        }
-    }
-    /// Takes marks and ties out.
-    pub fn take(&mut self) -> Taken {
-        Taken { marks: std::mem::take(&mut self.marks), ties: std::mem::take(&mut self.ties) }
-    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Waypoints of a leg.
+const WAYPOINTS: usize = Waypoint::CallReturned as usize + 1;
 
-    #[test]
-    fn the_page_has_every_step_in_its_order() {
-        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/breakdown.md");
-        let page = std::fs::read_to_string(page).unwrap();
-        let rows = page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
-        let steps: Vec<&str> = rows.skip(1).collect();
-        assert_eq!(steps, STRETCHES.map(|(_, name, _)| name));
-    }
-}
+/// Legs of a way: a message, or of a rendezvous announcement, fetch and data.
+const LEGS: usize = 3;
+
+/// Stretches of all legs that a way can have; one of them is a slot.
+const SLOTS: usize = LEGS * STRETCHES.len();
+
+/// When a flight passed each waypoint of a leg; `Time::NEVER` at those where it did not.
+type Leg = [Time; WAYPOINTS];

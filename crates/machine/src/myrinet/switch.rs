@@ -3,7 +3,7 @@
 use super::fabric::Socket;
 use super::nic::Message;
 use crate::bench::Remains;
-use crate::node;
+use crate::node::{self, Crossing};
 use crate::report::SwitchReport;
 use ::myrinet::{Signal, Switch, SwitchCounters, SwitchParams, Wires};
 use des::{Duration, Envelope, EventQueue, Outbox, Time, TraceHash};
@@ -84,7 +84,7 @@ impl node::Switch for Crossbar {
     type Message = Message;
     type Left = Left;
 
-    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Message>) {
+    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing<Message>>) {
         loop {
             let (due, comes) = (self.due(), self.coming.next_time());
             if due.min(comes) >= horizon {
@@ -102,7 +102,7 @@ impl node::Switch for Crossbar {
             for (port, at, signal) in self.sent.drain(..) {
                 if let Some(socket) = self.sockets[port] {
                     let message = Message { port: socket.port, signal };
-                    outbox.send(socket.process, at + self.cable, message);
+                    outbox.send(socket.process, at + self.cable, Crossing::Message(message));
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! What a network interface, and the host, ask of their node.
 
-use super::{Event, Nic};
+use super::{Crossing, Event, Nic};
 use crate::bench::Failure;
 use crate::faults::{Fate, Interrupts};
 use crate::instruments::journal::Journal;
@@ -21,7 +21,7 @@ pub struct Ports<N: Nic> {
     pub(super) horizon: Time,
     /// When the interface's own processor does something next ([`Nic::next_action`]).
     pub(super) acts: Time,
-    pub(super) outbox: Outbox<N::Message>,
+    pub(super) outbox: Outbox<Crossing<N::Message>>,
     pub(super) messages: Slab<N::Message>,
     pub(super) memory: host::SharedMemory,
     pub(super) judge: Option<Rc<Bailiff>>,
@@ -87,7 +87,7 @@ impl<N: Nic> Ports<N> {
     }
     /// A message for node `target` arrives there at `at`: at least the model's lookahead later than now.
     pub fn send(&mut self, target: u32, at: Time, message: N::Message) {
-        self.outbox.send(target, at, message);
+        self.outbox.send(target, at, Crossing::Message(message));
     }
     /// Reads the host's memory, as a device does.
     pub fn read(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
@@ -121,13 +121,15 @@ impl<N: Nic> Ports<N> {
     pub fn attend(&mut self, at: Time) {
         self.queue.schedule(at, Event::Attend);
     }
-    /// A message of the program passes a waypoint; `length` is its payload in bytes, where that is known.
-    pub fn mark(&self, at: Time, message: MessageId, waypoint: Waypoint, length: Option<u64>) {
-        self.journal.mark(at, message, waypoint, length);
+    /// A message of the program passes a waypoint.
+    pub fn mark(&self, at: Time, message: MessageId, waypoint: Waypoint) {
+        self.journal.mark(at, message, waypoint);
     }
     /// A message with this header enters the network.
-    pub fn injected(&self, at: Time, header: &PortalsHeader) {
-        self.journal.injected(at, header);
+    pub fn injected(&mut self, at: Time, header: &PortalsHeader) {
+        if let Some(flight) = self.journal.injected(at, header) {
+            self.outbox.send(header.target_nid.into(), Time::NEVER, Crossing::Flight(flight));
+        }
     }
     /// Ends the run; `what` is a sentence without a period that begins behind "node 3: ".
     pub fn fail(&mut self, at: Time, what: impl fmt::Display) {

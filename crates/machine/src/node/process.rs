@@ -1,6 +1,6 @@
 //! A process of a run: a node, or a part of the network that is none.
 
-use super::{Nic, Node};
+use super::{Crossing, Nic, Node};
 use crate::bench::Remains;
 use des::{Envelope, LogicalProcess, Outbox, Standing, Time};
 
@@ -14,7 +14,7 @@ pub(crate) trait Switch {
     /// When it does something next; `Time::NEVER` if only a message can move it.
     fn next_event(&self) -> Time;
     /// Does everything that is due before `horizon`.
-    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Self::Message>);
+    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing<Self::Message>>);
     /// A message has come; it is due at its time.
     fn receive(&mut self, envelope: Envelope<Self::Message>);
     /// When something was due last.
@@ -30,7 +30,7 @@ pub(crate) enum Process<N: Nic, S> {
 }
 
 impl<N: Nic, S: Switch<Message = N::Message>> LogicalProcess for Process<N, S> {
-    type Message = N::Message;
+    type Message = Crossing<N::Message>;
     type Report = Remains<Option<S::Left>>;
 
     fn next_event(&self) -> Time {
@@ -45,16 +45,24 @@ impl<N: Nic, S: Switch<Message = N::Message>> LogicalProcess for Process<N, S> {
             Process::Switch(switch) => switch.next_event(),
         }
     }
-    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<N::Message>) {
+    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing<N::Message>>) {
         match self {
             Process::Node(node) => node.advance_to(horizon, outbox),
             Process::Switch(switch) => switch.advance_to(horizon, outbox),
         }
     }
-    fn receive(&mut self, envelope: Envelope<N::Message>) {
-        match self {
-            Process::Node(node) => node.receive(envelope),
-            Process::Switch(switch) => switch.receive(envelope),
+    fn receive(&mut self, envelope: Envelope<Crossing<N::Message>>) {
+        let Envelope { at, source, sequence, target, .. } = envelope;
+        match (self, envelope.message) {
+            (Process::Node(node), message) => {
+                node.receive(Envelope { at, source, sequence, target, message });
+            }
+            (Process::Switch(switch), Crossing::Message(message)) => {
+                switch.receive(Envelope { at, source, sequence, target, message });
+            }
+            (Process::Switch(_), Crossing::Flight(_)) => {
+                unreachable!("messages go from node to node")
+            }
         }
     }
     fn standing(&self) -> Standing {

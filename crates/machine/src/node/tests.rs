@@ -1,9 +1,8 @@
 //! A node between doubles: an interface, and a host's software, that do what a script says, and a switch that
 //! has neither.
 
-use super::{Nic, Node, Ports, Process, Software};
+use super::{Crossing, Nic, Node, Ports, Process, Software};
 use crate::bench::{Bench, Plan, Remains};
-use crate::instruments::journal::Journal;
 use crate::parameters::Parameters;
 use crate::programs::Program;
 use crate::run::Options;
@@ -134,11 +133,12 @@ impl super::Switch for Switch {
     fn next_event(&self) -> Time {
         self.arrived.iter().map(|e| e.at).min().unwrap_or(Time::NEVER)
     }
-    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<u32>) {
+    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing<u32>>) {
         while let Some(due) = self.arrived.iter().position(|e| e.at < horizon) {
             let envelope = self.arrived.remove(due);
             self.last = envelope.at;
-            outbox.send(envelope.message % 2, envelope.at + WAY, envelope.message / 2);
+            let message = Crossing::Message(envelope.message / 2);
+            outbox.send(envelope.message % 2, envelope.at + WAY, message);
         }
     }
     fn receive(&mut self, envelope: Envelope<u32>) {
@@ -181,7 +181,7 @@ impl Plan for Machine<'_> {
         let (interrupts, ended, patient) = (Rc::default(), Rc::default(), self.patient);
         let software = Script { log: log.clone(), interrupts, ended, patient };
         let host = (self.bench.host(number), Box::new(software) as Box<dyn Software>);
-        let journal = Rc::new(Journal::new(2));
+        let journal = self.bench.journal(number);
         Process::Node(Box::new(Node::new(self.bench, number, nic, host, journal, None)))
     }
 }
@@ -208,6 +208,8 @@ fn options(threads: usize) -> Options {
         debugger: None,
         monitor: None,
         meter: false,
+        follow: None,
+        progress: Default::default(),
         firmware: "/proc/none".into(),
         root: "/proc/none".into(),
         built: "/proc/none".into(),

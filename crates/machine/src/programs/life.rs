@@ -1,6 +1,6 @@
 //! The life of a rank, from its libraries' start to its end.
 
-use super::observers::{Calls, Observer};
+use super::observers::Observer;
 use super::placement::Placement;
 use super::{Executable, Program, Seat, Software};
 use crate::console;
@@ -43,7 +43,7 @@ pub(super) struct Life<'a> {
     pub cpu: &'a Cpu,
     pub kernel: &'a Rc<Kernel>,
     pub software: &'a Software,
-    pub observer: &'a Observer,
+    pub observer: &'a Rc<Observer>,
     pub seat: &'a Seat,
 }
 
@@ -66,13 +66,13 @@ impl Life<'_> {
         let (map, params) = (software.map.clone(), software.mpi.clone());
         let over = |local: &mut mpi::Local| mpi::Portals::open(local, ni, map);
         let mut mpi = mpi::Mpi::new(cpu.clone(), space, world, params, over);
+        mpi.process().set_observer(self.observer.clone());
         *self.seat.waiting.borrow_mut() = Some(mpi.waiting());
         until_launch();
         let ended = match &software.program {
             Program::Builtin(builtin) => {
-                let result = builtin
-                    .run(mpi.process(), &Calls(self.observer))
-                    .map_err(|error| error.to_string());
+                let result =
+                    builtin.run(mpi.process(), &**self.observer).map_err(|error| error.to_string());
                 result.and_then(|text| {
                     console::print(&text)?;
                     Ok(rank::Ending::Exited(rank::ExitStatus::FINISHED))
@@ -127,6 +127,6 @@ impl Life<'_> {
         let runner = rank::Runner::with_portals(process, core, costs, Some(bridge));
         mpi.process().set_program(runner.clone());
         let call = |function, args: &[u64]| mpi.call(function, args);
-        Ok(rank::agent(call, &runner, self.observer))
+        Ok(rank::agent(call, &runner, &**self.observer))
     }
 }

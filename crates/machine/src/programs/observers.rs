@@ -5,6 +5,7 @@ use crate::instruments::journal::Journal;
 use crate::instruments::journey::Waypoint;
 use crate::instruments::timeline::Track;
 use crate::judge::Bailiff;
+use crate::programs::placement::Placement;
 use abi::mpi::Function;
 use abi::MessageId;
 use des::Time;
@@ -14,13 +15,26 @@ use std::rc::Rc;
 
 /// The observers of a node's ranks, one a core, and the node's judge.
 pub(super) struct Observers {
-    pub cores: Vec<Observer>,
+    pub cores: Vec<Rc<Observer>>,
+    pub journal: Rc<Journal>,
+    pub placement: Placement,
     pub judge: Option<Rc<Bailiff>>,
 }
 
 impl portals::Observer for Observers {
     fn mark(&self, core: usize, at: Time, id: MessageId, mark: portals::Mark) {
         self.cores[core].mark(at, id, mark);
+    }
+    fn begun(&self, core: usize, id: MessageId, begun: &portals::Begun) {
+        let bytes = self.journal.begun(id, begun);
+        // The fetch of a message is a part of it.
+        if let Some(bytes) = bytes {
+            let to = self.placement.rank_of(begun.to);
+            self.journal.account(core as u32, |clerk| clerk.begun(to, bytes));
+        }
+    }
+    fn answers(&self, reply: MessageId, request: MessageId) {
+        self.journal.answers(reply, request);
     }
     fn listens(&self) -> bool {
         self.judge.is_some()
@@ -37,13 +51,20 @@ pub(super) struct Observer {
     core: u32,
     rank: u32,
     journal: Rc<Journal>,
-    /// When the program's current call reached the MPI library, if that call is one that sends or receives
-    /// a message of its own; a message of a collective starts when the library sends it.
-    call_entered: Cell<Option<Time>>,
-    /// The message whose event the MPI library took last, within the current call.
-    returned: Cell<Option<MessageId>>,
+    /// The program's call of MPI or Portals, while it is in one.
+    call: Cell<Option<Call>>,
+    /// The message that the process took last, within this call.
+    taken: Cell<Option<MessageId>>,
     /// When the interrupt was raised that led to what is drained next, and when its handler began.
     interrupt: Cell<(Time, Time)>,
+}
+
+/// A call of the program.
+#[derive(Clone, Copy)]
+struct Call {
+    entered: Time,
+    /// It sends or receives a message of its own. A message of a collective starts when the library sends it.
+    own: bool,
 }
 
 impl Observer {
@@ -52,8 +73,8 @@ impl Observer {
             core,
             rank,
             journal,
-            call_entered: Cell::default(),
-            returned: Cell::default(),
+            call: Cell::default(),
+            taken: Cell::default(),
             interrupt: Cell::default(),
         }
     }
@@ -75,26 +96,58 @@ fn is_point_to_point(function: Function) -> bool {
     )
 }
 
+/// Numbers of Portals' functions are told from those of MPI's.
+const PORTALS: u16 = 1 << 15;
+
+/// True for calls that depend on all processes of a communicator.
+fn is_collective(function: Function) -> bool {
+    matches!(
+        function,
+        Function::Allgather
+            | Function::Allgatherv
+            | Function::Allreduce
+            | Function::Alltoall
+            | Function::Alltoallv
+            | Function::Alltoallw
+            | Function::Barrier
+            | Function::Bcast
+            | Function::Exscan
+            | Function::Finalize
+            | Function::Gather
+            | Function::Gatherv
+            | Function::Reduce
+            | Function::ReduceScatter
+            | Function::ReduceScatterBlock
+            | Function::Scan
+            | Function::Scatter
+            | Function::Scatterv
+    )
+}
+
 impl rank::Observer for Observer {
     fn call_entered(&self, at: Time, function: Function) {
-        Calls(self).call_entered(at, function);
-        self.call_entered.set(is_point_to_point(function).then_some(at));
-        self.returned.set(None);
+        self.begins(at, function.name());
+        let called = (function.id(), function.name());
+        self.journal.account(self.core, |clerk| clerk.enters(at, called, is_collective(function)));
+        self.call.set(Some(Call { entered: at, own: is_point_to_point(function) }));
     }
-    fn call_returned(&self, at: Time, function: Function) {
-        Calls(self).call_returned(at, function);
-        if let Some(message) = self.returned.take() {
-            self.journal.mark(at, message, Waypoint::CallReturned, None);
-        }
+    fn call_returned(&self, at: Time, _function: Function) {
+        self.ends(at);
+        self.journal.account(self.core, |clerk| clerk.returns(at));
+        self.settle(self.call.take().filter(|call| call.own).map(|_| at));
     }
     fn portals_entered(&self, at: Time, function: abi::portals::Function) {
         self.begins(at, function.name());
+        let called = (PORTALS | function.id(), function.name());
+        self.journal.account(self.core, |clerk| clerk.enters(at, called, false));
         // The message's way begins with PtlPut itself.
-        self.call_entered.set(None);
-        self.returned.set(None);
+        self.call.set(Some(Call { entered: at, own: false }));
     }
     fn portals_returned(&self, at: Time, _function: abi::portals::Function) {
         self.ends(at);
+        self.journal.account(self.core, |clerk| clerk.returns(at));
+        self.call.set(None);
+        self.settle(None);
     }
     fn computes_for_long(&self, time: std::time::Duration) {
         let rank = self.rank;
@@ -103,15 +156,24 @@ impl rank::Observer for Observer {
     }
 }
 
-/// Tells whoever watches of a rank's calls, and nothing else.
-pub(super) struct Calls<'a>(pub &'a Observer);
-
-impl rank::Observer for Calls<'_> {
-    fn call_entered(&self, at: Time, function: Function) {
-        self.0.begins(at, function.name());
+impl mpi::Observer for Observer {
+    fn kept(&self, message: MessageId) {
+        self.journal.account(self.core, |clerk| clerk.keeps());
+        self.journal.with(message, |flight| flight.kept = true);
     }
-    fn call_returned(&self, at: Time, _function: Function) {
-        self.0.ends(at);
+    fn claimed(&self, message: MessageId) {
+        self.journal.account(self.core, |clerk| clerk.claims());
+        let call = self.call.get();
+        let here = self.journal.with(message, |flight| {
+            flight.kept = false;
+            if let Some(call) = call {
+                flight.mark(call.entered, Waypoint::Claimed);
+            }
+            flight.at(Waypoint::EventReturned).is_some()
+        });
+        if here == Some(true) {
+            self.takes(message);
+        }
     }
 }
 
@@ -122,18 +184,42 @@ impl Observer {
     fn ends(&self, at: Time) {
         self.journal.watch(|watch| watch.end(at, Track::Rank(self.rank)));
     }
+    /// The process has taken a message. What it took before in the same call ended then.
+    fn takes(&self, message: MessageId) {
+        // A message that was kept may be taken, and claimed in the same call.
+        if self.taken.get() != Some(message) {
+            self.settle(None);
+            self.taken.set(Some(message));
+        }
+        if self.call.get().is_none() {
+            self.settle(None);
+        }
+    }
+    /// The message that was taken last has come to its end, if it was there for the call that returns, at the
+    /// latter's return.
+    fn settle(&self, returned: Option<Time>) {
+        let Some(message) = self.taken.take() else { return };
+        if let Some(at) = returned {
+            self.journal.mark(at, message, Waypoint::CallReturned);
+        }
+        self.journal.taken(message);
+    }
     fn mark(&self, at: Time, id: MessageId, mark: portals::Mark) {
         let journal = &self.journal;
         journal.watch(|watch| watch.passes(at, (self.core, self.rank), id, mark));
-        let pass = |at, waypoint| journal.mark(at, id, waypoint, None);
+        let pass = |at, waypoint| journal.mark(at, id, waypoint);
         match mark {
             portals::Mark::CallEntered => {
-                pass(self.call_entered.get().unwrap_or(at), Waypoint::CallEntered);
-                pass(at, Waypoint::PutEntered);
+                let own = self.call.get().filter(|call| call.own);
+                let chain = journal.account(self.core, |clerk| clerk.begins(at, id));
+                let chain = chain.unwrap_or_default();
+                journal.begin(id, own.map_or(at, |call| call.entered), (at, chain));
             }
+            portals::Mark::Refused => journal.forget(id),
             portals::Mark::KernelEntered => pass(at, Waypoint::KernelEntered),
             portals::Mark::CommandWritten => {
                 pass(at, Waypoint::CommandWritten);
+                journal.account(self.core, |clerk| clerk.commanded(at, id));
                 let arrives = journal.last_write_arrives.get();
                 if arrives >= at {
                     pass(arrives, Waypoint::CommandArrived);
@@ -150,6 +236,13 @@ impl Observer {
                 pass(entered, Waypoint::HandlerEntered);
                 pass(at, Waypoint::EventDrained);
             }
+            portals::Mark::Matched(entries) => {
+                journal.with(id, |flight| {
+                    flight.entries += entries;
+                    flight.mark(at, Waypoint::Matched);
+                });
+            }
+            portals::Mark::Dropped => journal.dropped(id),
             portals::Mark::ReceiveWritten => {
                 pass(at, Waypoint::ReceiveWritten);
                 pass(journal.last_write_arrives.get(), Waypoint::ReceiveArrived);
@@ -166,13 +259,27 @@ impl Observer {
             portals::Mark::EventPosted(EventKind::PutEnd | EventKind::ReplyEnd) => {
                 pass(at, Waypoint::EventPosted);
             }
-            portals::Mark::EventReturned(EventKind::PutEnd | EventKind::ReplyEnd) => {
-                pass(at, Waypoint::EventReturned);
-                if self.call_entered.get().is_some() {
-                    self.returned.set(Some(id));
-                } else {
-                    pass(at, Waypoint::CallReturned);
-                }
+            portals::Mark::EventReturned(kind @ (EventKind::PutEnd | EventKind::ReplyEnd)) => {
+                let entered = self.call.get().map(|call| call.entered);
+                journal.with(id, |flight| {
+                    let posted = flight.at(Waypoint::EventPosted);
+                    // Whoever has waited for it since before has been at the queue all the time.
+                    if let Some(entered) = entered.filter(|at| posted.is_some_and(|it| it < *at)) {
+                        flight.mark(entered, Waypoint::ProcessLooked);
+                    }
+                    flight.mark(at, Waypoint::EventReturned);
+                });
+                journal.takes((self.core, at), id, kind);
+                self.takes(id);
+            }
+            portals::Mark::EventReturned(
+                kind @ (EventKind::SendEnd | EventKind::GetEnd | EventKind::Ack),
+            ) => {
+                journal.takes((self.core, at), id, kind);
+            }
+            portals::Mark::EndedSilently => {
+                pass(at, Waypoint::EventPosted);
+                journal.end(id);
             }
             _ => {}
         }

@@ -38,6 +38,18 @@ impl Placement {
         RANK_PID + core
     }
 
+    /// The rank whose library or program this Portals process is, if it is one.
+    pub fn rank_of(self, process: ProcessId) -> Option<u32> {
+        let first = if Placement::is_library(process.pid) { RANK_PID } else { PROGRAM_PID };
+        let core = process.pid.checked_sub(first).filter(|core| *core < self.per_node)?;
+        Some(process.nid * self.per_node + core).filter(|rank| *rank < self.ranks)
+    }
+
+    /// Whether a Portals process is that of an MPI library.
+    pub fn is_library(pid: u32) -> bool {
+        (RANK_PID..PROGRAM_PID).contains(&pid)
+    }
+
     /// The Portals process of each rank's MPI library.
     pub fn libraries(self) -> Arc<[ProcessId]> {
         self.map(RANK_PID)
@@ -72,6 +84,7 @@ mod tests {
                     assert!(placement.on(id.nid).contains(&rank));
                     assert!(ids[..index].iter().all(|other| other != id));
                     assert_ne!(id.pid, crate::programs::echo::PID);
+                    assert_eq!(placement.rank_of(*id), Some(rank));
                 }
             }
         }

@@ -28,7 +28,6 @@ pub(crate) use workloads::WORKLOADS;
 
 use crate::bench::{Bench, Common, Plan};
 use crate::faults;
-use crate::instruments::journal::Journal;
 use crate::node::{Node, Process};
 use crate::parameters::Parameters;
 use crate::programs::native::Workload;
@@ -99,7 +98,7 @@ impl Machine<'_> {
         let module = Rc::new(Module::new(settings, nid, tally));
         let ranks = (nid, bench.common.placement.ranks);
         let hosted = Hosted::new(ranks, self.workload, module, watch, settings.combining);
-        let journal = Rc::new(Journal::new(bench.nodes));
+        let journal = bench.journal(nid);
         Node::new(bench, nid, card, (host, Box::new(hosted)), journal, None)
     }
 }

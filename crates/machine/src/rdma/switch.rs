@@ -4,7 +4,7 @@ use super::card::{Domain, Symbols};
 use super::chip::{Crossbar, Designs};
 use super::settings::Settings;
 use crate::bench::Remains;
-use crate::node;
+use crate::node::{self, Crossing};
 use crossbar::{Counters, PORTS_MAX};
 use des::{Duration, Envelope, EventQueue, Outbox, Time, TraceHash};
 use serial::{Elastic, Symbol};
@@ -78,7 +78,7 @@ impl Switch {
         }
     }
 
-    fn edge(&mut self, now: Time, outbox: &mut Outbox<Symbols>) {
+    fn edge(&mut self, now: Time, outbox: &mut Outbox<Crossing<Symbols>>) {
         let mut arrived = [Symbol::default(); PORTS_MAX];
         let mut busy = false;
         for (symbol, receiver) in arrived.iter_mut().zip(&mut self.receivers) {
@@ -94,7 +94,8 @@ impl Switch {
             *run = if symbol.is_idle() { run.saturating_add(1) } else { 0 };
             busy |= *run == 0;
             if *run <= self.idle_run_max {
-                outbox.send(port as u32, now + self.latency, [*symbol, Symbol::default()]);
+                let symbols = [*symbol, Symbol::default()];
+                outbox.send(port as u32, now + self.latency, Crossing::Message(symbols));
             }
             told &= *run >= self.idle_run_max;
         }
@@ -115,7 +116,7 @@ impl node::Switch for Switch {
     fn next_event(&self) -> Time {
         self.queue.next_time()
     }
-    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Symbols>) {
+    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing<Symbols>>) {
         while let Some((now, event)) = self.queue.pop_before(horizon) {
             self.last = now;
             match event {

@@ -2,8 +2,9 @@
 
 use super::Options;
 use crate::bench::{Bench, Ended, Failure, Remains};
-use crate::instruments::journey;
+use crate::instruments::journey::{Messages, Unfinished};
 use crate::parameters::Parameter;
+use crate::programs::Program;
 use crate::report::{Exit, Judged, Machine, Report, Setting};
 use des::{Ending, Time, TraceHash};
 
@@ -42,7 +43,7 @@ impl Bench<'_> {
         let last = remains.iter().flat_map(|node| &node.endings).map(|(_, at, _)| *at).max();
         let end = if ending == Ending::Done { last.unwrap_or(horizon) } else { horizon };
         let mut hash = TraceHash::default();
-        let (mut marks, mut ties) = (Vec::new(), Vec::new());
+        let (mut unfinished, mut account) = (Unfinished::default(), Vec::new());
         let (mut nodes, mut left) = (Vec::new(), Vec::new());
         let mut judged: Option<Judged> = None;
         for node in remains {
@@ -50,18 +51,18 @@ impl Bench<'_> {
             if let Some(tally) = node.judged {
                 judged.get_or_insert_default().add(tally);
             }
-            marks.extend(node.journal.marks);
-            ties.extend(node.journal.ties);
+            unfinished.add(node.journal.unfinished);
+            account.extend(node.journal.ranks);
             nodes.extend(node.report);
             left.push(node.left);
         }
         let parameters = &options.parameters;
         let roles = parameters.roles().map(|(role, count)| (role.to_string(), count));
-        let mut breakdowns = journey::break_down(marks.into_iter().flatten(), ties, launch);
+        let counted = self.tallies.sum(options.seed);
+        let (messages, breakdowns) = Messages::of(counted, unfinished, launch);
+        // A model with programs of its own tells of no messages: not that there were none.
+        let messages = (!matches!(options.program, Program::Native(_))).then_some(messages);
         let breakdown = breakdowns.first().cloned();
-        if let Some(first) = breakdowns.first_mut() {
-            first.mean = None;
-        }
         let report = Report {
             machine: Machine {
                 name: parameters.name().to_string(),
@@ -80,6 +81,8 @@ impl Bench<'_> {
             simulated_ns: end.since(launch).as_ns(),
             wall_seconds,
             trace_hash: format!("{:016x}", hash.value()),
+            account,
+            messages,
             breakdown,
             breakdowns,
             firmware: None,

@@ -7,7 +7,6 @@ use super::node::seam::Seam;
 use super::node::{Boot, Node, Schedule};
 use crate::bench::Bench;
 use crate::firmware::symbols::Symbols;
-use crate::instruments::journal::Journal;
 use crate::system::Os;
 use abi::seastar::{SHIM_BASE, TEXT_BASE};
 use des::{EventQueue, Outbox, Time, TraceHash};
@@ -67,7 +66,7 @@ impl Parts<'_> {
         let parameters = &bench.options.parameters;
         let (os, host) = (bench.os(nid), bench.host(nid));
         let pools = bench.faults.pools((!self.taping).then_some(nid));
-        let journal = Rc::new(Journal::new(bench.nodes));
+        let journal = bench.journal(nid);
         let ht = &configuration.nic;
         let few = pools.list_commands < portals::seastar::Pools::FULL.list_commands;
         let judge = bench.judge(nid, &host, os == Os::Linux || few);

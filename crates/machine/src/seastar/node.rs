@@ -371,6 +371,7 @@ impl LogicalProcess for Node {
                 let next = self.seam.arrivals.expect(message);
                 self.seam.moves.schedule_from(e.at, e.source, e.sequence, next);
             }
+            Crossing::Flight(flight) => self.seam.observers.journal.comes(flight),
             Crossing::Skipped(skipped) => self.nic.take_skipped(&skipped, &mut self.seam),
         }
     }
@@ -424,7 +425,7 @@ impl LogicalProcess for Node {
             profile,
             failure: self.seam.failure.take(),
             missed: self.ranks.missed(),
-            journal: self.seam.observers.journal.take(),
+            journal: self.seam.observers.journal.finish(until),
             hash: self.seam.hash.value(),
             waiting: self.waiting(until),
             endings: self.ranks.endings(),

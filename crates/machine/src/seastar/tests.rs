@@ -55,6 +55,8 @@ impl Bench {
             debugger: None,
             monitor: None,
             meter: false,
+            follow: None,
+            progress: Default::default(),
             firmware,
             root: "/proc/none".into(),
             built: "/proc/none".into(),

@@ -3,6 +3,7 @@
 //! payload, but in kernel memory (the second half of the upper pending), and so leaves the answer.
 
 use super::issue::Call;
+use super::observe::Mark;
 use super::tap::{Fate, Told};
 use super::wire;
 use super::{Kernel, Seat};
@@ -10,6 +11,7 @@ use crate::library::{Atomic, Error, Grant, MdHandle, NiFail, Place, ProcessId, R
 use crate::nal::{Ending, Source, Transmit};
 use crate::plant::{is_planted, Plant};
 use abi::seastar::PortalsHeader;
+use abi::MessageId;
 use host::Cpu;
 
 /// Bytes that an atomic operation has at most.
@@ -40,7 +42,8 @@ impl Kernel {
         });
         let started = started.expect("the caller has an interface");
         self.tell(cpu, || Told::asked(seat, call, purpose, id, &started));
-        let (grant, work, me) = started?;
+        let (grant, work, me) = started.inspect_err(|_| self.mark(cpu, id, Mark::Refused))?;
+        self.begun(cpu, (wire::atomic_op(atomic), id), me, call, grant.mlength);
         self.charge_events(cpu, seat, work, id);
         if to.nid == self.nid {
             self.local_atomic(cpu, seat, me, &Call { md: get, ..*call }, atomic, grant);
@@ -106,6 +109,7 @@ impl Kernel {
         let reply = wire::reply(header, &grant, self.next_message());
         // The answer goes to the descriptor's beginning.
         let reply = PortalsHeader { hdr_data: 0, ..reply };
+        self.observer.answers(MessageId::from(&reply), MessageId::from(header));
         self.tell_answer(cpu, seat, header, &reply, fail);
         let ending = Some(Ending { seat, operation: grant.operation });
         let source = answer.map_or(Source::Lost, Source::Data);

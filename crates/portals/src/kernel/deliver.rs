@@ -4,7 +4,7 @@ use super::atomic::Data;
 use super::observe::Mark;
 use super::tap::{Fate, Told};
 use super::{wire, Kernel, Seat};
-use crate::library::{Delivery, Grant, NiFail, Work};
+use crate::library::{Delivery, EventKind, Grant, NiFail, Work};
 use crate::nal::{Ending, Source, Transmit};
 use crate::plant::{is_planted, Plant};
 use abi::seastar::{portals_op, PortalsHeader};
@@ -66,7 +66,7 @@ impl Kernel {
         };
         self.tell(cpu, || Told::Taken { header, fate: Fate::of(seat, &delivery) });
         self.charge_search(cpu, delivery.work);
-        self.mark(cpu, id, Mark::Matched);
+        self.mark(cpu, id, Mark::Matched(delivery.work.entries));
         self.charge_events(cpu, seat, delivery.work, id);
         Some(delivery)
     }
@@ -82,6 +82,7 @@ impl Kernel {
     /// Sends the reply to a get; the get ends when it has left.
     fn answer(&self, cpu: &Cpu, seat: Seat, header: &PortalsHeader, grant: Grant) {
         let reply = wire::reply(header, &grant, self.next_message());
+        self.observer.answers(MessageId::from(&reply), MessageId::from(header));
         self.tell_answer(cpu, seat, header, &reply, NiFail::Ok);
         let ending = Some(Ending { seat, operation: grant.operation });
         self.transmit(cpu, Transmit { header: reply, source: Source::Place(grant.place), ending });
@@ -128,6 +129,9 @@ impl Kernel {
         let (kind, message) = (operation.event().kind, operation.event().message);
         self.tell(cpu, || Told::Ended { seat: seat.0, kind, message, fail, work });
         self.charge_events(cpu, seat, work, id);
+        if work.events == 0 && matches!(kind, EventKind::PutEnd | EventKind::ReplyEnd) {
+            self.mark(cpu, id, Mark::EndedSilently);
+        }
         self.wake_leaving(seat);
     }
 }

@@ -1,6 +1,6 @@
 //! Operations that processes of this node begin, and the short cut between two of them.
 
-use super::observe::Mark;
+use super::observe::{Begun, Mark};
 use super::tap::{Fate, Told};
 use super::wire::{self, Destination};
 use super::{Kernel, Seat};
@@ -114,6 +114,20 @@ impl Kernel {
         id
     }
 
+    /// Tells what a message is.
+    pub(crate) fn begun(
+        &self,
+        cpu: &Cpu,
+        (op, id): (u8, MessageId),
+        from: ProcessId,
+        call: &Call,
+        bytes: u64,
+    ) {
+        let Call { target: to, pt_index, match_bits, hdr_data, .. } = *call;
+        let begun = Begun { op, from, to, pt_index, match_bits, hdr_data, bytes };
+        self.observer.begun(cpu.core(), id, &begun);
+    }
+
     /// PtlPut and PtlPutRegion, in the kernel.
     pub(crate) fn put(&self, cpu: &Cpu, seat: Seat, call: &Call) -> Result<(), Error> {
         let to = self.destination(cpu, seat, call, (RequestKind::Put, None))?;
@@ -126,7 +140,8 @@ impl Kernel {
         });
         let started = started.expect("the caller has an interface");
         self.tell(cpu, || Told::asked(seat, call, (RequestKind::Put, None), id, &started));
-        let (grant, work, me) = started?;
+        let (grant, work, me) = started.inspect_err(|_| self.mark(cpu, id, Mark::Refused))?;
+        self.begun(cpu, (portals_op::PUT, id), me, call, grant.mlength);
         self.charge_events(cpu, seat, work, id);
         let ending = Some(Ending { seat, operation: grant.operation });
         if to.nid == self.nid {
@@ -157,7 +172,8 @@ impl Kernel {
         });
         let started = started.expect("the caller has an interface");
         self.tell(cpu, || Told::asked(seat, call, (RequestKind::Get, None), id, &started));
-        let (grant, _, me) = started?;
+        let (grant, _, me) = started.inspect_err(|_| self.mark(cpu, id, Mark::Refused))?;
+        self.begun(cpu, (portals_op::GET, id), me, call, grant.mlength);
         let ending = Some(Ending { seat, operation: grant.operation });
         if to.nid == self.nid {
             self.end(cpu, ending, id, NiFail::Ok);
@@ -229,7 +245,7 @@ impl Kernel {
         let message = request.message;
         self.tell(cpu, || Told::Delivered { message, fate: Fate::of(seat, &delivery) });
         self.charge_search(cpu, delivery.work);
-        self.mark(cpu, request.message, Mark::Matched);
+        self.mark(cpu, request.message, Mark::Matched(delivery.work.entries));
         self.charge_events(cpu, seat, delivery.work, request.message);
         if delivery.grant.is_none() {
             self.mark(cpu, request.message, Mark::Dropped);

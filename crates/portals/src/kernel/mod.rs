@@ -24,7 +24,7 @@ pub(crate) use atomic::{Data, DATA_MAX};
 pub use costs::{Bridge, Config, Costs, System};
 pub(crate) use deliver::Taker;
 pub(crate) use issue::Call;
-pub use observe::{Mark, Observer, Unobserved};
+pub use observe::{Begun, Mark, Observer, Unobserved};
 pub use tap::{Asked, Fate, ObjectCall, Reaction, Returned, Told};
 
 /// Names a process's place in the kernel; never used again once the process has left.

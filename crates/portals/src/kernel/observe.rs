@@ -1,7 +1,7 @@
 //! What can be seen of a message's way through the host. Observation never takes simulated time.
 
 use super::tap::Told;
-use crate::library::EventKind;
+use crate::library::{EventKind, ProcessId};
 use abi::MessageId;
 use des::Time;
 
@@ -12,6 +12,8 @@ pub enum Mark {
     CallEntered,
     /// Initiator: the call's first instruction in the kernel.
     KernelEntered,
+    /// Initiator: nothing was begun, for the call had wrong arguments.
+    Refused,
     /// Initiator: no transmit pending was free, so the message waits in the kernel.
     Queued,
     /// Initiator, or target for an answer: the transmit command's tail index was issued.
@@ -24,8 +26,8 @@ pub enum Mark {
     HandlerEntered,
     /// Receiver: the handler has read the event that announces the message.
     HeaderDrained,
-    /// Receiver: the match list was searched.
-    Matched,
+    /// Receiver: the match list was searched, and so many entries of it were looked at.
+    Matched(u32),
     /// Receiver: nobody takes the message.
     Dropped,
     /// Receiver: the receive command's tail index was issued.
@@ -34,8 +36,29 @@ pub enum Mark {
     ReceivedDrained,
     /// A Portals event is visible to its process.
     EventPosted(EventKind),
+    /// All bytes are there, and no event tells the process.
+    EndedSilently,
     /// The process has taken a Portals event from its queue.
     EventReturned(EventKind),
+}
+
+/// What a process has asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// `abi::seastar::portals_op`.
+    pub op: u8,
+    /// Who asks.
+    pub from: ProcessId,
+    /// Of whom.
+    pub to: ProcessId,
+    /// Portal table index there.
+    pub pt_index: u32,
+    /// Match bits.
+    pub match_bits: u64,
+    /// What a put tells beside its bytes.
+    pub hdr_data: u64,
+    /// Payload, of a get that of the answer.
+    pub bytes: u64,
 }
 
 /// Receives the marks.
@@ -44,6 +67,12 @@ pub trait Observer {
     /// order of time but for `CallEntered`, `KernelEntered`, `InterruptRaised` and `HandlerEntered`, which are
     /// told once the message is known.
     fn mark(&self, core: usize, at: Time, id: MessageId, mark: Mark);
+
+    /// It is known what message `id`, which has passed `KernelEntered`, is.
+    fn begun(&self, _core: usize, _id: MessageId, _begun: &Begun) {}
+
+    /// Message `reply` brings what message `request` has asked for.
+    fn answers(&self, _reply: MessageId, _request: MessageId) {}
 
     /// Whether it wants to be told more than marks. Asked once.
     fn listens(&self) -> bool {

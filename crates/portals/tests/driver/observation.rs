@@ -47,8 +47,8 @@ fn a_message_is_seen_at_every_step_of_its_way() {
         let at = |mark| seen.iter().position(|seen| *seen == mark).expect("was seen");
         assert!(at(Mark::InterruptRaised) < at(Mark::HandlerEntered));
         assert!(at(Mark::HandlerEntered) < at(Mark::HeaderDrained));
-        assert!(at(Mark::HeaderDrained) < at(Mark::Matched));
-        assert!(at(Mark::Matched) < at(Mark::EventPosted(EventKind::PutStart)));
+        assert!(at(Mark::HeaderDrained) < at(Mark::Matched(1)));
+        assert!(at(Mark::Matched(1)) < at(Mark::EventPosted(EventKind::PutStart)));
         let posted = at(Mark::EventPosted(EventKind::PutEnd));
         assert!(posted < at(Mark::EventReturned(EventKind::PutEnd)));
         assert_eq!(seen.contains(&Mark::ReceivedDrained), size > 12);

@@ -155,11 +155,12 @@ impl Watch {
             Mark::CallEntered => (rank, "Portals call", Flow::Step),
             // Told of the same instant, or drawn as slices of the core.
             Mark::KernelEntered | Mark::InterruptRaised | Mark::HandlerEntered => return,
+            Mark::Refused | Mark::EndedSilently => return,
             Mark::Queued => (core, "waits for a transmit pending", Flow::Beside),
             Mark::CommandWritten => (core, "transmit command written", Flow::Step),
             Mark::SentDrained => (core, "event: sent", Flow::Beside),
             Mark::HeaderDrained => (core, "event: header", Flow::Step),
-            Mark::Matched => (core, "matched", Flow::Beside),
+            Mark::Matched(_) => (core, "matched", Flow::Beside),
             Mark::Dropped => (core, "dropped", Flow::Beside),
             Mark::ReceiveWritten => (core, "receive command written", Flow::Step),
             Mark::ReceivedDrained => (core, "event: received", Flow::Step),

@@ -7,7 +7,7 @@ use super::{is_visible, Step, Visible};
 use crate::bench::Failure;
 use crate::faults::{Fate, Interrupts};
 use crate::instruments::journal::Journal;
-use crate::instruments::journey::Waypoint;
+use crate::instruments::journey::{Flight, Waypoint};
 use crate::seastar::capture::Side;
 use abi::packet::Packet;
 use abi::seastar::{command_op, panic_reason, PortalsHeader, GENERIC_PENDINGS};
@@ -82,6 +82,8 @@ pub(crate) enum Crossing {
     Link(net::Message),
     /// Payload that was skipped, for the node that is to receive it.
     Skipped(Box<nic::Skipped>),
+    /// What is known of a message of the program, for the node to which it goes: no part of the machine.
+    Flight(Box<Flight>),
 }
 
 /// Local memory that somebody but the embedded processor has used.
@@ -133,9 +135,11 @@ impl Seam {
         self.failure.get_or_insert(Failure { at, sentence, code });
     }
 
-    fn mark_injected(&self, at: Time, packet: &Packet) {
+    fn mark_injected(&mut self, at: Time, packet: &Packet) {
         let Some(header) = PortalsHeader::parse(packet.data()) else { return };
-        self.observers.journal.injected(at, &header);
+        if let Some(flight) = self.observers.journal.injected(at, &header) {
+            self.outbox.send(packet.dest.into(), Time::NEVER, Crossing::Flight(flight));
+        }
     }
 
     /// When the next thing is due.
@@ -281,7 +285,7 @@ impl nic::Ports for Seam {
             // The first is told by the packet itself, which also knows what it carries.
             nic::Mark::Injected | nic::Mark::Departed => return,
         };
-        self.observers.journal.mark(at, message, waypoint, None);
+        self.observers.journal.mark(at, message, waypoint);
     }
 }
 

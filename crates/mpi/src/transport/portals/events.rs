@@ -41,6 +41,7 @@ impl Portals {
                 // Whether its bytes were damaged does not matter: they are fetched.
                 if event.kind == EventKind::PutStart {
                     self.unexpected.started(None, event);
+                    local.observe(|observer| observer.kept(event.message));
                 }
                 Step::Event
             }
@@ -114,6 +115,7 @@ impl Portals {
         match event.kind {
             EventKind::PutStart => {
                 self.unexpected.started(Some(block), event);
+                local.observe(|observer| observer.kept(event.message));
                 self.watch_room(local, block, event.offset + event.rlength);
             }
             EventKind::PutEnd => {

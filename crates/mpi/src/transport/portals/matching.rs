@@ -13,7 +13,7 @@ use super::{EXPOSED, MESSAGES};
 use crate::comm::MAX_COMMUNICATORS;
 use crate::constant::{ANY_SOURCE, ANY_TAG};
 use crate::transport::Wanted;
-use abi::seastar::{portals_op, PortalsHeader};
+use abi::seastar::portals_op;
 
 /// How the bytes of a message travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,34 +154,38 @@ pub enum Rendezvous {
         /// Number of the buffer at the sender.
         exposed: u32,
     },
-    /// They come.
-    Brings {
-        /// Number of the buffer at the sender.
-        exposed: u32,
-    },
 }
 
 impl Rendezvous {
-    /// Of a message of this library with such a header; `None` if it belongs to no rendezvous. A program
-    /// that calls Portals itself may by chance use the same portals and bits.
-    pub fn of(header: &PortalsHeader) -> Option<Rendezvous> {
-        let exposed = || u32::try_from(header.match_bits).ok();
-        match (header.op, u32::from(header.pt_index)) {
+    /// Of what this library asks Portals for (`op` is that of the wire); `None` if it belongs to no
+    /// rendezvous.
+    pub fn of(
+        op: u8,
+        (pt_index, match_bits, hdr_data, carried): (u32, u64, u64, u64),
+    ) -> Option<Rendezvous> {
+        let exposed = || u32::try_from(match_bits).ok();
+        match (op, pt_index) {
             (portals_op::PUT, MESSAGES) => {
-                let Exposed { id: exposed, length: bytes } = Exposed::unpack(header.hdr_data);
-                match (protocol_of(header.match_bits), header.length) {
-                    (Protocol::Announced, 0) => Some(Rendezvous::Announces { exposed, bytes }),
-                    (Protocol::Long, carried) if u64::from(carried) == bytes => {
+                let Exposed { id: exposed, length: bytes } = Exposed::unpack(hdr_data);
+                match protocol_of(match_bits) {
+                    Protocol::Announced if carried == 0 => {
+                        Some(Rendezvous::Announces { exposed, bytes })
+                    }
+                    Protocol::Long if carried == bytes => {
                         Some(Rendezvous::Carries { exposed, bytes })
                     }
                     _ => None,
                 }
             }
             (portals_op::GET, EXPOSED) => Some(Rendezvous::Fetches { exposed: exposed()? }),
-            (portals_op::REPLY, EXPOSED) => Some(Rendezvous::Brings { exposed: exposed()? }),
             _ => None,
         }
     }
+}
+
+/// True if a message with these bits is a part of a collective operation: its communicator's second context.
+pub fn is_collective(bits: u64) -> bool {
+    bits >> CONTEXT_SHIFT & 1 == 1
 }
 
 #[cfg(test)]
@@ -190,29 +194,26 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_rendezvous_are_told_from_other_messages() {
-        let announcement = PortalsHeader {
-            op: portals_op::PUT,
-            pt_index: MESSAGES as u8,
-            match_bits: bits(Protocol::Announced, 1, 2, 3),
-            hdr_data: Exposed { id: 7, length: 1 << 20 }.pack(),
-            ..PortalsHeader::default()
-        };
-        let part = Rendezvous::of(&announcement);
-        assert_eq!(part, Some(Rendezvous::Announces { exposed: 7, bytes: 1 << 20 }));
-        let eager = PortalsHeader { match_bits: bits(Protocol::Eager, 1, 2, 3), ..announcement };
-        let elsewhere = PortalsHeader { pt_index: 9, ..announcement };
-        assert_eq!([eager, elsewhere].map(|header| Rendezvous::of(&header)), [None, None]);
-        let match_bits = bits(Protocol::Long, 1, 2, 3);
-        let long = PortalsHeader { match_bits, length: 1 << 20, ..announcement };
-        let carries = Rendezvous::Carries { exposed: 7, bytes: 1 << 20 };
-        assert_eq!(Rendezvous::of(&long), Some(carries));
-        let shorter = PortalsHeader { length: 1 << 19, ..long };
-        assert_eq!(Rendezvous::of(&shorter), None);
-        let pt_index = EXPOSED as u8;
-        let get = PortalsHeader { op: portals_op::GET, pt_index, match_bits: 7, ..announcement };
-        assert_eq!(Rendezvous::of(&get), Some(Rendezvous::Fetches { exposed: 7 }));
-        let reply = PortalsHeader { op: portals_op::REPLY, length: 1 << 20, ..get };
-        assert_eq!(Rendezvous::of(&reply), Some(Rendezvous::Brings { exposed: 7 }));
+        let (put, bits) = (portals_op::PUT, |protocol| bits(protocol, 1, 2, 3));
+        let hdr_data = Exposed { id: 7, length: 1 << 20 }.pack();
+        let of =
+            |protocol, carried| Rendezvous::of(put, (MESSAGES, bits(protocol), hdr_data, carried));
+        let (exposed, bytes) = (7, 1 << 20);
+        assert_eq!(of(Protocol::Announced, 0), Some(Rendezvous::Announces { exposed, bytes }));
+        assert_eq!(of(Protocol::Long, bytes), Some(Rendezvous::Carries { exposed, bytes }));
+        let others = [(Protocol::Eager, 0), (Protocol::Announced, 1), (Protocol::Long, bytes / 2)];
+        assert_eq!(others.map(|(protocol, carried)| of(protocol, carried)), [None, None, None]);
+        let elsewhere = Rendezvous::of(put, (9, bits(Protocol::Announced), hdr_data, 0));
+        assert_eq!(elsewhere, None);
+        let get = Rendezvous::of(portals_op::GET, (EXPOSED, 7, 0, 1 << 20));
+        assert_eq!(get, Some(Rendezvous::Fetches { exposed: 7 }));
+        assert_eq!(Rendezvous::of(portals_op::REPLY, (EXPOSED, 7, 0, 1 << 20)), None);
+    }
+
+    #[test]
+    fn collectives_have_the_second_context() {
+        let eager = |context| bits(Protocol::Eager, context, 2, 3);
+        assert_eq!([4, 5].map(|context| is_collective(eager(context))), [false, true]);
     }
 
     #[test]

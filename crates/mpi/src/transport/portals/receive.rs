@@ -83,6 +83,7 @@ impl Portals {
 
     /// A receive meets a message of the list.
     pub(super) fn accept(&mut self, local: &mut Local, id: RequestId, message: Message) -> Begun {
+        local.observe(|observer| observer.claimed(message.id));
         let operation = self.operations.get(id);
         operation.open = false;
         operation.found = message.found();

@@ -10,6 +10,7 @@
 use super::matching::{self, Exposed, Pattern, Protocol};
 use crate::request::RequestId;
 use crate::transport::Found;
+use abi::MessageId;
 use portals::{Event, ProcessId};
 use std::collections::VecDeque;
 
@@ -28,6 +29,8 @@ pub(super) struct Message {
     pub complete: bool,
     /// The network lost or changed bytes.
     pub damaged: bool,
+    /// Its name for those who observe it.
+    pub id: MessageId,
     /// Number of its START event, which its END event refers to.
     start: u64,
 }
@@ -88,6 +91,7 @@ impl Unexpected {
             // The empty entry keeps no bytes: its END tells nothing more.
             complete: block.is_none(),
             damaged: false,
+            id: event.message,
             start: event.sequence,
         });
     }

@@ -1,0 +1,87 @@
+//! A line on terminals that tells how far a long run has come. Nothing is written elsewhere.
+
+use crate::summary::{grouped, time_of};
+use des::Duration;
+use indicatif::ProgressBar;
+use machine::Progress;
+use std::io::IsTerminal;
+use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration as Wall, Instant};
+
+/// Runs that are shorter say nothing, and others so often.
+const PATIENCE: Wall = Wall::from_secs(2);
+const PERIOD: Wall = Wall::from_millis(500);
+
+/// The line, as long as the run lasts.
+pub struct Line(Option<(Sender<()>, JoinHandle<()>)>);
+
+impl Line {
+    /// Begins to tell of a run, if there is a terminal and it is to be told. The launch is at `launch`.
+    pub fn of(
+        progress: Arc<Progress>,
+        launch: Duration,
+        until: Option<Duration>,
+        quiet: bool,
+    ) -> Line {
+        if quiet || !std::io::stderr().is_terminal() {
+            return Line(None);
+        }
+        let (end, ended) = channel();
+        let told = std::thread::spawn(move || {
+            let started = Instant::now();
+            let bar = ProgressBar::new_spinner();
+            while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
+                let passed = started.elapsed();
+                if passed >= PATIENCE {
+                    let (messages, at) = progress.now();
+                    let simulated = Duration(at.0.saturating_sub(launch.0));
+                    bar.set_message(text(simulated, messages, passed, until));
+                    bar.tick();
+                }
+            }
+            bar.finish_and_clear();
+        });
+        Line(Some((end, told)))
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        if let Some((end, told)) = self.0.take() {
+            drop(end);
+            told.join().ok();
+        }
+    }
+}
+
+/// Simulated time, messages, rate, and time left if the run's end is known.
+fn text(simulated: Duration, messages: u64, passed: Wall, until: Option<Duration>) -> String {
+    let seconds = passed.as_secs_f64();
+    let rate = grouped((messages as f64 / seconds.max(1e-3)).round() as u64);
+    let mut text = format!(
+        "{} simulated, {} messages, {rate} a second",
+        time_of(simulated.as_ns()),
+        grouped(messages)
+    );
+    if let Some(until) = until.filter(|_| simulated > Duration::ZERO) {
+        let done = (simulated.0 as f64 / until.0 as f64).min(1.0);
+        text += &format!(", about {:.0} s left", seconds * (1.0 - done) / done);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_tells_time_messages_rate_and_what_is_left() {
+        let (at, passed) = (Duration::from_us(2500), Wall::from_secs(5));
+        let line = text(at, 12_345, passed, Some(Duration::from_us(10_000)));
+        assert_eq!(line, "2.500 ms simulated, 12,345 messages, 2,469 a second, about 15 s left");
+        let line = text(Duration::ZERO, 0, passed, Some(at));
+        assert_eq!(line, "0.0 ns simulated, 0 messages, 0 a second");
+    }
+}

@@ -1,0 +1,121 @@
+//! The program's account, for people: its largest costs first, then call by call.
+
+use super::{grouped, heading, plural, time_of};
+use crate::terminal::Terminal;
+use machine::instruments::account::{Call, Rank};
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+
+/// Costs that are named.
+const COSTS_MAX: usize = 3;
+/// Calls that have a line.
+const CALLS_MAX: usize = 5;
+
+/// A cost of the program: what it is, and the time of all ranks together, in picoseconds.
+pub struct Cost {
+    /// What it is.
+    pub what: String,
+    /// How much.
+    pub ps: u64,
+}
+
+/// All calls of one function, those of all ranks together, with those that were waited for.
+pub fn by_call(account: &[Rank]) -> Vec<(Call, Vec<(u32, u64)>)> {
+    let mut all: BTreeMap<&str, (Call, BTreeMap<u32, u64>)> = BTreeMap::new();
+    for call in account.iter().flat_map(|rank| &rank.calls) {
+        let (sum, waits) = all.entry(call.call).or_default();
+        sum.add(call);
+        for one in &call.waits_for {
+            *waits.entry(one.rank).or_default() += one.ps;
+        }
+    }
+    let mut all: Vec<_> = all
+        .into_values()
+        .map(|(call, waits)| {
+            let mut waits: Vec<_> = waits.into_iter().collect();
+            waits.sort_by_key(|(rank, ps)| (std::cmp::Reverse(*ps), *rank));
+            (call, waits)
+        })
+        .collect();
+    all.sort_by_key(|(call, _)| (std::cmp::Reverse(call.total_ps), call.call));
+    all
+}
+
+/// The time of all ranks together, in picoseconds.
+pub fn whole(account: &[Rank]) -> u64 {
+    account.iter().map(|rank| rank.total_ps).sum()
+}
+
+/// Everything that the ranks' time went into, the most first.
+pub fn costs(account: &[Rank]) -> Vec<Cost> {
+    let computes = account.iter().map(|rank| rank.computes_ps).sum();
+    let mut costs = vec![Cost { what: "computation, between calls".into(), ps: computes }];
+    for (call, waits) in by_call(account) {
+        let name = call.call;
+        let mut cost = |what: String, ps| costs.push(Cost { what, ps });
+        let whom = waits.first().map_or(String::new(), |(rank, ps)| {
+            let share = 100 * u128::from(*ps) / u128::from(call.waiting_ps().max(1));
+            format!(", {share} % of it for rank {rank}")
+        });
+        cost(format!("late senders, waited for in {name}{whom}"), call.late_sender_ps);
+        cost(format!("late receivers, waited for in {name}{whom}"), call.late_receiver_ps);
+        cost(format!("imbalance before {name}{whom}"), call.imbalance_ps);
+        cost(format!("library, in {name}"), call.library_ps);
+        cost(format!("kernel, in {name}"), call.kernel_ps);
+        cost(format!("NIC, in {name}"), call.nic_ps);
+        cost(format!("network, in {name}"), call.network_ps);
+    }
+    costs.retain(|cost| cost.ps > 0);
+    costs.sort_by_key(|cost| std::cmp::Reverse(cost.ps));
+    costs
+}
+
+/// The largest costs, a line each.
+pub fn largest(out: &mut String, account: &[Rank], terminal: &Terminal) -> fmt::Result {
+    let (whole, costs) = (whole(account), costs(account));
+    let ranks = plural(account.len() as u64, "rank");
+    let time = format!("{} of {ranks}", time_of(whole as f64 / 1e3));
+    heading(out, terminal, "What the program's time went into, the largest first", &time)?;
+    for Cost { what, ps } in costs.iter().take(COSTS_MAX) {
+        let share = 100.0 * *ps as f64 / whole.max(1) as f64;
+        writeln!(out, "  {share:>3.0} % {:>11}  {what}", time_of(*ps as f64 / 1e3))?;
+    }
+    Ok(())
+}
+
+/// A line a function.
+pub fn calls(out: &mut String, (account, of): (&[Rank], &str), terminal: &Terminal) -> fmt::Result {
+    let all = by_call(account);
+    let aside = match all.len() {
+        number if number > CALLS_MAX => {
+            format!("{of}; {CALLS_MAX} of {number} functions are shown, --json has all")
+        }
+        _ => of.to_owned(),
+    };
+    heading(out, terminal, "Calls", &aside)?;
+    let names = ["times", "time", "waiting", "library", "kernel", "NIC", "network"];
+    line(out, "", &names.map(String::from))?;
+    for (call, _) in all.iter().take(CALLS_MAX) {
+        let share = |ps: u64| format!("{:.0} %", 100.0 * ps as f64 / call.total_ps.max(1) as f64);
+        let cells = [
+            grouped(call.times),
+            time_of(call.total_ps as f64 / 1e3),
+            share(call.waiting_ps()),
+            share(call.library_ps),
+            share(call.kernel_ps),
+            share(call.nic_ps),
+            share(call.network_ps),
+        ];
+        line(out, call.call, &cells)?;
+    }
+    Ok(())
+}
+
+fn line(out: &mut String, name: &str, cells: &[String; 7]) -> fmt::Result {
+    let [times, time, parts @ ..] = cells;
+    write!(out, "  {name:18}{times:>8}{time:>12}")?;
+    for part in parts {
+        write!(out, "{part:>8}")?;
+    }
+    writeln!(out)
+}

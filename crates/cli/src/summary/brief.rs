@@ -1,0 +1,50 @@
+//! Five lines about a run.
+
+use super::{grouped, messages, own_work, plural, ranks, time_of, Facts};
+use crate::args::Date;
+use crate::terminal::Terminal;
+use machine::report::Report;
+use std::fmt::{self, Write};
+
+/// What ran, how long a message took, what that cost the firmware, how long it took, and the hash.
+pub fn write(out: &mut String, report: &Report, facts: &Facts, _: &Terminal) -> fmt::Result {
+    let (name, nodes) = (&report.machine.name, plural(report.nodes.len() as u64, "node"));
+    let (ranks, seed) = (ranks(report), report.seed);
+    let version = env!("CARGO_PKG_VERSION");
+    let date = match facts.date {
+        date if date == Date::default() => String::new(),
+        date => format!(", date {date}"),
+    };
+    writeln!(out, "sunstar {version}, machine {name}, {ranks}, {nodes}, seed {seed}{date}")?;
+    match messages::heaviest(&report.breakdowns) {
+        Some(class) => {
+            let mean = time_of(class.sum_ps as f64 / 1e3 / class.messages.max(1) as f64);
+            let (of, messages) = (messages::class_of(class), grouped(class.messages));
+            let all = grouped(report.messages.as_ref().map_or(0, |all| all.ended));
+            writeln!(out, "A message       {mean} (mean of {messages}: {of}; {all} in all)")?;
+        }
+        None if report.messages.is_none() => {
+            let model = report.machine.model;
+            writeln!(out, "A message       model {model} tells of none")?;
+        }
+        None => writeln!(out, "A message       none was sent")?,
+    }
+    match &report.firmware {
+        Some(firmware) => {
+            let cycles = grouped(firmware.cycles_per_message.round() as u64);
+            let messages = grouped(firmware.messages);
+            writeln!(
+                out,
+                "Firmware        {cycles} cycles a message, {messages} sent and received"
+            )?;
+        }
+        None => writeln!(out, "Firmware        none (model {})", report.machine.model)?,
+    }
+    let (simulated, wall) = (report.simulated_ns, time_of(report.wall_seconds * 1e9));
+    let work = match own_work(report, facts) {
+        Some(work) => format!("; {work} of the program's own for nothing"),
+        None => String::new(),
+    };
+    writeln!(out, "Simulated time  {} in {wall}{work}", time_of(simulated))?;
+    writeln!(out, "Trace hash      {}", report.trace_hash)
+}

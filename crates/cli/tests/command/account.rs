@@ -1,0 +1,266 @@
+//! Every message is counted, on every model that declares steps, whoever simulates what; the program's
+//! account; what `diff` and `explain` make of it.
+
+use crate::runner::{command, ended};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Stdio;
+
+/// The report of a run with these options and program.
+fn report(line: &str) -> Value {
+    let mut run = command();
+    run.args(["run", "-q", "--json", "-"]).args(line.split_whitespace());
+    let ended = ended(&mut run);
+    assert!(!ended.stderr.contains("panicked"), "{line}: {ended:#?}");
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|why| panic!("{line}: {why}: {ended:#?}"))
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// What the time of a call is divided into.
+const PARTS: [&str; 7] = [
+    "library_ps",
+    "kernel_ps",
+    "nic_ps",
+    "network_ps",
+    "late_sender_ps",
+    "late_receiver_ps",
+    "imbalance_ps",
+];
+
+/// What was counted, after it is made sure that all of it adds up.
+fn counted(report: &Value) -> (&Value, &Value) {
+    let classes = report["breakdowns"].as_array().unwrap();
+    for class in classes {
+        let steps = class["steps"].as_array().unwrap();
+        let sum: u64 = steps.iter().map(|step| number(&step["sum_ps"])).sum();
+        assert_eq!(sum, number(&class["sum_ps"]), "{class:#}");
+        adds_up(class);
+    }
+    for slow in report["messages"]["slowest"].as_array().unwrap() {
+        adds_up(slow);
+    }
+    for rank in report["account"].as_array().unwrap() {
+        let mut total = number(&rank["computes_ps"]);
+        for call in rank["calls"].as_array().unwrap() {
+            let parts: u64 = PARTS.iter().map(|part| number(&call[part])).sum();
+            assert_eq!(parts, number(&call["total_ps"]), "rank {}: {call:#}", rank["rank"]);
+            total += parts;
+        }
+        assert_eq!(total, number(&rank["total_ps"]), "{rank:#}");
+    }
+    let ended: u64 = classes.iter().map(|class| number(&class["messages"])).sum();
+    assert_eq!(ended, number(&report["messages"]["ended"]));
+    (&report["messages"], &report["breakdowns"])
+}
+
+/// A message's segments add up to its time, to the picosecond.
+fn adds_up(message: &Value) {
+    let ps = |ns: &Value| (ns.as_f64().unwrap() * 1e3).round() as u64;
+    let segments = message["segments"].as_array().unwrap();
+    let sum: u64 = segments.iter().map(|segment| ps(&segment["ns"])).sum();
+    assert_eq!(sum, ps(&message["total_ns"]), "{message:#}");
+}
+
+/// Number of messages of a kind, a protocol and a size.
+fn messages(report: &Value, kind: &str, protocol: &str, bytes: u64) -> u64 {
+    let classes = report["breakdowns"].as_array().unwrap();
+    let is = |class: &&Value| {
+        (class["kind"] == kind && class["protocol"] == protocol)
+            && class["bytes_least"] == bytes
+            && class["bytes_most"] == bytes
+    };
+    classes.iter().find(is).map_or(0, |class| number(&class["messages"]))
+}
+
+#[test]
+fn long_messages_after_many_short_ones_are_counted() {
+    let report = report("-n 2 tests/cli/mixed.c 2000 30");
+    counted(&report);
+    let number = |protocol, bytes| messages(&report, "send", protocol, bytes);
+    assert_eq!((number("eager", 24), number("eager", 96 << 10)), (2000, 30), "{report:#}");
+    assert_eq!(number("header", 0), 2000 / 64);
+    let text = ended(command().args(["run", "-n", "2", "tests/cli/mixed.c", "2000", "30"])).stdout;
+    for (class, number) in [("24 bytes", " 2,000 "), ("98,304 bytes", " 30 ")] {
+        let class = format!("  send, eager, {class} ");
+        let line = text.lines().find(|line| line.starts_with(&class));
+        assert!(line.is_some_and(|line| line.contains(number)), "no '{class}' in\n{text}");
+    }
+    assert!(text.contains("median of a sample of 256 of 2,000"), "{text}");
+}
+
+/// What is counted is the same on any number of threads, with streams skipped or not, and for a processor
+/// that is parked or not; and counting changes nothing.
+#[test]
+fn random_programs_are_counted_to_the_picosecond() {
+    for (program, others) in [
+        ("-n 4 tests/soak/random.c 11", "-t 2|--no-merge|--no-park"),
+        ("-n 5 --ranks-per-node 2 tests/soak/random.c 12", "-t 2"),
+        ("-n 3 --set host.os=linux tests/soak/random.c 13", "-t 2"),
+        ("-n 3 tests/soak/portals.c 3", "-t 2|--cold-boot"),
+        ("-n 8 --set mpi.eager_limit=600B builtin:traffic 20000 4", "-t 2|--no-merge"),
+        ("-n 27 builtin:halo 3000 2", "-t 2"),
+        ("-n 5 -m ideal tests/soak/random.c 14", "-t 2"),
+        ("-n 4 -m example tests/soak/random.c 15", "-t 2"),
+        ("-n 6 --fault link.drop=0.02 --until 3ms builtin:alltoall 3000 4", "-t 2"),
+    ] {
+        let first = report(program);
+        let all = counted(&first);
+        assert!(number(&all.0["ended"]) > 10, "{program}: {}", all.0);
+        for option in others.split('|') {
+            let other = report(&format!("{option} {program}"));
+            assert_eq!(other["trace_hash"], first["trace_hash"], "{option} {program}");
+            assert_eq!(counted(&other), all, "{option} {program}");
+            assert_eq!(other["account"], first["account"], "{option} {program}");
+        }
+    }
+}
+
+/// What the network interfaces sent are the legs of what was counted.
+#[test]
+fn the_count_is_that_of_the_network_interfaces() {
+    for line in ["-n 8 builtin:traffic 20000 4", "-n 2 builtin:pingpong 300000 3"] {
+        let report = report(&format!("--set mpi.eager_limit=9000B {line}"));
+        let sent = |node: &Value| number(&node["counters"]["tx.messages"]);
+        let sent: u64 = report["nodes"].as_array().unwrap().iter().map(sent).sum();
+        let legs = |class: &Value| {
+            let legs = match class["protocol"].as_str().unwrap() {
+                "local" => 0,
+                "rendezvous" => 3,
+                // With its acknowledgement.
+                "long" => 2,
+                _ => 1,
+            };
+            legs * number(&class["messages"])
+        };
+        let legs: u64 = report["breakdowns"].as_array().unwrap().iter().map(legs).sum();
+        assert_eq!(legs, sent, "{line}");
+        let unfinished = report["messages"]["unfinished"].as_object().unwrap();
+        assert!(unfinished.values().all(|number| *number == 0), "{line}: {unfinished:?}");
+    }
+}
+
+/// A late receiver is two steps, neither of which is the way back to the process.
+#[test]
+fn who_comes_late_is_told_from_the_way_back() {
+    let report = report("-n 2 -m ideal tests/cli/late.c");
+    let class = &report["breakdowns"][0];
+    let most = |name: &str| {
+        let steps = class["steps"].as_array().unwrap();
+        let step = steps.iter().find(|step| step["name"] == name);
+        step.unwrap_or_else(|| panic!("no {name} in {class:#}"))["most_ns"].as_f64().unwrap()
+    };
+    // It sleeps for 2 ms before it looks, and 3 ms more before it receives.
+    assert!((1.9e6..2e6).contains(&most("waiting for the process")), "{class:#}");
+    assert!((2.9e6..3.1e6).contains(&most("waiting for the receive")), "{class:#}");
+    assert!(most("return to the process") < 5e4, "{class:#}");
+}
+
+fn explain(line: &str) -> String {
+    let mut explain = command();
+    let ended = ended(explain.arg("explain").args(line.split_whitespace()));
+    ended.went_well().stdout.clone() + &ended.stderr
+}
+
+/// Who is slow is found behind those who only wait for one another.
+#[test]
+fn a_slow_host_is_named_by_account_and_explain() {
+    let line = "-n 27 --fault host.slow=4@13 builtin:halo 3000 6";
+    let report = report(line);
+    counted(&report);
+    let mut waits = std::collections::BTreeMap::<u64, u64>::new();
+    for rank in report["account"].as_array().unwrap() {
+        for call in rank["calls"].as_array().unwrap() {
+            for one in call["waits_for"].as_array().unwrap() {
+                *waits.entry(number(&one["rank"])).or_default() += number(&one["ps"]);
+            }
+        }
+    }
+    let most = waits.iter().max_by_key(|(_, ps)| **ps).unwrap();
+    assert_eq!(*most.0, 13, "{waits:?}");
+    assert!(2 * most.1 > waits.values().sum::<u64>(), "{waits:?}");
+    let text = explain(&format!("--call MPI_Waitall {line}"));
+    assert!(text.contains("rank 13 was waited for most"), "{text}");
+    assert!(text.contains("waiting for late senders"), "{text}");
+    let text = explain(&format!("--rank 13 {line}"));
+    assert!(text.contains("the others waited") && text.contains("Rank 13: "), "{text}");
+    let text = explain(line);
+    assert!(text.contains("for rank 13"), "{text}");
+}
+
+#[test]
+fn a_walk_of_many_posted_receives_is_named() {
+    let text = explain("--size 24 -n 2 tests/cli/posted.c 400");
+    let walk = "walked 400 entries of the posted list, 15 ns each (portals.list_entry)";
+    assert!(text.contains(walk), "{text}");
+    let step = text.lines().find(|line| line.ends_with("kernel Portals, match")).unwrap();
+    assert!(step.contains(" 6.060 us "), "400 times 15 ns, and 60 ns: {step}");
+}
+
+#[test]
+fn messages_are_explained_by_name() {
+    let slowest = explain("--slowest 2 -n 2 builtin:pingpong 300000 3");
+    assert!(slowest.contains("The 2 slowest of "), "{slowest}");
+    assert!(slowest.contains("nic.rx_packet = "), "{slowest}");
+    let name = slowest.lines().find_map(|line| line.strip_prefix("Message ")).unwrap();
+    let name = name.split(' ').next().unwrap();
+    let one = explain(&format!("--message {name} -n 2 builtin:pingpong 300000 3"));
+    assert!(one.contains(&format!("Message {name} (send, long, 300,000 bytes)")), "{one}");
+    let refused = |line: &str, words: &[&str]| {
+        let line = format!("explain {line}");
+        ended(command().args(line.split_whitespace())).said(2, words);
+    };
+    refused("--message 7 -n 2 builtin:barrier", &["NODE:NUMBER"]);
+    refused("--message 1:99999 -n 2 builtin:barrier", &["message 1:99999 did not come to its end"]);
+    refused("--size 77 -n 2 builtin:barrier", &["no message of 77 bytes"]);
+    refused("--rank 2 -n 2 builtin:barrier", &["there is no rank 2"]);
+    refused("--call MPI_Bcast -n 2 builtin:barrier", &["MPI_Bcast was not called", "MPI_Barrier"]);
+    refused("-m amata -n 2 builtin:myrinet-pingpong", &["model myrinet tells neither"]);
+}
+
+fn diff(a: &Path, b: &Path) -> String {
+    ended(command().arg("diff").args([a, b])).stdout
+}
+
+#[test]
+fn the_verdict_is_the_programs_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = |name: &str, line: &str| {
+        let file = folder.path().join(name);
+        let mut run = command();
+        run.args(["run", "-q", "-n", "16", "--json"]).arg(&file).args(line.split_whitespace());
+        ended(&mut run).went_well();
+        file
+    };
+    let doubling = kept("a", "--set mpi.allreduce=recursive_doubling builtin:allreduce 64 5");
+    let ring = kept("b", "--set mpi.allreduce=ring builtin:allreduce 64 5");
+    let text = diff(&doubling, &ring);
+    let verdict = text.lines().nth(3).unwrap();
+    assert!(verdict.starts_with("B takes ") && verdict.contains(" as long as A: "), "{text}");
+    assert!(text.contains("Steps of unlike messages are not compared:"), "{text}");
+    assert!(text.contains("only A sent 384 collective, eager, 64 bytes"), "{text}");
+    assert!(diff(&ring, &doubling).contains("A takes "), "{text}");
+}
+
+/// Ten times as many messages take no more memory.
+#[test]
+#[ignore = "half a million messages take a minute"]
+fn memory_does_not_grow_with_the_messages() {
+    let peak = |times: u32| {
+        let program = ["builtin:pingpong".into(), "8".to_string(), times.to_string()];
+        let mut run = command();
+        let run = run.args(["run", "-q", "-n", "2"]).args(program).stdout(Stdio::null());
+        let child = run.spawn().unwrap();
+        // SAFETY: the child is ours, and the structures live as long as the call.
+        let (waited, usage) = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            (libc::wait4(child.id() as i32, &mut 0, 0, &mut usage), usage)
+        };
+        assert_eq!(waited, child.id() as i32);
+        usage.ru_maxrss
+    };
+    let (few, many) = (peak(25_000), peak(250_000));
+    assert!(many < few + few / 50, "{few} KB, then {many} KB");
+}

@@ -1,0 +1,388 @@
+//! The program's account: where the time of each rank went, call by call. Of a call's time, that on the way
+//! of its own messages is told by who was at work; that before the other side had called is waiting for it.
+//!
+//! ```text
+//!  call entered ── waiting for the other side ──┬── library, kernel, NIC, network ── returned
+//!                                               └ the last call that the return depends on was entered
+//! ```
+//! A *chain* leads from what a rank has just done back to the call in which that began, on this rank or on
+//! another: with each message that a rank has waited for, the sender's chain becomes its own. So the parts of
+//! a call add up to its time.
+
+use super::journey::{Flight, Part};
+use abi::MessageId;
+use des::Time;
+use portals::EventKind;
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use std::collections::VecDeque;
+
+/// Where the time within calls goes, but for waiting.
+const PARTS: usize = Part::ALL.len();
+
+/// From a call to an instant of what it has led to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Chain {
+    /// The rank whose call it is, and when that was entered.
+    rank: u32,
+    origin: Time,
+    /// Until when it goes.
+    until: Time,
+    /// What the time went into since then, in picoseconds; adds up to that from `origin` to `until`.
+    spent: [u64; PARTS],
+    /// Of that, waiting for a rank that was in its call and had not sent yet.
+    waited: u64,
+    /// For whom that rank had waited last, and how long, if it had.
+    blame: Option<(u32, u64)>,
+}
+
+impl Chain {
+    fn of(rank: u32, entered: Time, blame: Option<(u32, u64)>) -> Chain {
+        Chain { rank, origin: entered, until: entered, blame, ..Chain::default() }
+    }
+
+    /// Goes on until `at` with the work of `part`.
+    fn spend(&mut self, at: Time, part: Part) {
+        if at > self.until {
+            self.spent[part as usize] += at.since(self.until).0;
+            self.until = at;
+        }
+    }
+
+    /// The chain that leads through a message, as far as it lies behind `entered`, when rank `own` came.
+    fn through(flight: &Flight, (own, entered): (u32, Time)) -> Chain {
+        let sender = flight.chain;
+        let mut chain = match () {
+            _ if sender.origin >= entered => sender,
+            // It was sent before: all that was left was its way.
+            _ if sender.until <= entered => Chain::of(own, entered, None),
+            // Its sender was in its call before, and did something else first.
+            _ => Chain {
+                origin: entered,
+                until: sender.until,
+                waited: sender.until.since(entered).0,
+                rank: sender.rank,
+                spent: [0; PARTS],
+                blame: sender.blame,
+            },
+        };
+        for (part, until) in flight.parts() {
+            chain.spend(until, part);
+        }
+        chain
+    }
+}
+
+/// What the calls of one function took on one rank.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Call {
+    /// The function.
+    pub call: &'static str,
+    /// How often it was called.
+    pub times: u64,
+    /// Messages that began in it, and their payload.
+    pub messages: u64,
+    /// See there.
+    pub bytes: u64,
+    /// From entry to return, all of them, in picoseconds; the following add up to it.
+    pub total_ps: u64,
+    /// In the library, on this side or, behind the last entry, on others.
+    pub library_ps: u64,
+    /// In kernels.
+    pub kernel_ps: u64,
+    /// In network interfaces and on the way to them.
+    pub nic_ps: u64,
+    /// In the network.
+    pub network_ps: u64,
+    /// Waiting for who had to send: a late sender.
+    pub late_sender_ps: u64,
+    /// Waiting for who had to receive: a late receiver.
+    pub late_receiver_ps: u64,
+    /// Waiting, in a collective operation, for who came to it last: imbalance.
+    pub imbalance_ps: u64,
+    /// Those for whom it waited most, with the time: the rank that came last, or that for which this one had
+    /// waited itself.
+    pub waits_for: Vec<WaitsFor>,
+}
+
+/// A rank that was waited for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct WaitsFor {
+    /// The rank.
+    pub rank: u32,
+    /// For how long, in picoseconds.
+    pub ps: u64,
+}
+
+/// What a rank sent to another.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Sent {
+    /// The other.
+    pub to: u32,
+    /// Messages, and their payload.
+    pub messages: u64,
+    /// See there.
+    pub bytes: u64,
+}
+
+/// The account of a rank.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Rank {
+    /// Its number.
+    pub rank: u32,
+    /// From the launch to the return of its last call, in picoseconds: its calls and `computes_ps` add up to
+    /// it.
+    pub total_ps: u64,
+    /// Outside of calls.
+    pub computes_ps: u64,
+    /// Each function that it called, that with the most time first.
+    pub calls: Vec<Call>,
+    /// To whom it sent.
+    pub sent: Vec<Sent>,
+    /// Messages that came before their receive, and the most that were kept at a time.
+    pub unexpected: u64,
+    /// See there.
+    pub unexpected_most: u64,
+    /// Entries of its match list that were looked at for messages to it, and the most for one.
+    pub entries: u64,
+    /// See there.
+    pub entries_most: u32,
+}
+
+/// Ranks that are told of those for which a call waited.
+const WAITS_MAX: usize = 3;
+
+/// Requests that were answered and whose end the process has not been told: the oldest are forgotten.
+const ANSWERED_MAX: usize = 1024;
+
+/// Keeps the account of a rank.
+#[derive(Debug, Default)]
+pub(crate) struct Clerk {
+    rank: u32,
+    launch: Time,
+    /// When the last call returned.
+    left: Time,
+    computes: u64,
+    calls: Vec<(u16, Call, FxHashMap<u32, u64>)>,
+    open: Option<Open>,
+    chain: Chain,
+    /// The rank for which this one has waited last, and how long.
+    blame: Option<(u32, u64)>,
+    sent: FxHashMap<u32, (u64, u64)>,
+    kept: u64,
+    told: Rank,
+}
+
+/// A call under way.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    /// Its place among the calls.
+    place: usize,
+    entered: Time,
+    collective: bool,
+    /// The last that it waited for was that somebody receives.
+    sends: bool,
+    /// The message that it hands to the kernel.
+    sending: Option<MessageId>,
+}
+
+/// Requests that were answered here, as they were then.
+#[derive(Debug, Default)]
+pub(crate) struct Answered(VecDeque<(MessageId, Box<Flight>)>);
+
+impl Answered {
+    pub fn keep(&mut self, request: MessageId, flight: &Flight) {
+        if self.0.len() == ANSWERED_MAX {
+            self.0.pop_front();
+        }
+        self.0.push_back((request, Box::new(flight.clone())));
+    }
+    pub fn take(&mut self, request: MessageId) -> Option<Box<Flight>> {
+        let place = self.0.iter().position(|(id, _)| *id == request)?;
+        self.0.remove(place).map(|(_, flight)| flight)
+    }
+}
+
+impl Clerk {
+    pub fn new(rank: u32, launch: Time) -> Clerk {
+        Clerk { rank, launch, left: launch, ..Clerk::default() }
+    }
+
+    /// The program enters a call: a function by number and name.
+    pub fn enters(&mut self, at: Time, (number, name): (u16, &'static str), collective: bool) {
+        // A program that has left a function of its own for good does not return from the call around it.
+        self.returns(at);
+        self.computes += at.max(self.left).since(self.left).0;
+        let place = self.calls.iter().position(|(known, ..)| *known == number);
+        let place = place.unwrap_or_else(|| {
+            let call = Call { call: name, ..Call::default() };
+            self.calls.push((number, call, FxHashMap::default()));
+            self.calls.len() - 1
+        });
+        let (sends, sending) = (false, None);
+        self.open = Some(Open { place, entered: at, collective, sends, sending });
+        self.chain = Chain::of(self.rank, at, self.blame);
+    }
+
+    /// It returns.
+    pub fn returns(&mut self, at: Time) {
+        let Some(open) = self.open.take() else { return };
+        self.chain.spend(at, Part::Library);
+        let Chain { origin, rank, waited, spent, blame, .. } = self.chain;
+        let (_, call, waits) = &mut self.calls[open.place];
+        let waiting = origin.since(open.entered).0 + waited;
+        call.times += 1;
+        call.total_ps += at.since(open.entered).0;
+        for (part, ps) in Part::ALL.into_iter().zip(spent) {
+            *match part {
+                Part::Library => &mut call.library_ps,
+                Part::Kernel => &mut call.kernel_ps,
+                Part::Nic => &mut call.nic_ps,
+                Part::Network => &mut call.network_ps,
+            } += ps;
+        }
+        if waiting > 0 {
+            *match open {
+                Open { collective: true, .. } => &mut call.imbalance_ps,
+                Open { sends: true, .. } => &mut call.late_receiver_ps,
+                _ => &mut call.late_sender_ps,
+            } += waiting;
+            // Whoever was late because he had waited himself, and for about as long, is not the cause.
+            let cause = blame.filter(|(cause, ps)| *cause != self.rank && 2 * ps >= waiting);
+            let cause = cause.map_or(rank, |(cause, _)| cause);
+            *waits.entry(cause).or_default() += waiting;
+            self.blame = Some((cause, waiting));
+        }
+        self.left = at;
+    }
+
+    /// A message begins within the present call, if there is one.
+    pub fn begins(&mut self, at: Time, id: MessageId) -> Chain {
+        match &mut self.open {
+            Some(open) => {
+                open.sending = Some(id);
+                self.chain.spend(at, Part::Library);
+                self.chain
+            }
+            None => Chain::of(self.rank, at, None),
+        }
+    }
+    /// What has begun is for this rank, if that is known.
+    pub fn begun(&mut self, to: Option<u32>, bytes: u64) {
+        if let Some(open) = self.open {
+            let (_, call, _) = &mut self.calls[open.place];
+            call.messages += 1;
+            call.bytes += bytes;
+        }
+        if let Some(to) = to {
+            let sent = self.sent.entry(to).or_default();
+            *sent = (sent.0 + 1, sent.1 + bytes);
+        }
+    }
+    /// The kernel has passed a message on to the network interface.
+    pub fn commanded(&mut self, at: Time, id: MessageId) {
+        if let Some(open) = self.open.as_mut().filter(|open| open.sending == Some(id)) {
+            open.sending = None;
+            self.chain.spend(at, Part::Kernel);
+        }
+    }
+
+    /// The process has an event of a message; `flight` is what is known of that, and `posted` when the event
+    /// was there.
+    pub fn takes(
+        &mut self,
+        at: Time,
+        kind: EventKind,
+        flight: Option<&Flight>,
+        posted: Option<Time>,
+    ) {
+        if let Some(flight) = flight.filter(|_| kind == EventKind::PutEnd) {
+            self.told.entries += u64::from(flight.entries);
+            self.told.entries_most = self.told.entries_most.max(flight.entries);
+        }
+        let Some(open) = &mut self.open else { return };
+        let waited = posted.is_none_or(|posted| posted > self.chain.until);
+        match (kind, flight) {
+            (EventKind::PutEnd | EventKind::ReplyEnd, Some(flight)) if waited => {
+                open.sends = false;
+                self.chain = Chain::through(flight, (self.rank, open.entered));
+            }
+            // The receiver has fetched what this rank sends.
+            (EventKind::GetEnd, Some(flight)) => {
+                let chain = Chain::through(flight, (self.rank, open.entered));
+                if chain.until > self.chain.until {
+                    open.sends = true;
+                    self.chain = chain;
+                    self.chain.spend(at, Part::Nic);
+                }
+            }
+            (EventKind::SendEnd | EventKind::Ack, _) => self.chain.spend(at, Part::Nic),
+            _ => {}
+        }
+        self.chain.spend(at, Part::Library);
+    }
+
+    /// The library keeps a message for a receive that comes later.
+    pub fn keeps(&mut self) {
+        self.kept += 1;
+        self.told.unexpected += 1;
+        self.told.unexpected_most = self.told.unexpected_most.max(self.kept);
+    }
+    /// That has come.
+    pub fn claims(&mut self) {
+        self.kept = self.kept.saturating_sub(1);
+    }
+
+    /// The account, at the end of the run; a call that has not returned ends with it.
+    pub fn finish(mut self, end: Time) -> Rank {
+        if self.open.is_some() {
+            self.returns(end.max(self.chain.until));
+        }
+        let mut rank = std::mem::take(&mut self.told);
+        rank.rank = self.rank;
+        rank.computes_ps = self.computes;
+        rank.total_ps = self.left.since(self.launch).0;
+        rank.calls = self.calls.drain(..).map(|(_, call, waits)| told(call, waits)).collect();
+        rank.calls.sort_by_key(|call| (std::cmp::Reverse(call.total_ps), call.call));
+        let sent = self.sent.drain();
+        rank.sent = sent.map(|(to, (messages, bytes))| Sent { to, messages, bytes }).collect();
+        rank.sent.sort_by_key(|sent| sent.to);
+        rank
+    }
+}
+
+fn told(mut call: Call, waits: FxHashMap<u32, u64>) -> Call {
+    call.waits_for = waits.into_iter().map(|(rank, ps)| WaitsFor { rank, ps }).collect();
+    call.waits_for.sort_by_key(|waits| (std::cmp::Reverse(waits.ps), waits.rank));
+    call.waits_for.truncate(WAITS_MAX);
+    call
+}
+
+impl Call {
+    /// Adds the calls of another rank, but for whom they waited.
+    pub fn add(&mut self, other: &Call) {
+        self.call = other.call;
+        let of = [
+            (&mut self.times, other.times),
+            (&mut self.messages, other.messages),
+            (&mut self.bytes, other.bytes),
+            (&mut self.total_ps, other.total_ps),
+            (&mut self.library_ps, other.library_ps),
+            (&mut self.kernel_ps, other.kernel_ps),
+            (&mut self.nic_ps, other.nic_ps),
+            (&mut self.network_ps, other.network_ps),
+            (&mut self.late_sender_ps, other.late_sender_ps),
+            (&mut self.late_receiver_ps, other.late_receiver_ps),
+            (&mut self.imbalance_ps, other.imbalance_ps),
+        ];
+        of.into_iter().for_each(|(own, theirs)| *own += theirs);
+    }
+    /// Waiting for the other side, in picoseconds.
+    pub fn waiting_ps(&self) -> u64 {
+        self.late_sender_ps + self.late_receiver_ps + self.imbalance_ps
+    }
+    /// All of its parts.
+    pub fn parts_ps(&self) -> u64 {
+        self.library_ps + self.kernel_ps + self.nic_ps + self.network_ps + self.waiting_ps()
+    }
+}

@@ -1,0 +1,233 @@
+//! A message under way: what is known of it goes with it from node to node, so nobody has to look for the
+//! parts of its way afterwards.
+
+use super::{Leg, Part, Place, Waypoint, LEGS, SLOTS, STRETCHES, WAYPOINTS};
+use crate::instruments::account::Chain;
+use abi::MessageId;
+use des::{Duration, Time};
+use portals::ProcessId;
+use std::borrow::Cow;
+
+/// What a message is to the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Of MPI, from one rank to another.
+    Send,
+    /// A put of a program that uses Portals itself, or of another interface.
+    Put,
+    /// The same: a get.
+    Get,
+    /// The same: an atomic operation.
+    Atomic,
+    /// Of MPI, a part of a collective operation.
+    Collective,
+}
+
+/// How its bytes travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// Within the packet of its header.
+    Header,
+    /// Behind its header.
+    Eager,
+    /// The same of a long message, which is acknowledged.
+    Long,
+    /// Fetched by the receiver: one that was announced, or a long one that found no receive.
+    Rendezvous,
+    /// Asked for, and brought by a reply.
+    Reply,
+    /// Copied by the kernel between two processes of a node.
+    Local,
+}
+
+impl Kind {
+    /// All, in the order in which they are told.
+    pub const ALL: [Kind; 5] = [Kind::Send, Kind::Put, Kind::Get, Kind::Atomic, Kind::Collective];
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Send => "send",
+            Kind::Put => "put",
+            Kind::Get => "get",
+            Kind::Atomic => "atomic",
+            Kind::Collective => "collective",
+        }
+    }
+}
+
+impl Protocol {
+    /// All, in the order in which they are told.
+    pub const ALL: [Protocol; 6] = [
+        Protocol::Header,
+        Protocol::Eager,
+        Protocol::Long,
+        Protocol::Rendezvous,
+        Protocol::Reply,
+        Protocol::Local,
+    ];
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::Header => "header",
+            Protocol::Eager => "eager",
+            Protocol::Long => "long",
+            Protocol::Rendezvous => "rendezvous",
+            Protocol::Reply => "reply",
+            Protocol::Local => "local",
+        }
+    }
+}
+
+/// A message of the program under way.
+#[derive(Clone, Debug)]
+pub(crate) struct Flight {
+    /// What it is called now: the message on the wire.
+    pub id: MessageId,
+    /// What it was called first: the program's message.
+    pub first: MessageId,
+    pub kind: Kind,
+    pub protocol: Protocol,
+    /// Payload of the program's message.
+    pub bytes: u64,
+    /// Number of the buffer that waits at its sender, if it can be fetched from there.
+    pub exposes: Option<u32>,
+    /// Only that: its bytes do not come before.
+    pub announces: bool,
+    /// Node and process that sent it.
+    pub sender: ProcessId,
+    /// The leg on which it is.
+    pub leg: u8,
+    /// Has reached the node on whose desk it is.
+    pub here: bool,
+    /// The library keeps it until its receive is called.
+    pub kept: bool,
+    /// Entries of the target's match list that were looked at for it, those of all legs together.
+    pub entries: u32,
+    /// What led to it.
+    pub chain: Chain,
+    at: [Leg; LEGS],
+}
+
+impl Default for Flight {
+    fn default() -> Flight {
+        Flight {
+            id: MessageId::default(),
+            first: MessageId::default(),
+            kind: Kind::Put,
+            protocol: Protocol::Eager,
+            bytes: 0,
+            exposes: None,
+            announces: false,
+            sender: ProcessId::default(),
+            leg: 0,
+            here: false,
+            kept: false,
+            entries: 0,
+            chain: Chain::default(),
+            at: [[Time::NEVER; WAYPOINTS]; LEGS],
+        }
+    }
+}
+
+impl Flight {
+    /// Another one in the place of this, so that its memory is used again.
+    pub fn restart(&mut self, id: MessageId) {
+        *self = Flight { id, first: id, ..Flight::default() };
+    }
+
+    /// Passes a waypoint. The first mark of a kind counts: a later one belongs to a completion, not to the
+    /// way.
+    pub fn mark(&mut self, at: Time, waypoint: Waypoint) {
+        let place = &mut self.at[usize::from(self.leg)][waypoint as usize];
+        if *place == Time::NEVER {
+            *place = at;
+        }
+    }
+
+    /// Begins its next leg under another id.
+    pub fn go_on(&mut self, id: MessageId) {
+        self.id = id;
+        self.leg = (self.leg + 1).min(LEGS as u8 - 1);
+        (self.here, self.kept) = (true, false);
+    }
+
+    /// The fetch of what this one has announced: its marks are those of the next leg.
+    pub fn fetch(&mut self, fetch: &Flight) {
+        self.go_on(fetch.id);
+        self.chain = fetch.chain;
+        self.at[usize::from(self.leg)] = fetch.at[0];
+    }
+
+    /// When it passed a waypoint of its present leg.
+    pub fn at(&self, waypoint: Waypoint) -> Option<Time> {
+        Some(self.at[usize::from(self.leg)][waypoint as usize]).filter(|at| *at < Time::NEVER)
+    }
+
+    /// When it began.
+    pub fn start(&self) -> Time {
+        self.at[0][Waypoint::CallEntered as usize]
+    }
+
+    /// Each slot that it passed, with the instant at which that stretch ended. A missing waypoint joins its
+    /// stretch to the next one; so does one that another overtook.
+    pub fn ends(&self) -> impl Iterator<Item = (usize, Time)> + '_ {
+        let mut reached = self.start();
+        let last = usize::from(self.leg);
+        let legs = self.at[..=last].iter().enumerate();
+        let all = legs.flat_map(move |(number, leg)| {
+            // What comes in a header needs no command: its stream is closed beside the way.
+            let aside = leg[Waypoint::ReceiveWritten as usize] == Time::NEVER;
+            STRETCHES.iter().enumerate().filter_map(move |(index, (waypoint, ..))| {
+                let beside =
+                    (Waypoint::ReceiveWritten..=Waypoint::CompletionDrained).contains(waypoint);
+                // The program's call returns when the last leg has come.
+                let early = number < last && *waypoint == Waypoint::CallReturned;
+                let at = leg[*waypoint as usize];
+                let passed = at < Time::NEVER && !(aside && beside) && !early;
+                passed.then_some((number * STRETCHES.len() + index, at))
+            })
+        });
+        all.map(move |(slot, at)| {
+            reached = reached.max(at);
+            (slot, reached)
+        })
+    }
+
+    /// Who was at work on its way, and until when.
+    pub fn parts(&self) -> impl Iterator<Item = (Part, Time)> + '_ {
+        self.ends().map(|(slot, at)| {
+            let (waypoint, _, place) = STRETCHES[slot % STRETCHES.len()];
+            (Part::of(waypoint, place), at)
+        })
+    }
+
+    /// Its steps: slots with the time spent in each, which add up to its whole time.
+    pub fn steps(&self) -> impl Iterator<Item = (usize, Duration)> + '_ {
+        let mut previous = self.start();
+        self.ends().map(move |(slot, at)| {
+            let time = at.since(previous);
+            previous = at;
+            (slot, time)
+        })
+    }
+
+    /// From its start to its end.
+    pub fn total(&self) -> Duration {
+        self.ends().last().map_or(Duration::ZERO, |(_, end)| end.since(self.start()))
+    }
+}
+
+/// The name of a slot, and who is at work there.
+pub(super) fn name_of(slot: usize, protocol: Protocol) -> (Cow<'static, str>, Place) {
+    debug_assert!(slot < SLOTS);
+    let (_, name, place) = STRETCHES[slot % STRETCHES.len()];
+    let leg = match (slot / STRETCHES.len(), protocol) {
+        (0, _) => return (Cow::Borrowed(name), place),
+        (1, Protocol::Rendezvous | Protocol::Local) => "fetch",
+        (_, Protocol::Rendezvous) => "data",
+        _ => "reply",
+    };
+    (Cow::Owned(format!("{leg}: {name}")), place)
+}

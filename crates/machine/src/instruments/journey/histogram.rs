@@ -1,0 +1,125 @@
+//! How times are spread: a histogram whose buckets grow with the time, in memory of one size.
+
+use std::fmt;
+
+/// Buckets between a power of two and the next.
+const PARTS_BITS: u32 = 4;
+const PARTS: usize = 1 << PARTS_BITS;
+/// Times of this many bits and more share the last bucket: 1.1 hours of picoseconds.
+const BITS: u32 = 52;
+const BUCKETS: usize = (BITS - PARTS_BITS + 1) as usize * PARTS;
+
+/// Count, sum, extremes and histogram of times in picoseconds. All of it can be added up in any order.
+#[derive(Clone)]
+pub(crate) struct Spread {
+    pub count: u64,
+    pub sum: u128,
+    pub least: u64,
+    pub most: u64,
+    buckets: Box<[u64; BUCKETS]>,
+}
+
+impl Default for Spread {
+    fn default() -> Spread {
+        Spread { count: 0, sum: 0, least: u64::MAX, most: 0, buckets: Box::new([0; BUCKETS]) }
+    }
+}
+
+impl fmt::Debug for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}..={}, sum {}", self.count, self.least, self.most, self.sum)
+    }
+}
+
+/// The bucket of a time.
+fn bucket(ps: u64) -> usize {
+    let bits = u64::BITS - ps.leading_zeros();
+    let shift = bits.saturating_sub(PARTS_BITS + 1);
+    // Up to 2 * PARTS each time has a bucket of its own.
+    let index = (shift as usize) * PARTS + (ps >> shift) as usize;
+    index.min(BUCKETS - 1)
+}
+
+/// The least time of a bucket.
+fn floor(bucket: usize) -> u64 {
+    match bucket.checked_sub(2 * PARTS) {
+        None => bucket as u64,
+        Some(above) => {
+            let shift = above / PARTS + 1;
+            ((PARTS + above % PARTS) as u64) << shift
+        }
+    }
+}
+
+impl Spread {
+    pub fn add(&mut self, ps: u64) {
+        self.count += 1;
+        self.sum += u128::from(ps);
+        self.least = self.least.min(ps);
+        self.most = self.most.max(ps);
+        self.buckets[bucket(ps)] += 1;
+    }
+
+    pub fn merge(&mut self, other: &Spread) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.least = self.least.min(other.least);
+        self.most = self.most.max(other.most);
+        self.buckets.iter_mut().zip(&*other.buckets).for_each(|(own, other)| *own += other);
+    }
+
+    /// The time that so many of a hundred do not exceed, to one part in [`PARTS`]; 0 if there is none.
+    pub fn percentile(&self, percent: u64) -> u64 {
+        let wanted = (u128::from(self.count) * u128::from(percent)).div_ceil(100).max(1) as u64;
+        let mut seen = 0;
+        for (index, count) in self.buckets.iter().enumerate() {
+            seen += count;
+            if seen >= wanted {
+                // The middle of the bucket, as far as there are such times.
+                let next = floor(index + 1);
+                let middle = floor(index) + (next - floor(index) - 1) / 2;
+                return middle.clamp(self.least, self.most);
+            }
+        }
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_in_order_and_narrow() {
+        let mut last = 0;
+        for ps in (0..200_000).chain((18..60).flat_map(|bits| [1 << bits, (1 << bits) + 12_345])) {
+            let at = bucket(ps);
+            assert!(at >= last && at < BUCKETS, "{ps}");
+            last = at;
+            if at < BUCKETS - 1 {
+                let (from, to) = (floor(at), floor(at + 1));
+                assert!((from..to).contains(&ps), "{ps} in {from}..{to}");
+                assert!((to - from) as f64 <= (ps as f64 / PARTS as f64).max(1.0), "{ps}");
+            }
+        }
+    }
+
+    #[test]
+    fn percentiles_are_near_and_sums_exact_in_any_order() {
+        let times = |half: u64| (0..5000).map(move |i| 1_000 + 3 * (2 * i + half));
+        let (mut a, mut b, mut all) = (Spread::default(), Spread::default(), Spread::default());
+        times(0).for_each(|ps| a.add(ps));
+        times(1).for_each(|ps| b.add(ps));
+        times(0).chain(times(1)).for_each(|ps| all.add(ps));
+        b.merge(&a);
+        assert_eq!((b.count, b.sum, b.least, b.most), (all.count, all.sum, all.least, all.most));
+        assert_eq!((all.least, all.most), (1_000, 1_000 + 3 * 9_999));
+        for percent in [1, 50, 90, 99, 100] {
+            let exact = 1_000.0 + 3.0 * 100.0 * percent as f64;
+            let told = b.percentile(percent) as f64;
+            assert_eq!(told, all.percentile(percent) as f64);
+            assert!((told / exact - 1.0).abs() < 1.0 / PARTS as f64, "{percent}: {told} {exact}");
+        }
+        assert_eq!(Spread::default().percentile(50), 0);
+    }
+}

@@ -1,0 +1,157 @@
+//! Messages whose whole story is kept: of each class the first ones, the slowest, and a sample by chance.
+//! Which ones these are follows from the messages alone, in whatever order their ends are told.
+
+use super::flight::{Flight, Kind, Protocol};
+use abi::MessageId;
+use des::{Duration, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+/// Messages of a class that are kept.
+const FIRST: usize = 8;
+const SLOWEST: usize = 32;
+const CHANCE: usize = 256;
+
+/// The story of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Story {
+    pub id: MessageId,
+    pub kind: Kind,
+    pub protocol: Protocol,
+    pub bytes: u64,
+    pub start: Time,
+    pub total: Duration,
+    pub entries: u32,
+    /// Its slots, and the time in each.
+    pub steps: Box<[(u8, Duration)]>,
+}
+
+impl Story {
+    pub fn of(flight: &Flight, total: Duration) -> Arc<Story> {
+        Arc::new(Story {
+            id: flight.first,
+            kind: flight.kind,
+            protocol: flight.protocol,
+            bytes: flight.bytes,
+            start: flight.start(),
+            total,
+            entries: flight.entries,
+            steps: flight.steps().map(|(slot, time)| (slot as u8, time)).collect(),
+        })
+    }
+}
+
+/// Those with the least keys.
+#[derive(Clone, Debug)]
+struct Least<K> {
+    room: usize,
+    kept: BinaryHeap<(K, ById)>,
+}
+
+/// Stories are told apart by their ids.
+#[derive(Clone, Debug)]
+struct ById(Arc<Story>);
+
+impl PartialEq for ById {
+    fn eq(&self, other: &ById) -> bool {
+        self.0.id == other.0.id
+    }
+}
+impl Eq for ById {}
+impl PartialOrd for ById {
+    fn partial_cmp(&self, other: &ById) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for ById {
+    fn cmp(&self, other: &ById) -> std::cmp::Ordering {
+        self.0.id.cmp(&other.0.id)
+    }
+}
+
+impl<K: Ord + Copy> Least<K> {
+    fn new(room: usize) -> Least<K> {
+        Least { room, kept: BinaryHeap::with_capacity(room + 1) }
+    }
+    /// Whether one with this key may be kept.
+    fn wants(&self, key: K) -> bool {
+        self.kept.len() < self.room || self.kept.peek().is_some_and(|(most, _)| key <= *most)
+    }
+    fn keep(&mut self, key: K, story: &Arc<Story>) {
+        self.kept.push((key, ById(story.clone())));
+        if self.kept.len() > self.room {
+            self.kept.pop();
+        }
+    }
+    fn merge(&mut self, other: &Least<K>) {
+        other.kept.iter().for_each(|(key, story)| self.keep(*key, &story.0));
+    }
+}
+
+/// What is kept of the messages of a class.
+#[derive(Clone, Debug)]
+pub(crate) struct Samples {
+    seed: u64,
+    first: Least<Time>,
+    slowest: Least<Reverse<Duration>>,
+    chance: Least<u64>,
+}
+
+impl Samples {
+    pub fn new(seed: u64) -> Samples {
+        let (first, slowest) = (Least::new(FIRST), Least::new(SLOWEST));
+        Samples { seed, first, slowest, chance: Least::new(CHANCE) }
+    }
+
+    /// A message's way has ended.
+    pub fn offer(&mut self, flight: &Flight, total: Duration) {
+        let keys = (flight.start(), Reverse(total), chance(self.seed, flight.first));
+        let wanted =
+            (self.first.wants(keys.0), self.slowest.wants(keys.1), self.chance.wants(keys.2));
+        if wanted == (false, false, false) {
+            return;
+        }
+        let story = Story::of(flight, total);
+        if wanted.0 {
+            self.first.keep(keys.0, &story);
+        }
+        if wanted.1 {
+            self.slowest.keep(keys.1, &story);
+        }
+        if wanted.2 {
+            self.chance.keep(keys.2, &story);
+        }
+    }
+
+    pub fn merge(&mut self, other: &Samples) {
+        self.first.merge(&other.first);
+        self.slowest.merge(&other.slowest);
+        self.chance.merge(&other.chance);
+    }
+
+    /// The message whose time is the median of the sample, and of how many it is: of all, if they are few.
+    pub fn median(&self) -> Option<(Arc<Story>, usize)> {
+        let mut all: Vec<_> = self.chance.kept.iter().map(|(_, story)| story.0.clone()).collect();
+        // Among messages that took equally long, the first ones come first.
+        all.sort_unstable_by_key(|story| (story.total, story.id));
+        Some((all.get(all.len() / 2)?.clone(), all.len()))
+    }
+
+    /// The slowest, the slowest first.
+    pub fn slowest(&self) -> Vec<Arc<Story>> {
+        let mut all: Vec<_> = self.slowest.kept.iter().map(|(_, story)| story.0.clone()).collect();
+        all.sort_unstable_by_key(|story| (Reverse(story.total), story.id));
+        all
+    }
+}
+
+/// A number by chance that is a message's own: a splitmix64 of seed and id.
+fn chance(seed: u64, id: MessageId) -> u64 {
+    let mut x = seed ^ u64::from(id.source_nid) << 32 ^ u64::from(id.serial);
+    for factor in [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb] {
+        x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        x = (x ^ (x >> 30)).wrapping_mul(factor);
+    }
+    x ^ (x >> 31)
+}

@@ -1,0 +1,200 @@
+//! What the messages of a run add up to, by class, in memory that does not grow with their number.
+
+use super::flight::{Flight, Kind, Protocol};
+use super::histogram::Spread;
+use super::sample::{Samples, Story};
+use super::SLOTS;
+use crate::run::Progress;
+use abi::MessageId;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Classes of size: up to 9 bytes each size, then four between a power of two and the next.
+const PARTS: usize = 4;
+const SIZES: usize = 1 + 63 * PARTS;
+const CLASSES: usize = Kind::ALL.len() * Protocol::ALL.len() * SIZES;
+
+/// Messages of one kind that travel in one way and are about as long.
+#[derive(Clone, Debug)]
+pub(crate) struct Class {
+    pub kind: Kind,
+    pub protocol: Protocol,
+    pub messages: u64,
+    pub bytes: u128,
+    pub bytes_least: u64,
+    pub bytes_most: u64,
+    /// From start to end.
+    pub total: Spread,
+    /// By slot, those that any of them passed.
+    pub steps: Vec<Option<Spread>>,
+    /// Entries of match lists that were looked at for them.
+    pub entries: u64,
+    pub entries_most: u32,
+    pub samples: Samples,
+}
+
+/// What a part of the nodes have counted.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    seed: u64,
+    /// The message whose story is asked for, and that story.
+    follow: Option<MessageId>,
+    pub followed: Option<Arc<Story>>,
+    progress: Arc<Progress>,
+    /// Where each class stands in `classes`, plus one.
+    places: Box<[u16]>,
+    classes: Vec<Class>,
+}
+
+/// A number for a size. A class ends with a power of two or a quarter of the way to one.
+fn size_class(bytes: u64) -> usize {
+    let Some(less) = bytes.checked_sub(1) else { return 0 };
+    let shift = (u64::BITS - less.leading_zeros()).saturating_sub(PARTS.ilog2() + 1);
+    1 + shift as usize * PARTS + (less >> shift) as usize
+}
+
+fn place_of(kind: Kind, protocol: Protocol, bytes: u64) -> usize {
+    (kind as usize * Protocol::ALL.len() + protocol as usize) * SIZES + size_class(bytes)
+}
+
+impl Tally {
+    pub fn new(seed: u64, follow: Option<MessageId>, progress: Arc<Progress>) -> Tally {
+        Tally {
+            seed,
+            follow,
+            followed: None,
+            progress,
+            places: vec![0; CLASSES].into(),
+            classes: Vec::new(),
+        }
+    }
+
+    /// The way of a message has ended.
+    pub fn ended(&mut self, flight: &Flight) {
+        let total = flight.total();
+        self.progress.ended(flight.start() + total);
+        let class = self.class(flight.kind, flight.protocol, flight.bytes);
+        let mut all = 0;
+        for (slot, time) in flight.steps() {
+            all += time.0;
+            class.steps[slot].get_or_insert_default().add(time.0);
+        }
+        debug_assert_eq!(all, total.0, "steps add up to the time of the message");
+        class.total.add(total.0);
+        class.messages += 1;
+        class.bytes += u128::from(flight.bytes);
+        class.bytes_least = class.bytes_least.min(flight.bytes);
+        class.bytes_most = class.bytes_most.max(flight.bytes);
+        class.entries += u64::from(flight.entries);
+        class.entries_most = class.entries_most.max(flight.entries);
+        class.samples.offer(flight, total);
+        if self.follow == Some(flight.first) {
+            self.followed = Some(Story::of(flight, total));
+        }
+    }
+
+    fn class(&mut self, kind: Kind, protocol: Protocol, bytes: u64) -> &mut Class {
+        let place = &mut self.places[place_of(kind, protocol, bytes)];
+        if *place == 0 {
+            self.classes.push(Class {
+                kind,
+                protocol,
+                messages: 0,
+                bytes: 0,
+                bytes_least: u64::MAX,
+                bytes_most: 0,
+                total: Spread::default(),
+                steps: vec![None; SLOTS],
+                entries: 0,
+                entries_most: 0,
+                samples: Samples::new(self.seed),
+            });
+            *place = self.classes.len() as u16;
+        }
+        &mut self.classes[usize::from(*place) - 1]
+    }
+
+    /// Adds what others have counted.
+    pub fn merge(&mut self, other: &Tally) {
+        self.followed = self.followed.take().or(other.followed.clone());
+        for theirs in &other.classes {
+            let class = self.class(theirs.kind, theirs.protocol, theirs.bytes_most);
+            class.messages += theirs.messages;
+            class.bytes += theirs.bytes;
+            class.bytes_least = class.bytes_least.min(theirs.bytes_least);
+            class.bytes_most = class.bytes_most.max(theirs.bytes_most);
+            class.entries += theirs.entries;
+            class.entries_most = class.entries_most.max(theirs.entries_most);
+            class.total.merge(&theirs.total);
+            for (own, theirs) in class.steps.iter_mut().zip(&theirs.steps) {
+                if let Some(theirs) = theirs {
+                    own.get_or_insert_default().merge(theirs);
+                }
+            }
+            class.samples.merge(&theirs.samples);
+        }
+    }
+
+    /// The classes: the program's own messages first, and short ones before long ones.
+    pub fn classes(mut self) -> Vec<Class> {
+        self.classes.sort_by_key(|class| (class.kind, class.bytes_least, class.protocol));
+        self.classes
+    }
+}
+
+/// What the nodes of a run count, a tally for each worker: so hardly ever one waits for another. What it adds
+/// up to does not depend on who counts where.
+#[derive(Debug)]
+pub(crate) struct Tallies {
+    parts: Vec<Mutex<Tally>>,
+    nodes: u32,
+}
+
+impl Tallies {
+    pub fn new(
+        (seed, follow): (u64, Option<MessageId>),
+        progress: &Arc<Progress>,
+        (workers, nodes): (usize, u32),
+    ) -> Tallies {
+        let tally = |_| Mutex::new(Tally::new(seed, follow, progress.clone()));
+        let parts = (0..workers.max(1)).map(tally).collect();
+        Tallies { parts, nodes: nodes.max(1) }
+    }
+
+    /// That of a node.
+    pub fn of(&self, nid: u32) -> MutexGuard<'_, Tally> {
+        let part = nid as usize * self.parts.len() / self.nodes as usize;
+        let part = &self.parts[part.min(self.parts.len() - 1)];
+        part.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All of them together.
+    pub fn sum(&self, seed: u64) -> Tally {
+        let mut sum = Tally::new(seed, None, Arc::default());
+        for part in &self.parts {
+            sum.merge(&part.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_benchmarks_use_are_classes_of_their_own() {
+        let mut last = 0;
+        for bytes in (0..5000).chain((13..64).map(|bits| 1 << bits)).chain([u64::MAX]) {
+            let class = size_class(bytes);
+            assert!((last..SIZES).contains(&class), "{bytes}");
+            assert!(bytes > 9 || class == bytes as usize, "{bytes}");
+            last = class;
+        }
+        for bits in 3..63 {
+            let (whole, half) = (1_u64 << bits, 3 << (bits - 1));
+            let classes = [whole, whole + 1, half, half + 1, 2 * whole].map(size_class);
+            assert!(classes.windows(2).all(|pair| pair[0] < pair[1]), "{bits}: {classes:?}");
+        }
+        assert_ne!(size_class(13), size_class(16));
+    }
+}
