@@ -59,8 +59,8 @@ fn flags(root: &Root, language: Language, compiler: &OsStr) -> Result<[Vec<OsStr
     }
     let libraries = ["-lmpi_abi", "-Wl,--push-state,--as-needed", "-lportals", "-Wl,--pop-state"];
     behind.extend(libraries.map(OsString::from));
-    // So that a program can be loaded by itself, as configure scripts do. The search path for libraries of the
-    // environment comes before this one: by that a real MPI's mpiexec finds its own.
+    // So that a program can be loaded by itself, as configure scripts do. The search path for libraries
+    // of the environment comes before this one: by that a real MPI's mpiexec finds its own.
     let mut path = OsString::from("-Wl,--enable-new-dtags,-rpath,");
     path.push(root.library());
     // The compiler would take a comma for the end of the path.

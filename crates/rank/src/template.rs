@@ -116,8 +116,8 @@ fn same(a: &SpawnOptions, b: &SpawnOptions) -> bool {
         && (a.size, a.stdin, a.follow, a.randomize) == (b.size, b.stdin, b.follow, b.randomize)
 }
 
-/// Process id (0: none yet) of what a template has forked. `None` if it is no template any more, or is none in
-/// so much real time.
+/// Process id (0: none yet) of what a template has forked. `None` if it is no template any more, or is
+/// none in so much real time.
 fn forked(process: &Process, patience: std::time::Duration) -> Option<i64> {
     let began = Instant::now();
     loop {

@@ -44,7 +44,8 @@ fn a_makefile_builds_and_runs() {
     assert_eq!(built.went_well().stdout.matches("token 3 after 3 hops").count(), 2, "{built:?}");
 }
 
-/// By itself, as configure scripts run what they have compiled; by a real MPI's mpiexec, whose library comes first.
+/// By itself, as configure scripts run what they have compiled; by a real MPI's mpiexec, whose library
+/// comes first.
 #[test]
 fn what_is_compiled_can_be_loaded() {
     let folder = project();

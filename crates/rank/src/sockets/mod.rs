@@ -1,8 +1,8 @@
 //! TCP sockets between ranks, over the administration network of the cluster ([`Network`]).
 //!
-//! A program's calls come as they are from the library in its process, which keeps the descriptors. What waits
-//! looks again from time to time: as everything is known before it can be seen, it goes on just when that
-//! happens.
+//! A program's calls come as they are from the library in its process, which keeps the descriptors.
+//! What waits looks again from time to time: as everything is known before it can be seen, it goes on
+//! just when that happens.
 
 mod link;
 mod network;
@@ -81,8 +81,8 @@ impl Sockets<'_> {
         };
         let Some(outlook) = outlook else {
             return Err(format!(
-                "rank {}: sockets need a network on which a message takes more than the {notice} in \
-                 which a run ends, and admin.latency is {}",
+                "rank {}: sockets need a network on which a message takes more than the {notice} \
+                 in which a run ends, and admin.latency is {}",
                 self.rank, costs.latency
             ));
         };

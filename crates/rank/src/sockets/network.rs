@@ -1,9 +1,9 @@
 //! The administration network: what TCP connections between ranks do, and when each end sees it.
 //!
-//! All nodes share one state, each under its own simulated time. What one does is written down with the time at
-//! which others can see it, the network's latency later, and is nothing before. No node is simulated further
-//! ahead of another than the notice of a failure takes, which is less: so whatever a node can see at its time is
-//! there by then, on any number of threads.
+//! All nodes share one state, each under its own simulated time. What one does is written down with the
+//! time at which others can see it, the network's latency later, and is nothing before. No node is
+//! simulated further ahead of another than the notice of a failure takes, which is less: so whatever a
+//! node can see at its time is there by then, on any number of threads.
 
 use super::link::Link;
 use des::{Duration, Time};
@@ -115,8 +115,8 @@ pub(crate) struct State {
 pub struct Network(Mutex<State>);
 
 impl Network {
-    /// To be called before ranks begin: no node is simulated further ahead of another than `notice`, and so many
-    /// ranks stand on nodes of so many.
+    /// To be called before ranks begin: no node is simulated further ahead of another than `notice`,
+    /// and so many ranks stand on nodes of so many.
     pub fn begin(&self, costs: Costs, notice: Duration, ranks: u32, per_node: u32) {
         *self.lock() =
             State { costs, notice, ranks, per_node: per_node.max(1), ..State::default() };
