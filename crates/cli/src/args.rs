@@ -30,7 +30,7 @@ use des::Duration;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use value::{time, whole};
-pub use value::{Gdb, Monitored, Nodes};
+pub use value::{Console, Gdb, Monitored, Nodes};
 
 /// Runs ordinary MPI programs on a simulated cluster whose network interfaces execute real firmware.
 #[derive(Debug, Parser)]
@@ -240,6 +240,12 @@ pub struct RunOptions {
     /// later)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Print what the console of the switch says on its serial line, when the run is over
+    ///
+    /// Its processor executes firmware/crossbar, which takes the switch's counters again and again; `--set
+    /// console.baud=N` makes the line faster. The result is the same, later.
+    #[arg(long, value_name = "PART")]
+    pub console: Option<Console>,
     /// Let gdb debug the processor of node NODE's network interface: the run begins when gdb has connected
     /// to PORT of this computer (one that is free if not given), at the firmware's first instruction
     ///

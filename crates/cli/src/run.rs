@@ -1,6 +1,6 @@
 //! `sunstar run`.
 
-use crate::args::{Gdb, Monitored, Part, RunOptions};
+use crate::args::{Console, Gdb, Monitored, Part, RunOptions};
 use crate::interrupt::{self, Reins};
 use crate::mistake::Mistake;
 use crate::outputs::{self, Named};
@@ -122,6 +122,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         profile: profile || options.functions,
         pcap: options.pcap.clone(),
         watchers,
+        console: image_of_console(root, options, &parameters)?,
         debugger,
         monitor,
         judge: options.judge,
@@ -394,6 +395,25 @@ fn check_model(options: &RunOptions, parameters: &Parameters) -> Result<(), Mist
         )));
     }
     Ok(())
+}
+
+/// The program behind the switch's console, if what it says is asked for.
+fn image_of_console(
+    root: &Root,
+    options: &RunOptions,
+    parameters: &Parameters,
+) -> Result<Option<PathBuf>, Mistake> {
+    let Some(Console::Switch) = options.console else { return Ok(None) };
+    let model = parameters.model();
+    let image = model.console.map(|image| root.path().join("build").join(image));
+    image.map(Some).ok_or_else(|| {
+        Mistake(format!(
+            "--console switch: machine {} has no switch with a console (model {}); forth-switch \
+             has one",
+            parameters.name(),
+            model.name
+        ))
+    })
 }
 
 /// What JSON begins with: what it takes to run this again (docs/reference/run-json.md).

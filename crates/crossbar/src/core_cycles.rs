@@ -3,7 +3,7 @@
 use crate::input::Input;
 use crate::output::{Action, Output};
 use crate::params::{Params, PORTS_MAX};
-use crate::point::Point;
+use crate::point::{Forwarding, Point};
 use serial::Word;
 
 /// What the crossbar has counted: what its monitor shows.
@@ -32,6 +32,7 @@ pub struct Crossbar {
     /// Row by row.
     points: Vec<Point>,
     overflows: u64,
+    cycle: u64,
 }
 
 impl Crossbar {
@@ -47,6 +48,7 @@ impl Crossbar {
             outputs: (0..ports).map(|_| Output::new(ports, card_bits, limit)).collect(),
             points: (0..ports * ports).map(|_| Point::new(params.point_words, bits)).collect(),
             overflows: 0,
+            cycle: 0,
         }
     }
 
@@ -59,19 +61,28 @@ impl Crossbar {
     pub fn clock(&mut self, arrived: &[Option<Word>], ready: &[bool]) -> [Option<Word>; PORTS_MAX] {
         let ports = self.params.ports;
         let mut words = [None; PORTS_MAX];
+        self.cycle += 1;
         let (mut pops, mut told) = ([false; PORTS_MAX * PORTS_MAX], [false; PORTS_MAX * PORTS_MAX]);
         for port in (0..ports).filter(|port| ready[*port]) {
             let action = self.choose(port);
             words[port] = action.word;
             if let Some(from) = action.pop {
-                pops[from * ports + port] = true;
+                let place = from * ports + port;
+                pops[place] = true;
+                if action.last {
+                    self.points[place].end(self.cycle);
+                }
             }
             if let Some(to) = action.told {
                 told[port * ports + to] = true;
             }
         }
         for (port, arrived) in arrived.iter().copied().enumerate().take(ports) {
+            let first = self.inputs[port].at_header();
             let push = self.inputs[port].clock(arrived, ports);
+            if let Some((to, _)) = push.filter(|_| first) {
+                self.points[port * ports + to].begin(self.cycle);
+            }
             for to in 0..ports {
                 let place = port * ports + to;
                 let word = push.filter(|(target, _)| *target == to).map(|(_, word)| word);
@@ -108,6 +119,15 @@ impl Crossbar {
             credit_errors: self.outputs.iter().map(|output| output.credit_errors).sum(),
             overflows: self.overflows,
         }
+    }
+
+    /// Edges of its clock until now.
+    pub fn cycle(&self) -> u64 {
+        self.cycle
+    }
+    /// How long packets took, of each crosspoint, input by input.
+    pub fn forwarding(&self) -> impl Iterator<Item = Forwarding> + '_ {
+        self.points.iter().map(|point| point.forwarding)
     }
 
     /// True while what a packet that was cut off owes is made up.

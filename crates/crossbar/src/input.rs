@@ -35,6 +35,10 @@ pub(crate) fn announced(word: u64) -> (u16, u8) {
 }
 
 impl Input {
+    /// True if the next word of data is a packet's first.
+    pub fn at_header(&self) -> bool {
+        self.state == State::Header
+    }
     pub fn makes_up(&self) -> bool {
         matches!(self.state, State::Fill { .. })
     }

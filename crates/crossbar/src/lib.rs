@@ -22,4 +22,5 @@ mod switch;
 
 pub use core_cycles::{Counters, Crossbar};
 pub use params::{Params, PORTS_MAX};
+pub use point::Forwarding;
 pub use switch::Switch;

@@ -38,6 +38,8 @@ pub(crate) struct Action {
     pub word: Option<Word>,
     /// A word leaves the crosspoint of this input.
     pub pop: Option<usize>,
+    /// It is the packet's last one.
+    pub last: bool,
     /// The card is told of this crosspoint of its row.
     pub told: Option<usize>,
 }
@@ -91,7 +93,7 @@ impl Output {
     fn tell(&mut self, told: usize, row: &[(u16, u16)]) -> Action {
         self.last_told = told;
         let word = Some(Word::Credit(Credit::new(told as u8, row[told].1)));
-        Action { word, pop: None, told: Some(told) }
+        Action { word, told: Some(told), ..Action::default() }
     }
 
     /// The packet's next step, if it can be made: from which input, and the words that its packet has.
@@ -118,10 +120,10 @@ impl Output {
             self.sent = self.sent.wrapping_add(words) & self.mask;
             self.last_from = from;
             self.packets[from] += 1;
-            return Action { word: Some(Word::Start), pop: None, told: None };
+            return Action { word: Some(Word::Start), ..Action::default() };
         }
         self.state = if words == 1 { State::Gap } else { State::Body { from, left: words - 1 } };
-        Action { word: Some(Word::Data(word)), pop: Some(from), told: None }
+        Action { word: Some(Word::Data(word)), pop: Some(from), last: words == 1, told: None }
     }
 
     /// A credit of the card's; its flow is the output's number.

@@ -13,6 +13,20 @@ pub(crate) struct Point {
     untold: u16,
     /// For the monitor.
     pub forwarded: u64,
+    pub forwarding: Forwarding,
+    /// Cycles in which the packets that are here began to arrive.
+    begun: VecDeque<u64>,
+}
+
+/// From a packet's first word in to its last word out, in cycles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forwarding {
+    /// Packets that have passed.
+    pub packets: u64,
+    /// Sum of their cycles.
+    pub sum: u64,
+    /// Of the slowest of them.
+    pub most: u64,
 }
 
 impl Point {
@@ -24,6 +38,8 @@ impl Point {
             freed: 0,
             untold: 0,
             forwarded: 0,
+            forwarding: Forwarding::default(),
+            begun: VecDeque::new(),
         }
     }
     pub fn front(&self) -> Option<u64> {
@@ -37,6 +53,18 @@ impl Point {
     }
     pub fn freed(&self) -> u16 {
         self.freed
+    }
+    /// A packet's first word comes in.
+    pub fn begin(&mut self, cycle: u64) {
+        self.begun.push_back(cycle);
+    }
+    /// A packet's last word goes out.
+    pub fn end(&mut self, cycle: u64) {
+        let Some(begun) = self.begun.pop_front() else { return };
+        let cycles = cycle - begun;
+        self.forwarding.packets += 1;
+        self.forwarding.sum += cycles;
+        self.forwarding.most = self.forwarding.most.max(cycles);
     }
     /// The edge: a word in (false if there was no room), one out, and a credit that was sent.
     pub fn clock(&mut self, push: Option<u64>, pop: bool, told: bool) -> bool {

@@ -110,6 +110,7 @@ fn options(root: &Path, program: &Program, ranks: u32, meter: bool) -> Options {
         compute: rank::Compute::None,
         pcap: None,
         watchers: Vec::new(),
+        console: None,
         debugger: None,
         monitor: None,
         meter,

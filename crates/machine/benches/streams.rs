@@ -71,6 +71,7 @@ fn run(root: &Path, ranks: u32, name: &str, arguments: &[&str; 2], merge: bool) 
         judge: false,
         pcap: None,
         watchers: Vec::new(),
+        console: None,
         debugger: None,
         monitor: None,
         meter: false,

@@ -21,6 +21,8 @@ pub struct Model {
     pub firmware: Option<&'static Firmware>,
     /// Packets cross a network of routers and links, which can be captured and can fail.
     pub packets: bool,
+    /// Image, in `build`, of the program behind the console of a switch; none if there is no such.
+    pub console: Option<&'static str>,
     /// Processes call MPI and Portals on it.
     pub processes: bool,
     /// Workloads over an interface that only it has.
@@ -83,6 +85,7 @@ pub static MODELS: [Model; 5] = [
         rows: seastar::ROWS,
         firmware: Some(&seastar::FIRMWARE),
         packets: true,
+        console: None,
         processes: true,
         workloads: &[],
         nodes: seastar::run::nodes,
@@ -95,6 +98,7 @@ pub static MODELS: [Model; 5] = [
         rows: ideal::ROWS,
         firmware: None,
         packets: false,
+        console: None,
         processes: true,
         workloads: &[],
         nodes: bench::nodes_needed,
@@ -107,6 +111,7 @@ pub static MODELS: [Model; 5] = [
         rows: example::ROWS,
         firmware: None,
         packets: false,
+        console: None,
         processes: true,
         workloads: &[],
         nodes: bench::nodes_needed,
@@ -119,6 +124,7 @@ pub static MODELS: [Model; 5] = [
         rows: crate::rdma::ROWS,
         firmware: None,
         packets: false,
+        console: Some("firmware/crossbar/console.bin"),
         processes: false,
         workloads: crate::rdma::WORKLOADS,
         nodes: crate::rdma::nodes,
@@ -131,6 +137,7 @@ pub static MODELS: [Model; 5] = [
         rows: myrinet::ROWS,
         firmware: Some(&myrinet::FIRMWARE),
         packets: false,
+        console: None,
         processes: false,
         workloads: myrinet::WORKLOADS,
         nodes: myrinet::nodes,

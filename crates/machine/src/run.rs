@@ -48,6 +48,9 @@ pub struct Options {
     /// Who watches what happens on all nodes; every packet is carried out then (changes nothing but the
     /// speed).
     pub watchers: Vec<Arc<dyn Watcher>>,
+    /// Image of the program behind the switch's console, if what it says is to be printed (changes nothing
+    /// but the speed).
+    pub console: Option<PathBuf>,
     /// Let gdb debug the processor of a node; the run begins when it has connected.
     pub debugger: Option<Arc<Door>>,
     /// Let a monitor look at the processor of a node that no gdb knows, from its first instruction on.

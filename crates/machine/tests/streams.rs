@@ -55,6 +55,7 @@ impl Case {
             judge: true,
             pcap: None,
             watchers: Vec::new(),
+            console: None,
             debugger: None,
             monitor: None,
             meter: false,

@@ -71,6 +71,35 @@ pub struct Timing {
     pub gather: u8,
 }
 
+impl Timing {
+    /// A PowerPC 440 as it is built; machines/redstorm.toml tells the source of each number.
+    pub const POWERPC_440: Timing = Timing {
+        simple: 1,
+        load: 3,
+        update: 1,
+        compare: 2,
+        record_half: 3,
+        record_long: 4,
+        multiply: 3,
+        multiply_half: 2,
+        divide: 34,
+        divide_busy: 33,
+        move_to_branch: 4,
+        move_from_special: 2,
+        move_to_cr: 5,
+        taken: 1,
+        taken_btac: 0,
+        mispredict: 5,
+        synchronise: 7,
+        bht_entries: 4096,
+        btac_entries: 8,
+        line_fills: 3,
+        load_slots: 4,
+        write_slots: 4,
+        gather: 5,
+    };
+}
+
 /// Where an instruction can execute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]

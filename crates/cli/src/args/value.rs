@@ -105,6 +105,13 @@ impl FromStr for Monitored {
     }
 }
 
+/// A part of the machine that has a console.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Console {
+    /// That of the switch.
+    Switch,
+}
+
 /// Which nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nodes(Option<u32>);

@@ -157,3 +157,39 @@ fn both_figures_are_drawn() {
     unjudged("bench rdma -m redstorm").said(2, &["redstorm has no RDMA NICs", "forth"]);
     unjudged("bench rdma --largest 12").said(2, &["--largest 12: allowed is 8 to 1048576"]);
 }
+
+#[test]
+fn the_console_of_the_switch_tells_its_flows() {
+    let line = "-n 4 -m forth-switch builtin:rdma-incast 4096 8";
+    let hash = |options: &str| {
+        let ended = unjudged(&format!("run {options} {line}")).went_well().stdout.clone();
+        let hash = ended.lines().find(|line| line.starts_with("Trace hash")).unwrap().to_owned();
+        (hash, ended)
+    };
+    let (plain, silent) = hash("");
+    let (watched, told) = hash("--console switch --set console.baud=100000000");
+    let baud = hash("--set console.baud=100000000").0;
+    assert_eq!((&plain, &baud), (&watched, &watched), "it only reads");
+    assert!(!silent.contains("0>"), "{silent}");
+    // The run ends before the last words are told: 8 packets and 2 doorbells, with what surrounds them.
+    for sender in 1..4 {
+        let start = format!("{sender}>0 words");
+        // The end of the run cuts the very last line.
+        let whole = |line: &&str| line.starts_with(&start) && line.contains(", cycles ");
+        let last = told.lines().rfind(whole).unwrap_or_else(|| panic!("{told}"));
+        let words: u64 = last[start.len()..].split_whitespace().next().unwrap().parse().unwrap();
+        let overhead = u64::from(abi::forth::PACKET_OVERHEAD);
+        let all = 8 * (512 + overhead) + 2 * (1 + overhead);
+        assert!(words > all / 2 && words <= all, "{words} of {all}: {told}");
+    }
+    assert!(told.lines().any(|line| line.starts_with("cycle ")), "{told}");
+    assert_eq!(
+        hash("-t 2 --console switch --set console.baud=100000000").1.lines().next(),
+        told.lines().next()
+    );
+    unjudged(&format!("run --console switch {}", line.replace("forth-switch", "redstorm")))
+        .said(2, &["redstorm", "forth-switch"]);
+    unjudged(&format!("run --console switch --rtl {line}")).said(2, &["switch.rtl=off"]);
+    unjudged("run -n 2 -m forth --console switch builtin:rdma-pingpong")
+        .said(2, &["no switch", "forth-switch"]);
+}

@@ -205,6 +205,7 @@ fn options(threads: usize) -> Options {
         judge: false,
         pcap: None,
         watchers: Vec::new(),
+        console: None,
         debugger: None,
         monitor: None,
         meter: false,

@@ -116,6 +116,13 @@ impl Crossbar {
     pub fn bond_errors(&self) -> u64 {
         either!(self, switch => switch.bond_errors())
     }
+    /// The inside, if it is the model: the RTL does not count how long packets take.
+    pub fn model(&self) -> Option<&crossbar::Crossbar> {
+        match self {
+            Crossbar::Model(switch) => Some(&switch.crossbar),
+            Crossbar::Rtl(_) => None,
+        }
+    }
     pub fn counters(&self) -> Counters {
         match self {
             Crossbar::Model(switch) => switch.crossbar.counters(),

@@ -40,7 +40,7 @@ pub(super) fn check(report: &mut Report, switch: Option<&Left>, judge: Option<&J
             equal(&format!("{name} on node {}", node.nid), of(node, name), 0);
         });
     }
-    if let Some(Left { counters, bond_errors, elastic_errors }) = switch {
+    if let Some(Left { counters, bond_errors, elastic_errors, .. }) = switch {
         let packets: u64 = counters.packets.iter().sum();
         let overhead = u64::from(abi::forth::PACKET_OVERHEAD) * packets;
         equal("words in and out of the crossbar", sum("tx.words") + overhead, words(counters));

@@ -14,6 +14,7 @@
 mod card;
 mod chip;
 mod conservation;
+mod console;
 mod library;
 mod memory;
 mod module;
@@ -54,6 +55,7 @@ struct Machine<'a> {
     designs: Designs,
     workload: Workload,
     judge: Option<Arc<Judge>>,
+    console: Option<console::Params>,
 }
 
 impl Plan for Machine<'_> {
@@ -76,9 +78,13 @@ impl Plan for Machine<'_> {
     }
     fn process(&self, number: u32) -> Process<Card, Switch> {
         match self.settings.crossbar {
-            Some(params) if number == self.settings.nodes => Process::Switch(Box::new(
-                Switch::new((&self.settings, &self.designs), params, number),
-            )),
+            Some(params) if number == self.settings.nodes => {
+                Process::Switch(Box::new(Switch::new(
+                    (&self.settings, &self.designs),
+                    params,
+                    (number, self.console.as_ref()),
+                )))
+            }
             _ => Process::Node(Box::new(self.node(number))),
         }
     }
@@ -131,6 +137,23 @@ pub(crate) fn check(
     faults::parse_of_hosts(faults, seed, nodes, launch, parameters.model()).map(drop)
 }
 
+/// The processor behind the console of the switch, if it is asked for. The error is a sentence.
+fn console_of(options: &Options, settings: &Settings) -> Result<Option<console::Params>, String> {
+    let Some(image) = &options.console else { return Ok(None) };
+    if settings.crossbar.is_none() {
+        return Err("this machine has a link and no switch to watch; forth-switch has one".into());
+    }
+    if options.parameters.switch("switch.rtl") {
+        return Err(
+            "--console switch shows counters that the RTL of the crossbar has not; leave out \
+                    --rtl, or set switch.rtl=off"
+                .into(),
+        );
+    }
+    let (clock, baud) = settings.console;
+    console::Params::load(image, clock, baud).map(Some)
+}
+
 /// Runs a workload.
 pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
     let parameters = &options.parameters;
@@ -144,14 +167,21 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
     let faults = faults::parse_of_hosts(&options.faults, options.seed, nodes, launch, model);
     let bench = Bench::new(options, common, nodes, faults.map_err(Mistake)?)?;
     let judge = options.judge.then(Arc::<Judge>::default);
+    let console = console_of(options, &settings).map_err(Mistake)?;
     let place = rtl::Place { root: options.root.clone(), built: options.built.clone() };
     let designs = Designs::of(parameters, &settings, &place).map_err(Mistake)?;
-    let machine = Machine { bench: &bench, settings, designs, workload, judge };
+    let machine = Machine { bench: &bench, settings, designs, workload, judge, console };
     let ended = bench.simulate(&machine);
     options.writing.store(true, Ordering::Relaxed);
     let (mut report, left) = bench.conclude(ended, None);
     let judge = machine.judge.as_deref();
-    conservation::check(&mut report, left.iter().flatten().next(), judge);
+    let switch = left.iter().flatten().next();
+    conservation::check(&mut report, switch, judge);
+    let said = switch.and_then(|switch| switch.console.as_deref());
+    if let Some(Err(why)) = said.map(crate::console::print) {
+        report.exit.code = 1;
+        report.exit.sentences.push(why);
+    }
     report.judged =
         judge.map(|judge| Judged { messages: judge.spec().arrived(), ..Judged::default() });
     Ok(Outcome { report, ..Outcome::default() })

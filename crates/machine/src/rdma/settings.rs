@@ -36,6 +36,8 @@ pub(crate) const ROWS: &[Row] = &[
     switch("switch.rtl"),
     bytes("crossbar.point", "8192 B", "65536 B"),
     bytes("crossbar.credit", "8 B", "4096 B"),
+    frequency("console.clock", "1 MHz", "1 GHz"),
+    count("console.baud", "300", "100000000"),
     time("rdma.post", "0 ns", "1 ms"),
     time("rdma.reclaim", "0 ns", "1 ms"),
     time("rdma.doorbell", "0 ns", "1 ms"),
@@ -62,6 +64,8 @@ pub(super) struct Settings {
     lane: ChannelParams,
     /// There is a crossbar, a lane each way to each node; otherwise a link of two lanes between two nodes.
     pub crossbar: Option<crossbar::Params>,
+    /// Clock of the processor that watches it, and bits a second of its serial line.
+    pub console: (Clock, u64),
     pub costs: Costs,
 }
 
@@ -124,6 +128,7 @@ impl Settings {
                 correction: true,
             },
             crossbar,
+            console: (p.clock("console.clock"), p.number("console.baud")),
             costs: costs(p),
         };
         settings.mistake().map_or(Ok(settings), Err)

@@ -2,6 +2,7 @@
 
 use super::card::{Domain, Symbols};
 use super::chip::{Crossbar, Designs};
+use super::console::{self, Console};
 use super::settings::Settings;
 use crate::bench::Remains;
 use crate::node::{self, Crossing};
@@ -31,6 +32,7 @@ pub(super) struct Switch {
     queue: EventQueue<Event>,
     hash: TraceHash,
     last: Time,
+    console: Option<Box<Console>>,
 }
 
 /// What is left of it.
@@ -38,14 +40,16 @@ pub(super) struct Left {
     pub counters: Counters,
     pub bond_errors: u64,
     pub elastic_errors: u64,
+    /// What its console has said.
+    pub console: Option<String>,
 }
 
 impl Switch {
-    /// As process `number`, behind the nodes.
+    /// As process `number`, behind the nodes; with a console, if one is to be seen.
     pub fn new(
         (s, designs): (&Settings, &Designs),
         params: crossbar::Params,
-        number: u32,
+        (number, console): (u32, Option<&console::Params>),
     ) -> Switch {
         let receiver = |port: u32| {
             let mut receiver = Elastic::new(s.lane(port + 1, 0), 0);
@@ -63,6 +67,14 @@ impl Switch {
             queue: EventQueue::new(number),
             hash: TraceHash::default(),
             last: Time::ZERO,
+            console: console.map(|params| Box::new(Console::new(params))),
+        }
+    }
+
+    /// The console comes up to `now`, before anything changes there.
+    fn run_console(&mut self, now: Time) {
+        if let (Some(console), Some(crossbar)) = (&mut self.console, self.switch.model()) {
+            console.run(now, (crossbar, self.clock.next));
         }
     }
 
@@ -79,6 +91,7 @@ impl Switch {
     }
 
     fn edge(&mut self, now: Time, outbox: &mut Outbox<Crossing<Symbols>>) {
+        self.run_console(now);
         let mut arrived = [Symbol::default(); PORTS_MAX];
         let mut busy = false;
         for (symbol, receiver) in arrived.iter_mut().zip(&mut self.receivers) {
@@ -135,11 +148,13 @@ impl node::Switch for Switch {
     fn last(&self) -> Time {
         self.last
     }
-    fn finish(self, end: Time) -> Remains<Option<Left>> {
+    fn finish(mut self, end: Time) -> Remains<Option<Left>> {
+        self.run_console(end);
         let left = Left {
             counters: self.switch.counters(),
             bond_errors: self.switch.bond_errors(),
             elastic_errors: self.receivers.iter().map(Elastic::errors).sum(),
+            console: self.console.as_ref().map(|console| console.text(end)),
         };
         Remains::of_switch(end, self.hash.value(), Some(left))
     }

@@ -52,6 +52,7 @@ impl Bench {
             judge: true,
             pcap: None,
             watchers: Vec::new(),
+            console: None,
             debugger: None,
             monitor: None,
             meter: false,

@@ -6,32 +6,8 @@ use bus::{Bus, BusError, Memory};
 use des::{Clock, Duration, Time};
 use ppc440::{Config, Core, Stop, Timing, TlbEntry};
 
-/// Timing of machine `redstorm` (the parameters' sources stand in machines/redstorm.toml).
-pub const TIMING: Timing = Timing {
-    simple: 1,
-    load: 3,
-    update: 1,
-    compare: 2,
-    record_half: 3,
-    record_long: 4,
-    multiply: 3,
-    multiply_half: 2,
-    divide: 34,
-    divide_busy: 33,
-    move_to_branch: 4,
-    move_from_special: 2,
-    move_to_cr: 5,
-    taken: 1,
-    taken_btac: 0,
-    mispredict: 5,
-    synchronise: 7,
-    bht_entries: 4096,
-    btac_entries: 8,
-    line_fills: 3,
-    load_slots: 4,
-    write_slots: 4,
-    gather: 5,
-};
+/// Timing of machine `redstorm`.
+pub const TIMING: Timing = Timing::POWERPC_440;
 
 /// Memory with fixed latencies, and a horizon that a test can set.
 pub struct Flat {
