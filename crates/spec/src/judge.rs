@@ -64,11 +64,9 @@ pub enum Answer {
     Local(Fate),
 }
 
-pub(crate) struct Seat {
+struct Seat {
     process: Process,
     space: u32,
-    /// Its match lists are on the network interface.
-    pub(crate) on_nic: bool,
 }
 
 /// A payload that a DMA engine reads.
@@ -94,7 +92,7 @@ pub struct Judge {
     pub(crate) nid: u32,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) memory: Box<dyn Memory>,
-    pub(crate) seats: Vec<Option<Seat>>,
+    seats: Vec<Option<Seat>>,
     pub(crate) going: VecDeque<Going>,
     pub(crate) coming: Vec<Coming>,
     pub(crate) open: BTreeMap<(usize, Key), Open>,
@@ -202,10 +200,6 @@ impl Judge {
 
     fn posted(&mut self, seat: usize, events: u32) -> Result<(), Wrong> {
         let expected = self.process(seat)?.take_posted();
-        if self.on_nic(seat) {
-            // The library will post them later; it is held against each when the process takes it.
-            return Ok(());
-        }
         let what = || "number of events posted".to_owned();
         same("Portals 3.3 s3.11 (when events are posted)", what, &expected, &events)
     }
@@ -213,21 +207,12 @@ impl Judge {
     // What processes call.
 
     /// A process has opened its interface (PtlNIInit).
-    /// `on_nic`: its match lists are on the network interface.
-    pub fn opened(
-        &mut self,
-        seat: usize,
-        space: u32,
-        id: Id,
-        user: [u32; 2],
-        limits: Limits,
-        on_nic: bool,
-    ) {
+    pub fn opened(&mut self, seat: usize, space: u32, id: Id, user: [u32; 2], limits: Limits) {
         if self.seats.len() <= seat {
             self.seats.resize_with(seat + 1, || None);
         }
         let process = Process::new(id, user[0], user[1], limits);
-        self.seats[seat] = Some(Seat { process, space, on_nic });
+        self.seats[seat] = Some(Seat { process, space });
     }
 
     /// A process leaves (PtlNIFini).
@@ -283,10 +268,7 @@ impl Judge {
         events: u32,
     ) -> Result<(), Wrong> {
         const CLAUSE: &str = "Portals 3.3 s3.13 (PtlPut, PtlGet, PtlGetPut)";
-        let nid = self.nid;
-        let to = self.find(issue.request.to.pid);
-        let kernels = !self.on_nic(seat) && !to.is_some_and(|to| self.on_nic(to));
-        let local = issue.request.to.nid == self.nid && kernels;
+        let (nid, local) = (self.nid, issue.request.to.nid == self.nid);
         let nodes = self.ledger.nodes();
         let process = self.process(seat)?;
         let reasons = process.refusals(issue, nodes);
@@ -313,7 +295,6 @@ impl Judge {
             what: What::Request(request),
             from: request.from,
             to: request.to,
-            travels: !local,
             length: if get { 0 } else { expected.mlength },
             pieces: if get { Vec::new() } else { expected.pieces },
             answer_to,
@@ -397,10 +378,8 @@ impl Judge {
             self.ledger.target_done(message);
             return Ok(());
         };
-        let on_nic = self.on_nic(*seat);
         let process = self.process(*seat)?;
         process.take_visits();
-        process.keep(on_nic);
         let (expected, role) = match &message.what {
             What::Request(request) => (process.arrive(request), Role::Target),
             What::Reply(reply) => (process.reply(reply), Role::Replied),
@@ -409,7 +388,6 @@ impl Judge {
                 (None, Role::Replied)
             }
         };
-        process.keep(false);
         let looked = process.take_visits();
         compare_grants(CLAUSE, &message.describe(), expected.as_ref(), grant.as_ref())?;
         same(CLAUSE, || "match entries looked at".to_owned(), &looked, visits)?;
@@ -442,13 +420,9 @@ impl Judge {
         events: u32,
     ) {
         self.judge(at, self.about(seat, Some(message)), |judge| {
-            let on_nic = judge.on_nic(seat);
             let process = judge.process(seat)?;
             let key = process.ending(kind, message);
-            process.keep(on_nic);
-            let ended = process.complete(key, failed);
-            process.keep(false);
-            if !ended {
+            if !process.complete(key, failed) {
                 return Err(Wrong {
                     clause: "Portals 3.3 s3.11 (END events)",
                     what: format!("end of an operation ({kind:?})"),
@@ -459,10 +433,6 @@ impl Judge {
             judge.posted(seat, events)?;
             match key.role {
                 Role::Sender | Role::Getter => judge.left(seat, message, failed),
-                Role::Target | Role::Replied if on_nic => {
-                    judge.process(seat)?.keep_end(key, failed);
-                    Ok(())
-                }
                 Role::Target | Role::Replied => judge.arrived(seat, key, failed),
             }
         })

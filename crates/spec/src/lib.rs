@@ -23,7 +23,6 @@ mod failure;
 mod header;
 mod judge;
 mod ledger;
-mod on_nic;
 mod payload;
 mod process;
 mod tally;

@@ -71,13 +71,11 @@ impl Kernel {
         Some(delivery)
     }
 
-    pub(crate) fn acknowledged(&self, cpu: &Cpu, seat: Seat, header: &PortalsHeader) {
+    fn acknowledged(&self, cpu: &Cpu, seat: Seat, header: &PortalsHeader) {
         let work = self.with(seat, |interface| interface.ack(&wire::response(header)));
         let work = work.unwrap_or_default();
         let fate = Fate::Handed { seat: seat.0, grant: None, work };
-        if self.on_nic(seat).is_none() {
-            self.tell(cpu, || Told::Taken { header, fate });
-        }
+        self.tell(cpu, || Told::Taken { header, fate });
         self.charge_events(cpu, seat, work, MessageId::from(header));
     }
 
@@ -120,10 +118,7 @@ impl Kernel {
 
     /// Hands a message to the driver.
     pub(crate) fn transmit(&self, cpu: &Cpu, message: Transmit) {
-        match message.ending.and_then(|ending| self.on_nic(ending.seat)) {
-            Some(user) => user.transmit(self, cpu, message),
-            None => self.nal.transmit(self, cpu, message),
-        }
+        self.nal.transmit(self, cpu, message);
     }
 
     /// Ends an operation: END and UNLINK events.
@@ -132,10 +127,7 @@ impl Kernel {
         let work = self.with(seat, |interface| interface.complete(&operation, fail));
         let work = work.unwrap_or_default();
         let (kind, message) = (operation.event().kind, operation.event().message);
-        // Of a process on the network interface the firmware has told.
-        if self.on_nic(seat).is_none() {
-            self.tell(cpu, || Told::Ended { seat: seat.0, kind, message, fail, work });
-        }
+        self.tell(cpu, || Told::Ended { seat: seat.0, kind, message, fail, work });
         self.charge_events(cpu, seat, work, id);
         if work.events == 0 && matches!(kind, EventKind::PutEnd | EventKind::ReplyEnd) {
             self.mark(cpu, id, Mark::EndedSilently);

@@ -26,12 +26,8 @@ pub fn variant(parameters: &Parameters) -> String {
         abi::seastar::SOURCES => String::new(),
         few => format!("_sources-{few}"),
     };
-    let accelerated = match parameters.number::<u32>("firmware.accelerated") {
-        0 => "",
-        _ => "_accelerated-on",
-    };
     format!(
-        "cache-{}_inline-{}_shadow-{}_trace-{}_pinned-{}{sources}{accelerated}",
+        "cache-{}_inline-{}_shadow-{}_trace-{}_pinned-{}{sources}",
         parameters.choice("firmware.cache"),
         switch("firmware.inline"),
         switch("firmware.shadow_fifos"),

@@ -41,13 +41,8 @@ impl bus::Bus for LocalBus<'_> {
                 self.seam.observers.journal.interrupt_written(now);
             }
             if self.seam.observers.watched {
-                let written = self.write_watched(now, addr, data);
-                self.tell_rings(now, addr, data);
-                return written;
+                return self.write_watched(now, addr, data);
             }
-            let written = self.nic.plb_write(now, addr, data, self.seam);
-            self.tell_rings(now, addr, data);
-            return written;
         }
         self.nic.plb_write(now, addr, data, self.seam)
     }

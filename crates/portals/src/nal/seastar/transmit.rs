@@ -21,8 +21,6 @@ pub(crate) struct Flight {
     id: MessageId,
     list: Option<DmaList>,
     ending: Option<Ending>,
-    /// There was no payload to be had, and who sends is told when the header has left.
-    failed: bool,
 }
 
 impl Driver {
@@ -79,15 +77,12 @@ impl Driver {
         }
         cpu.spend(self.config.costs.header_build);
         self.region.write_header(pending, &header);
-        // Who ends an operation of a process on the network interface is the firmware.
-        let now = failed && self.process == GENERIC_PROCESS;
-        let ending = message.ending.filter(|_| !now);
-        self.fly(pending, Flight { id, list, ending, failed });
+        self.fly(pending, Flight { id, list, ending: message.ending.filter(|_| !failed) });
         self.write_tx(cpu, pending, &header, &payload, list);
         payload.keep(kernel);
         kernel.count(|counters| counters.transmits += 1);
         kernel.mark(cpu, id, Mark::CommandWritten);
-        if now {
+        if failed {
             kernel.end(cpu, message.ending, id, NiFail::Fail);
         }
         true
@@ -151,7 +146,7 @@ impl Driver {
     ) {
         let mut command = TxCommand {
             op: command_op::TX,
-            process_index: self.process as u8,
+            process_index: GENERIC_PROCESS as u8,
             pending,
             peer: header.target_nid,
             ..TxCommand::default()
@@ -167,12 +162,10 @@ impl Driver {
             command.dma_count = list.count();
             command.dma_list = list.addr;
         }
-        command.entry = self.counted.take();
-        let words = if command.entry == 0 { TX_BYTES } else { TX_BYTES + 8 };
         let mut bytes = [0; TxCommand::SIZE];
         command.emit(&mut bytes);
         cpu.spend(self.config.costs.command_build);
-        self.mailbox.command(cpu, &bytes[..words]);
+        self.mailbox.command(cpu, &bytes[..TX_BYTES]);
     }
 
     /// The firmware says that the message in `pending` has left, or could not.
@@ -185,7 +178,6 @@ impl Driver {
             ));
         };
         kernel.mark(cpu, flight.id, Mark::SentDrained);
-        let fail = if flight.failed { NiFail::Fail } else { fail };
         kernel.end(cpu, flight.ending, flight.id, fail);
         self.free.borrow_mut().push(pending);
         if let Some(list) = flight.list {
