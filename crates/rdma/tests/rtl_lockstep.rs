@@ -10,7 +10,7 @@ use des::{Duration, Random};
 use pci::{Device, DeviceIn, DeviceOut};
 use rdma::{Arrival, Estimate, Nic, Params};
 use rtl::{NicDesign, Place};
-use serial::{ChannelParams, Fault, Symbol};
+use serial::{ChannelParams, Fault, Symbol, Word};
 use std::fs;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
@@ -19,11 +19,14 @@ struct Both {
     model: Nic,
     rtl: rtl::Nic,
     edges: u64,
+    /// Symbols are lost now and then on their way to both, so that packets are cut off.
+    losses: Option<Random>,
 }
 
 impl Both {
-    fn new(design: NicDesign, params: Params) -> Both {
-        Both { model: Nic::new(params), rtl: rtl::Nic::new(design, &params), edges: 0 }
+    fn new(design: NicDesign, params: Params, losses: Option<Random>) -> Both {
+        let (model, rtl) = (Nic::new(params), rtl::Nic::new(design, &params));
+        Both { model, rtl, edges: 0, losses }
     }
 
     /// After an edge. Counters are told less often, since asking costs more.
@@ -60,7 +63,13 @@ impl Device for Both {
 }
 
 impl Card for Both {
-    fn link_clock(&mut self, symbols: [Symbol; 2]) -> [Symbol; 2] {
+    fn link_clock(&mut self, mut symbols: [Symbol; 2]) -> [Symbol; 2] {
+        if let Some(random) = &mut self.losses {
+            let lane = random.below(2);
+            if random.below(150) == 0 {
+                symbols[lane as usize] = Word::Idle.half(lane as u8);
+            }
+        }
         let model = self.model.link_clock(symbols);
         let rtl = self.rtl.link_clock(symbols);
         assert_eq!(rtl, model, "after the lanes', edge {}", self.edges);
@@ -112,7 +121,11 @@ impl Program {
         };
         let ppm = if random.below(2) == 0 { [100, -100] } else { [-100, 100] };
         let combining = random.below(3) != 0;
-        let card = |source| Both::new(design, Params { source, ..self.params });
+        let mut losses = [0, 1].map(|_| self.faults.then(|| Random::new(random.next_u64())));
+        let mut card = |source: u8| {
+            let losses = losses[usize::from(source)].take();
+            Both::new(design, Params { source, ..self.params }, losses)
+        };
         let mut world = World::with(vec![card(0), card(1)], bus, combining, &ppm, cable);
         for node in &mut world.nodes {
             node.unspecified = self.faults;
@@ -131,9 +144,14 @@ impl Program {
         let random = &mut self.random;
         let node = random.below(2) as usize;
         match random.below(24) {
-            0 => {
+            0 | 8 => {
                 let offset = register::CONTROL + 8 * random.below(18) as u32;
-                world.register(node, offset);
+                // A card that is frozen, or waits for a lost credit, takes nothing out of its queue, and the
+                // read would wait behind that.
+                let may_stop = self.faults || self.modes[node] & control_bit::FREEZE != 0;
+                if !may_stop || world.nodes[node].bus.bridge.is_quiet() {
+                    world.register(node, offset);
+                }
             }
             1 => {
                 let until = world.nodes[node].bus.now() + random.below(400);
@@ -160,17 +178,21 @@ impl Program {
                 };
                 world.nodes[node].post(&[descriptor]);
             }
+            // As many short ones as there is room for, so that reads wait for one another.
+            6 | 7 => (0..6).for_each(|_| self.write(world, node, 4)),
             // A flow that is none.
             5 => world.nodes[node].set_limit(201, 64),
-            _ => self.write(world, node),
+            _ => {
+                let most = if random.below(8) == 0 { self.longest } else { 20 };
+                self.write(world, node, most);
+            }
         }
         let pause = world.now + Duration::from_ns(self.random.below(900));
         world.run_until(pause);
     }
 
-    fn write(&mut self, world: &mut World<Cable, Both>, node: usize) {
+    fn write(&mut self, world: &mut World<Cable, Both>, node: usize, most: u64) {
         let random = &mut self.random;
-        let most = if random.below(8) == 0 { self.longest } else { 20 };
         let words = 1 + random.below(most);
         let from = 0x200 + 8 * random.below(0xF000);
         let to = MEMORY_BYTES as u64 / 2 + 8 * random.below(0xFC00);
