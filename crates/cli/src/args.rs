@@ -418,7 +418,7 @@ pub struct LatencyOptions {
     pub json: Option<PathBuf>,
 }
 
-/// Where to measure RDMA writes.
+/// Options of `sunstar bench rdma`.
 #[derive(Args, Clone, Debug)]
 pub struct RdmaOptions {
     /// Machine with RDMA NICs: a name (see `sunstar machines`) or a file

@@ -73,7 +73,6 @@ fn write_summary(
         writeln!(out)?;
         messages::waterfall(out, class, terminal)?;
     }
-    writeln!(out)?;
     firmware(out, report, terminal)?;
     writeln!(out)?;
     let nodes: Vec<&BTreeMap<String, u64>> =
@@ -118,6 +117,7 @@ fn stamp(out: &mut String, report: &Report, facts: &Facts, terminal: &Terminal) 
 
 fn firmware(out: &mut String, report: &Report, terminal: &Terminal) -> fmt::Result {
     let Some(firmware) = &report.firmware else { return Ok(()) };
+    writeln!(out)?;
     heading(out, terminal, "Firmware, idle loop left out", &firmware.options)?;
     let rows = [
         ("instructions a message sent or received", firmware.instructions_per_message),

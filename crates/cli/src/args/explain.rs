@@ -1,10 +1,10 @@
-//! What `sunstar explain` is asked for.
+//! Options of `sunstar explain`.
 
 use super::value::{message, size, whole};
 use super::RunOptions;
 use clap::Args;
 
-/// What to explain.
+/// Choice of messages, ranks and calls to explain.
 #[derive(Args, Clone, Debug)]
 pub struct ExplainOptions {
     /// The N slowest messages, 32 at most

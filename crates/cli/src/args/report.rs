@@ -1,11 +1,11 @@
-//! What `sunstar report` is asked for.
+//! Options of `sunstar report`.
 
 use super::value::whole;
 use super::{largest, RunOptions, LARGEST_MAX};
 use clap::Args;
 use std::path::PathBuf;
 
-/// What to report on.
+/// Page and program of a report.
 #[derive(Args, Clone, Debug)]
 #[command(mut_arg("command", |program| program.required(false)))]
 pub struct ReportOptions {

@@ -32,7 +32,7 @@ pub enum Program {
     GetAdd,
     /// So many messages of a size, by a workload of the RDMA NIC (`builtin:rdma-NAME`).
     Rdma {
-        /// What follows `rdma-` in its name.
+        /// Its name without `rdma-`.
         workload: &'static str,
         /// Of a message.
         bytes: u64,
