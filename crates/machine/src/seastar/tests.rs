@@ -106,6 +106,13 @@ fn a_node_after_the_shared_boot_is_as_after_its_own() {
     }
 }
 
+/// The console of a switch has the same processor without a machine file's rows.
+#[test]
+fn the_processors_own_timing_is_that_of_red_storm() {
+    let timing = Bench::new(&[], true).configuration.ppc440.timing;
+    assert_eq!(timing, ppc440::Timing::POWERPC_440);
+}
+
 #[test]
 fn a_node_that_does_something_else_boots_by_itself() {
     let bench = Bench::new(&[], true);
