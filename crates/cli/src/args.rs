@@ -277,8 +277,11 @@ pub struct RunOptions {
     #[arg(short, long)]
     pub quiet: bool,
     /// Print a summary of five lines
-    #[arg(long, conflicts_with = "quiet")]
+    #[arg(long, conflicts_with_all = ["quiet", "full"])]
     pub brief: bool,
+    /// Print the whole summary: all steps of a message, the firmware's work, all counters
+    #[arg(long, conflicts_with = "quiet")]
+    pub full: bool,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub processes: Processes,

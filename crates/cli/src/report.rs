@@ -13,6 +13,8 @@ mod curves;
 mod depths;
 mod facts;
 mod links;
+mod matrix;
+mod messages;
 pub mod page;
 mod queues;
 mod series;
@@ -124,6 +126,15 @@ fn aside<T>(what: &str, run: impl FnOnce() -> T) -> T {
     result
 }
 
+/// ` (8 of 12)`, where not all are shown.
+fn part_of(shown: usize, all: usize) -> String {
+    if shown < all {
+        format!(" ({shown} of {all})")
+    } else {
+        String::new()
+    }
+}
+
 /// The page's text.
 fn draw(
     options: &ReportOptions,
@@ -157,7 +168,9 @@ fn draw(
     let command = command(options, about_machine);
     let account = if about_machine { Markup::default() } else { account::section(report) };
     let named = if report.account.is_empty() || about_machine { "" } else { "The program" };
-    let waterfall = waterfall::section(&report.breakdowns, what);
+    let kept = if about_machine { Markup::default() } else { messages::section(report) };
+    let listed = if report.breakdowns.is_empty() || about_machine { "" } else { "Messages" };
+    let waterfall = waterfall::section(report, what);
     let drawn = curves::section(curves, messages);
     let queues = queues::section(report, machine, nodes);
     let links = links::section(&report.nodes, report.simulated_ns, nodes);
@@ -166,8 +179,9 @@ fn draw(
     let parts = [
         ("Run", "summary", summary),
         (named, "account", account),
+        (listed, "messages", kept),
         ("Time of a message", "waterfall", waterfall),
-        ("Latency and bandwidth", "curves", drawn),
+        (if curves.series.is_empty() { "" } else { "Latency and bandwidth" }, "curves", drawn),
         ("Queues", "queues", queues),
         ("Links", "links", links),
         ("Parameters", "parameters", facts::parameters(machine)),

@@ -8,7 +8,7 @@ use crate::progress::Line;
 use crate::root::Root;
 use crate::scratch::Scratch;
 use crate::streams::Output;
-use crate::summary::Facts;
+use crate::summary::{Extent, Facts};
 use crate::terminal::Terminal;
 use crate::{firmware, machines, program, summary, terminal};
 use machine::console;
@@ -68,7 +68,11 @@ pub fn run(root: &Root, options: &RunOptions) -> Result<u8, Mistake> {
         threads: options.threads,
         date: options.all.date,
         worked: run.notes.worked(),
-        brief: options.brief,
+        extent: match (options.brief, options.full) {
+            (true, _) => Extent::Brief,
+            (_, true) => Extent::Full,
+            _ => Extent::Screenful,
+        },
     };
     let summary = || summary::summary(&run.outcome.report, &facts, &Terminal::of_stdout());
     let printed = if options.quiet { Ok(()) } else { terminal::write(&summary()) };

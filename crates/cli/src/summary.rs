@@ -30,14 +30,26 @@ pub struct Facts {
     pub date: Date,
     /// Real time of the programs' own work.
     pub worked: Duration,
-    /// Five lines are enough.
-    pub brief: bool,
+    /// How much is told.
+    pub extent: Extent,
 }
 
-/// The whole summary, or five lines of it.
+/// How much a summary tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// Five lines.
+    Brief,
+    /// A screenful: program, messages, totals.
+    #[default]
+    Screenful,
+    /// All steps of a message, the firmware's work, and counters, too.
+    Full,
+}
+
+/// The summary, to the extent that was asked for.
 pub fn summary(report: &Report, facts: &Facts, terminal: &Terminal) -> String {
     let mut out = String::new();
-    let write = if facts.brief { brief::write } else { write_summary };
+    let write = if facts.extent == Extent::Brief { brief::write } else { write_summary };
     // Writing into a string cannot fail.
     write(&mut out, report, facts, terminal).expect("a string takes everything");
     out
@@ -65,23 +77,38 @@ fn write_summary(
         writeln!(out)?;
         account::calls(out, (&report.account, "all ranks together"), terminal)?;
     }
-    if let Some(all) = &report.messages {
-        writeln!(out)?;
-        messages::table(out, (all, &report.breakdowns), terminal)?;
+    match &report.messages {
+        Some(all) => {
+            writeln!(out)?;
+            messages::table(out, (all, &report.breakdowns), terminal)?;
+        }
+        None => {
+            writeln!(out)?;
+            writeln!(out, "{}", untold(report))?;
+        }
     }
     if let Some(class) = messages::heaviest(&report.breakdowns) {
         writeln!(out)?;
-        messages::waterfall(out, class, terminal)?;
+        messages::waterfall(out, class, facts.extent == Extent::Full, terminal)?;
     }
-    firmware(out, report, terminal)?;
-    writeln!(out)?;
-    let nodes: Vec<&BTreeMap<String, u64>> =
-        report.nodes.iter().map(|node| &node.counters).collect();
-    counters(out, "NIC since power-on", &columns_of(&report.nodes), &nodes, terminal)?;
-    switches(out, report, terminal)?;
-    host_time(out, &report.nodes, terminal)?;
+    // Where nothing is known of messages, counters are all that there is.
+    if facts.extent == Extent::Full || report.messages.is_none() {
+        firmware(out, report, terminal)?;
+        writeln!(out)?;
+        let nodes: Vec<&BTreeMap<String, u64>> =
+            report.nodes.iter().map(|node| &node.counters).collect();
+        counters(out, "NIC since power-on", &columns_of(&report.nodes), &nodes, terminal)?;
+        switches(out, report, terminal)?;
+        host_time(out, &report.nodes, terminal)?;
+    }
     writeln!(out)?;
     totals(out, report, facts, terminal)
+}
+
+/// What is not known of the run of a model whose programs leave no marks.
+pub fn untold(report: &Report) -> String {
+    let model = report.machine.model;
+    format!("Model {model} tells neither of messages nor of calls, only what is counted.")
 }
 
 /// What is needed to run this again.
@@ -227,8 +254,16 @@ fn totals(out: &mut String, report: &Report, facts: &Facts, terminal: &Terminal)
             writeln!(out, "                silent on {nodes} after what a fault did")?;
         }
     }
+    if let (Some(firmware), Extent::Screenful) = (&report.firmware, facts.extent) {
+        let cycles = grouped(firmware.cycles_per_message.round() as u64);
+        let messages = grouped(firmware.messages);
+        writeln!(out, "Firmware        {cycles} cycles a message, {messages} sent and received")?;
+    }
     writeln!(out, "Trace hash      {}", report.trace_hash)?;
-    let hint = "(--brief prints five lines of this, -q nothing)";
+    let hint = match facts.extent {
+        Extent::Full => "(--brief prints five lines of this, -q nothing)",
+        _ => "(--full prints all steps and counters, --brief five lines, -q nothing)",
+    };
     writeln!(out, "{}", terminal.dim(hint))
 }
 
@@ -323,142 +358,4 @@ pub fn grouped(number: u64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use machine::instruments::journey::{Breakdown, Kind, Messages, Place, Protocol, Segment};
-    use machine::report::{Firmware, Machine};
-    use std::collections::BTreeMap;
-
-    const PLAIN: Terminal = Terminal { colour: false, unicode: false, width: 80 };
-
-    fn report(nodes: u32) -> Report {
-        let node = |nid| NodeReport {
-            nid,
-            ranks: vec![nid],
-            counters: BTreeMap::from([
-                ("tx.messages".into(), 1000 + u64::from(nid)),
-                ("z".into(), 0),
-            ]),
-            host_ns: BTreeMap::from([("kernel".into(), 1500.0)]),
-            ..NodeReport::default()
-        };
-        Report {
-            machine: Machine {
-                name: "redstorm".into(),
-                model: "seastar",
-                overrides: vec!["net.hop=60 ns".into()],
-                parameters: BTreeMap::from([("assumed".into(), 12), ("documented".into(), 30)]),
-                ..Machine::default()
-            },
-            ranks: nodes,
-            ranks_per_node: 1,
-            seed: 7,
-            compute: "none".into(),
-            deterministic: true,
-            simulated_ns: 2e6,
-            wall_seconds: 0.5,
-            trace_hash: "00c0ffee00c0ffee".into(),
-            account: Vec::new(),
-            messages: Some(Messages { ended: 31, ..Messages::default() }),
-            breakdown: None,
-            breakdowns: vec![Breakdown {
-                kind: Kind::Send,
-                protocol: Protocol::Header,
-                bytes: 0,
-                bytes_least: 0,
-                bytes_most: 0,
-                bytes_sum: 0,
-                messages: 31,
-                total_ns: 1000.0,
-                median_of: 31,
-                least_ns: 900.0,
-                p90_ns: 1000.0,
-                p99_ns: 1100.0,
-                most_ns: 1100.0,
-                sum_ps: 31_000_000,
-                entries: 31,
-                entries_most: 1,
-                segments: vec![
-                    Segment { name: "kernel entry".into(), place: Place::Host, ns: 250.0 },
-                    Segment { name: "firmware TX".into(), place: Place::Firmware, ns: 0.5 },
-                    Segment { name: "wire".into(), place: Place::Network, ns: 749.5 },
-                ],
-                steps: Vec::new(),
-            }],
-            firmware: Some(Firmware { messages: 62, ..Firmware::default() }),
-            nodes: (0..nodes).map(node).collect(),
-            ..Report::default()
-        }
-    }
-
-    #[test]
-    fn bars_of_the_waterfall_join_and_fill_the_line() {
-        let text = summary(&report(2), &Facts::default(), &PLAIN);
-        let bars: Vec<&str> = text.lines().filter(|line| line.contains(" %  ")).collect();
-        assert_eq!(bars.len(), 3, "{text}");
-        let end = |line: &str| line.rfind('#').map(|at| at + 1).unwrap_or(0);
-        let start = |line: &str| line.find('#').unwrap_or(0);
-        assert_eq!(end(bars[0]), start(bars[1]), "{text}");
-        assert!(start(bars[2]) <= end(bars[1]) && end(bars[2]) <= 80, "{text}");
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    }
-
-    #[test]
-    fn the_stamp_names_all_that_a_replay_needs() {
-        let text = summary(&report(2), &Facts { threads: 3, ..Facts::default() }, &PLAIN);
-        for word in ["machine redstorm", "2 ranks", "seed 7", "3 threads", "set net.hop=60 ns"] {
-            assert!(text.contains(word), "{word} in\n{text}");
-        }
-        assert!(text.contains(concat!("sunstar ", env!("CARGO_PKG_VERSION"))));
-    }
-
-    #[test]
-    fn a_brief_summary_has_five_lines() {
-        let worked = Duration::from_millis(1500);
-        let text = summary(&report(2), &Facts { brief: true, worked, ..Facts::default() }, &PLAIN);
-        assert_eq!(text.lines().count(), 5, "{text}");
-        for words in [
-            "2 ranks",
-            "1.000 us (mean of 31: send, header, 0 bytes",
-            "00c0ffee00c0ffee",
-            "1.50 s of the program",
-        ] {
-            assert!(text.contains(words), "no '{words}' in {text}");
-        }
-    }
-
-    #[test]
-    fn own_work_is_told_if_it_counts_for_nothing() {
-        let facts = Facts { worked: Duration::from_millis(1500), ..Facts::default() };
-        let text = summary(&report(2), &facts, &PLAIN);
-        assert!(text.contains("Own work        1.50 s"), "{text}");
-        let counted = Report { deterministic: false, ..report(2) };
-        for (report, facts) in [(&counted, facts), (&report(2), Facts::default())] {
-            assert!(!summary(report, &facts, &PLAIN).contains("Own work"));
-        }
-    }
-
-    #[test]
-    fn few_nodes_have_columns_and_many_a_summary() {
-        let text = summary(&report(2), &Facts::default(), &PLAIN);
-        assert!(text.contains("node 1") && text.contains("1,001"), "{text}");
-        assert!(!text.lines().any(|line| line.trim_start().starts_with("z ")), "{text}");
-        let text = summary(&report(9), &Facts::default(), &PLAIN);
-        assert!(text.contains("least") && text.contains("9,036"), "{text}");
-    }
-
-    #[test]
-    fn escape_sequences_appear_only_with_colours() {
-        assert!(!summary(&report(2), &Facts::default(), &PLAIN).contains('\x1b'));
-        assert!(summary(&report(2), &Facts::default(), &Terminal { colour: true, ..PLAIN })
-            .contains('\x1b'));
-    }
-
-    #[test]
-    fn numbers_are_grouped() {
-        let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (1234567, "1,234,567")];
-        for (number, text) in cases {
-            assert_eq!(grouped(number), text);
-        }
-    }
-}
+mod tests;

@@ -1,9 +1,12 @@
-//! The program first: its largest costs, its calls and ranks, who sent to whom, its slowest messages.
+//! The program first: its largest costs, its calls and ranks, who sent to whom, its slowest messages. From a
+//! bar a click leads to what it is made of, and from there to messages.
 
-use super::units::{share, size, time};
+use super::messages::{kept, link, SLOWEST_MAX};
+use super::units::{share, time};
+use super::{matrix, part_of};
 use crate::summary::account::{by_call, costs, whole};
-use machine::instruments::account::{Call, Rank};
-use machine::instruments::journey::{cause_of, Slow};
+use machine::instruments::account::{Call, Rank, WaitsFor};
+use machine::instruments::journey::Slow;
 use machine::report::Report;
 use maud::{html, Markup};
 
@@ -11,8 +14,8 @@ use maud::{html, Markup};
 const COSTS_MAX: usize = 5;
 const CALLS_MAX: usize = 8;
 const RANKS_MAX: usize = 32;
-const PAIRS_MAX: usize = 12;
-const SLOW_MAX: usize = 10;
+/// Messages that are linked from a call or a rank.
+const LINKS_MAX: usize = 8;
 
 /// Parts of the time with their names and classes of style.
 const PARTS: [(&str, &str); 6] = [
@@ -40,9 +43,9 @@ pub fn section(report: &Report) -> Markup {
                     @for (name, class) in PARTS { li { span class={ "key " (class) } {} (name) } }
                 }
                 (largest(account))
-                (calls(account))
-                (ranks(account))
-                (matrix(account))
+                (calls(report))
+                (ranks(report))
+                (matrix::figure(account))
                 @if let Some(messages) = &report.messages {
                     (slowest(&messages.slowest, messages.ended))
                 }
@@ -53,15 +56,6 @@ pub fn section(report: &Report) -> Markup {
 
 fn ns(ps: u64) -> f64 {
     ps as f64 / 1e3
-}
-
-/// ` (8 of 12)`, where not all are shown.
-fn part_of(shown: usize, all: usize) -> String {
-    if shown < all {
-        format!(" ({shown} of {all})")
-    } else {
-        String::new()
-    }
 }
 
 fn largest(account: &[Rank]) -> Markup {
@@ -81,16 +75,18 @@ fn largest(account: &[Rank]) -> Markup {
     }
 }
 
-/// Bars of the parts, in a width that is that of the whole on a common scale.
-fn bar(parts: [u64; 6], most: u64) -> Markup {
+/// Bars of the parts, in a width that is that of the whole on a common scale; a click opens `opens`.
+fn bar(parts: [u64; 6], most: u64, (opens, of): (&str, &str)) -> Markup {
     let most = most.max(1) as f64;
+    let parts = || PARTS.iter().zip(parts).filter(|(_, ps)| *ps > 0);
+    let told = parts().map(|((name, _), ps)| format!("{name} {}", time(ns(ps))));
+    let label = format!("{of}: {}; opens its parts", told.collect::<Vec<_>>().join(", "));
     html! {
-        div class="stack absolute" {
-            @for ((name, class), ps) in PARTS.iter().zip(parts).filter(|(_, ps)| *ps > 0) {
-                @let label = format!("{name}: {}", time(ns(ps)));
+        a class="stack absolute" href={ "#" (opens) } aria-label=(label) {
+            @for ((name, class), ps) in parts() {
                 @let width = format!("{:.3}", 100.0 * ps as f64 / most);
                 span class=(class) style={ "width:" (width) "%" }
-                    title=(label) aria-label=(label) {}
+                    title={ (name) ": " (time(ns(ps))) } {}
             }
         }
     }
@@ -108,8 +104,68 @@ fn parts_of_rank(rank: &Rank) -> [u64; 6] {
     parts
 }
 
-fn calls(account: &[Rank]) -> Markup {
-    let all = by_call(account);
+/// What the time of calls went into, with waiting divided as far as it is known.
+fn parts_table(call: &Call) -> Markup {
+    let parts = [
+        ("waiting for late senders", call.late_sender_ps),
+        ("waiting for late receivers", call.late_receiver_ps),
+        ("imbalance: waiting for the rank that came last", call.imbalance_ps),
+        ("library", call.library_ps),
+        ("kernel", call.kernel_ps),
+        ("NIC, and the way to it", call.nic_ps),
+        ("network", call.network_ps),
+    ];
+    html! {
+        table {
+            tbody {
+                @for (what, ps) in parts.into_iter().filter(|(_, ps)| *ps > 0) {
+                    tr data-ps=(ps) {
+                        td class="num" { (share(ns(ps), ns(call.total_ps))) }
+                        td class="num" { (time(ns(ps))) }
+                        td { (what) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// For whom was waited, the longest first.
+fn waits(all: impl Iterator<Item = WaitsFor>) -> Markup {
+    let told: Vec<_> = all.take(LINKS_MAX).collect();
+    html! {
+        @if !told.is_empty() {
+            p {
+                "Waited for "
+                @for (at, one) in told.iter().enumerate() {
+                    @if at > 0 { ", " }
+                    "rank " (one.rank) " (" (time(ns(one.ps))) ")"
+                }
+                "."
+            }
+        }
+    }
+}
+
+/// Of the messages whose story is kept those that are wanted, the slowest first, as links to their steps.
+fn links(report: &Report, what: &str, wanted: impl Fn(&Slow) -> bool) -> Markup {
+    let mut all = kept(report);
+    all.retain(|slow| wanted(slow));
+    all.sort_by_key(|slow| (std::cmp::Reverse((slow.total_ns * 1e3) as u64), slow.message.clone()));
+    let shown = all.len().min(LINKS_MAX);
+    html! {
+        @if shown > 0 {
+            p {
+                "Messages " (what) " (" (shown)
+                " of those whose steps are kept, the slowest first):"
+            }
+            ul class="links" { @for slow in &all[..shown] { li { (link(slow)) } } }
+        }
+    }
+}
+
+fn calls(report: &Report) -> Markup {
+    let all = by_call(&report.account);
     let shown = all.len().min(CALLS_MAX);
     let most = all.first().map_or(1, |(call, _)| call.total_ps);
     html! {
@@ -123,8 +179,9 @@ fn calls(account: &[Rank]) -> Markup {
                     } }
                     tbody {
                         @for (call, waits) in all.iter().take(shown) {
+                            @let id = format!("call-{}", call.call);
                             tr data-call=(call.call) data-ps=(call.total_ps) {
-                                td { (call.call) }
+                                td { a href={ "#" (id) } { (call.call) } }
                                 td class="num" { (call.times) }
                                 td class="num" { (time(ns(call.total_ps))) }
                                 td {
@@ -132,17 +189,27 @@ fn calls(account: &[Rank]) -> Markup {
                                         "rank " (rank) ", " (time(ns(*ps)))
                                     }
                                 }
-                                td { (bar(parts_of(call), most)) }
+                                td { (bar(parts_of(call), most, (&id, call.call))) }
                             }
                         }
                     }
+                }
+            }
+            @for (call, waits) in all.iter().take(shown) {
+                details id={ "call-" (call.call) } {
+                    summary { (call.call) ": what its time went into, and its messages" }
+                    (parts_table(call))
+                    (self::waits(waits.iter().map(|&(rank, ps)| WaitsFor { rank, ps })))
+                    (links(report, "sent in it", |slow| slow.sent_in == call.call))
+                    (links(report, "received in it", |slow| slow.received_in == call.call))
                 }
             }
         }
     }
 }
 
-fn ranks(account: &[Rank]) -> Markup {
+fn ranks(report: &Report) -> Markup {
+    let account = &report.account;
     let mut all: Vec<&Rank> = account.iter().collect();
     if all.len() > RANKS_MAX {
         let waiting = |rank: &Rank| rank.calls.iter().map(Call::waiting_ps).sum::<u64>();
@@ -164,80 +231,72 @@ fn ranks(account: &[Rank]) -> Markup {
                         th class="num" { "rank" } th class="num" { "time" } th { "parts" }
                     } }
                     tbody {
-                        @for rank in all {
+                        @for rank in &all {
+                            @let (id, name) =
+                                (format!("rank-{}", rank.rank), format!("rank {}", rank.rank));
                             tr data-rank=(rank.rank) data-ps=(rank.total_ps) {
-                                td class="num" { (rank.rank) }
+                                td class="num" { a href={ "#" (id) } { (rank.rank) } }
                                 td class="num" { (time(ns(rank.total_ps))) }
-                                td { (bar(parts_of_rank(rank), most)) }
+                                td { (bar(parts_of_rank(rank), most, (&id, &name))) }
                             }
                         }
                     }
                 }
             }
+            @for rank in &all { (one_rank(report, rank)) }
         }
     }
 }
 
-fn matrix(account: &[Rank]) -> Markup {
-    let row = |rank: &Rank| {
-        let from = rank.rank;
-        rank.sent.iter().map(move |sent| (from, sent.clone())).collect::<Vec<_>>()
-    };
-    let mut pairs: Vec<_> = account.iter().flat_map(row).collect();
-    pairs.sort_by_key(|(from, sent)| (std::cmp::Reverse(sent.bytes), *from, sent.to));
-    let (all, shown) = (pairs.len(), pairs.len().min(PAIRS_MAX));
+/// A rank's calls, for whom it waited, its messages.
+fn one_rank(report: &Report, rank: &Rank) -> Markup {
+    let number = Some(rank.rank);
+    let mut waited: Vec<WaitsFor> =
+        rank.calls.iter().flat_map(|call| call.waits_for.clone()).collect();
+    waited.sort_by_key(|one| (std::cmp::Reverse(one.ps), one.rank));
+    waited.dedup_by_key(|one| one.rank);
+    let shown = rank.calls.len().min(CALLS_MAX);
     html! {
-        figure id="matrix" {
-            h3 { "Who sends most to whom" (part_of(shown, all)) }
-            div class="scroll" {
-                table {
-                    thead { tr {
-                        th class="num" { "from rank" } th class="num" { "to rank" }
-                        th class="num" { "messages" } th class="num" { "payload" }
-                    } }
-                    tbody {
-                        @for (from, sent) in pairs.iter().take(shown) {
-                            tr data-from=(from) data-to=(sent.to) {
-                                td class="num" { (from) } td class="num" { (sent.to) }
-                                td class="num" { (sent.messages) }
-                                td class="num" { (size(sent.bytes)) }
+        details id={ "rank-" (rank.rank) } {
+            summary { "Rank " (rank.rank) ": its calls and messages" }
+            table {
+                tbody {
+                    tr {
+                        td class="num" { (share(ns(rank.computes_ps), ns(rank.total_ps))) }
+                        td class="num" { (time(ns(rank.computes_ps))) }
+                        td { "computation, between calls" }
+                    }
+                    @for call in rank.calls.iter().take(shown) {
+                        tr data-ps=(call.total_ps) {
+                            td class="num" { (share(ns(call.total_ps), ns(rank.total_ps))) }
+                            td class="num" { (time(ns(call.total_ps))) }
+                            td {
+                                (call.call) ", " (call.times) " times; of it waiting "
+                                (time(ns(call.waiting_ps())))
                             }
                         }
                     }
                 }
             }
+            (waits(waited.into_iter()))
+            p {
+                (rank.unexpected) " messages came before their receive, up to "
+                (rank.unexpected_most) " at a time; " (rank.entries)
+                " entries of its posted list were walked, up to " (rank.entries_most)
+                " for a message."
+            }
+            (links(report, "from it", |slow| slow.from == number))
+            (links(report, "to it", |slow| slow.to == number))
         }
     }
 }
 
-/// A message opens into its steps, with their causes.
+/// Links to the slowest messages of all classes.
 fn slowest(slow: &[Slow], ended: u64) -> Markup {
     html! {
         figure id="slowest" {
-            h3 { "The slowest messages (" (slow.len().min(SLOW_MAX)) " of " (ended) ")" }
-            @for message in slow.iter().take(SLOW_MAX) {
-                details data-message=(message.message) {
-                    summary {
-                        (message.message) ": " (message.kind.name()) ", " (message.protocol.name())
-                        ", " (size(message.bytes)) ", " (time(message.total_ns))
-                        @if message.entries > 1 {
-                            "; " (message.entries) " entries of match lists walked"
-                        }
-                    }
-                    table {
-                        tbody {
-                            @for segment in &message.segments {
-                                tr {
-                                    td class="num" { (share(segment.ns, message.total_ns)) }
-                                    td class="num" { (time(segment.ns)) }
-                                    td { (segment.name) }
-                                    td { (cause_of(&segment.name).map_or("", |why| why.sentence)) }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
+            h3 { "The slowest messages (" (slow.len().min(SLOWEST_MAX)) " of " (ended) ")" }
+            ul class="links" { @for slow in slow.iter().take(SLOWEST_MAX) { li { (link(slow)) } } }
         }
     }
 }

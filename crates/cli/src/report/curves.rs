@@ -14,9 +14,10 @@ const SMALL: u64 = 1024;
 
 const SIZE: (f64, f64) = (760.0, 380.0);
 
-/// The section; `messages` are those of a program, beside the ping-pong's.
+/// The section; `messages` are those of a program, beside the ping-pong's. Nothing where there are no curves.
 pub fn section(curves: &Curves, messages: Option<&[Breakdown]>) -> Markup {
-    let largest = curves.series[0].points.iter().map(|point| point.bytes).max().unwrap_or(0);
+    let Some(first) = curves.series.first() else { return Markup::default() };
+    let largest = first.points.iter().map(|point| point.bytes).max().unwrap_or(0);
     html! {
         section id="curves" {
             h2 { "Latency and bandwidth over message size" }

@@ -16,6 +16,25 @@
     tip.style.left = `${right ? event.clientX - tip.offsetWidth - 12 : event.clientX + 14}px`;
     tip.style.top = `${event.clientY + 16}px`;
   });
+  // A link to something that is folded opens it, and all that it is in.
+  const open = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    for (let part = target; part; part = part.parentElement) {
+      if (part instanceof HTMLDetailsElement) part.open = true;
+    }
+    target.scrollIntoView();
+    target.querySelector(":scope > summary")?.focus({ preventScroll: true });
+  };
+  addEventListener("hashchange", open);
+  addEventListener("click", (event) => {
+    const link = event.target instanceof Element ? event.target.closest("a[href^='#']") : null;
+    // Without a change of the address nobody else opens it.
+    if (!link || link.hash !== location.hash) return;
+    event.preventDefault();
+    open();
+  });
+  open();
   // What is folded is printed, too.
   const folded = () => document.querySelectorAll("details:not([open])");
   addEventListener("beforeprint", () => folded().forEach((part) => { part.open = true; }));

@@ -17,7 +17,7 @@ fn queues(machine: &Parameters) -> [Queue; 8] {
     let fifo = Some(DMA_FIFO_DEPTH.into());
     let done = Some(DONE_FIFO_DEPTH.into());
     let cam = Some(CAM_ENTRIES.into());
-    let packets = Some(machine.number("nic.rx_buffers"));
+    let packets = buffers(machine);
     [
         (Gauge::Mailbox, "mailbox", "mailbox: commands from the host", None),
         (Gauge::TransmitCommands, "transmit", "TX FIFO: commands for the transmit engine", fifo),
@@ -30,16 +30,22 @@ fn queues(machine: &Parameters) -> [Queue; 8] {
     ]
 }
 
+/// Packets for which the receive engine has room, on machines that have such.
+fn buffers(machine: &Parameters) -> Option<u64> {
+    let has = machine.iter().any(|parameter| parameter.key == "nic.rx_buffers");
+    has.then(|| machine.number("nic.rx_buffers"))
+}
+
 /// A counter that holds a greatest depth, what it is of, and what fits.
 type Row = (&'static str, &'static str, Option<u64>);
 
 fn rows(machine: &Parameters) -> [Row; 6] {
-    let packets = machine.number("nic.rx_buffers");
+    let packets = buffers(machine);
     [
         ("kernel.tx_pendings_max", "transmit pendings in use", None),
         ("kernel.rx_pendings_max", "receive pendings in use", None),
         ("rx.cam_in_use_max", "messages being received (CAM entries)", Some(CAM_ENTRIES.into())),
-        ("rx.held_max", "packets that the receive engine holds", Some(packets)),
+        ("rx.held_max", "packets that the receive engine holds", packets),
         ("rx.buffered_bytes_max", "bytes that wait in the receive engine for a command", None),
         ("net.input_flits_max", "flits in an input queue of the router", None),
     ]
@@ -47,17 +53,20 @@ fn rows(machine: &Parameters) -> [Row; 6] {
 
 /// The section.
 pub fn section(report: &Report, machine: &Parameters, nodes: &[Node]) -> Markup {
+    // What a machine has not got is not drawn as empty.
+    let has = |queue: &&Queue| machine.model().packets || deepest(nodes, queue.0).is_some();
     let queues = queues(machine);
+    let queues: Vec<&Queue> = queues.iter().filter(has).collect();
     html! {
         section id="queues" {
             h2 { "Depths of queues" }
-            @if !nodes.is_empty() {
+            @if !nodes.is_empty() && !queues.is_empty() {
                 p {
                     "Each queue over the run, at the node where it was deepest: the light area is \
                      the greatest depth in each span of time, the line the mean."
                 }
                 div class="multiples" {
-                    @for queue in &queues { (over_time(queue, nodes)) }
+                    @for queue in queues { (over_time(queue, nodes)) }
                 }
             }
             (greatest(&report.nodes, &rows(machine)))

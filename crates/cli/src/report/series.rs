@@ -128,7 +128,9 @@ impl Plan {
             let job = Job::of_rung(&chosen, rung, Program::Latency { largest }, false);
             (rung.key, job)
         };
-        let title = own.map_or("firmware as set", |own| own.title).to_owned();
+        let otherwise =
+            machine.model().firmware.map_or("the machine as it is", |_| "firmware as set");
+        let title = own.map_or(otherwise, |own| own.title).to_owned();
         let as_it_is = Job {
             title,
             machine: chosen.machine.clone(),
@@ -137,11 +139,13 @@ impl Plan {
             trace: false,
         };
         let own_key = own.map_or("as-set", |own| own.key);
-        let jobs: Vec<_> = std::iter::once((own_key, as_it_is)).chain(others.map(job)).collect();
+        // Where no process can call MPI there are no curves.
+        let own = machine.model().processes.then_some((own_key, as_it_is));
+        let jobs: Vec<_> = own.into_iter().chain(others.map(job)).collect();
         for (_, job) in &jobs {
             let overrides = job.settings.clone();
             let built = MachineOptions { machine: job.machine.clone(), overrides };
-            firmware::folder(root, &machines::chosen(root, &built)?)?;
+            firmware::folder_if_any(root, &machines::chosen(root, &built)?)?;
         }
         let side_by_side =
             options.jobs.map_or_else(|| measure::side_by_side(measure::RUN_KIB), usize::from);

@@ -2,7 +2,9 @@
 
 use super::svg::{self, n, Scale};
 use super::units::{count, plain, share, size, time};
+use crate::summary::untold;
 use machine::instruments::journey::{Breakdown, Place, Segment};
+use machine::report::Report;
 use maud::{html, Markup};
 
 /// Places in the order of the legend, with what they are called.
@@ -17,13 +19,16 @@ const PLACES: [(Place, &str, &str); 5] = [
 /// Sizes that are shown step by step.
 const STEPWISE_MAX: usize = 6;
 
-/// The section about a run's messages; `sizes` ascend.
-pub fn section(sizes: &[Breakdown], what: &str) -> Markup {
+/// The section about a run's messages, of which a model may tell nothing.
+pub fn section(report: &Report, what: &str) -> Markup {
+    let sizes = &report.breakdowns[..];
     let chosen = chosen(sizes);
     html! {
         section id="waterfall" {
             h2 { "Where the time of a message went" }
-            @if sizes.is_empty() {
+            @if report.messages.is_none() {
+                p { (untold(report)) }
+            } @else if sizes.is_empty() {
                 p {
                     "No message of " (what)
                     " went from the sender's call to the receiver's return."
@@ -48,7 +53,7 @@ pub fn section(sizes: &[Breakdown], what: &str) -> Markup {
     }
 }
 
-fn class_of(place: Place) -> &'static str {
+pub fn class_of(place: Place) -> &'static str {
     PLACES.iter().find(|(known, ..)| *known == place).map_or("", |(_, class, _)| class)
 }
 
@@ -83,7 +88,7 @@ fn overview(sizes: &[Breakdown]) -> Markup {
 }
 
 /// The sizes of a class.
-fn sizes_of(class: &Breakdown) -> String {
+pub fn sizes_of(class: &Breakdown) -> String {
     match (class.bytes_least, class.bytes_most) {
         (least, most) if least == most => size(least),
         (least, most) => format!("{} to {}", size(least), size(most)),
@@ -250,6 +255,7 @@ mod tests {
                 .map(|name| Segment { name: (*name).into(), place: Place::Host, ns: 1.0 })
                 .collect(),
             steps: Vec::new(),
+            kept: Vec::new(),
         };
         let sizes = [size(0, &["a"]), size(1, &["a"]), size(2, &["a"]), size(13, &["a", "b"])];
         let shown: Vec<u64> = chosen(&sizes).iter().map(|size| size.bytes).collect();

@@ -7,10 +7,12 @@ use machine::instruments::journey::{Breakdown, Messages};
 use std::fmt::{self, Write};
 
 /// Classes of messages that have a line.
-const CLASSES_MAX: usize = 6;
+const CLASSES_MAX: usize = 5;
 
-/// Steps of a way that all have a line: of a way with several legs those do that take a part of the time.
-const SEGMENTS_MAX: usize = 30;
+/// Steps of a way that have a line: the longest.
+const SEGMENTS_MAX: usize = 5;
+/// Where all are asked for, all have one: of a way with several legs those do that take a part of the time.
+const ALL_MAX: usize = 30;
 const SHARE_MIN: f64 = 0.01;
 
 /// What the messages of a class have in common: `send, eager, 24 bytes`.
@@ -85,8 +87,28 @@ fn line(out: &mut String, name: &str, cells: &[String; 4]) -> fmt::Result {
     writeln!(out)
 }
 
-/// The stretches of a message's way, each as a bar that starts where the one before ended.
-pub fn waterfall(out: &mut String, class: &Breakdown, terminal: &Terminal) -> fmt::Result {
+/// The time from which on a step has a line.
+fn least(class: &Breakdown, full: bool) -> f64 {
+    let most = if full { ALL_MAX } else { SEGMENTS_MAX };
+    if class.segments.len() <= most {
+        return 0.0;
+    }
+    if full {
+        return SHARE_MIN * class.total_ns;
+    }
+    let mut times: Vec<f64> = class.segments.iter().map(|segment| segment.ns).collect();
+    times.sort_by(|a, b| b.total_cmp(a));
+    times[most - 1]
+}
+
+/// The stretches of a message's way, each as a bar that starts where the one before ended: those that take
+/// most of the time, or all.
+pub fn waterfall(
+    out: &mut String,
+    class: &Breakdown,
+    full: bool,
+    terminal: &Terminal,
+) -> fmt::Result {
     let (of, all) = (class.median_of, class.messages);
     let median = match of == all {
         true => format!("median of all {}", grouped(all)),
@@ -98,17 +120,17 @@ pub fn waterfall(out: &mut String, class: &Breakdown, terminal: &Terminal) -> fm
         &format!("Where the time of a {}-byte message went", grouped(class.bytes)),
         &format!("{}, {}; {median}", class.kind.name(), class.protocol.name()),
     )?;
-    let name_width = class.segments.iter().map(|s| s.name.len()).max().unwrap_or(0).max(5);
+    let name_width = class.segments.iter().map(|s| s.name.len()).max().unwrap_or(0).max(14);
     let bar_width = terminal.width.saturating_sub(name_width + 2 + 12 + 6 + 2 + 2);
     let total = if class.total_ns > 0.0 { class.total_ns } else { 1.0 };
     let column = |ns: f64| (ns / total * bar_width as f64).round() as usize;
     let block = if terminal.unicode { "█" } else { "#" };
     let mut start = 0.0;
-    let few = class.segments.len() <= SEGMENTS_MAX;
+    let least = least(class, full);
     let (mut short, mut number) = (0.0, 0);
     for segment in &class.segments {
         let end = start + segment.ns;
-        if !few && segment.ns < SHARE_MIN * total {
+        if segment.ns < least {
             (short, number, start) = (short + segment.ns, number + 1, end);
             continue;
         }
@@ -123,7 +145,7 @@ pub fn waterfall(out: &mut String, class: &Breakdown, terminal: &Terminal) -> fm
         start = end;
     }
     if number > 0 {
-        let what = format!("{number} steps below 1 %");
+        let what = format!("{number} other steps");
         writeln!(out, "  {what:name_width$}{:>12}", time_of(short))?;
     }
     writeln!(out, "  {:name_width$}{:>12}", "total", time_of(class.total_ns))

@@ -92,7 +92,7 @@ fn pingpong_takes_longer_with_more_bytes() {
 #[test]
 fn the_summary_follows_the_programs_output_and_can_be_left_out() {
     let quiet = run("-n 2 --quiet examples/pingpong.c 0");
-    let loud = run("-n 2 examples/pingpong.c 0");
+    let loud = run("-n 2 --full examples/pingpong.c 0");
     let summary = loud.went_well().stdout.strip_prefix(&quiet.went_well().stdout);
     let summary = summary.unwrap_or_else(|| panic!("{loud:?}\n{quiet:?}"));
     for part in [

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+mod clicks;
+
 /// A page that was written, the run's JSON beside it, and the folder that they are in.
 struct Written {
     folder: tempfile::TempDir,
@@ -357,25 +359,34 @@ addEventListener("load", () => {
 });
 </script>"#;
 
+/// Opens a page in a browser of this width with a script in its head; what the script wrote into an element
+/// `probe`, and the page as it stood then. Nothing is in the console.
+fn browse(written: &Written, script: &str, width: u32) -> (Value, Html) {
+    let probed = written.folder.path().join("probed.html");
+    std::fs::write(&probed, written.text.replacen("<head>", &format!("<head>{script}"), 1))
+        .unwrap();
+    let output = Command::new("chromium")
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+        .args([&format!("--window-size={width},900"), "--enable-logging=stderr", "--dump-dom"])
+        .arg("--virtual-time-budget=20000")
+        .arg(format!("--user-data-dir={}", written.folder.path().join("browser").display()))
+        .arg(format!("file://{}", probed.display()))
+        .output()
+        .expect("chromium, which scripts/bootstrap test installs");
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!said.contains("CONSOLE"), "{said}");
+    let page = Html::parse_document(&String::from_utf8_lossy(&output.stdout));
+    let told = all(&page, "#probe");
+    assert_eq!(told.len(), 1, "the script has not come to its end");
+    let found = serde_json::from_str(&told[0].text().collect::<String>()).unwrap();
+    (found, page)
+}
+
 #[test]
 fn a_browser_shows_every_part_without_an_error() {
     for written in [of_a_program(), of_the_machine()] {
-        let probed = written.folder.path().join("probed.html");
-        std::fs::write(&probed, written.text.replacen("<head>", &format!("<head>{PROBE}"), 1))
-            .unwrap();
-        let output = Command::new("chromium")
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
-            .args(["--window-size=1000,900", "--enable-logging=stderr", "--dump-dom"])
-            .arg(format!("--user-data-dir={}", written.folder.path().join("browser").display()))
-            .arg(format!("file://{}", probed.display()))
-            .output()
-            .expect("chromium, which scripts/bootstrap test installs");
-        assert!(output.status.success(), "{output:?}");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(!said.contains("CONSOLE"), "{said}");
-        let page = Html::parse_document(&String::from_utf8_lossy(&output.stdout));
-        let told = all(&page, "#probe");
-        let found: Value = serde_json::from_str(&told[0].text().collect::<String>()).unwrap();
+        let (found, page) = browse(written, PROBE, 1000);
         assert_eq!((&found["thrown"], &found["wide"]), (&serde_json::json!([]), &false.into()));
         let parts = found["parts"].as_array().unwrap();
         let wanted = ["summary", "waterfall", "curves", "queues", "links", "parameters", "replay"];

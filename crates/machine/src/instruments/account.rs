@@ -256,6 +256,11 @@ impl Clerk {
         self.left = at;
     }
 
+    /// The function of the present call; empty if there is none.
+    pub fn call(&self) -> &'static str {
+        self.open.map_or("", |open| self.calls[open.place].1.call)
+    }
+
     /// A message begins within the present call, if there is one.
     pub fn begins(&mut self, at: Time, id: MessageId) -> Chain {
         match &mut self.open {

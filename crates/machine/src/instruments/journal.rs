@@ -85,17 +85,33 @@ impl Journal {
         let posted = flight.and_then(|flight| flight.at(Waypoint::EventPosted));
         self.account(core, |clerk| clerk.takes(at, kind, flight, posted));
     }
-    /// A message begins: the program's call, and that of `PtlPut` or its like.
-    pub fn begin(&self, message: MessageId, called: Time, (put, chain): (Time, Chain)) {
+    /// A message of a rank begins: the program's call, and that of `PtlPut` or its like.
+    pub fn begin(
+        &self,
+        message: MessageId,
+        (rank, called, function): (u32, Time, &'static str),
+        (put, chain): (Time, Chain),
+    ) {
         let mut desk = self.desk.borrow_mut();
         let flight = desk.begin(message);
         flight.chain = chain;
+        flight.from = Some(rank);
+        flight.sent_in = function;
         flight.mark(called, Waypoint::CallEntered);
         flight.mark(put, Waypoint::PutEntered);
     }
-    /// It is known what began: its payload, unless it is a part of another message.
-    pub fn begun(&self, message: MessageId, begun: &portals::Begun) -> Option<u64> {
-        self.desk.borrow_mut().begun(message, begun)
+    /// It is known what began, and for which rank: its payload, unless it is a part of another message.
+    pub fn begun(
+        &self,
+        message: MessageId,
+        begun: &portals::Begun,
+        to: Option<u32>,
+    ) -> Option<u64> {
+        let mut desk = self.desk.borrow_mut();
+        if let Some(flight) = desk.get(message) {
+            flight.to = to;
+        }
+        desk.begun(message, begun)
     }
     /// A message passes a waypoint.
     pub fn mark(&self, at: Time, message: MessageId, waypoint: Waypoint) {

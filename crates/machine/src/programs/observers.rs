@@ -1,6 +1,7 @@
 //! What libraries and programs tell of themselves becomes marks of messages, for journal and judge.
 
 use crate::console;
+use crate::instruments::account::Clerk;
 use crate::instruments::journal::Journal;
 use crate::instruments::journey::Waypoint;
 use crate::instruments::timeline::Track;
@@ -26,10 +27,10 @@ impl portals::Observer for Observers {
         self.cores[core].mark(at, id, mark);
     }
     fn begun(&self, core: usize, id: MessageId, begun: &portals::Begun) {
-        let bytes = self.journal.begun(id, begun);
+        let to = self.placement.rank_of(begun.to);
+        let bytes = self.journal.begun(id, begun, to);
         // The fetch of a message is a part of it.
         if let Some(bytes) = bytes {
-            let to = self.placement.rank_of(begun.to);
             self.journal.account(core as u32, |clerk| clerk.begun(to, bytes));
         }
     }
@@ -162,10 +163,14 @@ impl mpi::Observer for Observer {
         self.journal.with(message, |flight| flight.kept = true);
     }
     fn claimed(&self, message: MessageId) {
-        self.journal.account(self.core, |clerk| clerk.claims());
         let call = self.call.get();
+        let function = self.journal.account(self.core, |clerk| {
+            clerk.claims();
+            clerk.call()
+        });
         let here = self.journal.with(message, |flight| {
             flight.kept = false;
+            flight.received_in = function.unwrap_or_default();
             if let Some(call) = call {
                 flight.mark(call.entered, Waypoint::Claimed);
             }
@@ -211,9 +216,10 @@ impl Observer {
         match mark {
             portals::Mark::CallEntered => {
                 let own = self.call.get().filter(|call| call.own);
-                let chain = journal.account(self.core, |clerk| clerk.begins(at, id));
-                let chain = chain.unwrap_or_default();
-                journal.begin(id, own.map_or(at, |call| call.entered), (at, chain));
+                let begins = |clerk: &mut Clerk| (clerk.call(), clerk.begins(at, id));
+                let (function, chain) = journal.account(self.core, begins).unwrap_or_default();
+                let called = own.map_or(at, |call| call.entered);
+                journal.begin(id, (self.rank, called, function), (at, chain));
             }
             portals::Mark::Refused => journal.forget(id),
             portals::Mark::KernelEntered => pass(at, Waypoint::KernelEntered),
@@ -261,7 +267,9 @@ impl Observer {
             }
             portals::Mark::EventReturned(kind @ (EventKind::PutEnd | EventKind::ReplyEnd)) => {
                 let entered = self.call.get().map(|call| call.entered);
+                let function = journal.account(self.core, |clerk| clerk.call());
                 journal.with(id, |flight| {
+                    flight.received_in = function.unwrap_or_default();
                     let posted = flight.at(Waypoint::EventPosted);
                     // Whoever has waited for it since before has been at the queue all the time.
                     if let Some(entered) = entered.filter(|at| posted.is_some_and(|it| it < *at)) {

@@ -53,6 +53,8 @@ pub(crate) struct Desk {
     exposed: FxHashMap<(ProcessId, u32), MessageId>,
     /// Fetches that were answered here.
     pub answered: Answered,
+    // As boxes they go from node to node, and into the table.
+    #[allow(clippy::vec_box)]
     spare: Vec<Box<Flight>>,
     /// Flights that have reached this node.
     here: usize,

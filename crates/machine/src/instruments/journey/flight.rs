@@ -97,6 +97,12 @@ pub(crate) struct Flight {
     pub announces: bool,
     /// Node and process that sent it.
     pub sender: ProcessId,
+    /// Ranks that send and receive it, where they are known.
+    pub from: Option<u32>,
+    pub to: Option<u32>,
+    /// Calls in which it began and in which the receiver took it; empty outside of calls.
+    pub sent_in: &'static str,
+    pub received_in: &'static str,
     /// The leg on which it is.
     pub leg: u8,
     /// Has reached the node on whose desk it is.
@@ -121,6 +127,10 @@ impl Default for Flight {
             exposes: None,
             announces: false,
             sender: ProcessId::default(),
+            from: None,
+            to: None,
+            sent_in: "",
+            received_in: "",
             leg: 0,
             here: false,
             kept: false,

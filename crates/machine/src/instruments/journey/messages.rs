@@ -94,6 +94,10 @@ pub struct Breakdown {
     pub segments: Vec<Segment>,
     /// The stretches of all of them in order.
     pub steps: Vec<Step>,
+    /// Messages of the class with their whole story: the slowest, the slowest first, and last the median one.
+    /// The JSON has the slowest of all classes alone.
+    #[serde(skip)]
+    pub kept: Vec<Slow>,
 }
 
 /// A slow message.
@@ -107,6 +111,16 @@ pub struct Slow {
     pub protocol: Protocol,
     /// Its payload.
     pub bytes: u64,
+    /// Rank that sent it, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<u32>,
+    /// Rank that received it, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<u32>,
+    /// Function in which it began; empty outside of calls.
+    pub sent_in: &'static str,
+    /// Function in which the receiver took it; empty if no call did.
+    pub received_in: &'static str,
     /// When it began, in nanoseconds after the launch.
     pub start_ns: f64,
     /// From the sender's call to the receiver's return, in nanoseconds.
@@ -119,6 +133,8 @@ pub struct Slow {
 
 /// Slow messages that are told of.
 const SLOW_MAX: usize = 32;
+/// Slow messages that are told of each class.
+const KEPT_MAX: usize = 10;
 
 fn ns(ps: u64) -> f64 {
     des::Duration(ps).as_ns()
@@ -151,10 +167,14 @@ fn step(slot: usize, protocol: Protocol, spread: &Spread) -> Step {
     }
 }
 
-fn breakdown(class: &Class) -> Breakdown {
+fn breakdown(class: &Class, launch: des::Time) -> Breakdown {
     let (median, of) = class.samples.median().expect("a class has messages");
     let steps = class.steps.iter().enumerate();
     let steps = steps.filter_map(|(slot, spread)| Some((slot, spread.as_ref()?)));
+    let mut kept = class.samples.slowest();
+    kept.truncate(KEPT_MAX);
+    kept.retain(|story| story.id != median.id);
+    kept.push(median.clone());
     Breakdown {
         kind: class.kind,
         protocol: class.protocol,
@@ -174,6 +194,7 @@ fn breakdown(class: &Class) -> Breakdown {
         entries_most: class.entries_most,
         segments: segments(&median),
         steps: steps.map(|(slot, spread)| step(slot, class.protocol, spread)).collect(),
+        kept: kept.iter().map(|story| slow(story, launch)).collect(),
     }
 }
 
@@ -183,6 +204,10 @@ fn slow(story: &Story, launch: des::Time) -> Slow {
         kind: story.kind,
         protocol: story.protocol,
         bytes: story.bytes,
+        from: story.from,
+        to: story.to,
+        sent_in: story.sent_in,
+        received_in: story.received_in,
         start_ns: story.start.since(launch).as_ns(),
         total_ns: story.total.as_ns(),
         entries: story.entries,
@@ -210,6 +235,6 @@ impl Messages {
             slowest: slowest.iter().map(|story| slow(story, launch)).collect(),
             followed,
         };
-        (messages, classes.iter().map(breakdown).collect())
+        (messages, classes.iter().map(|class| breakdown(class, launch)).collect())
     }
 }

@@ -1,0 +1,137 @@
+//! Who sent how much to whom, as a picture.
+
+use super::part_of;
+use super::svg::{n, round_steps};
+use super::units::{count, size};
+use machine::instruments::account::{Rank, Sent};
+use maud::{html, Markup};
+use std::collections::BTreeMap;
+
+/// Cells a side at most: of more ranks neighbours share one.
+const SIDE_MAX: u32 = 64;
+/// Pairs that are listed.
+const PAIRS_MAX: usize = 12;
+
+/// Where the picture's cells begin, and its size.
+const LEFT: f64 = 56.0;
+const TOP: f64 = 14.0;
+const SIDE: f64 = 480.0;
+
+/// The picture, and those who sent most.
+pub fn figure(account: &[Rank]) -> Markup {
+    let row = |rank: &Rank| {
+        let from = rank.rank;
+        rank.sent.iter().map(move |sent| (from, sent.clone())).collect::<Vec<_>>()
+    };
+    let mut pairs: Vec<_> = account.iter().flat_map(row).collect();
+    pairs.sort_by_key(|(from, sent)| (std::cmp::Reverse(sent.bytes), *from, sent.to));
+    let (all, shown) = (pairs.len(), pairs.len().min(PAIRS_MAX));
+    let ranks = account.iter().map(|rank| rank.rank + 1).max().unwrap_or(1);
+    html! {
+        figure id="matrix" {
+            h3 { "Who sends to whom" }
+            @if all > 0 { (picture(&pairs, ranks)) }
+            h4 { "Most" (part_of(shown, all)) }
+            div class="scroll" {
+                table {
+                    thead { tr {
+                        th class="num" { "from rank" } th class="num" { "to rank" }
+                        th class="num" { "messages" } th class="num" { "payload" }
+                    } }
+                    tbody {
+                        @for (from, sent) in pairs.iter().take(shown) {
+                            tr data-from=(from) data-to=(sent.to) {
+                                td class="num" { (from) } td class="num" { (sent.to) }
+                                td class="num" { (sent.messages) }
+                                td class="num" { (size(sent.bytes)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Ranks that share a cell.
+fn group(ranks: u32) -> u32 {
+    ranks.div_ceil(SIDE_MAX)
+}
+
+/// Messages and bytes of each cell that has any, by row (from) and column (to).
+fn cells(pairs: &[(u32, Sent)], ranks: u32) -> BTreeMap<(u32, u32), (u64, u64)> {
+    let group = group(ranks);
+    let mut cells = BTreeMap::new();
+    for (from, sent) in pairs {
+        let cell: &mut (u64, u64) = cells.entry((from / group, sent.to / group)).or_default();
+        *cell = (cell.0 + sent.messages, cell.1 + sent.bytes);
+    }
+    cells
+}
+
+fn picture(pairs: &[(u32, Sent)], ranks: u32) -> Markup {
+    let (group, cells) = (group(ranks), cells(pairs, ranks));
+    let side = SIDE / f64::from(ranks.div_ceil(group));
+    let messages = cells.values().all(|(_, bytes)| *bytes == 0);
+    let amount = |cell: &(u64, u64)| if messages { cell.0 } else { cell.1 };
+    let most = cells.values().map(amount).max().unwrap_or(1).max(1) as f64;
+    let names = |number: u32| match group {
+        1 => format!("rank {number}"),
+        _ => format!("ranks {} to {}", number * group, ((number + 1) * group).min(ranks) - 1),
+    };
+    let steps = round_steps(f64::from(ranks - 1).max(1.0), 8);
+    let ticks: Vec<f64> =
+        steps.into_iter().filter(|rank| rank.fract() == 0.0 && *rank < f64::from(ranks)).collect();
+    let place = |rank: f64| (rank / f64::from(group)).floor().mul_add(side, side / 2.0);
+    let (width, height) = (LEFT + SIDE + 8.0, TOP + SIDE + 44.0);
+    let what = if messages { "messages" } else { "payload" };
+    let label = format!("Communication matrix: {what} from each rank to each, of {ranks} ranks");
+    html! {
+        svg class="chart square" viewBox={ "0 0 " (n(width)) " " (n(height)) } role="img"
+            aria-label=(label) data-ranks=(ranks) {
+            rect class="field" x=(n(LEFT)) y=(n(TOP)) width=(n(SIDE)) height=(n(SIDE)) {}
+            @for ((from, to), cell) in &cells {
+                // The eye tells light from less light by ratios.
+                @let strength = 0.15 + 0.85 * (amount(cell) as f64 / most).sqrt();
+                rect class="cell" x=(n(LEFT + f64::from(*to) * side))
+                    y=(n(TOP + f64::from(*from) * side)) width=(n(side)) height=(n(side))
+                    fill-opacity=(format!("{strength:.3}")) data-tip="" data-from=(from)
+                    data-to=(to) data-messages=(cell.0) data-bytes=(cell.1) {
+                    title {
+                        (names(*from)) " to " (names(*to)) ": " (count(cell.0, "message")) ", "
+                        (size(cell.1))
+                    }
+                }
+            }
+            @for rank in ticks {
+                text class="tick" x=(n(LEFT - 6.0)) y=(n(TOP + place(rank) + 4.0))
+                    text-anchor="end" { (rank) }
+                text class="tick" x=(n(LEFT + place(rank))) y=(n(TOP + SIDE + 16.0))
+                    text-anchor="middle" { (rank) }
+            }
+            text class="title" x=(n(LEFT + SIDE / 2.0)) y=(n(TOP + SIDE + 36.0))
+                text-anchor="middle" { "to rank" }
+            text class="title" x="14" y=(n(TOP + SIDE / 2.0)) text-anchor="middle"
+                transform={ "rotate(-90 14 " (n(TOP + SIDE / 2.0)) ")" } { "from rank" }
+        }
+        p class="note" {
+            "The darker, the more " (what) "; the most is "
+            @if messages { (count(most as u64, "message")) } @else { (size(most as u64)) } "."
+            @if group > 1 { " " (group) " ranks that are neighbours share a cell." }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_share_cells_where_ranks_are_many() {
+        let sent = |to| Sent { to, messages: 1, bytes: 10 };
+        let pairs = [(0, sent(1)), (1, sent(127)), (0, sent(126)), (127, sent(0))];
+        assert_eq!(cells(&pairs, 64.max(128)).len(), 3);
+        assert_eq!(cells(&pairs, 128)[&(0, 63)], (2, 20));
+        assert_eq!(cells(&pairs[..1], 2)[&(0, 1)], (1, 10));
+    }
+}

@@ -1,0 +1,139 @@
+//! Pages as readers use them: they click from bars to messages, on wide windows and narrow ones.
+
+use super::{all, assert_stands_alone, browse, number, of_a_program, report, value, words};
+use serde_json::Value;
+
+/// Clicks its way from a bar of a call to one message's steps, and from a class of messages to another's, as
+/// a reader does; tells what is open then, and has height.
+const CLICKS: &str = r##"<script>
+const thrown = [];
+addEventListener("error", (event) => thrown.push(String(event.message)));
+addEventListener("securitypolicyviolation", (event) => thrown.push(event.violatedDirective));
+const wait = () => new Promise((done) => setTimeout(done, 50));
+const box = (part) => part ? part.getBoundingClientRect() : { width: 0, height: 0 };
+const click = async (where) => {
+  const part = document.querySelector(where);
+  if (!part) throw new Error(`no ${where}`);
+  part.click();
+  await wait();
+  return part;
+};
+const told = (hash) => {
+  const part = document.getElementById(hash.slice(1));
+  const height = part.checkVisibility() ? box(part).height : 0;
+  return [hash, part.open, height, document.activeElement === part.firstElementChild];
+};
+addEventListener("load", async () => {
+  const found = { width: innerWidth };
+  try {
+    const bar = await click("#calls a.stack");
+    found.label = bar.getAttribute("aria-label");
+    found.call = told(bar.hash);
+    const link = await click(`${bar.hash} .links a`);
+    found.message = told(link.hash);
+    found.steps = document.querySelectorAll(`${link.hash} table.steps tr`).length;
+    found.stepsHeight = box(document.querySelector(`${link.hash} table.steps`)).height;
+    found.nothing = [...document.querySelectorAll("#messages details.class:not([open]) table")]
+      .filter((part) => part.checkVisibility()).length;
+    const rank = await click("#ranks a.stack");
+    found.rank = told(rank.hash);
+    const own = await click("#messages details.class:not([open]) > summary");
+    found.classes = document.querySelectorAll("#messages details.class[open]").length;
+    found.bar = box(own.querySelector(".meter span")).width;
+    // Again to where one has been: the address stays, and it opens all the same.
+    document.querySelector(link.hash).open = false;
+    location.hash = link.hash;
+    await wait();
+    document.querySelector(link.hash).open = false;
+    await click(`#slowest a[href="${link.hash}"], ${bar.hash} a[href="${link.hash}"]`);
+    found.again = told(link.hash);
+    found.cells = document.querySelectorAll("#matrix rect.cell").length;
+    found.cell = box(document.querySelector("#matrix rect.cell")).width;
+  } catch (error) { thrown.push(String(error)); }
+  found.thrown = thrown;
+  found.wide = document.documentElement.scrollWidth > innerWidth;
+  const probe = document.createElement("pre");
+  probe.id = "probe";
+  probe.textContent = JSON.stringify(found);
+  document.body.append(probe);
+});
+</script>"##;
+
+#[test]
+fn a_bar_leads_to_its_messages_and_a_message_to_its_steps() {
+    let written = of_a_program();
+    for width in [1280, 390] {
+        let (found, page) = browse(written, CLICKS, width);
+        assert_eq!(found["thrown"], serde_json::json!([]), "{found:#}");
+        assert_eq!(found["wide"], false, "{width}: {found:#}");
+        assert!(value(&found["width"]) <= f64::from(width).max(500.0), "{found:#}");
+        for name in ["call", "message", "rank", "again"] {
+            let [_, open, height, focus] = &found[name].as_array().unwrap()[..] else {
+                panic!("{found:#}")
+            };
+            assert_eq!((open, focus), (&true.into(), &true.into()), "{name}: {found:#}");
+            assert!(value(height) > 60.0, "{name}: {found:#}");
+        }
+        let label = found["label"].as_str().unwrap();
+        assert!(label.starts_with("MPI_") && label.contains("NIC "), "{label}");
+        // The steps are those of the run's slowest message of that call, one line each.
+        let hash = found["message"][0].as_str().unwrap().replace("#message-", "").replace('-', ":");
+        let rows = all(&page, &format!("details[data-message='{hash}'] table.steps tr"));
+        assert_eq!(value(&found["steps"]), rows.len() as f64, "{found:#}");
+        assert!(rows.len() > 10 && value(&found["stepsHeight"]) > 200.0, "{found:#}");
+        let message = &all(&page, &format!("details[data-message='{hash}']"))[0];
+        let sum: f64 = rows.iter().map(|row| number(row, "data-ns")).sum();
+        assert!((sum - number(message, "data-ns")).abs() < 1e-3, "{sum} of {}", message.html());
+        assert_eq!(found["nothing"], 0, "what is folded takes no place: {found:#}");
+        assert!(value(&found["classes"]) >= 2.0 && value(&found["bar"]) > 50.0, "{found:#}");
+        assert!(value(&found["cells"]) == 2.0 && value(&found["cell"]) > 50.0, "{found:#}");
+    }
+}
+
+/// The picture of who sends to whom has what the account has.
+#[test]
+fn the_matrix_is_that_of_the_account() {
+    let written = report("-n 6 --largest 8 builtin:alltoall 2000 2");
+    let page = written.page();
+    let cells = all(&page, "#matrix rect.cell");
+    let account = written.run["account"].as_array().unwrap();
+    let sent: Vec<[f64; 4]> = account
+        .iter()
+        .flat_map(|rank| {
+            let to = rank["sent"].as_array().unwrap().iter();
+            to.map(move |sent| {
+                let of = |key: &str| value(&sent[key]);
+                [value(&rank["rank"]), of("to"), of("messages"), of("bytes")]
+            })
+        })
+        .collect();
+    let names = ["data-from", "data-to", "data-messages", "data-bytes"];
+    let drawn: Vec<[f64; 4]> =
+        cells.iter().map(|cell| names.map(|name| number(cell, name))).collect();
+    assert_eq!(drawn, sent);
+    assert!(sent.len() == 30, "each of 6 to each other: {sent:?}");
+}
+
+/// Pages are written on machines of every model; where nothing is told of messages they say so.
+#[test]
+fn every_model_has_a_page_which_says_what_it_does_not_tell() {
+    for (line, told) in [
+        ("-m forth -n 2 builtin:rdma-pingpong 8 2", false),
+        ("-m amata -n 2 builtin:myrinet-pingpong 8 2", false),
+        ("-m ideal -n 2 builtin:pingpong 8 2", true),
+        ("-m example -n 2 builtin:pingpong 8 2", true),
+    ] {
+        let written = report(&format!("--largest 0 {line}"));
+        assert_stands_alone(&written);
+        let page = written.page();
+        let said = words(&all(&page, "#waterfall")[0]);
+        assert_eq!(
+            said.contains("tells neither of messages nor of calls"),
+            !told,
+            "{line}: {said}"
+        );
+        for part in ["#account", "#messages", "#curves"] {
+            assert_eq!(!all(&page, part).is_empty(), told, "{line}: {part}");
+        }
+    }
+}
