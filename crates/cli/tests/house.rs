@@ -138,8 +138,9 @@ fn crates_depend_only_on_whom_they_may() {
 /// Parts of machines: crates that a model joins, and that nobody else names.
 const PARTS: &str = "alpu|crossbar|lanai|lanai_link|myrinet|net|nic|pci|ppc440|rdma|rtl|serial";
 
-/// Who joins them: rooms of `machine`, a model each, and the registry of these rooms.
-const MODELS: &[&str] = &["ideal", "example", "models", "myrinet", "rdma", "seastar"];
+/// Who joins them: rooms of `machine`, a model each, the bus that two of them stand on, and the registry of
+/// these rooms.
+const MODELS: &[&str] = &["ideal", "example", "models", "myrinet", "pcibus", "rdma", "seastar"];
 
 /// Files beside the models' rooms that name parts. Take a file out when it does no more; none comes in.
 const NAME_PARTS: &[&str] = &[

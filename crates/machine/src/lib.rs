@@ -7,6 +7,7 @@
 //!                 │                                 ├─ firmware: functions, lines and cycles of processors
 //!                 │                                 └─ judge: what happens, for the specification
 //!                 ├─ node: a node of any network interface that is a `Nic`
+//!                 ├─ pcibus: a node's PCI bus, for the models whose card stands on one
 //!                 ├─ ideal: one of constants (LogGP)
 //!                 ├─ example: the one of docs/adding-a-nic.md
 //!                 ├─ rdma: an RDMA NIC on PCI-X, cycle by cycle, with host software of its own
@@ -32,6 +33,7 @@ pub mod models;
 pub mod myrinet;
 pub mod node;
 pub mod parameters;
+mod pcibus;
 mod programs;
 mod rdma;
 pub mod report;

@@ -3,15 +3,15 @@
 //!
 //! ```text
 //!  workloads ─► driver ─ stores, loads, interrupt ─► nic: card with LANai ══ cable ══ switch ══ other cards
-//!                            └── pci: one bus a node, DMA as well ──┘
+//!                            └─ pcibus, pins: one bus a node, DMA ─┘
 //! ```
 //!
 //! | module | what |
 //! |---|---|
 //! | `settings` | parameters, and what is built from them |
 //! | `fabric` | switches in a row, cables, routes |
-//! | `pci` | the host's bus |
-//! | `nic` | a node's card on that bus |
+//! | `nic` | a node's card on its host's bus |
+//! | `pins` | what card and bus do to one another |
 //! | `image` | the control program's files, and what it occupies |
 //! | `observed` | what the card's processor tells a recorder of its cycles |
 //! | `monitor` | somebody who stops the card's processor and looks |
@@ -49,7 +49,7 @@ mod image;
 pub mod monitor;
 mod nic;
 mod observed;
-mod pci;
+mod pins;
 mod settings;
 mod switch;
 mod workloads;
@@ -80,14 +80,16 @@ impl Machine<'_> {
             park: self.bench.options.park,
         };
         let journal = self.bench.journal(nid);
-        let mut nic = Station::new(*card, joints, self.image.clone());
+        let host = self.bench.host(nid);
+        let memory = host.memory().clone();
+        let mut nic = Station::new(*card, joints, self.image.clone(), memory);
         nic.set_teller(self.code.clone().map(|code| self.teller(code, &journal)));
         let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
         nic.set_desk(desk.take_if(|(of, _)| *of == nid).map(|(_, desk)| desk));
         let routes = fabric.routes(nid);
         let driver = Driver::new(nid as u16, self.image.clone(), routes, *driver, *poll);
         let seat = Seat::new(nid, self.bench.nodes, self.workload, driver);
-        Node::new(self.bench, nid, nic, (self.bench.host(nid), Box::new(seat)), journal, None)
+        Node::new(self.bench, nid, nic, (host, Box::new(seat)), journal, None)
     }
 
     /// Who tells a recorder of a node's processor, which draws it if the run is watched.

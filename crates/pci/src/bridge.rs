@@ -1,7 +1,7 @@
 //! The host bridge: what the processor has posted, what devices have posted, reads that wait for memory.
 
 use crate::memory::HostMemory;
-use crate::{Burst, Params, Protocol, BLOCK, WORD};
+use crate::{lanes, Burst, Params, Protocol, BLOCK, WORD};
 use bus::Memory;
 use std::collections::VecDeque;
 
@@ -63,7 +63,7 @@ pub(crate) struct SplitRead {
     pub slot: u8,
     pub tag: u8,
     pub addr: u64,
-    pub words_left: u16,
+    pub bytes_left: u16,
     /// First cycle in which data can stand on the bus.
     pub ready_at: u64,
     /// Posted writes that must be in memory before: reads push them.
@@ -74,6 +74,7 @@ pub(crate) struct SplitRead {
 struct Posted {
     addr: u64,
     data: u64,
+    enables: u8,
 }
 
 /// The bridge, with the host's memory behind it.
@@ -226,20 +227,20 @@ impl<M: HostMemory> Bridge<M> {
     pub(crate) fn takes_block(&self) -> bool {
         self.posted.len() + (BLOCK / WORD) as usize <= usize::from(self.params.posted_words)
     }
-    pub(crate) fn push_posted(&mut self, addr: u64, data: u64) {
-        self.posted.push_back(Posted { addr, data });
+    pub(crate) fn push_posted(&mut self, addr: u64, data: u64, enables: u8) {
+        self.posted.push_back(Posted { addr, data, enables });
         self.posted_total += 1;
     }
 
     /// Takes in a device's read. False if it must be retried.
-    pub(crate) fn open_read(&mut self, slot: u8, tag: u8, addr: u64, words: u16, now: u64) -> bool {
+    pub(crate) fn open_read(&mut self, slot: u8, tag: u8, addr: u64, bytes: u16, now: u64) -> bool {
         if self.splits.len() >= usize::from(self.params.splits_max) {
             return false;
         }
         // The request's turn-around comes before the latency is counted.
-        let ready_at = now + 2 + self.params.split.cycles(words);
+        let ready_at = now + 2 + self.params.split.cycles(lanes::words(addr, bytes));
         let after = self.posted_total;
-        self.splits.push_back(SplitRead { slot, tag, addr, words_left: words, ready_at, after });
+        self.splits.push_back(SplitRead { slot, tag, addr, bytes_left: bytes, ready_at, after });
         true
     }
 
@@ -260,7 +261,7 @@ impl<M: HostMemory> Bridge<M> {
     /// Next word of the read at `place`, which stays.
     pub(crate) fn peek_word(&self, place: usize) -> u64 {
         let mut bytes = [0; 8];
-        let inside = self.memory.read(self.splits[place].addr, &mut bytes);
+        let inside = self.memory.read(self.splits[place].addr & !(WORD - 1), &mut bytes);
         inside.expect("the bridge claims only what is memory");
         u64::from_le_bytes(bytes)
     }
@@ -269,9 +270,9 @@ impl<M: HostMemory> Bridge<M> {
     pub(crate) fn read_word(&mut self, place: usize) -> (u64, bool) {
         let word = self.peek_word(place);
         let split = &mut self.splits[place];
-        split.addr += WORD;
-        split.words_left -= 1;
-        let last = split.words_left == 0;
+        split.bytes_left -= lanes::of_run(split.addr, split.bytes_left).count_ones() as u16;
+        split.addr = (split.addr & !(WORD - 1)) + WORD;
+        let last = split.bytes_left == 0;
         if last {
             self.splits.remove(place);
         }
@@ -283,8 +284,11 @@ impl<M: HostMemory> Bridge<M> {
         if now < self.memory_busy_until {
             return;
         }
-        if let Some(Posted { addr, data }) = self.posted.pop_front() {
-            let inside = self.memory.write(addr, &data.to_le_bytes());
+        if let Some(Posted { addr, data, enables }) = self.posted.pop_front() {
+            // Lanes of a run of bytes are one run.
+            let first = enables.trailing_zeros() as usize;
+            let bytes = &data.to_le_bytes()[first..first + enables.count_ones() as usize];
+            let inside = self.memory.write(addr + first as u64, bytes);
             inside.expect("the bridge claims only what is memory");
             self.drained_total += 1;
         }

@@ -4,8 +4,9 @@ use crate::bridge::{Bridge, HostOp, HostRead, ReadValue};
 use crate::config::ConfigSpace;
 use crate::cycle::{parity, Agent, Command, Cycle, Ending, Phase};
 use crate::device::{
-    Completion, Device, DeviceIn, DeviceOut, Ended, Operation, Request, TargetWrite,
+    Completion, Device, DeviceIn, DeviceOut, Ended, Operation, Request, TargetRead, TargetWrite,
 };
+use crate::lanes;
 use crate::memory::HostMemory;
 use crate::params::{Params, Protocol, BLOCK, WORD};
 use crate::transaction::{Kind, Step, Transaction};
@@ -84,6 +85,8 @@ impl<M: HostMemory> Bus<M> {
         assert!(spaces.len() <= SLOTS, "a bus has {SLOTS} slots");
         assert!(params.arbitration_cycles > 0 && params.device_response_cycles > 0);
         assert!(params.bridge_response_cycles > 0 && matches!(params.width, 4 | 8));
+        let phases = WORD / u64::from(params.width);
+        assert!(params.burst_words == 0 || u64::from(params.burst_words) >= phases, "a whole word");
         let core = |config| Core { config, delayed: None, asked: false };
         Bus {
             bridge: Bridge::new(params, memory),
@@ -261,7 +264,7 @@ impl<M: HostMemory> Bus<M> {
         if completion {
             let read = *self.bridge.completion_due(self.now, lead).expect("it is due");
             let requester = Agent::Device(read.slot);
-            let bytes = read.words_left * WORD as u16;
+            let bytes = read.bytes_left;
             return Transaction {
                 target: Some(requester),
                 requester,
@@ -297,8 +300,12 @@ impl<M: HostMemory> Bus<M> {
         let request = request.expect("a device keeps its request until it is answered");
         let core = &mut self.cores[usize::from(slot)];
         core.asked = core.delayed == Some(request);
-        let bytes = request.words * WORD as u16;
-        let target = self.bridge.memory.contains(request.addr, usize::from(bytes));
+        let Request { addr, bytes, .. } = request;
+        debug_assert!((1..=4096).contains(&bytes), "a transfer has 1 to 4096 bytes");
+        // Memory is read and written in words.
+        let words = lanes::words(addr, bytes);
+        let memory = &self.bridge.memory;
+        let target = memory.contains(addr & !(WORD - 1), usize::from(words) * WORD as usize);
         let kind = match request.operation {
             Operation::Read => Kind::DeviceRead { tag: request.tag },
             Operation::Write => Kind::DeviceWrite,
@@ -306,7 +313,7 @@ impl<M: HostMemory> Bus<M> {
         Transaction {
             target: target.then_some(Agent::Bridge),
             tag: request.tag,
-            ..new_transaction(Agent::Device(slot), kind, request.addr, bytes)
+            ..new_transaction(Agent::Device(slot), kind, addr, bytes)
         }
     }
 
@@ -343,7 +350,9 @@ impl<M: HostMemory> Bus<M> {
                 let decode = Step::Response(self.response_cycles(&t));
                 t.step = if pcix { Step::Attribute } else { decode };
                 let command = t.command();
-                self.cycle(Phase::Address { master: t.master, command }, t.addr, command.code())
+                // Conventional PCI tells the first byte by its enables; the lowest bits ask for a burst.
+                let addr = if pcix { t.addr } else { t.addr & !3 };
+                self.cycle(Phase::Address { master: t.master, command }, addr, command.code())
             }
             Step::Attribute => {
                 t.step = Step::Response(self.response_cycles(&t));
@@ -388,10 +397,11 @@ impl<M: HostMemory> Bus<M> {
     /// What follows the decoding: data, or an end without.
     fn answer(&mut self, t: &mut Transaction, ports: &mut Ports) -> Step {
         let Some(target) = t.target else { return Step::End(Ending::MasterAbort) };
-        if let (Agent::Device(slot), Kind::HostRead { .. }) = (target, t.kind) {
+        if let (Agent::Device(slot), Kind::HostRead { enables, .. }) = (target, t.kind) {
             let core = &self.cores[usize::from(slot)];
-            let word = t.addr & !(WORD - 1);
-            ports.ins[usize::from(slot)].read = core.config.decode(word);
+            let offset = core.config.decode(t.addr & !(WORD - 1));
+            let read = offset.map(|offset| TargetRead { offset, enables });
+            ports.ins[usize::from(slot)].read = read;
         }
         let retry = match (t.kind, t.master) {
             (Kind::HostWrite, _) => match target {
@@ -412,10 +422,9 @@ impl<M: HostMemory> Bus<M> {
     }
 
     fn answer_read(&mut self, t: &mut Transaction, slot: u8, tag: u8, ports: &mut Ports) -> Step {
-        let words = t.bytes / WORD as u16;
         if self.params.protocol == Protocol::Pcix {
             // The response without data stands in the next cycle.
-            if self.bridge.open_read(slot, tag, t.addr, words, self.now + 1) {
+            if self.bridge.open_read(slot, tag, t.addr, t.bytes, self.now + 1) {
                 ports.ins[usize::from(slot)].accepted = true;
                 return Step::End(Ending::Split);
             }
@@ -423,10 +432,10 @@ impl<M: HostMemory> Bus<M> {
         }
         let core = &mut self.cores[usize::from(slot)];
         if core.delayed.is_none() {
-            if self.bridge.open_read(slot, tag, t.addr, words, self.now + 1) {
+            if self.bridge.open_read(slot, tag, t.addr, t.bytes, self.now + 1) {
                 ports.ins[usize::from(slot)].accepted = true;
-                core.delayed =
-                    Some(Request { operation: Operation::Read, addr: t.addr, words, tag });
+                let (operation, addr, bytes) = (Operation::Read, t.addr, t.bytes);
+                core.delayed = Some(Request { operation, addr, bytes, tag });
                 core.asked = true;
             }
             return Step::End(Ending::Retry);
@@ -477,6 +486,7 @@ fn new_transaction(master: Agent, kind: Kind, addr: u64, bytes: u16) -> Transact
         kind,
         addr,
         bytes,
+        left: bytes,
         requester: master,
         tag: 0,
         step: if far { Step::DualAddress } else { Step::Address },

@@ -51,12 +51,22 @@ impl<M: HostMemory> Bus<M> {
     fn lanes(&self, addr: u64) -> u8 {
         match self.params.width {
             8 => 0xFF,
-            _ => 0x0F << (addr % WORD),
+            _ => 0x0F << (addr & 4),
         }
     }
-    /// True if conventional PCI's bridge ends a burst with this data phase.
-    fn is_burst_over(&self, t: &Transaction) -> bool {
-        self.params.burst_words != 0 && t.phases + 1 >= self.params.burst_words
+    /// True if conventional PCI's bridge ends a burst with this data phase: the next unit, a word of a
+    /// device's transfer or a phase of the host's, does not fit as a whole any more.
+    fn is_burst_over(&self, t: &Transaction, unit: u64) -> bool {
+        let phases = (unit / u64::from(self.params.width)) as u16;
+        self.params.burst_words != 0 && t.phases + phases >= self.params.burst_words
+    }
+    /// Lanes of a device's transfer that this data phase moves, and whether more of the word follows in the
+    /// next, as on a 32-bit bus.
+    fn run_lanes(&self, t: &mut Transaction) -> (u8, bool) {
+        let (word, phase) = (lanes::of_run(t.addr, t.left), self.lanes(t.addr));
+        let lanes = word & phase;
+        t.left -= lanes.count_ones() as u16;
+        (lanes, word > phase)
     }
 
     fn host_write(&mut self, t: &Transaction, ports: &mut Ports) -> Moved {
@@ -70,7 +80,7 @@ impl<M: HostMemory> Bus<M> {
         let follows = matches!(self.bridge.host_head(), Some(HostOp::Write { joined: true, .. }));
         let next = addr + u64::from(self.params.width);
         let inside = self.cores[slot].config.decode(next).is_some();
-        let last = !follows || !inside || self.is_burst_over(t);
+        let last = !follows || !inside || self.is_burst_over(t, u64::from(self.params.width));
         if let Some(offset) = self.cores[slot].config.decode(addr & !(WORD - 1)) {
             let data = self.received(data);
             ports.ins[slot].write = Some(TargetWrite { offset, data, enables });
@@ -87,13 +97,13 @@ impl<M: HostMemory> Bus<M> {
         let data = self.received(word);
         let both = self.params.width == 4 && enables & 0x0F != 0 && enables & 0xF0 != 0;
         if both && t.half.is_none() {
-            t.half = Some(data as u32);
+            t.half = Some((data as u32, 0x0F));
             return Moved { ad: word, lanes: enables & 0x0F, last: false };
         }
-        let data = t.half.map_or(data, |low| data & !0xFFFF_FFFF | u64::from(low));
+        let data = t.half.map_or(data, |(low, _)| data & !0xFFFF_FFFF | u64::from(low));
         self.bridge.pop_host();
         self.bridge.push_answer(ReadValue { token, data, aborted: false });
-        Moved { ad: word, lanes: enables, last: true }
+        Moved { ad: word, lanes: enables & self.lanes(t.addr), last: true }
     }
 
     fn config_read(&mut self, t: &Transaction, offset: u8, token: u64) -> Moved {
@@ -120,27 +130,28 @@ impl<M: HostMemory> Bus<M> {
             _ => t.master,
         };
         let Agent::Device(slot) = slot else { unreachable!("devices read") };
-        let lanes = self.lanes(t.addr);
-        if self.params.width == 4 && t.half.is_none() {
+        let (lanes, follows) = self.run_lanes(t);
+        if follows {
             let low = self.bridge.peek_word(place);
-            t.half = Some(self.received(low) as u32);
+            t.half = Some((self.received(low) as u32, lanes));
             return Moved { ad: low & 0xFFFF_FFFF, lanes, last: false };
         }
         let boundary = (t.addr & !(WORD - 1)) % BLOCK == BLOCK - WORD;
         let (word, done) = self.bridge.read_word(place);
         let low = t.half.take();
         let data = self.received(word);
-        let data = low.map_or(data, |low| data & !0xFFFF_FFFF | u64::from(low));
+        let data = low.map_or(data, |(low, _)| data & !0xFFFF_FFFF | u64::from(low));
         p.ins[usize::from(slot)].completion = Some(Completion { tag, data, last: done });
         t.words += 1;
         let blocks = u64::from(self.params.completion_blocks);
         let cut = match t.kind {
             Kind::Completion => blocks != 0 && boundary && (t.addr / BLOCK + 1) % blocks == 0,
-            _ => self.is_burst_over(t),
+            _ => self.is_burst_over(t, WORD),
         };
         let core = &mut self.cores[usize::from(slot)];
         if let Some(read) = &mut core.delayed {
-            (read.addr, read.words) = (read.addr + WORD, read.words - 1);
+            read.bytes -= lanes::of_run(read.addr, read.bytes).count_ones() as u16;
+            read.addr = (read.addr & !(WORD - 1)) + WORD;
         }
         if done {
             core.delayed = None;
@@ -154,21 +165,22 @@ impl<M: HostMemory> Bus<M> {
         let Agent::Device(slot) = t.master else { unreachable!("devices write") };
         let slot = usize::from(slot);
         let word = ports.outs[slot].write_word;
-        let lanes = self.lanes(t.addr);
-        if self.params.width == 4 && t.half.is_none() {
-            t.half = Some(self.received(word) as u32);
+        let (lanes, follows) = self.run_lanes(t);
+        if follows {
+            t.half = Some((self.received(word) as u32, lanes));
             return Moved { ad: word, lanes, last: false };
         }
-        let low = t.half.take();
+        let (low, before) = t.half.take().unzip();
         let data = self.received(word);
         let data = low.map_or(data, |low| data & !0xFFFF_FFFF | u64::from(low));
-        self.bridge.push_posted(t.addr & !(WORD - 1), data);
+        let enables = lanes | before.unwrap_or(0);
+        self.bridge.push_posted(t.addr & !(WORD - 1), data, enables);
         ports.ins[slot].took_word = true;
         t.words += 1;
-        let done = t.words * WORD as u16 == t.bytes;
+        let done = t.left == 0;
         let boundary = (t.addr & !(WORD - 1)) % BLOCK == BLOCK - WORD;
         let held = !ports.outs[slot].write_on || !self.bridge.takes_block();
-        let cut = boundary && held || self.is_burst_over(t);
+        let cut = boundary && held || self.is_burst_over(t, WORD);
         if cut && !done {
             self.counters.disconnects += 1;
         }

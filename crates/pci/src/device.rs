@@ -1,14 +1,15 @@
 //! The user side of a device's PCI core: what the chip sees and wants in each cycle.
 
-/// A transfer that a device asks for as bus master. All addresses are multiples of 8.
+/// A transfer that a device asks for as bus master: a run of bytes, wherever it begins and ends. What it does
+/// not reach of its first and last word has its byte enables off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Read or write.
     pub operation: Operation,
     /// Host's physical address.
     pub addr: u64,
-    /// 64-bit words: 1 to 512.
-    pub words: u16,
+    /// Bytes: 1 to 4096.
+    pub bytes: u16,
     /// Tells the device's reads apart.
     pub tag: u8,
 }
@@ -27,7 +28,7 @@ pub enum Operation {
 pub struct DeviceOut {
     /// Stays until [`DeviceIn::accepted`] (reads) or [`DeviceIn::ended`] (writes).
     pub request: Option<Request>,
-    /// Next word of the write that is asked for.
+    /// Next word of the write that is asked for: each byte in the lane of its address.
     pub write_word: u64,
     /// At a 128-byte boundary: the words up to the next one (or the end) are there, so the write may go on.
     pub write_on: bool,
@@ -50,12 +51,21 @@ pub struct TargetWrite {
     pub enables: u8,
 }
 
+/// A read of the host from the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TargetRead {
+    /// Bytes from the start of the device's region, a multiple of 8.
+    pub offset: u32,
+    /// Lanes that are wanted, bit 0 the lowest address.
+    pub enables: u8,
+}
+
 /// A word of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// The read's tag.
     pub tag: u8,
-    /// Eight bytes, the lowest address in the lowest bits.
+    /// Eight bytes, the lowest address in the lowest bits; those that were asked for are right.
     pub data: u64,
     /// Last of the read.
     pub last: bool,
@@ -64,7 +74,8 @@ pub struct Completion {
 /// The end of a device's write transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// Words that were moved; fewer than asked for if it was disconnected.
+    /// Words that were moved, the first and the last maybe in part; fewer than asked for if it was
+    /// disconnected.
     pub words: u16,
     /// Nobody has claimed the address.
     pub aborted: bool,
@@ -75,8 +86,8 @@ pub struct Ended {
 pub struct DeviceIn {
     /// The host writes.
     pub write: Option<TargetWrite>,
-    /// The host reads at this offset; answered by [`DeviceOut::read_word`] in the next cycle.
-    pub read: Option<u32>,
+    /// The host reads; answered by [`DeviceOut::read_word`] in the next cycle.
+    pub read: Option<TargetRead>,
     /// The read that is asked for is taken; its data will come.
     pub accepted: bool,
     /// Data of a read.

@@ -2,7 +2,8 @@
 //! plays by them: neither the arbiter's state, nor what bridge and devices hold.
 
 use crate::cycle::{parity, Agent, Command, Cycle, Ending, Phase};
-use crate::params::{Params, Protocol, BLOCK};
+use crate::lanes;
+use crate::params::{Params, Protocol, BLOCK, WORD};
 use std::fmt;
 
 /// A cycle that is against the rules.
@@ -182,6 +183,8 @@ impl Monitor {
     fn address_rules(&self) -> Verdict {
         let Some(seen) = &self.seen else { return Ok(()) };
         let bridge = seen.master == Agent::Bridge;
+        let linear = seen.addr % 4 == 0 || self.params.protocol == Protocol::Pcix;
+        ensure(linear, "conventional PCI's bursts are linear: the lowest two address bits are 0")?;
         match seen.command {
             Command::SplitCompletion => {
                 let pcix = self.params.protocol == Protocol::Pcix;
@@ -251,9 +254,27 @@ impl Monitor {
         let expected =
             (seen.addr & !u64::from(width - 1)) + u64::from(width * u32::from(seen.phases));
         ensure(addr == expected, "addresses of a burst are consecutive")?;
+        let here = match width {
+            4 if !config => 0x0F << (addr % WORD),
+            4 => 0x0F,
+            _ => 0xFF,
+        };
+        ensure(cycle.cbe & !here == 0, "lanes are those that the bus has")?;
         let skip = if seen.phases == 0 { (seen.addr % u64::from(width)) as u32 } else { 0 };
+        let left = seen.bytes.map(|bytes| bytes.saturating_sub(seen.moved) as u16);
+        match (left, seen.requester) {
+            // The bytes of a block follow one another; the host's single words may leave some out.
+            (Some(left), Agent::Device(_)) if left > 0 => {
+                let run = lanes::of_run(addr + u64::from(skip), left) & here;
+                ensure(
+                    cycle.cbe == run,
+                    "a block moves the bytes from its address on, all of them",
+                )?;
+                seen.moved += cycle.cbe.count_ones();
+            }
+            _ => seen.moved += width - skip,
+        }
         seen.phases += 1;
-        seen.moved += width - skip;
         seen.stage = if last { Stage::Ended } else { Stage::Data };
         if config {
             ensure(last && seen.phases == 1, "configuration moves one register")?;

@@ -41,14 +41,16 @@ pub(crate) struct Transaction {
     pub requester: Agent,
     pub tag: u8,
     pub step: Step,
+    /// Bytes that are left, of a device's transfer.
+    pub left: u16,
     /// Data phases that are over.
     pub phases: u16,
     /// 64-bit words that are over, of a device's transfer.
     pub words: u16,
     /// Place of the read in the bridge, for a conventional device's.
     pub place: usize,
-    /// On a 32-bit bus: what came in the first half of a word.
-    pub half: Option<u32>,
+    /// On a 32-bit bus: what came in the first half of a word, and its lanes.
+    pub half: Option<(u32, u8)>,
 }
 
 impl Transaction {

@@ -138,18 +138,18 @@ impl HostSide {
         match self.owner {
             Owner::Nobody => None,
             Owner::Notify => {
-                Some(Request { operation: write, addr: self.notify_addr, words: 1, tag: 0 })
+                Some(Request { operation: write, addr: self.notify_addr, bytes: 8, tag: 0 })
             }
             Owner::Deposit => self.depositing.map(|packet| Request {
                 operation: write,
                 addr: packet.addr,
-                words: packet.left,
+                bytes: packet.left * WORD as u16,
                 tag: 0,
             }),
             Owner::Fetch => self.queue.front().map(|head| Request {
                 operation: Operation::Read,
                 addr: source(head),
-                words: words(head),
+                bytes: words(head) * WORD as u16,
                 tag: self.next_tag,
             }),
         }

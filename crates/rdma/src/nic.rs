@@ -6,7 +6,7 @@ use crate::link_side::{LinkCounters, LinkSide};
 use crate::packet::{Entry, Header};
 use crate::params::Params;
 use crate::sync::Sync;
-use pci::{Device, DeviceIn, DeviceOut};
+use pci::{Device, DeviceIn, DeviceOut, TargetRead};
 use serial::Symbol;
 
 /// Messages, limits and freed words that can cross at a time (assumed).
@@ -143,7 +143,7 @@ impl Device for Nic {
         self.host.outputs(&self.crossing)
     }
     fn clock(&mut self, inputs: &DeviceIn) {
-        if let Some(offset) = inputs.read {
+        if let Some(TargetRead { offset, .. }) = inputs.read {
             let crossing = &self.crossing;
             self.host.read(offset, &crossing.counters_seen.seen(), crossing.levels.frozen);
         }

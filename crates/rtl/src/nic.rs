@@ -226,7 +226,7 @@ impl Device for Nic {
             request: (out.request == 1).then_some(Request {
                 operation: if write { Operation::Write } else { Operation::Read },
                 addr: out.addr,
-                words: out.words,
+                bytes: out.words * pci::WORD as u16,
                 tag: if write { 0 } else { out.tag },
             }),
             write_word: out.write_word,
@@ -250,8 +250,8 @@ impl Device for Nic {
             (input.write_offset, input.write_data) = (write.offset as u16, write.data);
             input.write_enables = write.enables;
         }
-        if let Some(offset) = inputs.read {
-            (input.read, input.read_offset) = (true, offset as u16);
+        if let Some(read) = inputs.read {
+            (input.read, input.read_offset) = (true, read.offset as u16);
         }
         if let Some(completion) = inputs.completion {
             (input.completion, input.completion_data) = (true, completion.data);

@@ -3,11 +3,14 @@
 //! that brings it.
 
 use super::image::Image;
+use super::nic::IDS;
+use crate::pcibus::{CONFIG, REGION};
 use abi::myrinet::{
     self as my, board_control, command, command_area, dma_block, isr, packet_type, register, status,
 };
 use des::{Duration, Time};
 use host::{Cpu, Waker};
+use pci::register as config;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,6 +20,9 @@ pub(super) const PAYLOAD_MAX: u64 = (my::REGION_SEND_SIZE - my::PacketHeader::SI
 
 /// A card that has not answered for so long never will.
 const PATIENCE: Duration = Duration::from_us(1_000_000);
+
+/// Bits of the card's command register: memory, bus master, parity.
+const COMMAND: u16 = 1 << 1 | 1 << 2 | 1 << 6;
 
 /// A packet that has come.
 pub(super) struct Packet {
@@ -61,16 +67,35 @@ impl Driver {
         }
     }
 
-    /// Loads the control program and the routes, and lets the processor go.
+    /// Looks for the card in its slot, and maps it.
+    fn find(&self, cpu: &Cpu) {
+        let id = cpu.mmio_read(CONFIG + u32::from(config::ID));
+        let (vendor, device, _) = IDS;
+        if id != u32::from(device) << 16 | u32::from(vendor) {
+            cpu.fault(format_args!("there is no Myrinet card in the slot: {id:#010x}"));
+        }
+        // Of all ones, those stay that are above the region's size.
+        let bar = CONFIG + u32::from(config::BAR0);
+        cpu.mmio_write(bar, &u32::MAX.to_le_bytes());
+        let size = !cpu.mmio_read(bar) + 1;
+        if size != my::SPACE_SIZE {
+            cpu.fault(format_args!("the card's space is of {size:#x} bytes"));
+        }
+        cpu.mmio_write(bar, &REGION.to_le_bytes());
+        cpu.mmio_write(CONFIG + u32::from(config::COMMAND), &COMMAND.to_le_bytes());
+    }
+
+    /// Finds the card, loads the control program and the routes, and lets the processor go.
     pub fn load(&self, cpu: &Cpu) {
+        self.find(cpu);
         let size = u64::from(my::REGION_RECEIVE_SIZE);
         self.buffer.set(cpu.memory().borrow_mut().alloc_kernel(size, 64));
         set(cpu, my::BOARD_CONTROL, board_control::RESET_ON | board_control::INTERRUPT_OFF);
-        cpu.mmio_write(0, &self.image.flat);
+        cpu.mmio_write(REGION, &self.image.flat);
         for (to, route) in (0..).zip(&self.routes) {
             let mut bytes = [0; my::ROUTE_SIZE as usize];
             bytes[..route.len()].copy_from_slice(route);
-            cpu.mmio_write(my::REGION_ROUTES_BASE + my::ROUTE_SIZE * to, &bytes);
+            cpu.mmio_write(REGION + my::REGION_ROUTES_BASE + my::ROUTE_SIZE * to, &bytes);
         }
         set(cpu, my::BOARD_SPECIAL + register::EIMR, isr::HOST);
         set(cpu, my::BOARD_CONTROL, board_control::RESET_OFF | board_control::INTERRUPT_ON);
@@ -106,7 +131,7 @@ impl Driver {
         packet.extend_from_slice(bytes);
         cpu.kernel(|| {
             cpu.spend(self.work);
-            cpu.mmio_write(my::REGION_SEND_BASE, &packet);
+            cpu.mmio_write(REGION + my::REGION_SEND_BASE, &packet);
             set(cpu, at_area(command_area::LENGTH), packet.len() as u32);
             set(cpu, at_area(command_area::COMMAND), command::SEND);
         });
@@ -141,7 +166,7 @@ impl Driver {
             return;
         }
         cpu.spend(self.work);
-        let length = cpu.mmio_read(at_block(dma_block::LENGTH)) as usize;
+        let length = get(cpu, at_block(dma_block::LENGTH)) as usize;
         let buffer = self.buffer.get();
         set(cpu, at_block(dma_block::HOST_HI), (buffer >> 32) as u32);
         set(cpu, at_block(dma_block::HOST_LO), buffer as u32);
@@ -185,11 +210,16 @@ fn at_block(field: usize) -> u32 {
 }
 
 fn area(cpu: &Cpu, field: usize) -> u32 {
-    cpu.mmio_read(at_area(field))
+    get(cpu, at_area(field))
+}
+
+/// The card's words are big endian, the host is not.
+fn get(cpu: &Cpu, addr: u32) -> u32 {
+    u32::from_be(cpu.mmio_read(REGION + addr))
 }
 
 fn set(cpu: &Cpu, addr: u32, value: u32) {
-    cpu.mmio_write(addr, &value.to_be_bytes());
+    cpu.mmio_write(REGION + addr, &value.to_be_bytes());
 }
 
 /// When the program may start.

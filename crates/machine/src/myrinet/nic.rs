@@ -4,13 +4,16 @@ use super::fabric::Socket;
 use super::image::Image;
 use super::monitor::{Desk, Then};
 use super::observed::{Observed, Teller};
-use super::pci::{Pci, PciParams};
+use super::pins::{Ending, Pins};
 use crate::firmware::profile::Profile;
 use crate::node::{Nic, Ports};
+use crate::pcibus::{digest, Behind, PciBus};
 use ::myrinet::{Card, CardParams, Host, Signal, Stopped, Wires};
+use abi::myrinet::SPACE_SIZE;
 use bus::BusError;
-use des::{Duration, Time};
-use std::fmt;
+use des::{Clock, Duration, Time};
+use host::SharedMemory;
+use pci::{ConfigSpace, Device, TargetRead, TargetWrite};
 use std::sync::Arc;
 
 /// What goes over a cable.
@@ -28,7 +31,7 @@ pub(super) struct Joints {
     pub socket: Socket,
     /// How long a signal takes to get there.
     pub cable: Duration,
-    pub pci: PciParams,
+    pub pci: pci::Params,
     /// From the card's interrupt line to the processor.
     pub interrupt: Duration,
     /// Turns of its processor's polling loop are booked, not executed.
@@ -38,14 +41,14 @@ pub(super) struct Joints {
 /// A card with its bus.
 pub(super) struct Station {
     card: Card,
-    pci: Pci,
+    bus: PciBus<Behind>,
+    pins: Pins,
+    /// How long a wish of the card takes to the bus.
+    crossing: Duration,
     joints: Joints,
     image: Arc<Image>,
-    /// The card goes on this far at most before it is seen to what it has asked for.
-    step: Duration,
     /// What the card has put on its cable.
     sent: Vec<(Time, Signal)>,
-    burst: Burst,
     failed: bool,
     /// Tells of the processor's cycles, if somebody wants to know.
     teller: Option<Box<Teller>>,
@@ -56,22 +59,16 @@ pub(super) struct Station {
 /// Exit status of a run that the monitor has ended, as of one that gdb has: 128 + SIGKILL.
 const KILLED: i32 = 137;
 
-/// What the card has asked its host for.
-struct Burst {
-    read: bool,
-    addr: u64,
-    bytes: Vec<u8>,
-}
+/// Myricom's card as its configuration space names it (the public list of PCI's IDs), and the class: a network
+/// controller of no known kind.
+pub(super) const IDS: (u16, u16, u32) = (0x14C1, 0x8043, 0x02_8000);
 
+/// Cycles of the bus from the card's clock to the bus's: two flip-flops, one behind the other (assumed).
+const CROSSING: u64 = 2;
+
+/// An edge of the bus's clock, with a digest of what the one before did.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Event {
-    /// A store of the host has crossed the bus.
-    Store { addr: u32, len: u8, data: [u8; 8] },
-    /// A load of the host has.
-    Load { addr: u32 },
-    /// What the card wants of the host's memory has been moved.
-    Burst,
-}
+pub(super) struct Edge(u32);
 
 struct Sent<'a>(&'a mut Vec<(Time, Signal)>);
 
@@ -81,57 +78,78 @@ impl Wires for Sent<'_> {
     }
 }
 
-/// The host's bus, for the card.
+/// The host, for the card.
 struct Master<'a> {
-    pci: &'a mut Pci,
-    burst: &'a mut Burst,
-    interrupt: Duration,
+    bus: &'a mut PciBus<Behind>,
+    pins: &'a mut Pins,
+    crossing: Duration,
     ports: &'a mut Ports<Station>,
-    /// When the first thing that was asked for is due.
+    /// When the bus sees the first thing that was asked for.
     due: Time,
 }
 
 impl Master<'_> {
-    fn ask(&mut self, now: Time, len: usize, read: bool) {
-        let done = self.pci.dma(now, len, read);
-        self.ports.schedule(done, Event::Burst);
-        self.due = self.due.min(done);
+    /// When the bus sees what the card does at `now`.
+    fn crosses(&mut self, now: Time) -> Time {
+        let from = now + self.crossing;
+        start(self.bus, from, self.ports);
+        self.due = self.due.min(from);
+        from
     }
 }
 
 impl Host for Master<'_> {
     fn read(&mut self, now: Time, addr: u64, len: usize) {
-        (self.burst.read, self.burst.addr) = (true, addr);
-        self.burst.bytes.resize(len, 0);
-        self.ask(now, len, true);
+        let from = self.crosses(now);
+        self.pins.read(from, addr, len);
     }
     fn write(&mut self, now: Time, addr: u64, data: &[u8]) {
-        (self.burst.read, self.burst.addr) = (false, addr);
-        self.burst.bytes.clear();
-        self.burst.bytes.extend_from_slice(data);
-        self.ask(now, data.len(), false);
+        let from = self.crosses(now);
+        self.pins.write(from, addr, data);
     }
     fn interrupt(&mut self, now: Time, asserted: bool) {
-        if asserted {
-            let at = now + self.interrupt;
-            self.ports.interrupt(at);
-            self.due = self.due.min(at);
-        }
+        let from = self.crosses(now);
+        self.pins.interrupt(from, asserted);
     }
 }
 
+/// Lets the bus's clock run from `from` on.
+fn start(bus: &mut PciBus<Behind>, from: Time, ports: &mut Ports<Station>) {
+    if bus.start(from).is_some() {
+        ports.schedule(bus.next(), Edge(0));
+    }
+}
+
+/// The runs of lanes that are set.
+fn runs(enables: u8) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = enables.checked_shr(at).filter(|rest| *rest != 0)?;
+        let first = at + rest.trailing_zeros();
+        at = first + (enables >> first).trailing_ones();
+        Some(first as usize..at as usize)
+    })
+}
+
 impl Station {
-    pub fn new(params: CardParams, joints: Joints, image: Arc<Image>) -> Station {
+    pub fn new(
+        params: CardParams,
+        joints: Joints,
+        image: Arc<Image>,
+        memory: SharedMemory,
+    ) -> Station {
+        let (vendor, device, class) = IDS;
+        let space = ConfigSpace::new(vendor, device, class, SPACE_SIZE, false);
         let mut card = Card::new(params);
         card.set_booking(joints.park);
         Station {
             card,
-            pci: Pci::new(joints.pci),
+            bus: PciBus::new(joints.pci, Behind(memory), space),
+            pins: Pins::default(),
+            crossing: Clock::from_hz(joints.pci.hertz).cycles(CROSSING),
             joints,
             image,
-            step: Pci::least(&joints.pci).min(joints.interrupt),
             sent: Vec::new(),
-            burst: Burst { read: false, addr: 0, bytes: Vec::new() },
             failed: false,
             teller: None,
             desk: None,
@@ -148,14 +166,14 @@ impl Station {
         self.desk = desk.map(Box::new);
     }
 
-    /// Lets the card do what it does before `until`. When the first of what it asks for is due.
+    /// Lets the card do what it does before `until`. When the bus sees the first of what it asks for.
     fn advance(&mut self, until: Time, ports: &mut Ports<Station>) -> Time {
         let mut due = Time::NEVER;
         let mut halted = true;
         while halted {
-            let Station { card, pci, sent, burst, teller, desk, .. } = self;
-            let interrupt = self.joints.interrupt;
-            let mut master = Master { pci, burst, interrupt, ports: &mut *ports, due };
+            let Station { card, bus, pins, sent, teller, desk, .. } = self;
+            let crossing = self.crossing;
+            let mut master = Master { bus, pins, crossing, ports: &mut *ports, due };
             let wires = &mut Sent(sent);
             halted = match (teller.as_deref_mut(), desk.as_deref_mut()) {
                 (None, None) => {
@@ -232,46 +250,79 @@ impl Station {
         }
     }
 
-    /// The bus or the card has no place for it: a wrong of the driver.
-    fn refused(&self, now: Time, why: &impl fmt::Display, ports: &mut Ports<Station>) {
-        ports.fail(now, format_args!("{why}"));
+    // ---- the bus -----------------------------------------------------------------------------------------
+
+    fn bus_edge(&mut self, now: Time, ports: &mut Ports<Station>) {
+        if let Err(why) = self.see(now, ports) {
+            // A wrong of the driver, or of who has filled a DMA block.
+            ports.fail(now, why);
+        }
+        self.pins.edge(now);
+        let cycle = self.bus.cycle(&mut self.pins);
+        let next = self.bus.next();
+        if let Some(word) = self.bus.answer() {
+            ports.answer(next, word);
+        }
+        if self.bus.rises() {
+            ports.interrupt(now + self.joints.interrupt);
+        }
+        if self.pins.rest() && self.bus.rests(&self.pins.outputs()) {
+            self.bus.stop();
+        } else {
+            ports.schedule(next, Edge(digest(&cycle)));
+        }
     }
 
-    fn end_burst(&mut self, now: Time, ports: &mut Ports<Station>) -> Result<(), BusError> {
-        let Burst { read, addr, bytes } = &mut self.burst;
-        if *read {
-            ports.read(*addr, bytes)?;
-            self.card.read_done(now, bytes);
-        } else {
-            ports.write(*addr, bytes)?;
-            self.card.write_done(now);
+    /// The card sees what the last cycle of the bus has done to its pins.
+    fn see(&mut self, now: Time, ports: &mut Ports<Station>) -> Result<(), String> {
+        let (written, asked) = (self.pins.written(), self.pins.asked());
+        if let Some(write) = written {
+            self.advance(now, ports);
+            self.write(now, &write).map_err(|why| why.to_string())?;
         }
+        if let Some(read) = asked {
+            self.advance(now, ports);
+            let word = self.read(now, &read).map_err(|why| why.to_string())?;
+            self.pins.answer(word);
+        }
+        if self.pins.is_over() {
+            self.advance(now, ports);
+        }
+        match self.pins.ended() {
+            Some((Ending::Read, bytes)) => self.card.read_done(now, bytes),
+            Some((Ending::Written, _)) => self.card.write_done(now),
+            Some((Ending::Aborted { addr }, _)) => {
+                return Err(format!("DMA to {addr:#x}: the host has no memory there"));
+            }
+            None => return Ok(()),
+        }
+        self.tell(ports);
         Ok(())
+    }
+
+    fn write(&mut self, now: Time, write: &TargetWrite) -> Result<(), BusError> {
+        let bytes = write.data.to_le_bytes();
+        runs(write.enables).try_for_each(|run| {
+            self.card.host_write(now, write.offset + run.start as u32, &bytes[run])
+        })
+    }
+
+    fn read(&mut self, now: Time, read: &TargetRead) -> Result<u64, BusError> {
+        let mut bytes = [0; 8];
+        let halves = bytes.chunks_exact_mut(4).zip([0, 4]);
+        for (half, at) in halves.filter(|(_, at)| read.enables >> at & 0xF != 0) {
+            self.card.host_read(now, read.offset + at, half)?;
+        }
+        Ok(u64::from_le_bytes(bytes))
     }
 }
 
 impl Nic for Station {
-    type Event = Event;
+    type Event = Edge;
     type Message = Message;
 
-    fn handle(&mut self, now: Time, event: Event, ports: &mut Ports<Station>) {
-        self.advance(now, ports);
-        let done = match event {
-            Event::Store { addr, len, data } => {
-                self.card.host_write(now, addr, &data[..usize::from(len)])
-            }
-            Event::Load { addr } => {
-                let mut word = [0; 4];
-                let read = self.card.host_read(now, addr, &mut word);
-                ports.answer(now + Duration(1), u32::from_be_bytes(word));
-                read
-            }
-            Event::Burst => self.end_burst(now, ports),
-        };
-        if let Err(why) = done {
-            self.refused(now, &why, ports);
-        }
-        self.tell(ports);
+    fn handle(&mut self, now: Time, _: Edge, ports: &mut Ports<Station>) {
+        self.bus_edge(now, ports);
     }
 
     fn receive(&mut self, now: Time, message: Message, ports: &mut Ports<Station>) {
@@ -281,25 +332,19 @@ impl Nic for Station {
     }
 
     fn store(&mut self, now: Time, addr: u32, data: &[u8], ports: &mut Ports<Station>) {
-        let at = self.pci.store(now, addr, data.len());
-        let mut bytes = [0; 8];
-        bytes[..data.len()].copy_from_slice(data);
-        ports.schedule(at, Event::Store { addr, len: data.len() as u8, data: bytes });
+        self.bus.store(addr, data);
+        if self.bus.is_wanted() {
+            start(&mut self.bus, now, ports);
+        }
     }
 
     fn load(&mut self, now: Time, addr: u32, ports: &mut Ports<Station>) {
-        let at = self.pci.load(now);
-        ports.schedule(at, Event::Load { addr });
+        self.bus.load(addr);
+        start(&mut self.bus, now, ports);
     }
 
-    fn word(event: &Event) -> u64 {
-        match event {
-            Event::Store { addr, data, .. } => {
-                1 ^ u64::from(*addr) << 8 ^ u64::from_le_bytes(*data).rotate_left(17)
-            }
-            Event::Load { addr } => 2 | u64::from(*addr) << 8,
-            Event::Burst => 3,
-        }
+    fn word(Edge(digest): &Edge) -> u64 {
+        u64::from(*digest)
     }
 
     fn next_action(&self) -> Time {
@@ -309,8 +354,8 @@ impl Nic for Station {
     fn run(&mut self, until: Time, ports: &mut Ports<Station>) {
         let mut until = until;
         while self.card.next() < until {
-            // What it asks for is due no sooner than the end of the step.
-            let end = until.min(self.card.next() + self.step);
+            // The bus sees what it asks for no sooner than at the end of the step.
+            let end = until.min(self.card.next() + self.crossing);
             let due = self.advance(end, ports);
             until = until.min(due);
         }
@@ -339,6 +384,7 @@ impl Nic for Station {
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let (card, core) = (self.card.counters(), self.card.core().counters());
+        let bus = self.bus.counters();
         vec![
             ("lanai.cycles", self.card.core().cycle()),
             ("lanai.instructions", core.instructions),
@@ -350,6 +396,13 @@ impl Nic for Station {
             ("myrinet.interrupts", card.interrupts),
             ("myrinet.wrong_crc8", card.wrong_crc8),
             ("myrinet.wrong_crc32", card.wrong_crc32),
+            ("pci.cycles", bus.cycles),
+            ("pci.data_cycles", bus.data_cycles),
+            ("pci.disconnects", bus.disconnects),
+            ("pci.parity_errors", bus.parity_errors),
+            ("pci.retries", bus.retries),
+            ("pci.stores_waiting_max", self.bus.accesses_max() as u64),
+            ("pci.transactions", bus.transactions),
             (RX_BYTES, card.bytes_received),
             ("rx.packets", card.packets_received),
             (TX_BYTES, card.bytes_sent),

@@ -1,8 +1,7 @@
 //! From the parameters of a machine to what its parts are built from.
 
 use super::fabric::Fabric;
-use super::pci::PciParams;
-use crate::parameters::schema::{bytes, count, frequency, rate, time};
+use crate::parameters::schema::{bytes, count, cycles, frequency, rate, time};
 use crate::parameters::{Parameters, Row};
 use ::myrinet::{CardParams, Params, SwitchParams};
 use des::{Clock, Duration};
@@ -18,8 +17,9 @@ pub(crate) const ROWS: &[Row] = &[
     time("myrinet.route", "0 ns", "1 ms"),
     bytes("myrinet.dma_burst", "8 B", "4 KiB"),
     frequency("myrinet.pci_clock", "1 MHz", "1 GHz"),
-    count("myrinet.pci_setup", "1", "1000"),
-    count("myrinet.pci_read", "0", "1000"),
+    cycles("myrinet.pci_arbitration", "1 cycles", "64 cycles"),
+    cycles("myrinet.pci_decode", "1 cycles", "4 cycles"),
+    cycles("myrinet.pci_memory", "4 cycles", "1000 cycles"),
     bytes("myrinet.pci_burst", "8 B", "4 KiB"),
     time("myrinet.interrupt", "1 ns", "1 ms"),
     time("myrinet.driver", "0 ns", "1 ms"),
@@ -30,7 +30,7 @@ pub(super) struct Settings {
     pub fabric: Fabric,
     pub card: CardParams,
     pub switch: SwitchParams,
-    pub pci: PciParams,
+    pub pci: pci::Params,
     pub interrupt: Duration,
     /// What the driver computes for a packet, beside what it does to the card.
     pub driver: Duration,
@@ -54,11 +54,15 @@ impl Settings {
             return Err(format!("myrinet.stop and myrinet.go: {mistake}"));
         }
         let clock: Clock = p.clock("myrinet.pci_clock");
-        let pci = PciParams {
-            clock,
-            setup: p.number("myrinet.pci_setup"),
-            read: p.number("myrinet.pci_read"),
-            burst: p.number("myrinet.pci_burst"),
+        let latency = p.number("myrinet.pci_memory");
+        let base = pci::Params::pci_32_33();
+        let pci = pci::Params {
+            hertz: clock.hz(),
+            arbitration_cycles: p.number("myrinet.pci_arbitration"),
+            device_response_cycles: p.number("myrinet.pci_decode"),
+            split: pci::Split { word_cycles: latency, page_cycles: latency },
+            burst_words: p.number::<u16>("myrinet.pci_burst") / u16::from(base.width),
+            ..base
         };
         let card = CardParams {
             clock: p.clock("lanai.clock"),

@@ -6,19 +6,16 @@ use super::memory::{Behind, Watch};
 use super::settings::Settings;
 use super::tally::Tally;
 use crate::node::{Nic, Ports};
+use crate::pcibus::{digest, fold, Domain, PciBus, REGION};
 use ::rdma::Account;
 use ::rdma::Arrival;
 use abi::forth::REGION_SIZE;
-use des::{Clock, Duration, Time};
-use pci::{Burst, Bus, ConfigSpace, Cycle, Device, HostRead, Monitor, Phase, WriteCombiner, WORD};
+use des::{Duration, Time};
+use pci::{ConfigSpace, Device, WriteCombiner};
 use serial::{Elastic, Symbol};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// Where the kernel module puts the card's region.
-pub(super) const REGION: u32 = 0xF000_0000;
-/// Where the processor sees the configuration space of the slot; below, nothing is the bus's.
-pub(super) const CONFIG: u32 = 0xE000_0000;
 /// A store here is none: the processor's fence, which empties its write-combining buffers.
 pub(super) const FENCE: u32 = 0xE800_0000;
 
@@ -39,47 +36,11 @@ pub(super) enum Event {
 /// The symbols of an edge, for the receivers at the other end.
 pub(super) type Symbols = [Symbol; 2];
 
-/// A clock that may stand still.
-pub(super) struct Domain {
-    clock: Clock,
-    /// Number of the next edge.
-    pub next: u64,
-    pub runs: bool,
-}
-
-impl Domain {
-    pub fn new(clock: Clock) -> Domain {
-        Domain { clock, next: 0, runs: false }
-    }
-    /// Time of the next edge.
-    pub fn time(&self) -> Time {
-        self.clock.edge(self.next)
-    }
-    /// Runs again, from the first edge at or after `now` on that has not been; gives the edges left out.
-    pub fn start(&mut self, now: Time) -> u64 {
-        let first = self.clock.edge_at_or_after(now).max(self.next);
-        let skipped = first - self.next;
-        (self.next, self.runs) = (first, true);
-        skipped
-    }
-}
-
-/// What the processor wants of the bus, in order.
-enum Access {
-    Write(Burst),
-    Config { offset: u8, value: u32, enables: u8 },
-    Read(HostRead),
-}
-
 /// The card with its bus.
 pub(super) struct Card {
-    bus: Bus<Behind>,
+    bus: PciBus<Behind>,
     nic: Chip,
-    monitor: Monitor,
     combiner: Option<WriteCombiner>,
-    accesses: VecDeque<Access>,
-    accesses_max: usize,
-    bus_clock: Domain,
     lanes_clock: Domain,
     receivers: Vec<Elastic>,
     /// Edges since a word was anywhere in the lanes' half, and since one was sent.
@@ -88,7 +49,6 @@ pub(super) struct Card {
     idle_run_max: u32,
     peer: u32,
     latency: Duration,
-    line: bool,
     account: Account,
     watch: Rc<Watch>,
     tally: Rc<Tally>,
@@ -115,13 +75,9 @@ impl Card {
             receiver
         };
         Card {
-            bus: Bus::new(s.bus, memory, vec![space]),
+            bus: PciBus::new(s.bus, memory, space),
             nic: designs.nic(params),
-            monitor: Monitor::new(s.bus),
             combiner: s.combining.then(|| WriteCombiner::new(1)),
-            accesses: VecDeque::new(),
-            accesses_max: 0,
-            bus_clock: Domain::new(Clock::from_hz(s.bus.hertz)),
             lanes_clock: Domain::new(s.lanes_clock(nid)),
             receivers: (0..params.lanes).map(receiver).collect(),
             still: 0,
@@ -129,7 +85,6 @@ impl Card {
             idle_run_max: s.idle_run(),
             peer,
             latency: s.latency(),
-            line: false,
             account: Account::default(),
             watch: shared.0,
             tally: shared.1,
@@ -138,16 +93,10 @@ impl Card {
     }
 
     fn start_bus(&mut self, now: Time, ports: &mut Ports<Card>) {
-        if self.bus_clock.runs {
-            return;
-        }
-        let skipped = self.bus_clock.start(now);
-        if skipped > 0 {
-            self.bus.pass(skipped);
-            self.monitor.pass(skipped);
+        if let Some(skipped) = self.bus.start(now) {
             self.account.pass(skipped);
+            ports.schedule(self.bus.next(), Event::Bus(0));
         }
-        ports.schedule(self.bus_clock.time(), Event::Bus(0));
     }
 
     fn start_lanes(&mut self, now: Time, ports: &mut Ports<Card>) {
@@ -162,28 +111,22 @@ impl Card {
     // ---- the bus -----------------------------------------------------------------------------------------
 
     fn bus_edge(&mut self, now: Time, ports: &mut Ports<Card>) {
-        self.hand_over();
-        let cycle = self.bus.clock(std::slice::from_mut(&mut self.nic));
-        self.monitor.judge(&cycle).unwrap_or_else(|violation| panic!("{violation}"));
+        let cycle = self.bus.cycle(&mut self.nic);
         if self.tally.counts_anew.take() {
             self.account = Account::default();
         }
         self.account.cycle(&cycle);
-        self.bus_clock.next += 1;
-        let next = self.bus_clock.time();
+        let next = self.bus.next();
         if let Some(arrival) = self.nic.arrival() {
             self.unjudged.push_back(arrival);
         }
-        if let Some(value) = self.bus.bridge.answer() {
-            let upper = value.token & 4 != 0;
-            ports.answer(next, (value.data >> if upper { 32 } else { 0 }) as u32);
+        if let Some(word) = self.bus.answer() {
+            ports.answer(next, word);
         }
-        let line = self.bus.bridge.interrupt();
-        if line && !self.line {
+        if self.bus.rises() {
             ports.interrupt(now);
         }
-        self.line = line;
-        if self.bus.bridge.posted_words() == 0 {
+        if self.bus.posted_words() == 0 {
             self.judge(now, ports);
         }
         if self.watch.take() {
@@ -191,7 +134,7 @@ impl Card {
             ports.attend(now);
         }
         if self.bus_rests() {
-            self.bus_clock.runs = false;
+            self.bus.stop();
         } else {
             ports.schedule(next, Event::Bus(digest(&cycle)));
         }
@@ -200,33 +143,8 @@ impl Card {
         }
     }
 
-    /// What the processor has stored goes to the bridge as far as it has room.
-    fn hand_over(&mut self) {
-        while let Some(access) = self.accesses.front() {
-            let bridge = &mut self.bus.bridge;
-            let taken = match *access {
-                Access::Write(ref burst) => bridge.post(burst),
-                Access::Config { offset, value, enables } => {
-                    bridge.config_write(0, offset, value, enables)
-                }
-                Access::Read(read @ HostRead::Memory { enables, .. }) => {
-                    bridge.read(read, if enables & 0xF == 0 { 4 } else { 0 })
-                }
-                Access::Read(read) => bridge.read(read, 0),
-            };
-            if !taken {
-                return;
-            }
-            self.accesses.pop_front();
-        }
-    }
-
     fn bus_rests(&self) -> bool {
-        if !self.accesses.is_empty() || !self.bus.is_at_rest() || !self.nic.bus_rests() {
-            return false;
-        }
-        let out = self.nic.outputs();
-        out.request.is_none() && out.interrupt == self.line && self.unjudged.is_empty()
+        self.bus.rests(&self.nic.outputs()) && self.nic.bus_rests() && self.unjudged.is_empty()
     }
 
     /// Packets are in memory, to the last word.
@@ -270,21 +188,6 @@ impl Card {
     }
 }
 
-fn fold(a: u32, b: u32) -> u32 {
-    a.wrapping_mul(0x9E37_79B9) ^ b.wrapping_mul(0x85EB_CA6B)
-}
-
-/// Of what a cycle of the bus did.
-fn digest(cycle: &Cycle) -> u32 {
-    let phase = match cycle.phase {
-        Phase::Idle => 0,
-        Phase::Data { last, .. } => 1 + u32::from(last),
-        Phase::TurnAround => 3,
-        _ => 4 + u32::from(cycle.cbe),
-    };
-    fold(cycle.ad as u32, (cycle.ad >> 32) as u32) ^ phase
-}
-
 impl Nic for Card {
     type Event = Event;
     type Message = Symbols;
@@ -308,45 +211,29 @@ impl Nic for Card {
     }
 
     fn store(&mut self, now: Time, addr: u32, data: &[u8], ports: &mut Ports<Card>) {
-        let accesses = &mut self.accesses;
-        let mut out = |burst| accesses.push_back(Access::Write(burst));
+        let bus = &mut self.bus;
+        let mut out = |burst| bus.post(burst);
         let window = REGION..REGION + abi::forth::QUEUE_SIZE;
+        let combined = self.combiner.is_some() && window.contains(&addr);
         match &mut self.combiner {
-            Some(combiner) if window.contains(&addr) => {
-                combiner.store(addr.into(), data, &mut out);
-            }
+            Some(combiner) if combined => combiner.store(addr.into(), data, &mut out),
             Some(combiner) => combiner.flush(&mut out),
             None => {}
         }
-        let combined = self.combiner.is_some() && window.contains(&addr);
-        if addr >= REGION && !combined {
-            accesses.push_back(Access::Write(single(addr, data)));
-        } else if (CONFIG..CONFIG + 0x100).contains(&addr) {
-            let mut value = [0; 4];
-            value[..data.len().min(4)].copy_from_slice(&data[..data.len().min(4)]);
-            let enables = (1_u8 << data.len().min(4)) - 1;
-            let (offset, value) = ((addr - CONFIG) as u8, u32::from_le_bytes(value));
-            accesses.push_back(Access::Config { offset, value, enables });
+        if !combined {
+            self.bus.store(addr, data);
         }
-        if !accesses.is_empty() {
-            self.accesses_max = self.accesses_max.max(accesses.len());
+        if self.bus.is_wanted() {
             self.start_bus(now, ports);
         }
     }
 
     fn load(&mut self, now: Time, addr: u32, ports: &mut Ports<Card>) {
-        let accesses = &mut self.accesses;
+        let bus = &mut self.bus;
         if let Some(combiner) = &mut self.combiner {
-            combiner.flush(&mut |burst| accesses.push_back(Access::Write(burst)));
+            combiner.flush(&mut |burst| bus.post(burst));
         }
-        let read = if addr >= REGION {
-            let upper = u64::from(addr) % WORD >= 4;
-            let enables = if upper { 0xF0 } else { 0x0F };
-            HostRead::Memory { addr: u64::from(addr) & !(WORD - 1), enables }
-        } else {
-            HostRead::Config { slot: 0, offset: (addr.wrapping_sub(CONFIG) & 0xFC) as u8 }
-        };
-        accesses.push_back(Access::Read(read));
+        self.bus.load(addr);
         self.start_bus(now, ports);
     }
 
@@ -369,7 +256,7 @@ impl Nic for Card {
             ("pcix.splits", bus.splits),
             ("pcix.aborts", bus.aborts),
             ("pcix.parity_errors", bus.parity_errors),
-            ("pcix.stores_waiting_max", self.accesses_max as u64),
+            ("pcix.stores_waiting_max", self.bus.accesses_max() as u64),
             ("tx.messages", host.sent_messages),
             ("tx.words", link.sent_words),
             ("tx.back_pressure_cycles", link.back_pressure),
@@ -391,16 +278,4 @@ impl Nic for Card {
         counters.extend(self.tally.counters());
         counters
     }
-}
-
-/// A store that is not combined.
-fn single(addr: u32, data: &[u8]) -> Burst {
-    let lane = (u64::from(addr) % WORD) as usize;
-    let mut value = [0; 8];
-    value[lane..lane + data.len()].copy_from_slice(data);
-    let mut burst =
-        Burst { addr: u64::from(addr) & !(WORD - 1), data: [0; 8], enables: [0; 8], words: 1 };
-    burst.data[0] = u64::from_le_bytes(value);
-    burst.enables[0] = (((1_u16 << data.len()) - 1) << lane) as u8;
-    burst
 }

@@ -1,9 +1,10 @@
 //! The host library: remote writes of any length between registered buffers, out of descriptors of the card.
 
-use super::card::{FENCE, REGION};
+use super::card::FENCE;
 use super::memory::{frame, set_word, word, Watch, PAGE};
 use super::module::{doorbell, pages, Module};
 use super::tally::add;
+use crate::pcibus::REGION;
 use ::rdma::Message;
 use abi::forth::{control, Descriptor, WORDS_MAX};
 use des::Time;

@@ -1,5 +1,6 @@
 //! A host's memory as bridge and host software share it, and where things stand in it.
 
+use crate::pcibus::is_memory;
 use bus::BusError;
 use host::SharedMemory;
 use pci::HostMemory;
@@ -69,9 +70,7 @@ impl Behind {
 
 impl HostMemory for Behind {
     fn contains(&self, addr: u64, len: usize) -> bool {
-        let last = addr + len.max(8) as u64 - 8;
-        let ends = [addr, last];
-        ends.iter().all(|at| self.memory.borrow_mut().read_phys(*at, &mut [0; 8]).is_ok())
+        is_memory(&self.memory, addr, len)
     }
     fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), BusError> {
         self.memory.borrow_mut().read_phys(addr, buf)

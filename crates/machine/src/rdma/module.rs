@@ -1,9 +1,9 @@
 //! The kernel module: finds the card, sets it up, pins pages, and serves its interrupt in two halves.
 
-use super::card::{CONFIG, REGION};
 use super::memory::{self, frame, word, PAGE};
 use super::settings::{Costs, Settings};
 use super::tally::{add, Tally};
+use crate::pcibus::{CONFIG, REGION};
 use abi::forth::{control_bit, register, LIMITS_OFFSET};
 use des::{Duration, Time};
 use host::{Cpu, Waker};

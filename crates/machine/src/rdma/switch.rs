@@ -1,11 +1,12 @@
 //! The crossbar as a process of its own, with a lane each way to each node.
 
-use super::card::{Domain, Symbols};
+use super::card::Symbols;
 use super::chip::{Crossbar, Designs};
 use super::console::{self, Console};
 use super::settings::Settings;
 use crate::bench::Remains;
 use crate::node::{self, Crossing};
+use crate::pcibus::Domain;
 use crossbar::{Counters, PORTS_MAX};
 use des::{Duration, Envelope, EventQueue, Outbox, Time, TraceHash};
 use serial::{Elastic, Symbol};

@@ -48,11 +48,32 @@ impl Chip {
         Chip { flowing: true, registers: vec![0; REGION_BYTES as usize / 8], ..Chip::default() }
     }
     pub fn read(&mut self, addr: u64, words: u16, tag: u8) {
-        self.script.push_back((Request { operation: Operation::Read, addr, words, tag }, vec![]));
+        self.read_bytes(addr, 8 * words, tag);
     }
     pub fn write(&mut self, addr: u64, data: Vec<u64>) {
-        let words = data.len() as u16;
-        self.script.push_back((Request { operation: Operation::Write, addr, words, tag: 0 }, data));
+        let bytes: Vec<u8> = data.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.write_bytes(addr, &bytes);
+    }
+    pub fn read_bytes(&mut self, addr: u64, bytes: u16, tag: u8) {
+        self.script.push_back((Request { operation: Operation::Read, addr, bytes, tag }, vec![]));
+    }
+    /// A write of bytes anywhere. What else is in their words is nobody's business.
+    pub fn write_bytes(&mut self, addr: u64, data: &[u8]) {
+        let before = vec![0xEE; (addr % 8) as usize];
+        let lanes = [&before, data, &[0xEE; 7]].concat();
+        let words = lanes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap()));
+        let words = words.take((addr % 8 + data.len() as u64).div_ceil(8) as usize).collect();
+        let bytes = data.len() as u16;
+        let request = Request { operation: Operation::Write, addr, bytes, tag: 0 };
+        self.script.push_back((request, words));
+    }
+    /// What is left of a transfer of which so many words have been moved.
+    fn rest(&self, request: &Request) -> Request {
+        let addr = match self.moved as u64 {
+            0 => request.addr,
+            moved => (request.addr & !7) + 8 * moved,
+        };
+        Request { addr, bytes: request.bytes - (addr - request.addr) as u16, ..*request }
     }
 }
 
@@ -60,11 +81,7 @@ impl Device for Chip {
     fn outputs(&self) -> DeviceOut {
         let head = self.script.front();
         DeviceOut {
-            request: head.map(|(request, _)| Request {
-                addr: request.addr + 8 * self.moved as u64,
-                words: request.words - self.moved as u16,
-                ..*request
-            }),
+            request: head.map(|(request, _)| self.rest(request)),
             write_word: head.and_then(|(_, data)| data.get(self.moved)).copied().unwrap_or(0),
             write_on: self.flowing,
             read_word: self.read_word,
@@ -83,8 +100,8 @@ impl Device for Chip {
                 *word = *word & !mask | write.data & mask;
             }
         }
-        if let Some(offset) = inputs.read {
-            self.read_word = self.registers[offset as usize / 8];
+        if let Some(read) = inputs.read {
+            self.read_word = self.registers[read.offset as usize / 8];
         }
         if inputs.accepted {
             self.accepted.push(cycle);

@@ -1,0 +1,188 @@
+//! The card's pins on the host's bus: the target that the host reads and writes, and the master that moves
+//! what the DMA engines ask for.
+
+use des::Time;
+use pci::{Device, DeviceIn, DeviceOut, Operation, Request, TargetRead, TargetWrite, WORD};
+use std::collections::VecDeque;
+
+/// What a DMA engine has asked for.
+#[derive(Clone, Copy, Debug)]
+struct Transfer {
+    operation: Operation,
+    addr: u64,
+    len: u16,
+    /// When the bus can see it.
+    from: Time,
+    /// Bytes that have gone, or come.
+    moved: u16,
+    /// Of a read: its data come by themselves.
+    accepted: bool,
+    ended: Option<Ending>,
+}
+
+/// How a transfer ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// All has been read.
+    Read,
+    /// The bus has taken all.
+    Written,
+    /// The host has no memory there.
+    Aborted { addr: u64 },
+}
+
+/// The card's pins.
+#[derive(Default)]
+pub(super) struct Pins {
+    now: Time,
+    transfer: Option<Transfer>,
+    /// The bytes of the transfer.
+    bytes: Vec<u8>,
+    line: bool,
+    /// What the card does with its interrupt line, and when the bus can see it.
+    changes: VecDeque<(Time, bool)>,
+    written: Option<TargetWrite>,
+    asked: Option<TargetRead>,
+    /// The answer to what was asked for.
+    read_word: u64,
+}
+
+impl Pins {
+    /// Wants `len` bytes of the host's memory.
+    pub fn read(&mut self, from: Time, addr: u64, len: usize) {
+        self.bytes.clear();
+        self.begin(Operation::Read, from, addr, len);
+    }
+
+    /// Wants to write `bytes` to the host's memory.
+    pub fn write(&mut self, from: Time, addr: u64, bytes: &[u8]) {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(bytes);
+        self.begin(Operation::Write, from, addr, bytes.len());
+    }
+
+    fn begin(&mut self, operation: Operation, from: Time, addr: u64, len: usize) {
+        assert!(self.transfer.is_none(), "a card asks for one thing at a time");
+        let len = u16::try_from(len).expect("a burst is of 4 KB at most");
+        let (moved, accepted, ended) = (0, false, None);
+        self.transfer = Some(Transfer { operation, addr, len, from, moved, accepted, ended });
+    }
+
+    /// Drives the interrupt line.
+    pub fn interrupt(&mut self, from: Time, level: bool) {
+        self.changes.push_back((from, level));
+    }
+
+    /// The next cycle begins at `now`. The interrupt line changes once a cycle at most: no level is lost.
+    pub fn edge(&mut self, now: Time) {
+        self.now = now;
+        if let Some(&(_, level)) = self.changes.front().filter(|(from, _)| *from <= now) {
+            self.line = level;
+            self.changes.pop_front();
+        }
+    }
+
+    /// What the host has written.
+    pub fn written(&mut self) -> Option<TargetWrite> {
+        self.written.take()
+    }
+
+    /// What the host wants to read; [`Pins::answer`] gives it before the next cycle.
+    pub fn asked(&mut self) -> Option<TargetRead> {
+        self.asked.take()
+    }
+
+    /// Answers.
+    pub fn answer(&mut self, word: u64) {
+        self.read_word = word;
+    }
+
+    /// True if the transfer is over.
+    pub fn is_over(&self) -> bool {
+        self.transfer.is_some_and(|transfer| transfer.ended.is_some())
+    }
+
+    /// How the transfer has ended, with the bytes of a read.
+    pub fn ended(&mut self) -> Option<(Ending, &[u8])> {
+        let ending = self.transfer.as_ref()?.ended?;
+        self.transfer = None;
+        Some((ending, &self.bytes))
+    }
+
+    /// Nothing is to be done.
+    pub fn rest(&self) -> bool {
+        let target = self.written.is_none() && self.asked.is_none();
+        target && self.transfer.is_none() && self.changes.is_empty()
+    }
+
+    /// The next word of a write, each byte in its lane.
+    fn word(&self) -> u64 {
+        let Some(Transfer { addr, moved, .. }) = self.transfer else { return 0 };
+        let lanes = (addr + u64::from(moved)) % WORD..WORD;
+        let rest = self.bytes.get(usize::from(moved)..).unwrap_or_default();
+        lanes.zip(rest).fold(0, |word, (lane, byte)| word | u64::from(*byte) << (8 * lane))
+    }
+}
+
+impl Transfer {
+    /// Where it goes on.
+    fn next(&self) -> u64 {
+        self.addr + u64::from(self.moved)
+    }
+    /// Bytes that are left.
+    fn left(&self) -> u16 {
+        self.len - self.moved
+    }
+    /// Bytes of it in the word in which it goes on.
+    fn here(&self) -> u16 {
+        self.left().min((WORD - self.next() % WORD) as u16)
+    }
+}
+
+impl Device for Pins {
+    fn outputs(&self) -> DeviceOut {
+        let asks = |t: &&Transfer| t.from <= self.now && !t.accepted && t.ended.is_none();
+        let request = self.transfer.as_ref().filter(asks).map(|t| Request {
+            operation: t.operation,
+            addr: t.next(),
+            bytes: t.left(),
+            tag: 0,
+        });
+        DeviceOut {
+            request,
+            write_word: self.word(),
+            // All of a burst stands in the engine.
+            write_on: true,
+            read_word: self.read_word,
+            busy: false,
+            interrupt: self.line,
+        }
+    }
+
+    fn clock(&mut self, inputs: &DeviceIn) {
+        self.written = inputs.write;
+        self.asked = inputs.read;
+        let Some(transfer) = &mut self.transfer else { return };
+        transfer.accepted |= inputs.accepted;
+        let here = transfer.here();
+        if let Some(completion) = inputs.completion {
+            let first = (transfer.next() % WORD) as usize;
+            let lanes = first..first + usize::from(here);
+            self.bytes.extend_from_slice(&completion.data.to_le_bytes()[lanes]);
+            transfer.moved += here;
+            if completion.last {
+                transfer.ended = Some(Ending::Read);
+            }
+        }
+        if inputs.took_word {
+            transfer.moved += here;
+        }
+        match inputs.ended {
+            Some(ended) if ended.aborted => {
+                transfer.ended = Some(Ending::Aborted { addr: transfer.next() });
+            }
+            Some(_) if transfer.left() == 0 => transfer.ended = Some(Ending::Written),
+            _ => {}
+        }
+    }
+}
