@@ -14,6 +14,8 @@ pub mod dma_op {
     pub const PAYLOAD: u8 = 2;
     /// RX: drop the stream's next `length` bytes.
     pub const DISCARD: u8 = 3;
+    /// TX: as HEADER, but the header stands in SRAM, at the local-bus address in addr_lo: the firmware sends by itself.
+    pub const LOCAL_HEADER: u8 = 4;
 }
 
 /// Flags of a DMA command.
@@ -140,6 +142,16 @@ pub const COMMAND_SIZE: u32 = 64;
 /// Source: Kitten driver.
 pub const RESULT_COUNT: u32 = 2;
 
+/// No entry.
+///
+/// Source: assumed.
+pub const ENTRY_NONE: u32 = 0x0000_FFFF;
+
+/// No event queue.
+///
+/// Source: assumed.
+pub const EQ_NONE: u32 = 255;
+
 /// Operation: byte 0 of a command.
 ///
 /// Source: 0, 1, 2, 13: Kitten driver; others assumed.
@@ -156,6 +168,58 @@ pub mod command_op {
     pub const RX: u8 = 4;
     /// Return a receive pending to the firmware's free list (release_command); no result.
     pub const RELEASE: u8 = 5;
+    /// Accelerated: put a match entry into a match list (entry_command); no result.
+    pub const ATTACH: u8 = 6;
+    /// Accelerated: give an entry its memory descriptor (entry_command); no result.
+    pub const DESCRIBE: u8 = 7;
+    /// Accelerated: ATTACH and DESCRIBE in one, unless queue `test` has had other messages than `seen` says; no result: it is the message that tells of a refusal.
+    pub const POST: u8 = 8;
+    /// Accelerated: replace a descriptor, with CONDITIONAL only if nothing uses it and queue `test` has had what `seen` says (entry_command); event RESULT.
+    pub const UPDATE: u8 = 9;
+    /// Accelerated: take an entry away, with DESCRIPTOR only its descriptor (entry_command); event RESULT.
+    pub const UNLINK: u8 = 10;
+    /// Accelerated: set an access control entry, number `entry` (entry_command: nid, pid, portal; match_bits: user id); no result.
+    pub const ADMIT: u8 = 11;
+    /// Accelerated: event RESULT, once all commands before it have been taken.
+    pub const SYNC: u8 = 12;
+    /// Accelerated: an operation begins on an entry's descriptor: counts it against the threshold; event RESULT.
+    pub const COUNT: u8 = 13;
+    /// An accelerated process leaves (mark_alive_command); result 0. Only through the generic process's mailbox.
+    pub const END_PROCESS: u8 = 14;
+}
+
+/// Flags of an entry_command and of a match_entry.
+///
+/// Source: assumed.
+pub mod entry_flag {
+    /// Command: behind `base`, or at the tail; else before it, or at the head. Entry: it stands in a list.
+    pub const AFTER: u8 = 1;
+    /// The entry goes when its descriptor goes.
+    pub const UNLINK_ENTRY: u8 = 2;
+    /// The descriptor goes once it is used up.
+    pub const UNLINK: u8 = 4;
+    /// Any node.
+    pub const ANY_NID: u8 = 8;
+    /// Any process.
+    pub const ANY_PID: u8 = 16;
+    /// Command: UPDATE tests, ADMIT is for any user. Entry: it has a descriptor.
+    pub const CONDITIONAL: u8 = 32;
+    /// Command: UNLINK takes the descriptor only. Entry: the descriptor is full.
+    pub const DESCRIPTOR: u8 = 64;
+}
+
+/// Results of UPDATE, UNLINK, COUNT and SYNC: the low half of event RESULT.
+///
+/// Source: assumed.
+pub mod entry_result {
+    /// Done.
+    pub const DONE: u16 = 0;
+    /// An operation is under way on the descriptor.
+    pub const IN_USE: u16 = 1;
+    /// The entry, or its descriptor, was used up meanwhile.
+    pub const GONE: u16 = 2;
+    /// UPDATE: queue `test` has had other messages than `seen` says.
+    pub const REFUSED: u16 = 3;
 }
 
 /// Offsets of the fields of [`Mailbox`], in bytes.
@@ -453,6 +517,8 @@ pub mod tx_command {
     pub const ADDR_HI: usize = 16;
     /// Local-bus address of the precomputed DMA commands.
     pub const DMA_LIST: usize = 20;
+    /// Accelerated: 1 and the number of the entry whose descriptor COUNT has counted this for; 0: none.
+    pub const ENTRY: usize = 24;
 }
 
 /// TX: the header already stands in the upper pending.
@@ -478,6 +544,8 @@ pub struct TxCommand {
     pub addr_hi: u32,
     /// Local-bus address of the precomputed DMA commands.
     pub dma_list: u32,
+    /// Accelerated: 1 and the number of the entry whose descriptor COUNT has counted this for; 0: none.
+    pub entry: u16,
 }
 impl TxCommand {
     /// Bytes in memory.
@@ -493,6 +561,7 @@ impl TxCommand {
         ("addr_lo", 12, 4),
         ("addr_hi", 16, 4),
         ("dma_list", 20, 4),
+        ("entry", 24, 2),
     ];
     /// Reads the fields; `None` if `bytes` is shorter than the structure.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
@@ -507,6 +576,7 @@ impl TxCommand {
             addr_lo: u32::from_le_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]),
             addr_hi: u32::from_le_bytes([bytes[16], bytes[17], bytes[18], bytes[19]]),
             dma_list: u32::from_le_bytes([bytes[20], bytes[21], bytes[22], bytes[23]]),
+            entry: u16::from_le_bytes([bytes[24], bytes[25]]),
         })
     }
     /// Writes the fields; bytes between them stay as they are.
@@ -524,6 +594,7 @@ impl TxCommand {
         bytes[12..16].copy_from_slice(&self.addr_lo.to_le_bytes());
         bytes[16..20].copy_from_slice(&self.addr_hi.to_le_bytes());
         bytes[20..24].copy_from_slice(&self.dma_list.to_le_bytes());
+        bytes[24..26].copy_from_slice(&self.entry.to_le_bytes());
     }
 }
 
@@ -663,6 +734,177 @@ impl ReleaseCommand {
         bytes[0] = self.op;
         bytes[1] = self.process_index;
         bytes[2..4].copy_from_slice(&self.pending.to_le_bytes());
+    }
+}
+
+/// Offsets of the fields of [`EntryCommand`], in bytes.
+pub mod entry_command {
+    /// command_op
+    pub const OP: usize = 0;
+    /// Firmware process.
+    pub const PROCESS_INDEX: usize = 1;
+    /// Number of the entry; the host deals them out.
+    pub const ENTRY: usize = 2;
+    /// ATTACH, POST: the entry beside which it goes; ENTRY_NONE: head or tail of the list.
+    pub const BASE: usize = 4;
+    /// Portal table index (ADMIT: 0xff for any).
+    pub const PORTAL: usize = 6;
+    /// entry_flag bits
+    pub const FLAGS: usize = 7;
+    /// Match bits.
+    pub const MATCH_BITS: usize = 8;
+    /// Bits that are not compared.
+    pub const IGNORE_BITS: usize = 16;
+    /// Initiator's node.
+    pub const NID: usize = 24;
+    /// Initiator's process.
+    pub const PID: usize = 26;
+    /// Options of the descriptor, as Portals has them.
+    pub const OPTIONS: usize = 28;
+    /// Its event queue; EQ_NONE: none.
+    pub const EQ: usize = 30;
+    /// Event queue that POST and UPDATE test.
+    pub const TEST: usize = 31;
+    /// Operations until it is inactive; all ones: no limit.
+    pub const THRESHOLD: usize = 32;
+    /// Buffer, host physical address, bits 31..0.
+    pub const ADDR_LO: usize = 36;
+    /// Bytes.
+    pub const LENGTH: usize = 40;
+    /// Inactive once fewer bytes are left, with option MAX_SIZE.
+    pub const MAX_SIZE: usize = 44;
+    /// Bits 39..32.
+    pub const ADDR_HI: usize = 48;
+    /// Messages of queue `test` that the host has taken, modulo 65536.
+    pub const SEEN: usize = 50;
+    /// The descriptor's handle, which acknowledgements and replies bring back.
+    pub const HANDLE: usize = 52;
+}
+
+/// ATTACH, DESCRIBE, POST, UPDATE, UNLINK, ADMIT, SYNC, COUNT: of a match entry and its memory descriptor.
+///
+/// Source: what an entry is: Portals 3.3 s3.9, s3.10; offsets assumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EntryCommand {
+    /// command_op
+    pub op: u8,
+    /// Firmware process.
+    pub process_index: u8,
+    /// Number of the entry; the host deals them out.
+    pub entry: u16,
+    /// ATTACH, POST: the entry beside which it goes; ENTRY_NONE: head or tail of the list.
+    pub base: u16,
+    /// Portal table index (ADMIT: 0xff for any).
+    pub portal: u8,
+    /// entry_flag bits
+    pub flags: u8,
+    /// Match bits.
+    pub match_bits: u64,
+    /// Bits that are not compared.
+    pub ignore_bits: u64,
+    /// Initiator's node.
+    pub nid: u16,
+    /// Initiator's process.
+    pub pid: u16,
+    /// Options of the descriptor, as Portals has them.
+    pub options: u16,
+    /// Its event queue; EQ_NONE: none.
+    pub eq: u8,
+    /// Event queue that POST and UPDATE test.
+    pub test: u8,
+    /// Operations until it is inactive; all ones: no limit.
+    pub threshold: u32,
+    /// Buffer, host physical address, bits 31..0.
+    pub addr_lo: u32,
+    /// Bytes.
+    pub length: u32,
+    /// Inactive once fewer bytes are left, with option MAX_SIZE.
+    pub max_size: u32,
+    /// Bits 39..32.
+    pub addr_hi: u16,
+    /// Messages of queue `test` that the host has taken, modulo 65536.
+    pub seen: u16,
+    /// The descriptor's handle, which acknowledgements and replies bring back.
+    pub handle: u32,
+}
+impl EntryCommand {
+    /// Bytes in memory.
+    pub const SIZE: usize = 64;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("op", 0, 1),
+        ("process_index", 1, 1),
+        ("entry", 2, 2),
+        ("base", 4, 2),
+        ("portal", 6, 1),
+        ("flags", 7, 1),
+        ("match_bits", 8, 8),
+        ("ignore_bits", 16, 8),
+        ("nid", 24, 2),
+        ("pid", 26, 2),
+        ("options", 28, 2),
+        ("eq", 30, 1),
+        ("test", 31, 1),
+        ("threshold", 32, 4),
+        ("addr_lo", 36, 4),
+        ("length", 40, 4),
+        ("max_size", 44, 4),
+        ("addr_hi", 48, 2),
+        ("seen", 50, 2),
+        ("handle", 52, 4),
+    ];
+    /// Reads the fields; `None` if `bytes` is shorter than the structure.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
+        Some(EntryCommand {
+            op: bytes[0],
+            process_index: bytes[1],
+            entry: u16::from_le_bytes([bytes[2], bytes[3]]),
+            base: u16::from_le_bytes([bytes[4], bytes[5]]),
+            portal: bytes[6],
+            flags: bytes[7],
+            match_bits: u64::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]]),
+            ignore_bits: u64::from_le_bytes([bytes[16], bytes[17], bytes[18], bytes[19], bytes[20], bytes[21], bytes[22], bytes[23]]),
+            nid: u16::from_le_bytes([bytes[24], bytes[25]]),
+            pid: u16::from_le_bytes([bytes[26], bytes[27]]),
+            options: u16::from_le_bytes([bytes[28], bytes[29]]),
+            eq: bytes[30],
+            test: bytes[31],
+            threshold: u32::from_le_bytes([bytes[32], bytes[33], bytes[34], bytes[35]]),
+            addr_lo: u32::from_le_bytes([bytes[36], bytes[37], bytes[38], bytes[39]]),
+            length: u32::from_le_bytes([bytes[40], bytes[41], bytes[42], bytes[43]]),
+            max_size: u32::from_le_bytes([bytes[44], bytes[45], bytes[46], bytes[47]]),
+            addr_hi: u16::from_le_bytes([bytes[48], bytes[49]]),
+            seen: u16::from_le_bytes([bytes[50], bytes[51]]),
+            handle: u32::from_le_bytes([bytes[52], bytes[53], bytes[54], bytes[55]]),
+        })
+    }
+    /// Writes the fields; bytes between them stay as they are.
+    ///
+    /// # Panics
+    /// If `bytes` is shorter than the structure.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        assert!(bytes.len() >= Self::SIZE, "EntryCommand needs 64 bytes");
+        bytes[0] = self.op;
+        bytes[1] = self.process_index;
+        bytes[2..4].copy_from_slice(&self.entry.to_le_bytes());
+        bytes[4..6].copy_from_slice(&self.base.to_le_bytes());
+        bytes[6] = self.portal;
+        bytes[7] = self.flags;
+        bytes[8..16].copy_from_slice(&self.match_bits.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.ignore_bits.to_le_bytes());
+        bytes[24..26].copy_from_slice(&self.nid.to_le_bytes());
+        bytes[26..28].copy_from_slice(&self.pid.to_le_bytes());
+        bytes[28..30].copy_from_slice(&self.options.to_le_bytes());
+        bytes[30] = self.eq;
+        bytes[31] = self.test;
+        bytes[32..36].copy_from_slice(&self.threshold.to_le_bytes());
+        bytes[36..40].copy_from_slice(&self.addr_lo.to_le_bytes());
+        bytes[40..44].copy_from_slice(&self.length.to_le_bytes());
+        bytes[44..48].copy_from_slice(&self.max_size.to_le_bytes());
+        bytes[48..50].copy_from_slice(&self.addr_hi.to_le_bytes());
+        bytes[50..52].copy_from_slice(&self.seen.to_le_bytes());
+        bytes[52..56].copy_from_slice(&self.handle.to_le_bytes());
     }
 }
 
@@ -910,24 +1152,98 @@ pub const GENERIC_PENDINGS: u32 = 1274;
 /// Source: pedretti2005 s4.2.
 pub const SOURCES: u32 = 1024;
 
+/// Accelerated processes on a node.
+///
+/// Source: pedretti2005 s4.1: one or two on each Catamount node.
+pub const ACCELERATED_MAX: u32 = 2;
+
+/// Pendings of an accelerated process.
+///
+/// Source: assumed: what SRAM leaves.
+pub const ACCELERATED_PENDINGS: u32 = 384;
+
+/// Match entries of an accelerated process.
+///
+/// Source: assumed: what SRAM leaves.
+pub const ACCELERATED_ENTRIES: u32 = 384;
+
+/// Memory descriptors of an accelerated process: handles whose low bits are below this can be named by answers.
+///
+/// Source: assumed: a table of 2 KB finds the entry of each.
+pub const ACCELERATED_DESCRIPTORS: u32 = 1024;
+
+/// Portals of an accelerated process.
+///
+/// Source: assumed: as the kernel's library.
+pub const ACCELERATED_PORTALS: u32 = 64;
+
+/// Access control entries of an accelerated process.
+///
+/// Source: assumed: as the kernel's library.
+pub const ACCELERATED_ACCESS: u32 = 8;
+
+/// Event queues of an accelerated process.
+///
+/// Source: assumed: as the kernel's library.
+pub const ACCELERATED_QUEUES: u32 = 64;
+
+/// A message's serial has in the bits from here on who counts: 0 the kernel, a firmware process's index its library, SERIAL_ACK and SERIAL_REPLY the firmware.
+///
+/// Source: assumed.
+pub const SERIAL_SPACE_SHIFT: u32 = 28;
+
+/// Acknowledgements that the firmware sends by itself.
+///
+/// Source: assumed.
+pub const SERIAL_ACK: u32 = 8;
+
+/// Replies that the firmware sends by itself.
+///
+/// Source: assumed.
+pub const SERIAL_REPLY: u32 = 9;
+
 /// Event word = type &lt;&lt; 16 | pending index.
 ///
 /// Source: encoding and 135: Kitten driver; other values assumed.
 pub mod event_type {
     /// The message has left the node.
     pub const TX_COMPLETE: u16 = 1;
-    /// A message arrived; its header stands in the upper pending; the host answers with an RX command.
+    /// A message arrived; its header stands in the upper pending; the host answers with an RX command. Accelerated: and what took it; RX_COMPLETE follows by itself.
     pub const RX_HEADER: u16 = 2;
     /// The payload was deposited; the host answers with RELEASE.
     pub const RX_COMPLETE: u16 = 3;
     /// A whole message with inline payload stands in the upper pending; the host answers with RELEASE.
     pub const RX_INLINE: u16 = 4;
+    /// Accelerated: a command's entry_result, in the place of the index.
+    pub const RESULT: u16 = 5;
+    /// Accelerated: a get was matched, and its answer follows; TX_COMPLETE of the same pending when that has left.
+    pub const RX_GET: u16 = 6;
+    /// Generic: the firmware ended an accelerated process because of a bad command; index: the process, and its op above bit 8.
+    pub const PROCESS_ENDED: u16 = 7;
     /// A message without payload failed its CRC; index: pending.
     pub const ERR_RX_HDR_CRC: u16 = 135;
     /// A payload failed its end-to-end CRC; index: pending.
     pub const ERR_RX_CRC: u16 = 136;
     /// The TX DMA engine reported an error; index: pending.
     pub const ERR_TX: u16 = 137;
+}
+
+/// Options of a memory descriptor that the firmware looks at.
+///
+/// Source: Portals 3.3 s3.10.1.
+pub mod descriptor_option {
+    /// Puts are accepted.
+    pub const PUT: u16 = 1;
+    /// Gets are accepted.
+    pub const GET: u16 = 2;
+    /// The initiator's offset is used.
+    pub const MANAGE_REMOTE: u16 = 4;
+    /// Longer requests are truncated.
+    pub const TRUNCATE: u16 = 8;
+    /// No acknowledgement is sent.
+    pub const ACK_DISABLE: u16 = 16;
+    /// Inactive once less than `max_size` is left.
+    pub const MAX_SIZE: u16 = 64;
 }
 
 /// Offsets of the fields of [`LowerPending`], in bytes.
@@ -1049,7 +1365,7 @@ impl LowerPending {
 pub mod upper_pending {
     /// portals_header. TX: written by the host, read by the TX DMA engine. RX: written by the firmware.
     pub const HEADER: usize = 0;
-    /// Atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer.
+    /// Generic: atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. Accelerated, RX: a match_result.
     pub const DATA: usize = 64;
 }
 
@@ -1060,7 +1376,7 @@ pub mod upper_pending {
 pub struct UpperPending {
     /// portals_header. TX: written by the host, read by the TX DMA engine. RX: written by the firmware.
     pub header: [u8; 64],
-    /// Atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer.
+    /// Generic: atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. Accelerated, RX: a match_result.
     pub data: [u8; 64],
 }
 impl Default for UpperPending {
@@ -1093,6 +1409,236 @@ impl UpperPending {
         assert!(bytes.len() >= Self::SIZE, "UpperPending needs 128 bytes");
         bytes[0..64].copy_from_slice(&self.header);
         bytes[64..128].copy_from_slice(&self.data);
+    }
+}
+
+/// Offsets of the fields of [`MatchEntry`], in bytes.
+pub mod match_entry {
+    /// Match bits.
+    pub const MATCH_BITS: usize = 0;
+    /// Bits that are not compared.
+    pub const IGNORE_BITS: usize = 8;
+    /// Node and process, as word 1 of a portals_header.
+    pub const INITIATOR: usize = 16;
+    /// Next of its list.
+    pub const NEXT: usize = 20;
+    /// Previous one.
+    pub const PREVIOUS: usize = 22;
+    /// Options of the descriptor.
+    pub const OPTIONS: usize = 24;
+    /// Its event queue.
+    pub const EQ: usize = 26;
+    /// entry_flag bits
+    pub const FLAGS: usize = 27;
+    /// Operations left.
+    pub const THRESHOLD: usize = 28;
+    /// Buffer, bits 31..0.
+    pub const ADDR_LO: usize = 32;
+    /// Bytes.
+    pub const LENGTH: usize = 36;
+    /// Bytes accepted so far.
+    pub const LOCAL_OFFSET: usize = 40;
+    /// Inactive once fewer bytes are left.
+    pub const MAX_SIZE: usize = 44;
+    /// Bits 39..32.
+    pub const ADDR_HI: usize = 48;
+    /// Operations under way.
+    pub const PENDING: usize = 50;
+    /// The descriptor's handle.
+    pub const HANDLE: usize = 52;
+    /// Portal of its list.
+    pub const PORTAL: usize = 56;
+}
+
+/// A match entry and its memory descriptor in cached SRAM. The first half is all that a search needs of an entry that does not match.
+///
+/// Source: fields: Portals 3.3 s3.9, s3.10; division by the processor's cache line of 32 bytes; offsets assumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MatchEntry {
+    /// Match bits.
+    pub match_bits: u64,
+    /// Bits that are not compared.
+    pub ignore_bits: u64,
+    /// Node and process, as word 1 of a portals_header.
+    pub initiator: u32,
+    /// Next of its list.
+    pub next: u16,
+    /// Previous one.
+    pub previous: u16,
+    /// Options of the descriptor.
+    pub options: u16,
+    /// Its event queue.
+    pub eq: u8,
+    /// entry_flag bits
+    pub flags: u8,
+    /// Operations left.
+    pub threshold: u32,
+    /// Buffer, bits 31..0.
+    pub addr_lo: u32,
+    /// Bytes.
+    pub length: u32,
+    /// Bytes accepted so far.
+    pub local_offset: u32,
+    /// Inactive once fewer bytes are left.
+    pub max_size: u32,
+    /// Bits 39..32.
+    pub addr_hi: u16,
+    /// Operations under way.
+    pub pending: u16,
+    /// The descriptor's handle.
+    pub handle: u32,
+    /// Portal of its list.
+    pub portal: u8,
+}
+impl MatchEntry {
+    /// Bytes in memory.
+    pub const SIZE: usize = 64;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("match_bits", 0, 8),
+        ("ignore_bits", 8, 8),
+        ("initiator", 16, 4),
+        ("next", 20, 2),
+        ("previous", 22, 2),
+        ("options", 24, 2),
+        ("eq", 26, 1),
+        ("flags", 27, 1),
+        ("threshold", 28, 4),
+        ("addr_lo", 32, 4),
+        ("length", 36, 4),
+        ("local_offset", 40, 4),
+        ("max_size", 44, 4),
+        ("addr_hi", 48, 2),
+        ("pending", 50, 2),
+        ("handle", 52, 4),
+        ("portal", 56, 1),
+    ];
+    /// Reads the fields; `None` if `bytes` is shorter than the structure.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
+        Some(MatchEntry {
+            match_bits: u64::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]]),
+            ignore_bits: u64::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]]),
+            initiator: u32::from_le_bytes([bytes[16], bytes[17], bytes[18], bytes[19]]),
+            next: u16::from_le_bytes([bytes[20], bytes[21]]),
+            previous: u16::from_le_bytes([bytes[22], bytes[23]]),
+            options: u16::from_le_bytes([bytes[24], bytes[25]]),
+            eq: bytes[26],
+            flags: bytes[27],
+            threshold: u32::from_le_bytes([bytes[28], bytes[29], bytes[30], bytes[31]]),
+            addr_lo: u32::from_le_bytes([bytes[32], bytes[33], bytes[34], bytes[35]]),
+            length: u32::from_le_bytes([bytes[36], bytes[37], bytes[38], bytes[39]]),
+            local_offset: u32::from_le_bytes([bytes[40], bytes[41], bytes[42], bytes[43]]),
+            max_size: u32::from_le_bytes([bytes[44], bytes[45], bytes[46], bytes[47]]),
+            addr_hi: u16::from_le_bytes([bytes[48], bytes[49]]),
+            pending: u16::from_le_bytes([bytes[50], bytes[51]]),
+            handle: u32::from_le_bytes([bytes[52], bytes[53], bytes[54], bytes[55]]),
+            portal: bytes[56],
+        })
+    }
+    /// Writes the fields; bytes between them stay as they are.
+    ///
+    /// # Panics
+    /// If `bytes` is shorter than the structure.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        assert!(bytes.len() >= Self::SIZE, "MatchEntry needs 64 bytes");
+        bytes[0..8].copy_from_slice(&self.match_bits.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.ignore_bits.to_le_bytes());
+        bytes[16..20].copy_from_slice(&self.initiator.to_le_bytes());
+        bytes[20..22].copy_from_slice(&self.next.to_le_bytes());
+        bytes[22..24].copy_from_slice(&self.previous.to_le_bytes());
+        bytes[24..26].copy_from_slice(&self.options.to_le_bytes());
+        bytes[26] = self.eq;
+        bytes[27] = self.flags;
+        bytes[28..32].copy_from_slice(&self.threshold.to_le_bytes());
+        bytes[32..36].copy_from_slice(&self.addr_lo.to_le_bytes());
+        bytes[36..40].copy_from_slice(&self.length.to_le_bytes());
+        bytes[40..44].copy_from_slice(&self.local_offset.to_le_bytes());
+        bytes[44..48].copy_from_slice(&self.max_size.to_le_bytes());
+        bytes[48..50].copy_from_slice(&self.addr_hi.to_le_bytes());
+        bytes[50..52].copy_from_slice(&self.pending.to_le_bytes());
+        bytes[52..56].copy_from_slice(&self.handle.to_le_bytes());
+        bytes[56] = self.portal;
+    }
+}
+
+/// Offsets of the fields of [`MatchResult`], in bytes.
+pub mod match_result {
+    /// The entry that took it; ENTRY_NONE: it was dropped.
+    pub const ENTRY: usize = 0;
+    /// Entries looked at.
+    pub const VISITS: usize = 2;
+    /// Bytes accepted.
+    pub const MLENGTH: usize = 4;
+    /// Where in the descriptor.
+    pub const OFFSET: usize = 8;
+    /// The descriptor.
+    pub const HANDLE: usize = 12;
+    /// Commands of the mailbox that had been taken before.
+    pub const TAKEN: usize = 16;
+    /// Serial of the answer to a get; 0: none.
+    pub const ANSWER: usize = 20;
+}
+
+/// What the firmware tells an accelerated process of a message beside its header, in the second half of the upper pending.
+///
+/// Source: that it tells: pedretti2005 s4.3.2; offsets assumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MatchResult {
+    /// The entry that took it; ENTRY_NONE: it was dropped.
+    pub entry: u16,
+    /// Entries looked at.
+    pub visits: u16,
+    /// Bytes accepted.
+    pub mlength: u32,
+    /// Where in the descriptor.
+    pub offset: u32,
+    /// The descriptor.
+    pub handle: u32,
+    /// Commands of the mailbox that had been taken before.
+    pub taken: u32,
+    /// Serial of the answer to a get; 0: none.
+    pub answer: u32,
+}
+impl MatchResult {
+    /// Bytes in memory.
+    pub const SIZE: usize = 64;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("entry", 0, 2),
+        ("visits", 2, 2),
+        ("mlength", 4, 4),
+        ("offset", 8, 4),
+        ("handle", 12, 4),
+        ("taken", 16, 4),
+        ("answer", 20, 4),
+    ];
+    /// Reads the fields; `None` if `bytes` is shorter than the structure.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
+        Some(MatchResult {
+            entry: u16::from_le_bytes([bytes[0], bytes[1]]),
+            visits: u16::from_le_bytes([bytes[2], bytes[3]]),
+            mlength: u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]),
+            offset: u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]),
+            handle: u32::from_le_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]),
+            taken: u32::from_le_bytes([bytes[16], bytes[17], bytes[18], bytes[19]]),
+            answer: u32::from_le_bytes([bytes[20], bytes[21], bytes[22], bytes[23]]),
+        })
+    }
+    /// Writes the fields; bytes between them stay as they are.
+    ///
+    /// # Panics
+    /// If `bytes` is shorter than the structure.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        assert!(bytes.len() >= Self::SIZE, "MatchResult needs 64 bytes");
+        bytes[0..2].copy_from_slice(&self.entry.to_le_bytes());
+        bytes[2..4].copy_from_slice(&self.visits.to_le_bytes());
+        bytes[4..8].copy_from_slice(&self.mlength.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.offset.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.handle.to_le_bytes());
+        bytes[16..20].copy_from_slice(&self.taken.to_le_bytes());
+        bytes[20..24].copy_from_slice(&self.answer.to_le_bytes());
     }
 }
 

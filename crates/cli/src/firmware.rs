@@ -133,16 +133,20 @@ pub fn show(root: &Root, options: &FirmwareOptions) -> Result<u8, Mistake> {
 }
 
 /// Options of the firmware's Makefile.
-fn build_options(parameters: &Parameters) -> [(&'static str, String); 6] {
+fn build_options(parameters: &Parameters) -> Vec<(&'static str, String)> {
     let switch = |key| if parameters.switch(key) { "on" } else { "off" }.to_string();
-    [
+    let mut options = vec![
         ("CACHE", parameters.choice("firmware.cache").to_string()),
         ("INLINE", switch("firmware.inline")),
         ("SHADOW_FIFOS", switch("firmware.shadow_fifos")),
         ("TRACE", switch("firmware.trace")),
         ("PINNED_REGS", switch("firmware.pinned_regs")),
         ("SOURCE_COUNT", parameters.number::<u32>("firmware.sources").to_string()),
-    ]
+    ];
+    if parameters.number::<u32>("firmware.accelerated") > 0 {
+        options.push(("ACCELERATED", "on".to_string()));
+    }
+    options
 }
 
 fn options_text(options: &[(&str, String)]) -> String {

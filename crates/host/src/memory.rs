@@ -178,6 +178,10 @@ impl Memory {
         self.spaces[usize::from(space.0)].library.alloc(len, LIBRARY_ALIGN)
     }
 
+    /// True if a process's memory is physically contiguous (Catamount's segments).
+    pub fn is_contiguous(&self, space: SpaceId) -> bool {
+        self.table.is_contiguous(space)
+    }
     /// Pages that the system must look at for `len` bytes at `va` of `space`: none where it has none.
     pub fn pages(&self, space: SpaceId, va: u64, len: u64) -> u64 {
         self.table.pages(space, va, len)

@@ -137,6 +137,11 @@ impl PageTable {
         self.paging.push(paging);
     }
 
+    /// True if a space has segments.
+    pub(crate) fn is_contiguous(&self, space: SpaceId) -> bool {
+        self.paging[usize::from(space.0)] == Paging::Segments
+    }
+
     /// Pages that `len` bytes at `va` lie in, where there are any.
     pub(crate) fn pages(&self, space: SpaceId, va: u64, len: u64) -> u64 {
         match (self.paging[usize::from(space.0)], len.checked_sub(1)) {

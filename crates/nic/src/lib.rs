@@ -22,6 +22,7 @@ mod crc;
 mod depth;
 mod fabric;
 mod fifo;
+mod local;
 mod params;
 mod plb;
 mod polling;
@@ -75,12 +76,20 @@ pub trait Ports {
     fn schedule(&mut self, at: Time, event: Event);
     /// Reads host memory, now and without time passing.
     fn host_read(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError>;
+    /// Reads host memory for an observer.
+    fn host_peek(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
+        self.host_read(phys, buf)
+    }
     /// Whether a read of host memory at `phys` would be answered; nothing is read.
     fn host_answers(&mut self, phys: u64) -> bool {
         self.host_read(phys, &mut [0]).is_ok()
     }
     /// Writes host memory, now and without time passing.
     fn host_write(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError>;
+    /// The receive engine writes payload to host memory: as [`Ports::host_write`], which is the processor's.
+    fn host_deposit(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError> {
+        self.host_write(phys, data)
+    }
     /// The link to the host.
     fn link(&mut self) -> &mut HyperTransport;
     /// Gives a packet to the network, its head at `at`, which is now. Returns when the port can

@@ -5,6 +5,8 @@ use des::Duration;
 /// Times and sizes that no published layout fixes; the machine file gives each with its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Params {
+    /// The transmit engine takes headers from local memory, too: the firmware sends by itself.
+    pub local_headers: bool,
     /// From a request on the local bus to its grant: arbitration and address phase.
     pub plb_request: Duration,
     /// The local bus's bandwidth, reads and writes together; each way has its own data path of half

@@ -46,6 +46,7 @@ pub(crate) fn decode(addr: u64) -> Target {
 pub(crate) struct Plb {
     request: Duration,
     beat: Duration,
+    sram_read: Duration,
     read_free: Time,
     write_free: Time,
 }
@@ -54,6 +55,7 @@ impl Plb {
     pub(crate) fn new(params: &Params) -> Plb {
         Plb {
             request: params.plb_request,
+            sram_read: params.sram_read,
             beat: Duration::of_transfer(BEAT, params.plb_bytes_per_second / 2),
             read_free: Time::ZERO,
             write_free: Time::ZERO,
@@ -79,6 +81,10 @@ impl Plb {
         let first = (now + self.request + access).max(self.read_free) + self.beat;
         self.read_free = first + (self.beats(len) - self.beat);
         first
+    }
+    /// Time of a read of `len` bytes of local memory through a path of its own.
+    pub(crate) fn unbooked(&self, len: usize) -> Duration {
+        self.request + self.sram_read + self.beats(len)
     }
     /// When data that come from afar at `back` are there. They do not book the data path: it would
     /// be booked too early for reads that are asked for in between.

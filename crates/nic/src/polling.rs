@@ -31,6 +31,11 @@ impl SeaStar {
         self.fabric.posted.overlay(phys, buf);
         there
     }
+    /// Host memory as it will be when all that is on its way there has come.
+    pub fn host_look(&self, phys: u64, buf: &mut [u8], ports: &mut impl Ports) {
+        let _ = ports.host_peek(phys, buf);
+        self.fabric.posted.overlay(phys, buf);
+    }
     /// True if `addr` is local memory.
     pub fn is_sram(&self, addr: u64) -> bool {
         decode(addr) == Target::Sram

@@ -1,7 +1,8 @@
 //! How soon what happens in the chip can show in the network. The longer that takes, the further
 //! apart in time nodes can be simulated.
 //!
-//! Nothing new leaves for the network before the transmit engine has read it from host memory, and
+//! Nothing new leaves for the network before the transmit engine has read it from host memory (or, where the
+//! firmware sends by itself, from local memory), and
 //! that the receive engine has room is no news where nobody waits for it. What is told here holds for
 //! the chip as it is: a packet that comes, or an event, can only shorten it, and is counted itself.
 
@@ -33,11 +34,17 @@ impl SeaStar {
             return Duration::ZERO;
         }
         let params = &self.fabric.params;
+        if params.local_headers {
+            return taken + params.sram_read + self.reach_of_answer(around);
+        }
         taken + around.link + params.host_memory_read + self.reach_of_answer(around)
     }
     /// The same from when an answer of host memory leaves for the transmit engine.
     pub fn reach_of_answer(&self, around: Around) -> Duration {
-        around.link + self.fabric.params.tx_packet
+        match self.fabric.params.local_headers {
+            true => self.fabric.params.tx_packet,
+            false => around.link + self.fabric.params.tx_packet,
+        }
     }
     /// Least time from `event` until the network can see something of it.
     pub fn reach_of(&self, event: &Event, around: Around) -> Duration {

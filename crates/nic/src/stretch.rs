@@ -122,8 +122,8 @@ impl SeaStar {
     }
     /// Puts everything that is due off by `span`.
     pub fn shift(&mut self, span: Duration) {
-        let Tx { take_at, packetiser_free, port_free, .. } = &mut self.tx;
-        for at in [take_at, packetiser_free, port_free, &mut self.rx.deposit_free] {
+        let Tx { take_at, packetiser_free, port_free, answered, .. } = &mut self.tx;
+        for at in [take_at, packetiser_free, port_free, answered, &mut self.rx.deposit_free] {
             *at += span;
         }
         self.rx.cam.in_flight().for_each(|stream| stream.written += span);
@@ -316,7 +316,7 @@ impl Stream {
         let first = skipped.position + skipped.bytes - skipped.data.len() as u64;
         let missing = self.received.checked_sub(first).expect("as much as may be in flight");
         all.extend_from_slice(&skipped.data[missing as usize..]);
-        let written = ports.host_write(self.address(low), &all[..bytes]);
+        let written = ports.host_deposit(self.address(low), &all[..bytes]);
         written.expect("the memory of a stream was looked at before");
         let here = (self.received - low) as usize;
         self.crc.update(&all[here..here + bytes]);

@@ -50,6 +50,8 @@ pub(crate) struct Region {
 /// A read under way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
+    /// It comes from local memory, not over the link.
+    pub(crate) local: bool,
     pub(crate) bytes: u8,
     /// Commands that end with it: its own and empty ones that follow.
     pub(crate) ends: u8,
@@ -97,6 +99,8 @@ pub(crate) struct Tx {
     pub(crate) take_at: Time,
     pub(crate) packetiser_free: Time,
     pub(crate) port_free: Time,
+    /// When the newest read's data leave their memory: what is asked for later leaves no earlier.
+    pub(crate) answered: Time,
     pub(crate) commands: CommandFifo,
     pub(crate) done: DoneFifo,
     /// Lines asked for, and payload bytes put into packets, since power-on.
@@ -137,6 +141,7 @@ impl Tx {
             asked: VecDeque::new(),
             coming: VecDeque::new(),
             packetiser_free: Time::ZERO,
+            answered: Time::ZERO,
             packet: Packet::default(),
             crc: Crc::default(),
             message: 0,
@@ -194,7 +199,10 @@ impl Tx {
     pub(crate) fn answer(&mut self, now: Time, fabric: &mut Fabric, ports: &mut impl Ports) {
         let piece = self.asked.pop_front().expect("an answer a request");
         let bytes = fabric.params.ht_response_bytes + u64::from(piece.bytes);
-        let arrival = ports.link().send(now, Direction::ToNic, bytes);
+        let arrival = match piece.local {
+            true => now,
+            false => ports.link().send(now, Direction::ToNic, bytes),
+        };
         self.packetiser_free = arrival.max(self.packetiser_free) + fabric.params.tx_packet;
         ports.schedule(self.packetiser_free, Event::TxData);
         self.coming.push_back(piece);
@@ -258,17 +266,24 @@ impl Tx {
             }
         }
     }
-    fn take_command(&mut self, now: Time, fabric: &Fabric, ports: &mut impl Ports) {
+    fn take_command(&mut self, now: Time, fabric: &mut Fabric, ports: &mut impl Ports) {
         let place = self.commands.address(self.next);
         let command = self.commands.command(self.next);
         self.next = CommandFifo::after(self.next);
-        let header = command.op == dma_op::HEADER;
+        let local = command.op == dma_op::LOCAL_HEADER;
+        let header = command.op == dma_op::HEADER || local;
         let wrong = match command.op {
             dma_op::NOP => None,
-            dma_op::HEADER if self.in_message => Some("header command inside of a message"),
-            dma_op::HEADER if command.addr_lo % 4 != 0 => {
-                Some("header at an unaligned host address")
+            dma_op::HEADER | dma_op::LOCAL_HEADER if self.in_message => {
+                Some("header command inside of a message")
             }
+            dma_op::HEADER | dma_op::LOCAL_HEADER if command.addr_lo % 4 != 0 => {
+                Some("header at an unaligned address")
+            }
+            dma_op::LOCAL_HEADER if !fabric.params.local_headers => {
+                Some("unknown operation of a transmit command")
+            }
+            dma_op::LOCAL_HEADER => None,
             dma_op::PAYLOAD if !self.in_message => Some("payload command outside of a message"),
             dma_op::HEADER | dma_op::PAYLOAD => None,
             _ => Some("unknown operation of a transmit command"),
@@ -301,6 +316,9 @@ impl Tx {
         };
         let left = if header { PortalsHeader::SIZE as u32 } else { command.length };
         let region = Region { addr: addr.unwrap_or_default(), left, ahead: 0 };
+        if local {
+            return self.take_local(now, taken, command.addr_lo.into(), fabric, ports);
+        }
         if header {
             taken.error = self.read_ahead(region.addr, left, fabric, ports).is_err();
             let header = &self.bytes[self.bytes.len() - PortalsHeader::SIZE..];
@@ -338,9 +356,13 @@ impl Tx {
         region.ahead -= bytes;
         let ends = u8::from(region.left == 0);
         self.region = (region.left > 0).then_some(region);
-        let leaves = fabric.request(now, ports);
+        let mut leaves = fabric.request(now, ports);
+        if fabric.params.local_headers {
+            leaves = leaves.max(self.answered);
+            self.answered = leaves;
+        }
         ports.schedule(leaves, Event::TxAnswer);
-        self.asked.push_back(Piece { bytes: bytes as u8, ends });
+        self.asked.push_back(Piece { local: false, bytes: bytes as u8, ends });
     }
     /// Appends host memory to the bytes read ahead; zeros if nothing answers. Those that may be in
     /// flight stay known.

@@ -141,7 +141,7 @@ impl PostedWrites {
         let result = match self.queue.pop_front().expect("an event a posted write") {
             Posted::Small { addr, len, data } => ports.host_write(addr, &data[..usize::from(len)]),
             Posted::Bulk { addr, mut data, .. } => {
-                let result = ports.host_write(addr, &data);
+                let result = ports.host_deposit(addr, &data);
                 data.clear();
                 self.spare.push(data);
                 result

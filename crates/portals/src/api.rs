@@ -1,14 +1,16 @@
 //! What a process calls. In generic mode every call enters the kernel, except that event queues, which are in
 //! the process's own memory, are read without it.
 
+mod moves;
+mod on_nic;
 mod way;
 
-use crate::kernel::{Call, Kernel, Mark, ObjectCall, Returned, Seat, Told};
+use crate::kernel::{Kernel, Mark, ObjectCall, Returned, Seat, Told};
 use crate::library::{
-    option, AccessEntry, AckRequest, Atomic, Buffer, Criteria, EqHandle, Error, Event, Identity,
-    Interface, IoVec, Limits, Md, MdHandle, MeHandle, Next, Position, ProcessId, Region,
-    StatusRegister, Unlink,
+    option, AccessEntry, Buffer, Criteria, EqHandle, Error, Event, Identity, Interface, IoVec,
+    Limits, Md, MdHandle, MeHandle, Next, Position, ProcessId, StatusRegister, Unlink,
 };
+use crate::seastar::Accelerated;
 use des::{Duration, Time};
 use host::{Cpu, SpaceId};
 use std::rc::Rc;
@@ -51,12 +53,29 @@ pub struct Ni {
     space: SpaceId,
     id: ProcessId,
     way: Way,
+    on_nic: Option<Rc<Accelerated>>,
 }
 
 impl Ni {
-    /// Opens the interface of process `pid`, whose memory is `space` (PtlNIInit).
+    /// Opens the interface of process `pid`, whose memory is `space` (PtlNIInit): on the network interface if
+    /// that has room for it ([`Ni::is_on_nic`]), else in the kernel.
     pub fn init(cpu: &Cpu, kernel: &Rc<Kernel>, pid: u32, space: SpaceId) -> Result<Ni, Error> {
-        Ni::open(cpu, kernel, pid, space, Way::User(kernel.config.system.bridge))
+        Ni::open(cpu, kernel, pid, space, Way::User(kernel.config.system.bridge), true)
+    }
+
+    /// The same in the kernel, whatever the network interface has room for.
+    pub fn init_generic(
+        cpu: &Cpu,
+        kernel: &Rc<Kernel>,
+        pid: u32,
+        space: SpaceId,
+    ) -> Result<Ni, Error> {
+        Ni::open(cpu, kernel, pid, space, Way::User(kernel.config.system.bridge), false)
+    }
+
+    /// True if the process's match lists are on the network interface.
+    pub fn is_on_nic(&self) -> bool {
+        self.on_nic.is_some()
     }
 
     /// Opens an interface for a user in the kernel (kbridge), whose buffers are in a space of
@@ -67,7 +86,7 @@ impl Ni {
         pid: u32,
         space: SpaceId,
     ) -> Result<Ni, Error> {
-        Ni::open(cpu, kernel, pid, space, Way::Kbridge)
+        Ni::open(cpu, kernel, pid, space, Way::Kbridge, false)
     }
 
     fn open(
@@ -76,20 +95,25 @@ impl Ni {
         pid: u32,
         space: SpaceId,
         way: Way,
+        on_nic: bool,
     ) -> Result<Ni, Error> {
         cpu.spend(kernel.config.costs.api_call);
         let seat = way.enter(cpu, kernel, || {
             cpu.spend(kernel.config.costs.api_check + kernel.config.costs.object);
-            kernel.open(cpu, pid, space)
+            kernel.open(cpu, pid, space, on_nic)
         })?;
         let id = ProcessId { nid: u32::from(kernel.nid), pid };
-        Ok(Ni { cpu: cpu.clone(), kernel: kernel.clone(), seat, space, id, way })
+        let on_nic = kernel.on_nic(seat);
+        Ok(Ni { cpu: cpu.clone(), kernel: kernel.clone(), seat, space, id, way, on_nic })
     }
 
     /// Closes it (PtlNIFini), when the operations under way have ended: their memory may go after this call.
     /// What still arrives is dropped.
     pub fn fini(self) {
-        self.enter(|| self.kernel.leave(&self.cpu, self.seat));
+        match &self.on_nic {
+            Some(_) => self.kernel.leave(&self.cpu, self.seat),
+            None => self.enter(|| self.kernel.leave(&self.cpu, self.seat)),
+        }
         while !self.kernel.close(&self.cpu, self.seat) {
             self.cpu.wait_until(self.cpu.costs().poll_period, Time::NEVER);
         }
@@ -113,6 +137,7 @@ impl Ni {
     /// A counter of the interface (PtlNIStatus).
     pub fn ni_status(&self, register: StatusRegister) -> u64 {
         self.enter(|| {
+            self.kernel.look(&self.cpu, self.seat);
             let value = self.with(|interface| interface.status(register));
             self.tell(ObjectCall::Status { register }, &[], &Ok(value));
             value
@@ -146,10 +171,18 @@ impl Ni {
     /// A call into the kernel.
     fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         self.cpu.spend(self.kernel.config.costs.api_call);
-        self.way.enter(&self.cpu, &self.kernel, || {
+        self.library(|| {
             self.cpu.spend(self.kernel.config.costs.api_check);
             f()
         })
+    }
+
+    /// Runs `f` where the process's library is: in the kernel, or here.
+    fn library<R>(&self, f: impl FnOnce() -> R) -> R {
+        match &self.on_nic {
+            Some(_) => f(),
+            None => self.way.enter(&self.cpu, &self.kernel, f),
+        }
     }
 
     /// A call that makes, changes or frees an object.
@@ -158,6 +191,9 @@ impl Ni {
         call: ObjectCall,
         f: impl FnOnce(&mut Interface) -> Result<R, Error>,
     ) -> Result<R, Error> {
+        if let Some(user) = &self.on_nic {
+            return self.object_on_nic(user, call, f);
+        }
         self.enter(|| {
             self.cpu.spend(self.kernel.config.costs.object);
             let result = self.with(f);
@@ -173,6 +209,9 @@ impl Ni {
         call: ObjectCall,
         f: impl FnOnce(&mut Interface, Buffer) -> Result<R, Error>,
     ) -> Result<R, Error> {
+        if let Some(user) = &self.on_nic {
+            return self.buffer_on_nic(user, md, call, f);
+        }
         self.cpu.spend(self.kernel.config.costs.api_call);
         self.way.cross(&self.cpu, || {
             self.cpu.spend(self.kernel.config.costs.api_check);
@@ -343,11 +382,12 @@ impl Ni {
         unlink_md: Unlink,
         test: EqHandle,
     ) -> Result<(MeHandle, MdHandle), Error> {
-        let call =
-            ObjectCall::MeMdPost { base, criteria, unlink_me, position, md, unlink_md, test };
-        self.buffer(md, call, |interface, md| {
-            interface.me_md_post(base, criteria, unlink_me, position, md, unlink_md, test)
-        })
+        loop {
+            let posted = self.post(base, criteria, unlink_me, position, md, unlink_md, test);
+            if let Some(posted) = self.settle_post(posted) {
+                return posted;
+            }
+        }
     }
 
     /// PtlEQAlloc: room for at least `count` events.
@@ -363,6 +403,11 @@ impl Ni {
     /// PtlEQGet: the next event; `EqEmpty` if there is none. Does not enter the kernel.
     pub fn eq_get(&self, eq: EqHandle) -> Result<Next, Error> {
         self.cpu.spend(self.kernel.config.costs.event_get);
+        self.kernel.look(&self.cpu, self.seat);
+        self.peek(eq)
+    }
+
+    fn peek(&self, eq: EqHandle) -> Result<Next, Error> {
         let result = self.with(|interface| interface.eq_get(eq));
         // A look that finds an event half written is no look.
         if result.is_ok() || !self.with(|interface| interface.is_writing(eq)) {
@@ -388,8 +433,16 @@ impl Ni {
             return Err(Error::EqInvalid);
         }
         loop {
+            if self.on_nic.is_some() {
+                self.cpu.spend(self.kernel.config.costs.event_get * eqs.len() as u64);
+                self.kernel.look(&self.cpu, self.seat);
+                if self.has_refused() {
+                    return Err(Error::MdNoUpdate);
+                }
+            }
             for (which, eq) in eqs.iter().enumerate() {
-                match self.eq_get(*eq) {
+                let got = if self.on_nic.is_some() { self.peek(*eq) } else { self.eq_get(*eq) };
+                match got {
                     Ok(Next { event, dropped }) => return Ok(Polled { event, dropped, which }),
                     Err(Error::EqEmpty) => {}
                     Err(error) => return Err(error),
@@ -398,102 +451,14 @@ impl Ni {
             if self.cpu.now() >= deadline {
                 return Err(Error::EqEmpty);
             }
+            if self.on_nic.as_ref().is_some_and(|user| user.idle(&self.cpu)) {
+                continue;
+            }
             self.cpu.wait_until(poll, deadline);
         }
     }
 
     fn returned(&self, event: &Event) {
         self.kernel.mark(&self.cpu, event.message, Mark::EventReturned(event.kind));
-    }
-
-    /// PtlPut: sends all of `md`.
-    pub fn put(
-        &self,
-        md: MdHandle,
-        ack: AckRequest,
-        target: Target,
-        hdr_data: u64,
-    ) -> Result<(), Error> {
-        self.start_put(md, None, ack, target, hdr_data)
-    }
-
-    /// PtlPutRegion: sends a part of `md`.
-    pub fn put_region(
-        &self,
-        md: MdHandle,
-        region: Region,
-        ack: AckRequest,
-        target: Target,
-        hdr_data: u64,
-    ) -> Result<(), Error> {
-        self.start_put(md, Some(region), ack, target, hdr_data)
-    }
-
-    fn start_put(
-        &self,
-        md: MdHandle,
-        region: Option<Region>,
-        ack: AckRequest,
-        target: Target,
-        hdr_data: u64,
-    ) -> Result<(), Error> {
-        let call = self.call(md, region, ack, target, hdr_data);
-        self.cpu.spend(self.kernel.config.costs.api_call);
-        self.way.enter(&self.cpu, &self.kernel, || self.kernel.put(&self.cpu, self.seat, &call))
-    }
-
-    /// PtlGet: fills all of `md`.
-    pub fn get(&self, md: MdHandle, target: Target) -> Result<(), Error> {
-        self.start_get(md, None, target)
-    }
-
-    /// PtlGetRegion: fills a part of `md`.
-    pub fn get_region(&self, md: MdHandle, region: Region, target: Target) -> Result<(), Error> {
-        self.start_get(md, Some(region), target)
-    }
-
-    fn start_get(&self, md: MdHandle, region: Option<Region>, target: Target) -> Result<(), Error> {
-        let call = self.call(md, region, AckRequest::NoAck, target, 0);
-        self.cpu.spend(self.kernel.config.costs.api_call);
-        self.way.enter(&self.cpu, &self.kernel, || self.kernel.get(&self.cpu, self.seat, &call))
-    }
-
-    /// PtlGetPut, PtlCGetPut and PtlGetAdd: all of `put` is the operand, and what the target had goes to the
-    /// beginning of `get`. `hdr_data` is the condition of `Atomic::CompareSwap`.
-    pub fn atomic(
-        &self,
-        atomic: Atomic,
-        get: MdHandle,
-        put: MdHandle,
-        target: Target,
-        hdr_data: u64,
-    ) -> Result<(), Error> {
-        let call = self.call(put, None, AckRequest::NoAck, target, hdr_data);
-        self.cpu.spend(self.kernel.config.costs.api_call);
-        self.way.enter(&self.cpu, &self.kernel, || {
-            self.kernel.atomic(&self.cpu, self.seat, &call, atomic, get)
-        })
-    }
-
-    fn call(
-        &self,
-        md: MdHandle,
-        region: Option<Region>,
-        ack: AckRequest,
-        target: Target,
-        hdr_data: u64,
-    ) -> Call {
-        Call {
-            md,
-            region,
-            target: target.id,
-            pt_index: target.pt_index,
-            ac_index: target.ac_index,
-            match_bits: target.match_bits,
-            remote_offset: target.offset,
-            hdr_data,
-            ack,
-            entered: self.cpu.now(),
-        }
     }
 }

@@ -90,6 +90,7 @@ impl Judge {
             what,
             from: asked.to,
             to: asked.from,
+            travels: matches!(answer, Answer::Sent(_)),
             length: if put { 0 } else { grant.mlength },
             pieces,
             answer_to: message.answer_to,

@@ -64,9 +64,11 @@ pub enum Answer {
     Local(Fate),
 }
 
-struct Seat {
+pub(crate) struct Seat {
     process: Process,
     space: u32,
+    /// Its match lists are on the network interface.
+    pub(crate) on_nic: bool,
 }
 
 /// A payload that a DMA engine reads.
@@ -92,7 +94,7 @@ pub struct Judge {
     pub(crate) nid: u32,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) memory: Box<dyn Memory>,
-    seats: Vec<Option<Seat>>,
+    pub(crate) seats: Vec<Option<Seat>>,
     pub(crate) going: VecDeque<Going>,
     pub(crate) coming: Vec<Coming>,
     pub(crate) open: BTreeMap<(usize, Key), Open>,
@@ -200,6 +202,10 @@ impl Judge {
 
     fn posted(&mut self, seat: usize, events: u32) -> Result<(), Wrong> {
         let expected = self.process(seat)?.take_posted();
+        if self.on_nic(seat) {
+            // The library will post them later; it is held against each when the process takes it.
+            return Ok(());
+        }
         let what = || "number of events posted".to_owned();
         same("Portals 3.3 s3.11 (when events are posted)", what, &expected, &events)
     }
@@ -207,12 +213,21 @@ impl Judge {
     // What processes call.
 
     /// A process has opened its interface (PtlNIInit).
-    pub fn opened(&mut self, seat: usize, space: u32, id: Id, user: [u32; 2], limits: Limits) {
+    /// `on_nic`: its match lists are on the network interface.
+    pub fn opened(
+        &mut self,
+        seat: usize,
+        space: u32,
+        id: Id,
+        user: [u32; 2],
+        limits: Limits,
+        on_nic: bool,
+    ) {
         if self.seats.len() <= seat {
             self.seats.resize_with(seat + 1, || None);
         }
         let process = Process::new(id, user[0], user[1], limits);
-        self.seats[seat] = Some(Seat { process, space });
+        self.seats[seat] = Some(Seat { process, space, on_nic });
     }
 
     /// A process leaves (PtlNIFini).
@@ -268,7 +283,10 @@ impl Judge {
         events: u32,
     ) -> Result<(), Wrong> {
         const CLAUSE: &str = "Portals 3.3 s3.13 (PtlPut, PtlGet, PtlGetPut)";
-        let (nid, local) = (self.nid, issue.request.to.nid == self.nid);
+        let nid = self.nid;
+        let to = self.find(issue.request.to.pid);
+        let kernels = !self.on_nic(seat) && !to.is_some_and(|to| self.on_nic(to));
+        let local = issue.request.to.nid == self.nid && kernels;
         let nodes = self.ledger.nodes();
         let process = self.process(seat)?;
         let reasons = process.refusals(issue, nodes);
@@ -295,6 +313,7 @@ impl Judge {
             what: What::Request(request),
             from: request.from,
             to: request.to,
+            travels: !local,
             length: if get { 0 } else { expected.mlength },
             pieces: if get { Vec::new() } else { expected.pieces },
             answer_to,
@@ -378,8 +397,10 @@ impl Judge {
             self.ledger.target_done(message);
             return Ok(());
         };
+        let on_nic = self.on_nic(*seat);
         let process = self.process(*seat)?;
         process.take_visits();
+        process.keep(on_nic);
         let (expected, role) = match &message.what {
             What::Request(request) => (process.arrive(request), Role::Target),
             What::Reply(reply) => (process.reply(reply), Role::Replied),
@@ -388,6 +409,7 @@ impl Judge {
                 (None, Role::Replied)
             }
         };
+        process.keep(false);
         let looked = process.take_visits();
         compare_grants(CLAUSE, &message.describe(), expected.as_ref(), grant.as_ref())?;
         same(CLAUSE, || "match entries looked at".to_owned(), &looked, visits)?;
@@ -420,9 +442,13 @@ impl Judge {
         events: u32,
     ) {
         self.judge(at, self.about(seat, Some(message)), |judge| {
+            let on_nic = judge.on_nic(seat);
             let process = judge.process(seat)?;
             let key = process.ending(kind, message);
-            if !process.complete(key, failed) {
+            process.keep(on_nic);
+            let ended = process.complete(key, failed);
+            process.keep(false);
+            if !ended {
                 return Err(Wrong {
                     clause: "Portals 3.3 s3.11 (END events)",
                     what: format!("end of an operation ({kind:?})"),
@@ -433,6 +459,10 @@ impl Judge {
             judge.posted(seat, events)?;
             match key.role {
                 Role::Sender | Role::Getter => judge.left(seat, message, failed),
+                Role::Target | Role::Replied if on_nic => {
+                    judge.process(seat)?.keep_end(key, failed);
+                    Ok(())
+                }
                 Role::Target | Role::Replied => judge.arrived(seat, key, failed),
             }
         })

@@ -4,6 +4,7 @@
 
 use crate::types::{Descriptor, Id, Kind, Request, Response};
 use crate::verdict::Disagreement;
+use abi::seastar::SERIAL_SPACE_SHIFT;
 use abi::MessageId;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Deref;
@@ -54,6 +55,8 @@ pub(crate) struct Facts {
     pub what: What,
     pub from: Id,
     pub to: Id,
+    /// It goes through the network interface: no kernel copies it.
+    pub travels: bool,
     /// Payload bytes.
     pub length: u64,
     /// Where the payload is read; empty if it comes out of the kernel.
@@ -116,13 +119,22 @@ impl Message {
     }
 }
 
+/// Who counts serials on a node: kernel, libraries, firmware (`abi/seastar`).
+const COUNTERS: usize = 1 << (32 - SERIAL_SPACE_SHIFT);
+
+fn counter(serial: u32) -> u32 {
+    serial >> SERIAL_SPACE_SHIFT
+}
+
 /// The messages of one source node.
 #[derive(Debug, Default)]
 struct Shelf {
     messages: BTreeMap<u32, Arc<Message>>,
-    /// By target node: serials in the order in which they were asked for, which is that of their arrival.
-    ways: HashMap<u32, VecDeque<u32>>,
-    last: u32,
+    /// By target node, and who counts: serials in the order in which they were asked for, which is that of
+    /// their arrival.
+    ways: HashMap<(u32, u32), VecDeque<u32>>,
+    /// The last serial of each who counts.
+    last: [u32; COUNTERS],
 }
 
 /// The messages of the whole machine.
@@ -171,14 +183,14 @@ impl Ledger {
     pub(crate) fn begin(&self, facts: Facts) -> Option<Arc<Message>> {
         let mut shelf = self.shelf(facts.id.source_nid.into())?;
         let serial = facts.id.serial;
-        let fresh = (serial.wrapping_sub(shelf.last) as i32) > 0;
+        let whose = counter(serial);
+        let fresh = serial > shelf.last[whose as usize];
         if !fresh {
             return None;
         }
-        shelf.last = serial;
-        let remote = facts.to.nid != u32::from(facts.id.source_nid);
-        if remote {
-            shelf.ways.entry(facts.to.nid).or_default().push_back(serial);
+        shelf.last[whose as usize] = serial;
+        if facts.travels {
+            shelf.ways.entry((facts.to.nid, whose)).or_default().push_back(serial);
         }
         let message = Arc::new(Message::new(facts));
         shelf.messages.insert(serial, message.clone());
@@ -194,10 +206,11 @@ impl Ledger {
     pub(crate) fn take(&self, id: MessageId, nid: u32) -> Result<Arc<Message>, Untakable> {
         let mut shelf = self.shelf(id.source_nid.into()).ok_or(Untakable::Unknown)?;
         let message = shelf.messages.get(&id.serial).cloned();
-        let way = shelf.ways.entry(nid).or_default();
+        let whose = counter(id.serial);
+        let way = shelf.ways.entry((nid, whose)).or_default();
         let at = way.iter().position(|serial| *serial == id.serial);
         let Some(at) = at else {
-            let again = message.is_some() || (shelf.last.wrapping_sub(id.serial) as i32) >= 0;
+            let again = message.is_some() || shelf.last[whose as usize] >= id.serial;
             return Err(if again { Untakable::Again } else { Untakable::Unknown });
         };
         if self.lossy {

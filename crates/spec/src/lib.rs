@@ -23,6 +23,7 @@ mod failure;
 mod header;
 mod judge;
 mod ledger;
+mod on_nic;
 mod payload;
 mod process;
 mod tally;

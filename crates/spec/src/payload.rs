@@ -209,7 +209,7 @@ impl Judge {
         // An atomic operation's operand goes to the kernel.
         let operand =
             matches!(message.request().map(|r| r.kind), Some(Kind::Atomic(_) | Kind::Get));
-        let local = message.from.nid == self.nid;
+        let local = message.from.nid == self.nid && !message.travels;
         if local && read(&*self.memory, self.space(seat), &grant.pieces).is_none() {
             message.state().poisoned = true;
         }

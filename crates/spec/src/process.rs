@@ -3,9 +3,12 @@
 //! moves data.
 
 mod calls;
+mod flying;
 mod operations;
 
 pub use operations::{Issue, Key, Role};
+
+use flying::Of;
 
 use crate::types::{
     option, same, Access, Code, Criteria, Descriptor, Event, EventKind, Grant, Id, Limits, Md,
@@ -126,6 +129,7 @@ pub struct Process {
     numbers: u64,
     posted: u32,
     visits: u64,
+    flying: flying::Flying,
 }
 
 /// Event queues are made no longer than this (a limit of the implementation).
@@ -155,6 +159,7 @@ impl Process {
             numbers: 0,
             posted: 0,
             visits: 0,
+            flying: flying::Flying::default(),
         }
     }
 
@@ -201,10 +206,21 @@ impl Process {
     }
 
     fn counted(&mut self, register: Register, by: u64) {
+        if self.flying.keeps_count(register, by) {
+            return;
+        }
         self.counters[register as usize] += by;
     }
 
-    fn post(&mut self, eq: Option<u32>, mut event: Event) {
+    fn post(&mut self, eq: Option<u32>, event: Event, of: Of) {
+        match self.flying.keeps(eq, event, of) {
+            Some(event) => self.show(eq, event),
+            None => self.posted += 1,
+        }
+    }
+
+    /// Puts an event into its queue.
+    fn show(&mut self, eq: Option<u32>, mut event: Event) {
         let Some(queue) = eq.and_then(|eq| self.eqs.get_mut(&eq)) else { return };
         self.posted += 1;
         queue.written += 1;

@@ -444,6 +444,8 @@ pub enum Value {
     Md(Md),
     /// A counter.
     Number(u64),
+    /// The former description, which nobody but the process will see.
+    Unseen,
 }
 
 /// Library or firmware did not do what the standard says.

@@ -1,5 +1,6 @@
 #include "command.h"
 
+#include "accel.h"
 #include "panic.h"
 #include "rx.h"
 #include "trace.h"
@@ -37,6 +38,12 @@ static int command_control(uint32_t index, uint32_t op, const volatile uint32_t 
         return COMMAND_BAD;
     if (!result_room(index))
         return COMMAND_AGAIN;
+    if (OPT_ACCELERATED && op == SS_COMMAND_OP_END_PROCESS) {
+        status = accel_end_process(words);
+        if (status == 0)
+            result_post(index, 0);
+        return status;
+    }
     switch (op) {
     case SS_COMMAND_OP_INIT_PROCESS:
         status = process_setup(words);
@@ -87,6 +94,8 @@ static int command_obey(uint32_t index, uint32_t word0, const volatile uint32_t 
     case SS_COMMAND_OP_INIT_EQCB:
         return command_control(index, op, words);
     default:
+        if (OPT_ACCELERATED && op == SS_COMMAND_OP_END_PROCESS)
+            return command_control(index, op, words);
         return COMMAND_BAD;
     }
 }

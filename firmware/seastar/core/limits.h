@@ -3,13 +3,19 @@
 #define SEASTAR_LIMITS_H
 
 #include "abi_seastar.h"
+#include "options.h"
 
 /* Layout version in the NIC control block. */
 #define NICCB_VERSION 1
 
 /* Lower pendings of all firmware processes together: three pools as large as the generic one, which
- * makes 119 KB (3 * 1274 of 32 bytes), beside 32 KB of sources and 4 KB of hash table, in 192 KB. */
+ * makes 119 KB (3 * 1274 of 32 bytes), beside 32 KB of sources and 4 KB of hash table, in 192 KB. With
+ * accelerated processes theirs are smaller, because match lists need the room. */
+#if OPT_ACCELERATED
+#define LOWER_PENDINGS (SS_GENERIC_PENDINGS + SS_ACCELERATED_MAX * SS_ACCELERATED_PENDINGS)
+#else
 #define LOWER_PENDINGS (3 * SS_GENERIC_PENDINGS)
+#endif
 
 /* Buckets of the table that finds a source by node id; a power of two. */
 #define SOURCE_BUCKETS 1024

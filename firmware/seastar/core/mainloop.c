@@ -1,5 +1,6 @@
 #include "mainloop.h"
 
+#include "accel.h"
 #include "command.h"
 #include "fifo.h"
 #include "niccb.h"
@@ -29,6 +30,8 @@ void firmware_init(void)
     process_init();
     tx_init();
     rx_init();
+    if (OPT_ACCELERATED)
+        accel_init();
     process = &processes[SS_GENERIC_PROCESS];
     source = 0;
     pending = 0;
@@ -36,7 +39,7 @@ void firmware_init(void)
     ready_flag = SS_READY_VALUE;
 }
 
-/* The mailboxes of accelerated processes. */
+/* The mailboxes of accelerated processes, where they are served as the generic one. */
 static void poll_accelerated(void)
 {
     for (uint32_t i = 0; i < SS_MAILBOX_COUNT; i++) {
@@ -55,6 +58,7 @@ static inline __attribute__((always_inline)) void turn(void)
 {
     const process_t *generic = &processes[SS_GENERIC_PROCESS];
     uint32_t rx_tail, tx_tail, command_tail;
+    uint32_t user_tails[SS_ACCELERATED_MAX];
 
     niccb.firmware_heartbeat = ++cached_niccb.firmware_heartbeat;
     if (OPT_TRACE)
@@ -64,6 +68,10 @@ static inline __attribute__((always_inline)) void turn(void)
     rx_tail = io_read32(SS_RX_DONE_TAIL);
     tx_tail = io_read32(SS_TX_DONE_TAIL);
     command_tail = mailboxes[SS_GENERIC_PROCESS].command_write;
+    if (OPT_ACCELERATED) {
+        for (uint32_t i = 0; i < SS_ACCELERATED_MAX; i++)
+            user_tails[i] = mailboxes[ACCELERATED_FIRST + i].command_write;
+    }
 
     /* Until the kernel says that it is alive, messages wait in the engine. */
     if (rx_tail != fifo_own_index(SS_RX_DONE_HEAD, rx_done_head) && generic->alive) {
@@ -78,8 +86,16 @@ static inline __attribute__((always_inline)) void turn(void)
         trace_val(3);
         tx_complete_all(tx_tail);
     }
-    if (accelerated_alive)
+    if (OPT_ACCELERATED) {
+        for (uint32_t i = 0; accelerated_alive && i < SS_ACCELERATED_MAX; i++) {
+            uint32_t index = ACCELERATED_FIRST + i;
+
+            if (processes[index].alive && user_tails[i] != command_head(index))
+                accel_take_all(index, user_tails[i]);
+        }
+    } else if (accelerated_alive) {
         poll_accelerated();
+    }
     if (waiting) {
         if (waiting & WAITING_TX)
             tx_progress();

@@ -26,6 +26,18 @@
 #define OPT_PINNED_REGS 0
 #endif
 
+/* Accelerated processes: the firmware matches for them (pedretti2005 s4.1). */
+#ifndef OPT_ACCELERATED
+#define OPT_ACCELERATED 0
+#endif
+
+/* Functions that only such an image uses outside of their file. */
+#if OPT_ACCELERATED
+#define ACCEL_SHARED
+#else
+#define ACCEL_SHARED static
+#endif
+
 /* Source structures: peers with messages in progress at once. */
 #ifndef OPT_SOURCES
 #define OPT_SOURCES SS_SOURCES

@@ -20,6 +20,13 @@ enum plant {
     PLANT_SENDS_BEHIND,     /* A payload is read four bytes behind its place. */
     PLANT_ENDS_TOO_SOON,    /* A message is said to have left before its payload is read. */
     PLANT_CRIES_WOLF,       /* A payload is said to be damaged that is not. */
+    PLANT_LOSES_UNLINK,     /* A used-up descriptor of over 40 bytes takes another message. */
+    PLANT_HEAD_IS_TAIL,     /* A match entry goes behind what it should go before. */
+    PLANT_COUNTS_TOO_LATE,  /* The first operation on such a descriptor does not count. */
+    PLANT_HALF_THE_BITS,    /* The upper half of the match bits is not compared. */
+    PLANT_OFFSET_STAYS,     /* A message goes over the one before it. */
+    PLANT_TAKES_TOO_LONG,   /* A message is taken whose end has no room. */
+    PLANT_LOSES_ACK,        /* No acknowledgement is sent. */
 };
 
 #if OPT_PLANTED

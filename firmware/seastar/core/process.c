@@ -1,5 +1,6 @@
 #include "process.h"
 
+#include "accel.h"
 #include "command.h"
 
 process_t processes[SS_MAILBOX_COUNT];
@@ -72,7 +73,15 @@ int process_setup(const volatile uint32_t *words)
         return COMMAND_BAD;
     if (num_pendings == 0 || tx_limit > num_pendings)
         return COMMAND_BAD;
-    if (num_pendings > LOWER_PENDINGS - pendings_taken)
+    if (OPT_ACCELERATED && processes[index].pendings) {
+        /* A process was here before: the next one gets its pool. */
+        if (num_pendings != processes[index].num_pendings)
+            return COMMAND_BAD;
+    } else if (num_pendings > LOWER_PENDINGS - pendings_taken) {
+        return COMMAND_BAD;
+    }
+    if (OPT_ACCELERATED && index != SS_GENERIC_PROCESS &&
+        (index < ACCELERATED_FIRST || num_pendings > SS_ACCELERATED_PENDINGS))
         return COMMAND_BAD;
     if (lo % sizeof(struct ss_upper_pending) != 0 || hi > 0xFF || local % 4 != 0 ||
         !in_window(local, num_pendings * sizeof(struct ss_upper_pending)))
@@ -87,8 +96,10 @@ int process_setup(const volatile uint32_t *words)
     p->upper_lo = lo;
     p->upper_hi = hi;
     p->upper_local = local;
-    p->pendings = &lower_pendings[pendings_taken];
-    pendings_taken += num_pendings;
+    if (!OPT_ACCELERATED || !p->pendings) {
+        p->pendings = &lower_pendings[pendings_taken];
+        pendings_taken += num_pendings;
+    }
     pendings_init(p);
     p->initialised = 1;
     return 0;
@@ -132,6 +143,8 @@ int process_mark_alive(const volatile uint32_t *words)
     if (!processes[index].has_events || processes[index].alive)
         return COMMAND_BAD;
     processes[index].alive = 1;
+    if (OPT_ACCELERATED && index != SS_GENERIC_PROCESS)
+        accel_begin(index);
     if (index != SS_GENERIC_PROCESS)
         ++accelerated_alive;
     return 0;

@@ -1,5 +1,6 @@
 #include "rx.h"
 
+#include "accel.h"
 #include "command.h"
 #include "dmalist.h"
 #include "event.h"
@@ -30,7 +31,7 @@ void rx_init(void)
 }
 
 /* Frees the stream of a message that had no payload. No pending waits for this: the tag says so. */
-static void rx_drain(uint32_t stream, uint32_t tag)
+ACCEL_SHARED void rx_drain(uint32_t stream, uint32_t tag)
 {
     uint32_t word0 = DMA_WORD0(SS_DMA_OP_DISCARD, SS_DMA_FLAG_LAST, stream);
     uint32_t word1 = DMA_WORD1(tag, 0);
@@ -142,6 +143,8 @@ static void rx_count_message(void)
  * that will need this is not there yet. */
 static void rx_check_serial(uint32_t serial)
 {
+    if (OPT_ACCELERATED && serial >> SS_SERIAL_SPACE_SHIFT)
+        return; /* Each space of serials counts by itself. */
     if (source->heard && (int32_t)(serial - source->serial) <= 0)
         NICCB_ADD(sequence_errors, 1);
     source->serial = serial;
@@ -188,6 +191,11 @@ static void rx_message(uint32_t word)
     word3 = header[3];
     source = source_get(word1 & 0xFFFF);
     process = process_find(word2 >> 16);
+    if (OPT_ACCELERATED && process->index != SS_GENERIC_PROCESS) {
+        accel_message(stream, header, word0, word1, word2, word3);
+        rx_count_message();
+        return;
+    }
     rx_alloc_pending(word1 & 0xFFFF);
     serial = rx_write_header(header, word0, word1, word2, word3);
     if (OPT_INLINE && ((word0 >> 8) & SS_HEADER_FLAG_INLINE)) {
@@ -251,7 +259,7 @@ static int rx_push_commands(void)
 }
 
 /* Programs the head of the list of `source`, or lets the source wait for room. */
-static void rx_program(void)
+ACCEL_SHARED void rx_program(void)
 {
     pending = source->rx_head;
     pending->state = PENDING_RX_DEPOSIT;
@@ -370,6 +378,14 @@ static void rx_complete(uint32_t word)
     process = &processes[pending->process_index];
     if (PLANTED(PLANT_CRIES_WOLF))
         word |= SS_DONE_ERROR;
+    if (OPT_ACCELERATED && process->index != SS_GENERIC_PROCESS) {
+        accel_deposited(word);
+        source_put(source);
+        if (source->rx_head)
+            rx_program();
+        NICCB_ADD(rx_complete, 1);
+        return;
+    }
     event_post(word & SS_DONE_ERROR ? SS_EVENT_TYPE_ERR_RX_CRC : SS_EVENT_TYPE_RX_COMPLETE);
     source_put(source);
     if (source->rx_head)
@@ -405,6 +421,9 @@ void rx_take_all(uint32_t tail)
 
     while (head != tail) {
         uint32_t word = io_read32(SS_RX_DONE_FIFO + (head << 2));
+
+        if (OPT_ACCELERATED && accelerated_alive && accel_exhausted() && accel_blocked(word))
+            return;
 
         head = DONE_AFTER(head);
         rx_done_head = head;

@@ -13,6 +13,13 @@ void rx_init(void);
 int rx_command(uint32_t word0, const volatile uint32_t *words);
 int rx_release(uint32_t word0);
 
+#if OPT_ACCELERATED
+/* For accel.c. Frees the stream of a message without payload under a tag of no pending; programs the
+ * head of the list of `source`. */
+void rx_drain(uint32_t stream, uint32_t tag);
+void rx_program(void);
+#endif
+
 /* Goes on with what found the FIFO full. */
 void rx_progress(void);
 

@@ -1,5 +1,6 @@
 #include "tx.h"
 
+#include "accel.h"
 #include "command.h"
 #include "dmalist.h"
 #include "event.h"
@@ -22,6 +23,22 @@ void tx_init(void)
     tx_fifo_tail = io_read32(SS_TX_TAIL);
     tx_done_head = io_read32(SS_TX_DONE_HEAD);
 }
+
+#if OPT_ACCELERATED
+void tx_append(void)
+{
+    if (list_head)
+        pending_link(list_tail, pending);
+    else
+        list_head = pending;
+    list_tail = pending;
+    ++cached_niccb.tx_pending;
+    if (!list_next) {
+        list_next = pending;
+        tx_progress();
+    }
+}
+#endif
 
 _Static_assert(offsetof(struct ss_tx_command, process_index) == 1, "word 0");
 _Static_assert(offsetof(struct ss_tx_command, pending) == 2, "word 0");
@@ -46,6 +63,9 @@ int tx_command(uint32_t word0, const volatile uint32_t *words)
     pending = &process->pendings[index];
     if (pending->state != PENDING_IDLE || addr_hi > 0xFF)
         return COMMAND_BAD;
+    if (OPT_ACCELERATED && process->index != SS_GENERIC_PROCESS &&
+        !accel_counted(words[6] & 0xFFFF))
+        return COMMAND_BAD;
     if (dma_count) {
         addr_lo = words[5];
         if (!dmalist_valid(addr_lo, dma_count))
@@ -60,6 +80,8 @@ int tx_command(uint32_t word0, const volatile uint32_t *words)
     pending->addr_hi = (uint16_t)addr_hi;
     pending->state = PENDING_TX_HEADER;
     pending->next = 0;
+    if (OPT_ACCELERATED && process->index != SS_GENERIC_PROCESS)
+        pending->extra = words[6] & 0xFFFF;
 
     if (list_head)
         pending_link(list_tail, pending);
@@ -83,6 +105,10 @@ static void tx_push_header(void)
     uint32_t lo, hi;
 
     process = &processes[pending->process_index];
+    if (OPT_ACCELERATED && pending->index >= process->tx_limit) {
+        accel_push_header(flags);
+        return;
+    }
     lo = process->upper_lo + pending->index * (uint32_t)sizeof(struct ss_upper_pending);
     hi = process->upper_hi + (lo < process->upper_lo);
     tx_fifo_push(DMA_WORD0(SS_DMA_OP_HEADER, flags, pending->peer),
@@ -152,6 +178,11 @@ static void tx_complete(uint32_t word)
     source_put(source);
     pending->state = PENDING_IDLE;
     process = &processes[pending->process_index];
+    if (OPT_ACCELERATED && process->index != SS_GENERIC_PROCESS) {
+        accel_sent(word);
+        NICCB_ADD(tx_complete, 1);
+        return;
+    }
     event_post(word & SS_DONE_ERROR ? SS_EVENT_TYPE_ERR_TX : SS_EVENT_TYPE_TX_COMPLETE);
     NICCB_ADD(tx_complete, 1);
 }

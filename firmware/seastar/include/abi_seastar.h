@@ -18,6 +18,7 @@
 #define SS_DMA_OP_HEADER SS_U(1) /* TX: start a message; read the 64-byte header at the host address (4-byte aligned) and send it as the first packet. */
 #define SS_DMA_OP_PAYLOAD SS_U(2) /* TX: send a host region as payload packets. RX: deposit the stream's next bytes there. */
 #define SS_DMA_OP_DISCARD SS_U(3) /* RX: drop the stream's next `length` bytes. */
+#define SS_DMA_OP_LOCAL_HEADER SS_U(4) /* TX: as HEADER, but the header stands in SRAM, at the local-bus address in addr_lo: the firmware sends by itself. */
 
 /* Flags of a DMA command. Source: assumed. */
 #define SS_DMA_FLAG_LAST SS_U(1) /* Last command of the message: the engine appends (TX) or checks (RX) the CRC and posts a completion. */
@@ -41,6 +42,12 @@
 /* Words in the result ring. Source: Kitten driver. */
 #define SS_RESULT_COUNT SS_U(2)
 
+/* No entry. Source: assumed. */
+#define SS_ENTRY_NONE SS_U(0x0000FFFF)
+
+/* No event queue. Source: assumed. */
+#define SS_EQ_NONE SS_U(255)
+
 /* Operation: byte 0 of a command. Source: 0, 1, 2, 13: Kitten driver; others assumed. */
 #define SS_COMMAND_OP_INIT_PROCESS SS_U(0) /* Set up a firmware process (init_process_command); result 0. This, MARK_ALIVE and INIT_EQCB come only through the generic process's mailbox. */
 #define SS_COMMAND_OP_MARK_ALIVE SS_U(1) /* Start taking messages for the process; result 0. Until the generic process is alive, messages wait in the receive DMA engine. */
@@ -48,6 +55,30 @@
 #define SS_COMMAND_OP_TX SS_U(3) /* Transmit a message (tx_command); no result. */
 #define SS_COMMAND_OP_RX SS_U(4) /* Receive the payload of an announced message (rx_command); no result. */
 #define SS_COMMAND_OP_RELEASE SS_U(5) /* Return a receive pending to the firmware's free list (release_command); no result. */
+#define SS_COMMAND_OP_ATTACH SS_U(6) /* Accelerated: put a match entry into a match list (entry_command); no result. */
+#define SS_COMMAND_OP_DESCRIBE SS_U(7) /* Accelerated: give an entry its memory descriptor (entry_command); no result. */
+#define SS_COMMAND_OP_POST SS_U(8) /* Accelerated: ATTACH and DESCRIBE in one, unless queue `test` has had other messages than `seen` says; no result: it is the message that tells of a refusal. */
+#define SS_COMMAND_OP_UPDATE SS_U(9) /* Accelerated: replace a descriptor, with CONDITIONAL only if nothing uses it and queue `test` has had what `seen` says (entry_command); event RESULT. */
+#define SS_COMMAND_OP_UNLINK SS_U(10) /* Accelerated: take an entry away, with DESCRIPTOR only its descriptor (entry_command); event RESULT. */
+#define SS_COMMAND_OP_ADMIT SS_U(11) /* Accelerated: set an access control entry, number `entry` (entry_command: nid, pid, portal; match_bits: user id); no result. */
+#define SS_COMMAND_OP_SYNC SS_U(12) /* Accelerated: event RESULT, once all commands before it have been taken. */
+#define SS_COMMAND_OP_COUNT SS_U(13) /* Accelerated: an operation begins on an entry's descriptor: counts it against the threshold; event RESULT. */
+#define SS_COMMAND_OP_END_PROCESS SS_U(14) /* An accelerated process leaves (mark_alive_command); result 0. Only through the generic process's mailbox. */
+
+/* Flags of an entry_command and of a match_entry. Source: assumed. */
+#define SS_ENTRY_FLAG_AFTER SS_U(1) /* Command: behind `base`, or at the tail; else before it, or at the head. Entry: it stands in a list. */
+#define SS_ENTRY_FLAG_UNLINK_ENTRY SS_U(2) /* The entry goes when its descriptor goes. */
+#define SS_ENTRY_FLAG_UNLINK SS_U(4) /* The descriptor goes once it is used up. */
+#define SS_ENTRY_FLAG_ANY_NID SS_U(8) /* Any node. */
+#define SS_ENTRY_FLAG_ANY_PID SS_U(16) /* Any process. */
+#define SS_ENTRY_FLAG_CONDITIONAL SS_U(32) /* Command: UPDATE tests, ADMIT is for any user. Entry: it has a descriptor. */
+#define SS_ENTRY_FLAG_DESCRIPTOR SS_U(64) /* Command: UNLINK takes the descriptor only. Entry: the descriptor is full. */
+
+/* Results of UPDATE, UNLINK, COUNT and SYNC: the low half of event RESULT. Source: assumed. */
+#define SS_ENTRY_RESULT_DONE SS_U(0) /* Done. */
+#define SS_ENTRY_RESULT_IN_USE SS_U(1) /* An operation is under way on the descriptor. */
+#define SS_ENTRY_RESULT_GONE SS_U(2) /* The entry, or its descriptor, was used up meanwhile. */
+#define SS_ENTRY_RESULT_REFUSED SS_U(3) /* UPDATE: queue `test` has had other messages than `seen` says. */
 
 /* Pendings of the generic process. Source: pedretti2005 s4.2. */
 #define SS_GENERIC_PENDINGS SS_U(1274)
@@ -55,14 +86,55 @@
 /* Source structures in the global pool. Source: pedretti2005 s4.2. */
 #define SS_SOURCES SS_U(1024)
 
+/* Accelerated processes on a node. Source: pedretti2005 s4.1: one or two on each Catamount node. */
+#define SS_ACCELERATED_MAX SS_U(2)
+
+/* Pendings of an accelerated process. Source: assumed: what SRAM leaves. */
+#define SS_ACCELERATED_PENDINGS SS_U(384)
+
+/* Match entries of an accelerated process. Source: assumed: what SRAM leaves. */
+#define SS_ACCELERATED_ENTRIES SS_U(384)
+
+/* Memory descriptors of an accelerated process: handles whose low bits are below this can be named by answers. Source: assumed: a table of 2 KB finds the entry of each. */
+#define SS_ACCELERATED_DESCRIPTORS SS_U(1024)
+
+/* Portals of an accelerated process. Source: assumed: as the kernel's library. */
+#define SS_ACCELERATED_PORTALS SS_U(64)
+
+/* Access control entries of an accelerated process. Source: assumed: as the kernel's library. */
+#define SS_ACCELERATED_ACCESS SS_U(8)
+
+/* Event queues of an accelerated process. Source: assumed: as the kernel's library. */
+#define SS_ACCELERATED_QUEUES SS_U(64)
+
+/* A message's serial has in the bits from here on who counts: 0 the kernel, a firmware process's index its library, SERIAL_ACK and SERIAL_REPLY the firmware. Source: assumed. */
+#define SS_SERIAL_SPACE_SHIFT SS_U(28)
+
+/* Acknowledgements that the firmware sends by itself. Source: assumed. */
+#define SS_SERIAL_ACK SS_U(8)
+
+/* Replies that the firmware sends by itself. Source: assumed. */
+#define SS_SERIAL_REPLY SS_U(9)
+
 /* Event word = type << 16 | pending index. Source: encoding and 135: Kitten driver; other values assumed. */
 #define SS_EVENT_TYPE_TX_COMPLETE SS_U(1) /* The message has left the node. */
-#define SS_EVENT_TYPE_RX_HEADER SS_U(2) /* A message arrived; its header stands in the upper pending; the host answers with an RX command. */
+#define SS_EVENT_TYPE_RX_HEADER SS_U(2) /* A message arrived; its header stands in the upper pending; the host answers with an RX command. Accelerated: and what took it; RX_COMPLETE follows by itself. */
 #define SS_EVENT_TYPE_RX_COMPLETE SS_U(3) /* The payload was deposited; the host answers with RELEASE. */
 #define SS_EVENT_TYPE_RX_INLINE SS_U(4) /* A whole message with inline payload stands in the upper pending; the host answers with RELEASE. */
+#define SS_EVENT_TYPE_RESULT SS_U(5) /* Accelerated: a command's entry_result, in the place of the index. */
+#define SS_EVENT_TYPE_RX_GET SS_U(6) /* Accelerated: a get was matched, and its answer follows; TX_COMPLETE of the same pending when that has left. */
+#define SS_EVENT_TYPE_PROCESS_ENDED SS_U(7) /* Generic: the firmware ended an accelerated process because of a bad command; index: the process, and its op above bit 8. */
 #define SS_EVENT_TYPE_ERR_RX_HDR_CRC SS_U(135) /* A message without payload failed its CRC; index: pending. */
 #define SS_EVENT_TYPE_ERR_RX_CRC SS_U(136) /* A payload failed its end-to-end CRC; index: pending. */
 #define SS_EVENT_TYPE_ERR_TX SS_U(137) /* The TX DMA engine reported an error; index: pending. */
+
+/* Options of a memory descriptor that the firmware looks at. Source: Portals 3.3 s3.10.1. */
+#define SS_DESCRIPTOR_OPTION_PUT SS_U(1) /* Puts are accepted. */
+#define SS_DESCRIPTOR_OPTION_GET SS_U(2) /* Gets are accepted. */
+#define SS_DESCRIPTOR_OPTION_MANAGE_REMOTE SS_U(4) /* The initiator's offset is used. */
+#define SS_DESCRIPTOR_OPTION_TRUNCATE SS_U(8) /* Longer requests are truncated. */
+#define SS_DESCRIPTOR_OPTION_ACK_DISABLE SS_U(16) /* No acknowledgement is sent. */
+#define SS_DESCRIPTOR_OPTION_MAX_SIZE SS_U(64) /* Inactive once less than `max_size` is left. */
 
 /* Own node id (16 bits, read only). Source: Kitten driver's map. */
 #define SS_REG_NID SS_U(0xFFE00108)
@@ -348,7 +420,8 @@ struct ss_tx_command {
     uint32_t addr_lo; /* Payload host physical address, bits 31..0. */
     uint32_t addr_hi; /* Bits 39..32. */
     uint32_t dma_list; /* Local-bus address of the precomputed DMA commands. */
-    uint8_t unused_24[40];
+    uint16_t entry; /* Accelerated: 1 and the number of the entry whose descriptor COUNT has counted this for; 0: none. */
+    uint8_t unused_26[38];
 } __attribute__((aligned(4)));
 _Static_assert(sizeof(struct ss_tx_command) == 64, "tx_command size");
 _Static_assert(offsetof(struct ss_tx_command, op) == 0, "tx_command.op");
@@ -360,6 +433,7 @@ _Static_assert(offsetof(struct ss_tx_command, length) == 8, "tx_command.length")
 _Static_assert(offsetof(struct ss_tx_command, addr_lo) == 12, "tx_command.addr_lo");
 _Static_assert(offsetof(struct ss_tx_command, addr_hi) == 16, "tx_command.addr_hi");
 _Static_assert(offsetof(struct ss_tx_command, dma_list) == 20, "tx_command.dma_list");
+_Static_assert(offsetof(struct ss_tx_command, entry) == 24, "tx_command.entry");
 
 /* RX: where the payload of an announced message goes. Source: contents: pedretti2005 s4.3.2; offsets assumed. */
 struct ss_rx_command {
@@ -395,6 +469,52 @@ _Static_assert(sizeof(struct ss_release_command) == 64, "release_command size");
 _Static_assert(offsetof(struct ss_release_command, op) == 0, "release_command.op");
 _Static_assert(offsetof(struct ss_release_command, process_index) == 1, "release_command.process_index");
 _Static_assert(offsetof(struct ss_release_command, pending) == 2, "release_command.pending");
+
+/* ATTACH, DESCRIBE, POST, UPDATE, UNLINK, ADMIT, SYNC, COUNT: of a match entry and its memory descriptor. Source: what an entry is: Portals 3.3 s3.9, s3.10; offsets assumed. */
+struct ss_entry_command {
+    uint8_t op; /* command_op */
+    uint8_t process_index; /* Firmware process. */
+    uint16_t entry; /* Number of the entry; the host deals them out. */
+    uint16_t base; /* ATTACH, POST: the entry beside which it goes; ENTRY_NONE: head or tail of the list. */
+    uint8_t portal; /* Portal table index (ADMIT: 0xff for any). */
+    uint8_t flags; /* entry_flag bits */
+    uint64_t match_bits; /* Match bits. */
+    uint64_t ignore_bits; /* Bits that are not compared. */
+    uint16_t nid; /* Initiator's node. */
+    uint16_t pid; /* Initiator's process. */
+    uint16_t options; /* Options of the descriptor, as Portals has them. */
+    uint8_t eq; /* Its event queue; EQ_NONE: none. */
+    uint8_t test; /* Event queue that POST and UPDATE test. */
+    uint32_t threshold; /* Operations until it is inactive; all ones: no limit. */
+    uint32_t addr_lo; /* Buffer, host physical address, bits 31..0. */
+    uint32_t length; /* Bytes. */
+    uint32_t max_size; /* Inactive once fewer bytes are left, with option MAX_SIZE. */
+    uint16_t addr_hi; /* Bits 39..32. */
+    uint16_t seen; /* Messages of queue `test` that the host has taken, modulo 65536. */
+    uint32_t handle; /* The descriptor's handle, which acknowledgements and replies bring back. */
+    uint8_t unused_56[8];
+} __attribute__((aligned(8)));
+_Static_assert(sizeof(struct ss_entry_command) == 64, "entry_command size");
+_Static_assert(offsetof(struct ss_entry_command, op) == 0, "entry_command.op");
+_Static_assert(offsetof(struct ss_entry_command, process_index) == 1, "entry_command.process_index");
+_Static_assert(offsetof(struct ss_entry_command, entry) == 2, "entry_command.entry");
+_Static_assert(offsetof(struct ss_entry_command, base) == 4, "entry_command.base");
+_Static_assert(offsetof(struct ss_entry_command, portal) == 6, "entry_command.portal");
+_Static_assert(offsetof(struct ss_entry_command, flags) == 7, "entry_command.flags");
+_Static_assert(offsetof(struct ss_entry_command, match_bits) == 8, "entry_command.match_bits");
+_Static_assert(offsetof(struct ss_entry_command, ignore_bits) == 16, "entry_command.ignore_bits");
+_Static_assert(offsetof(struct ss_entry_command, nid) == 24, "entry_command.nid");
+_Static_assert(offsetof(struct ss_entry_command, pid) == 26, "entry_command.pid");
+_Static_assert(offsetof(struct ss_entry_command, options) == 28, "entry_command.options");
+_Static_assert(offsetof(struct ss_entry_command, eq) == 30, "entry_command.eq");
+_Static_assert(offsetof(struct ss_entry_command, test) == 31, "entry_command.test");
+_Static_assert(offsetof(struct ss_entry_command, threshold) == 32, "entry_command.threshold");
+_Static_assert(offsetof(struct ss_entry_command, addr_lo) == 36, "entry_command.addr_lo");
+_Static_assert(offsetof(struct ss_entry_command, length) == 40, "entry_command.length");
+_Static_assert(offsetof(struct ss_entry_command, max_size) == 44, "entry_command.max_size");
+_Static_assert(offsetof(struct ss_entry_command, addr_hi) == 48, "entry_command.addr_hi");
+_Static_assert(offsetof(struct ss_entry_command, seen) == 50, "entry_command.seen");
+_Static_assert(offsetof(struct ss_entry_command, handle) == 52, "entry_command.handle");
 
 /* NIC control block: global state of the firmware, written through from a cached shadow. Source: offsets: Kitten driver; role: pedretti2005 s4.2, s5.3. */
 struct ss_niccb {
@@ -493,11 +613,71 @@ _Static_assert(offsetof(struct ss_lower_pending, extra) == 28, "lower_pending.ex
 /* All that the host needs to know of one message; the firmware writes it and never reads it. Source: size: Kitten driver; rule: pedretti2005 s4.2. */
 struct ss_upper_pending {
     uint8_t header[64]; /* portals_header. TX: written by the host, read by the TX DMA engine. RX: written by the firmware. */
-    uint8_t data[64]; /* Atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. */
+    uint8_t data[64]; /* Generic: atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. Accelerated, RX: a match_result. */
 } __attribute__((aligned(1)));
 _Static_assert(sizeof(struct ss_upper_pending) == 128, "upper_pending size");
 _Static_assert(offsetof(struct ss_upper_pending, header) == 0, "upper_pending.header");
 _Static_assert(offsetof(struct ss_upper_pending, data) == 64, "upper_pending.data");
+
+/* A match entry and its memory descriptor in cached SRAM. The first half is all that a search needs of an entry that does not match. Source: fields: Portals 3.3 s3.9, s3.10; division by the processor's cache line of 32 bytes; offsets assumed. */
+struct ss_match_entry {
+    uint64_t match_bits; /* Match bits. */
+    uint64_t ignore_bits; /* Bits that are not compared. */
+    uint32_t initiator; /* Node and process, as word 1 of a portals_header. */
+    uint16_t next; /* Next of its list. */
+    uint16_t previous; /* Previous one. */
+    uint16_t options; /* Options of the descriptor. */
+    uint8_t eq; /* Its event queue. */
+    uint8_t flags; /* entry_flag bits */
+    uint32_t threshold; /* Operations left. */
+    uint32_t addr_lo; /* Buffer, bits 31..0. */
+    uint32_t length; /* Bytes. */
+    uint32_t local_offset; /* Bytes accepted so far. */
+    uint32_t max_size; /* Inactive once fewer bytes are left. */
+    uint16_t addr_hi; /* Bits 39..32. */
+    uint16_t pending; /* Operations under way. */
+    uint32_t handle; /* The descriptor's handle. */
+    uint8_t portal; /* Portal of its list. */
+    uint8_t unused_57[7];
+} __attribute__((aligned(8)));
+_Static_assert(sizeof(struct ss_match_entry) == 64, "match_entry size");
+_Static_assert(offsetof(struct ss_match_entry, match_bits) == 0, "match_entry.match_bits");
+_Static_assert(offsetof(struct ss_match_entry, ignore_bits) == 8, "match_entry.ignore_bits");
+_Static_assert(offsetof(struct ss_match_entry, initiator) == 16, "match_entry.initiator");
+_Static_assert(offsetof(struct ss_match_entry, next) == 20, "match_entry.next");
+_Static_assert(offsetof(struct ss_match_entry, previous) == 22, "match_entry.previous");
+_Static_assert(offsetof(struct ss_match_entry, options) == 24, "match_entry.options");
+_Static_assert(offsetof(struct ss_match_entry, eq) == 26, "match_entry.eq");
+_Static_assert(offsetof(struct ss_match_entry, flags) == 27, "match_entry.flags");
+_Static_assert(offsetof(struct ss_match_entry, threshold) == 28, "match_entry.threshold");
+_Static_assert(offsetof(struct ss_match_entry, addr_lo) == 32, "match_entry.addr_lo");
+_Static_assert(offsetof(struct ss_match_entry, length) == 36, "match_entry.length");
+_Static_assert(offsetof(struct ss_match_entry, local_offset) == 40, "match_entry.local_offset");
+_Static_assert(offsetof(struct ss_match_entry, max_size) == 44, "match_entry.max_size");
+_Static_assert(offsetof(struct ss_match_entry, addr_hi) == 48, "match_entry.addr_hi");
+_Static_assert(offsetof(struct ss_match_entry, pending) == 50, "match_entry.pending");
+_Static_assert(offsetof(struct ss_match_entry, handle) == 52, "match_entry.handle");
+_Static_assert(offsetof(struct ss_match_entry, portal) == 56, "match_entry.portal");
+
+/* What the firmware tells an accelerated process of a message beside its header, in the second half of the upper pending. Source: that it tells: pedretti2005 s4.3.2; offsets assumed. */
+struct ss_match_result {
+    uint16_t entry; /* The entry that took it; ENTRY_NONE: it was dropped. */
+    uint16_t visits; /* Entries looked at. */
+    uint32_t mlength; /* Bytes accepted. */
+    uint32_t offset; /* Where in the descriptor. */
+    uint32_t handle; /* The descriptor. */
+    uint32_t taken; /* Commands of the mailbox that had been taken before. */
+    uint32_t answer; /* Serial of the answer to a get; 0: none. */
+    uint8_t unused_24[40];
+} __attribute__((aligned(4)));
+_Static_assert(sizeof(struct ss_match_result) == 64, "match_result size");
+_Static_assert(offsetof(struct ss_match_result, entry) == 0, "match_result.entry");
+_Static_assert(offsetof(struct ss_match_result, visits) == 2, "match_result.visits");
+_Static_assert(offsetof(struct ss_match_result, mlength) == 4, "match_result.mlength");
+_Static_assert(offsetof(struct ss_match_result, offset) == 8, "match_result.offset");
+_Static_assert(offsetof(struct ss_match_result, handle) == 12, "match_result.handle");
+_Static_assert(offsetof(struct ss_match_result, taken) == 16, "match_result.taken");
+_Static_assert(offsetof(struct ss_match_result, answer) == 20, "match_result.answer");
 
 /* The Portals wire header: first packet of every message. 52 bytes of header leave 12 for inline payload. Source: one 64-byte packet, 12 inline bytes: pedretti2005 s5.2; contents: Portals 3.3 wire information; offsets assumed. */
 struct ss_portals_header {

@@ -42,7 +42,7 @@ r13_is_reserved() {
 # Pinned globals are never saved: no function stores r22..r31 to its frame.
 pinned_stay() {
     case $key in
-    *pinned-on) lacks 'stw +r(2[2-9]|3[01]),[0-9]+\(r1\)' "$code" ;;
+    *pinned-on*) lacks 'stw +r(2[2-9]|3[01]),[0-9]+\(r1\)' "$code" ;;
     *) grep -Eq 'stw +r(2[2-9]|3[01]),[0-9]+\(r1\)' "$code" ;;
     esac
 }
@@ -53,6 +53,7 @@ traced() {
     esac
 }
 
+case $key in *accelerated-on*) budget=${budget%.csv}-accelerated.csv ;; esac
 fits_budget() { "$here/size.sh" "$out" "$cross" "$budget" > /dev/null; }
 
 check "no floating point" lacks '	(f[a-z]+|lf[sd]u?x?|stf[sd]u?x?)\.? ' "$code"

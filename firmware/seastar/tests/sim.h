@@ -61,6 +61,9 @@ void sim_dma_reset(void);
 void sim_boot(uint32_t num_pendings, uint32_t tx_limit, uint32_t events);
 void sim_start_process(uint32_t index, uint32_t pid, uint32_t num_pendings, uint32_t tx_limit,
                        uint32_t events);
+/* The same of a process whose place was used before. */
+void sim_restart_process(uint32_t index, uint32_t pid, uint32_t num_pendings, uint32_t tx_limit,
+                         uint32_t events);
 void sim_turns(unsigned count);
 
 /* The host. */

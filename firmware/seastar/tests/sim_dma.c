@@ -1,6 +1,7 @@
 /* The DMA engines: they take commands as the contract says, and check them. */
 #include <string.h>
 
+#include "accel.h"
 #include "rx.h"
 #include "sim.h"
 
@@ -60,6 +61,19 @@ static void tx_header(struct sim_sent *message, const struct ss_dma_command *com
     uint64_t offset = command_addr(command) - HOST_PHYS;
 
     CHECK(!tx_open);
+#if OPT_ACCELERATED
+    if (command->op == SS_DMA_OP_LOCAL_HEADER) {
+        uint32_t slot = (command->addr_lo - SS_UNCACHED_DATA_BASE) / SS_RX_HEADER_SIZE;
+
+        CHECK(command->length == sizeof(struct ss_portals_header) && slot < SS_DMA_FIFO_DEPTH);
+        memset(message, 0, sizeof(*message));
+        message->peer = command->peer;
+        message->tag = command->tag;
+        memcpy(&message->header, (const void *)tx_headers[slot], sizeof(message->header));
+        tx_open = 1;
+        return;
+    }
+#endif
     CHECK(command->length == sizeof(struct ss_portals_header));
     CHECK(offset % 128 == 0 && offset < HOST_SIZE);
     memset(message, 0, sizeof(*message));
@@ -89,7 +103,7 @@ unsigned sim_tx_step(unsigned steps)
         const struct ss_dma_command *command = &devices.tx_fifo[devices.tx_head];
         struct sim_sent *message = &sent[sent_count % SENT_KEPT];
 
-        if (command->op == SS_DMA_OP_HEADER)
+        if (command->op == SS_DMA_OP_HEADER || command->op == SS_DMA_OP_LOCAL_HEADER)
             tx_header(message, command);
         else if (command->op == SS_DMA_OP_PAYLOAD)
             tx_payload(message, command);

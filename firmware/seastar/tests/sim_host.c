@@ -163,6 +163,13 @@ void sim_start_process(uint32_t index, uint32_t pid, uint32_t num_pendings, uint
     expect_result(0);
 }
 
+void sim_restart_process(uint32_t index, uint32_t pid, uint32_t num_pendings, uint32_t tx_limit,
+                         uint32_t events)
+{
+    event_next[index] = 0;
+    sim_start_process(index, pid, num_pendings, tx_limit, events);
+}
+
 void sim_boot(uint32_t num_pendings, uint32_t tx_limit, uint32_t events)
 {
     sim_reset();

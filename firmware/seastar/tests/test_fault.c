@@ -145,6 +145,8 @@ static void users_cannot_set_up_processes(void)
         .op = SS_COMMAND_OP_INIT_PROCESS, .process_index = 2, .num_pendings = 8,
         .upper_pending_local = HOST_LOCAL};
 
+    if (OPT_ACCELERATED)
+        return; /* It ends the process only (test_accel.c). */
     sim_boot(64, 32, 1024);
     sim_start_process(0, 42, 64, 16, 1024);
     sim_command(0, &init);
@@ -158,8 +160,13 @@ static void pendings_are_limited_in_all(void)
         .upper_pending_local = HOST_LOCAL};
 
     sim_boot(SS_GENERIC_PENDINGS, 600, 2048);
-    sim_start_process(0, 1, SS_GENERIC_PENDINGS, 600, 2048);
-    sim_start_process(2, 2, SS_GENERIC_PENDINGS, 600, 2048);
+    if (OPT_ACCELERATED) {
+        sim_start_process(2, 2, SS_ACCELERATED_PENDINGS, 100, 1024);
+        init.num_pendings = SS_ACCELERATED_PENDINGS + 1;
+    } else {
+        sim_start_process(0, 1, SS_GENERIC_PENDINGS, 600, 2048);
+        sim_start_process(2, 2, SS_GENERIC_PENDINGS, 600, 2048);
+    }
     sim_command(GENERIC, &init);
     EXPECT_PANIC(SS_PANIC_REASON_BAD_COMMAND, SS_COMMAND_OP_INIT_PROCESS, sim_turns(1));
 }

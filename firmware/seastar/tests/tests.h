@@ -15,6 +15,7 @@ extern const struct test tests_tx[];
 extern const struct test tests_rx[];
 extern const struct test tests_fault[];
 extern const struct test tests_soak[];
+extern const struct test tests_accel[];
 
 /* For the random soak: a failure prints both. */
 extern uint64_t soak_seed;

@@ -5,6 +5,7 @@
 // Clippy takes only functions with #[test] for tests; here everything is one.
 #![allow(clippy::unwrap_used)]
 
+mod accelerated;
 mod account;
 mod amata;
 mod boot;

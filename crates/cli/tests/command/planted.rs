@@ -19,42 +19,84 @@ const BUGS: &[(&str, &[&str])] = &[
     ("CRIES_WOLF", &["ni_fail_type", "expected \"PTL_NI_OK\"", "s3.11"]),
 ];
 
+/// The same of the firmware's matching for accelerated processes, which only such an image does.
+const MATCHING_BUGS: &[(&str, &[&str])] = &[
+    ("LOSES_UNLINK", &["the judge: node ", "s2.2"]),
+    ("HEAD_IS_TAIL", &["match entries looked at", "s2.2"]),
+    ("COUNTS_TOO_LATE", &["the judge: node ", "s2.2"]),
+    ("HALF_THE_BITS", &["fate of message", "s2.2"]),
+    ("OFFSET_STAYS", &["offset of message", "s2.2"]),
+    ("TAKES_TOO_LONG", &["length of message", "s2.2"]),
+    ("LOSES_ACK", &["acknowledgement"]),
+];
+
+/// The machine whose firmware does the matching.
+const MATCHING: &str = "redstorm-accelerated";
+
 /// Runs a program on an installation whose firmware has a bug, or none.
-fn run_with(bug: usize, installation: &Path, images: &Path) -> Ended {
+fn run_with(machine: &str, program: &str, bug: usize, installation: &Path, images: &Path) -> Ended {
     let variant = "cache-id_inline-on_shadow-on_trace-off_pinned-on";
+    let variant = match machine {
+        MATCHING => format!("{variant}_accelerated-on"),
+        _ => variant.to_string(),
+    };
     let firmware = installation.join("build/firmware").join(variant);
+    std::fs::create_dir_all(&firmware).unwrap();
     for file in ["seastar.elf", "seastar.img", "shim.img"] {
         std::fs::copy(images.join(bug.to_string()).join(file), firmware.join(file)).unwrap();
     }
     let mut command = command();
     command.env("SUNSTAR_ROOT", installation);
-    command.args(["run", "--judge", "-n", "2", "--quiet", "tests/judge/mixed.c"]);
+    command.args(["run", "--judge", "-n", "2", "--quiet", "--machine", machine, program]);
     ended(&mut command)
+}
+
+fn make_planted(build: &Path, options: &[&str]) {
+    let make = Command::new("make")
+        .args(["--silent", "planted", "-C"])
+        .arg(root().join("firmware/seastar"))
+        .arg(format!("BUILD={}", build.display()))
+        .args(options)
+        .env_remove("MAKEFLAGS")
+        .status();
+    assert!(make.unwrap().success());
+}
+
+#[test]
+fn every_bug_in_the_firmware_s_matching_is_found() {
+    let build = root().join("build/planted");
+    make_planted(&build, &["ACCELERATED=on"]);
+    let folder = tempfile::tempdir().unwrap();
+    assert!(crate::mistakes::installation(folder.path()));
+    let images = build.join("planted-accelerated");
+    let run = |bug| run_with(MATCHING, "tests/judge/matching.c", bug, folder.path(), &images);
+    assert_eq!(run(0).went_well().stdout, "0 wrong\n0 wrong\n");
+    for (number, (name, words)) in MATCHING_BUGS.iter().enumerate() {
+        let ended = run(BUGS.len() + 1 + number);
+        let found = words.iter().all(|word| ended.stderr.contains(word));
+        assert!(found && ended.stderr.contains("the judge: node "), "{name}: {ended:#?}");
+    }
 }
 
 #[test]
 fn every_bug_in_the_firmware_is_found() {
     let build = root().join("build/planted");
-    let make = Command::new("make")
-        .args(["--silent", "planted", "-C"])
-        .arg(root().join("firmware/seastar"))
-        .arg(format!("BUILD={}", build.display()))
-        .env_remove("MAKEFLAGS")
-        .status();
-    assert!(make.unwrap().success());
+    make_planted(&build, &[]);
     let header = root().join("firmware/seastar/core/plant.h");
     let header = std::fs::read_to_string(header).unwrap();
     let names = header.lines().filter_map(|line| line.trim().strip_prefix("PLANT_"));
     let names: Vec<&str> = names.filter_map(|line| line.split([' ', ',']).next()).collect();
-    assert_eq!(names, BUGS.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    let known = BUGS.iter().chain(MATCHING_BUGS).map(|(name, _)| *name);
+    assert_eq!(names, known.collect::<Vec<_>>());
 
     let folder = tempfile::tempdir().unwrap();
     assert!(crate::mistakes::installation(folder.path()));
     let images = build.join("planted");
-    let none = run_with(0, folder.path(), &images);
+    let run = |bug| run_with("redstorm", "tests/judge/mixed.c", bug, folder.path(), &images);
+    let none = run(0);
     assert_eq!(none.went_well().stdout, "0 wrong bytes\n0 wrong bytes\n");
     for (number, (_, words)) in BUGS.iter().enumerate() {
-        let ended = run_with(number + 1, folder.path(), &images);
+        let ended = run(number + 1);
         ended.said(1, words).said(1, &["the judge: node ", "at ", " us"]);
         let reports = ended.stderr.lines().filter(|line| line.contains("the judge")).count();
         assert_eq!(reports, 1, "{ended:#?}");

@@ -117,7 +117,7 @@ impl Bailiff {
         let at = at.0;
         let mut judge = self.judge.borrow_mut();
         match *told {
-            Told::Opened { seat, space, identity, limits } => {
+            Told::Opened { seat, space, identity, limits, on_nic } => {
                 let user = [identity.uid, identity.jid];
                 judge.opened(
                     seat,
@@ -125,8 +125,11 @@ impl Bailiff {
                     words::id(identity.id),
                     user,
                     words::limits_of(limits),
+                    on_nic,
                 );
             }
+            Told::Posted { seat } => judge.stored(at, seat),
+            Told::Landed { seat } => judge.landed(at, seat),
             Told::Leaving { seat } => judge.leaves(at, seat),
             Told::Closed { seat } => judge.closed(at, seat),
             Told::Called { seat, call, regions, result } => {

@@ -60,6 +60,7 @@ pub fn value(returned: &Returned) -> Value {
         Returned::Pair(me, md) => Value::Pair(me, md),
         Returned::Md(former) => Value::Md(md(&former, &[])),
         Returned::Number(number) => Value::Number(number),
+        Returned::Unseen => Value::Unseen,
     }
 }
 

@@ -249,6 +249,8 @@ impl Observer {
                 });
             }
             portals::Mark::Dropped => journal.dropped(id),
+            portals::Mark::RingRead => pass(at, Waypoint::EventDrained),
+            portals::Mark::RingCompleted => pass(at, Waypoint::CompletionDrained),
             portals::Mark::ReceiveWritten => {
                 pass(at, Waypoint::ReceiveWritten);
                 pass(journal.last_write_arrives.get(), Waypoint::ReceiveArrived);

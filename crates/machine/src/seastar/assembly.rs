@@ -70,6 +70,7 @@ impl Parts<'_> {
         let ht = &configuration.nic;
         let few = pools.list_commands < portals::seastar::Pools::FULL.list_commands;
         let judge = bench.judge(nid, &host, os == Os::Linux || few);
+        let rings = Rc::new(portals::seastar::Rings::default());
         let mut seam = Seam {
             nid,
             queue: EventQueue::new(nid),
@@ -87,6 +88,8 @@ impl Parts<'_> {
             arrivals: Default::default(),
             horizon: Time::ZERO,
             interrupts: None,
+            rings: (configuration.driver.accelerated > 0).then(|| rings.clone()),
+            now: Time::ZERO,
         };
         let (core, nic) = chip(&mut seam);
         let config = portals::seastar::Config {
@@ -101,7 +104,7 @@ impl Parts<'_> {
             journal,
             judge,
             Rc::new(move |cpu| {
-                let driver = Rc::new(Driver::new(cpu.memory(), &config));
+                let driver = Rc::new(Driver::with_rings(cpu.memory(), &config, rings.clone()));
                 assert!(made.set(driver.clone()).is_ok(), "a kernel has one driver");
                 driver
             }),

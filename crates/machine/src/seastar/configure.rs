@@ -116,6 +116,7 @@ fn net(p: &Parameters) -> Result<net::Params, String> {
 
 fn nic(p: &Parameters) -> nic::Params {
     nic::Params {
+        local_headers: p.number::<u32>("firmware.accelerated") > 0,
         plb_request: p.duration("nic.plb_request"),
         plb_bytes_per_second: p.number("nic.plb_bandwidth"),
         sram_read: p.duration("nic.sram_read"),
@@ -205,6 +206,8 @@ fn driver(p: &Parameters) -> portals::seastar::Config {
         inline_messages: p.switch("firmware.inline"),
         tx_pendings: p.number("portals.tx_pendings"),
         list_commands: 0,
+        accelerated: p.number("firmware.accelerated"),
+        accelerated_tx_pendings: p.number("portals.accelerated_tx_pendings"),
         pools: portals::seastar::Pools::FULL,
         empty_interrupts: p.number("portals.empty_interrupts"),
         boot_timeout: p.duration("portals.boot_timeout"),

@@ -22,6 +22,7 @@ use moves::Move;
 use seam::{Crossing, Event, Seam, Touched};
 use std::sync::Arc;
 
+mod accelerated;
 mod coherence;
 mod counters;
 mod debug;
@@ -180,6 +181,7 @@ impl Node {
         if let Some(judge) = &self.seam.observers.judge {
             judge.set_now(now);
         }
+        self.seam.now = now;
         let visible = is_visible(&self.nic, &event);
         if visible == Visible::Firmware {
             debug_assert!(!self.core.is_waiting(), "the processor has come here before");
@@ -211,6 +213,7 @@ impl Node {
         if !self.seam.touched.is_empty() {
             self.tell_of_memory();
         }
+        let may_fail = may_fail || self.wake_accelerated(now);
         self.watch_depths(now);
         self.last = if may_fail { self.take_passed(now) } else { now };
         if may_fail {

@@ -15,6 +15,7 @@ pub(crate) const ROWS: &[Row] = &[
     switch("firmware.pinned_regs"),
     switch("firmware.trace"),
     count("firmware.sources", "1", "1024"),
+    count("firmware.accelerated", "0", "2"),
     count("linux.list_commands", "257", "1048576"),
     time("portals.header_build", "0 ns", "1 ms"),
     time("portals.header_read", "0 ns", "1 ms"),
@@ -22,6 +23,7 @@ pub(crate) const ROWS: &[Row] = &[
     time("portals.dispatch", "0 ns", "1 ms"),
     time("portals.command_build", "0 ns", "1 ms"),
     count("portals.tx_pendings", "1", "1273"),
+    count("portals.accelerated_tx_pendings", "1", "383"),
     // Without a fault two follow one another at most (machines/redstorm.toml).
     count("portals.empty_interrupts", "16", "1000000000"),
     time("portals.boot_timeout", "1 us", "100000 ms"),

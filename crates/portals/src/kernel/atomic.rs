@@ -33,8 +33,9 @@ impl Kernel {
     ) -> Result<(), Error> {
         let purpose = (RequestKind::Atomic(atomic), Some(get));
         let to = self.destination(cpu, seat, call, purpose)?;
-        let id = self.begin(cpu, call.entered);
+        let id = self.begin(cpu, seat, call.entered);
         cpu.spend(self.config.costs.api_check);
+        self.look(cpu, seat);
         let issue = call.issue(id);
         let started = self.with(seat, |interface| {
             let (grant, work) = interface.start_atomic(atomic, get, call.md, &issue)?;
@@ -45,7 +46,7 @@ impl Kernel {
         let (grant, work, me) = started.inspect_err(|_| self.mark(cpu, id, Mark::Refused))?;
         self.begun(cpu, (wire::atomic_op(atomic), id), me, call, grant.mlength);
         self.charge_events(cpu, seat, work, id);
-        if to.nid == self.nid {
+        if self.copies(seat, to) {
             self.local_atomic(cpu, seat, me, &Call { md: get, ..*call }, atomic, grant);
             return Ok(());
         }

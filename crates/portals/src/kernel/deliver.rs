@@ -71,11 +71,13 @@ impl Kernel {
         Some(delivery)
     }
 
-    fn acknowledged(&self, cpu: &Cpu, seat: Seat, header: &PortalsHeader) {
+    pub(crate) fn acknowledged(&self, cpu: &Cpu, seat: Seat, header: &PortalsHeader) {
         let work = self.with(seat, |interface| interface.ack(&wire::response(header)));
         let work = work.unwrap_or_default();
         let fate = Fate::Handed { seat: seat.0, grant: None, work };
-        self.tell(cpu, || Told::Taken { header, fate });
+        if self.on_nic(seat).is_none() {
+            self.tell(cpu, || Told::Taken { header, fate });
+        }
         self.charge_events(cpu, seat, work, MessageId::from(header));
     }
 
@@ -118,7 +120,10 @@ impl Kernel {
 
     /// Hands a message to the driver.
     pub(crate) fn transmit(&self, cpu: &Cpu, message: Transmit) {
-        self.nal.transmit(self, cpu, message);
+        match message.ending.and_then(|ending| self.on_nic(ending.seat)) {
+            Some(user) => user.transmit(self, cpu, message),
+            None => self.nal.transmit(self, cpu, message),
+        }
     }
 
     /// Ends an operation: END and UNLINK events.
@@ -127,7 +132,10 @@ impl Kernel {
         let work = self.with(seat, |interface| interface.complete(&operation, fail));
         let work = work.unwrap_or_default();
         let (kind, message) = (operation.event().kind, operation.event().message);
-        self.tell(cpu, || Told::Ended { seat: seat.0, kind, message, fail, work });
+        // Of a process on the network interface the firmware has told.
+        if self.on_nic(seat).is_none() {
+            self.tell(cpu, || Told::Ended { seat: seat.0, kind, message, fail, work });
+        }
         self.charge_events(cpu, seat, work, id);
         if work.events == 0 && matches!(kind, EventKind::PutEnd | EventKind::ReplyEnd) {
             self.mark(cpu, id, Mark::EndedSilently);

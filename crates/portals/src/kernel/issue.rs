@@ -107,10 +107,16 @@ impl Call {
 
 impl Kernel {
     /// Begins a message's observation.
-    pub(crate) fn begin(&self, cpu: &Cpu, entered: Time) -> MessageId {
-        let id = self.next_message();
+    pub(crate) fn begin(&self, cpu: &Cpu, seat: Seat, entered: Time) -> MessageId {
+        let on_nic = self.on_nic(seat);
+        let id = match &on_nic {
+            Some(user) => user.next_message(self.nid),
+            None => self.next_message(),
+        };
         self.observer.mark(cpu.core(), entered, id, Mark::CallEntered);
-        self.mark(cpu, id, Mark::KernelEntered);
+        if on_nic.is_none() {
+            self.mark(cpu, id, Mark::KernelEntered);
+        }
         id
     }
 
@@ -128,11 +134,25 @@ impl Kernel {
         self.observer.begun(cpu.core(), id, &begun);
     }
 
+    /// What is in its ring, the library of a process on the network interface takes before it looks at its
+    /// objects.
+    pub(crate) fn look(&self, cpu: &Cpu, seat: Seat) {
+        if let Some(user) = self.on_nic(seat) {
+            user.drain(self, cpu);
+        }
+    }
+
+    /// True if the kernel copies between two processes of this node: both must be its own.
+    pub(crate) fn copies(&self, seat: Seat, to: Destination) -> bool {
+        to.nid == self.nid && self.on_nic(seat).is_none() && !self.is_on_nic(u32::from(to.pid))
+    }
+
     /// PtlPut and PtlPutRegion, in the kernel.
     pub(crate) fn put(&self, cpu: &Cpu, seat: Seat, call: &Call) -> Result<(), Error> {
         let to = self.destination(cpu, seat, call, (RequestKind::Put, None))?;
-        let id = self.begin(cpu, call.entered);
+        let id = self.begin(cpu, seat, call.entered);
         cpu.spend(self.config.costs.api_check);
+        self.look(cpu, seat);
         let issue = call.issue(id);
         let started = self.with(seat, |interface| {
             let (grant, work) = interface.start_put(call.md, call.region, &issue)?;
@@ -144,7 +164,7 @@ impl Kernel {
         self.begun(cpu, (portals_op::PUT, id), me, call, grant.mlength);
         self.charge_events(cpu, seat, work, id);
         let ending = Some(Ending { seat, operation: grant.operation });
-        if to.nid == self.nid {
+        if self.copies(seat, to) {
             self.local_put(cpu, seat, me, call, &grant);
             return Ok(());
         }
@@ -161,8 +181,9 @@ impl Kernel {
     /// PtlGet and PtlGetRegion, in the kernel.
     pub(crate) fn get(&self, cpu: &Cpu, seat: Seat, call: &Call) -> Result<(), Error> {
         let to = self.destination(cpu, seat, call, (RequestKind::Get, None))?;
-        let id = self.begin(cpu, call.entered);
+        let id = self.begin(cpu, seat, call.entered);
         cpu.spend(self.config.costs.api_check);
+        self.look(cpu, seat);
         // The reply brings the local offset back in the word that a put uses for user data.
         let local_offset = call.region.map_or(0, |region| region.offset);
         let issue = Issue { hdr_data: local_offset, ..call.issue(id) };
@@ -175,7 +196,7 @@ impl Kernel {
         let (grant, _, me) = started.inspect_err(|_| self.mark(cpu, id, Mark::Refused))?;
         self.begun(cpu, (portals_op::GET, id), me, call, grant.mlength);
         let ending = Some(Ending { seat, operation: grant.operation });
-        if to.nid == self.nid {
+        if self.copies(seat, to) {
             self.end(cpu, ending, id, NiFail::Ok);
             self.local_get(cpu, seat, me, call, &grant);
             return Ok(());

@@ -6,7 +6,7 @@
 //! Only event queues, which are in the processes' own memory, are read beside it.
 
 use crate::library::{Error, Identity, Interface, IoVec, Place, ProcessId, Work, PID_ANY};
-use crate::nal::{Nal, Run};
+use crate::nal::{seastar, Nal, NewUser, Run};
 use abi::MessageId;
 use host::{Cpu, Extent, Lock, SpaceId, Waker};
 use std::cell::{Cell, RefCell};
@@ -35,6 +35,8 @@ struct Process {
     pid: u32,
     space: SpaceId,
     waker: Waker,
+    /// Its library, if its match lists are on the network interface.
+    on_nic: Option<Rc<seastar::Accelerated>>,
     /// None once the process has left.
     interface: Option<Interface>,
 }
@@ -66,6 +68,10 @@ pub struct Counters {
     pub list_entries: u64,
     /// Messages between processes of this node, copied by the kernel.
     pub local: u64,
+    /// Events that libraries of accelerated processes took from their rings.
+    pub ring_events: u64,
+    /// Match entries that the firmware looked at for them.
+    pub nic_entries: u64,
     /// Pages pinned for memory descriptors (Linux).
     pub pages_pinned: u64,
     /// Pages of payloads for which DMA commands were computed (Linux).
@@ -120,6 +126,7 @@ impl Kernel {
             serial: Cell::new(0),
             counters: Cell::default(),
         });
+        kernel.nal.join(&kernel);
         cpu.kernel(|| kernel.nal.start(&kernel, cpu));
         // Messages may have come before the caller can hand interrupts to this kernel.
         while kernel.nal.has_events() {
@@ -156,7 +163,13 @@ impl Kernel {
     // Processes.
 
     /// Gives a process its interface (PtlNIInit).
-    pub(crate) fn open(&self, cpu: &Cpu, pid: u32, space: SpaceId) -> Result<Seat, Error> {
+    pub(crate) fn open(
+        &self,
+        cpu: &Cpu,
+        pid: u32,
+        space: SpaceId,
+        wanted: bool,
+    ) -> Result<Seat, Error> {
         if pid > u32::from(u16::MAX) || pid == PID_ANY || self.find(pid).is_some() {
             return Err(Error::PidInvalid);
         }
@@ -166,24 +179,59 @@ impl Kernel {
             // The process may look at its queues while another core is at work on them.
             interface.hold_events_back();
         }
-        let mut processes = self.processes.borrow_mut();
-        processes.push(Process { pid, space, waker: cpu.waker(), interface: Some(interface) });
-        let seat = Seat(processes.len() - 1);
-        let (identity, limits) = (Identity { id, uid: 0, jid: 0 }, self.config.limits);
-        self.tell(cpu, || Told::Opened { seat: seat.0, space, identity, limits });
+        let seat = Seat(self.processes.borrow().len());
+        let on_nic = match wanted {
+            true => self.nal.accelerate(self, cpu, NewUser { seat, pid: pid as u16, space }),
+            false => None,
+        };
+        let identity = Identity { id, uid: 0, jid: 0 };
+        let mut limits = self.config.limits;
+        if on_nic.is_some() {
+            limits = seastar::Accelerated::limits(limits);
+            interface = Interface::new(identity, limits);
+        }
+        let told = on_nic.is_some();
+        let (waker, interface) = (cpu.waker(), Some(interface));
+        self.processes.borrow_mut().push(Process { pid, space, waker, on_nic, interface });
+        self.tell(cpu, || Told::Opened { seat: seat.0, space, identity, limits, on_nic: told });
         Ok(seat)
+    }
+
+    /// The library of a process on the network interface.
+    pub(crate) fn on_nic(&self, seat: Seat) -> Option<Rc<seastar::Accelerated>> {
+        self.processes.borrow().get(seat.0)?.on_nic.clone()
+    }
+
+    /// True if the process of this number is there.
+    pub(crate) fn is_on_nic(&self, pid: u32) -> bool {
+        self.find(pid).is_some_and(|seat| self.on_nic(seat).is_some())
+    }
+
+    /// Makes a process look.
+    pub(crate) fn wake(&self, seat: Seat) {
+        if let Some(process) = self.processes.borrow().get(seat.0) {
+            process.waker.wake();
+        }
     }
 
     /// A process begins to leave (PtlNIFini): what still arrives for it is dropped.
     pub(crate) fn leave(&self, cpu: &Cpu, seat: Seat) {
+        if let Some(user) = self.on_nic(seat) {
+            user.leave(cpu);
+            user.sync(self, cpu);
+        }
         self.with(seat, Interface::leave);
         self.tell(cpu, || Told::Leaving { seat: seat.0 });
     }
 
     /// Takes its interface from a process that is leaving. False while operations are under way.
     pub(crate) fn close(&self, cpu: &Cpu, seat: Seat) -> bool {
+        self.look(cpu, seat);
         let busy = self.with(seat, |interface| interface.is_busy()).unwrap_or(false);
         if !busy {
+            if let Some(user) = self.on_nic(seat) {
+                cpu.kernel(|| self.nal.end(self, cpu, &user));
+            }
             self.processes.borrow_mut()[seat.0].interface = None;
             self.tell(cpu, || Told::Closed { seat: seat.0 });
         }

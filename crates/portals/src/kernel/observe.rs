@@ -26,6 +26,10 @@ pub enum Mark {
     HandlerEntered,
     /// Receiver: the handler has read the event that announces the message.
     HeaderDrained,
+    /// Receiver, process on the network interface: its library has read the event that announces the message.
+    RingRead,
+    /// The same: it has read the event that the payload is in memory.
+    RingCompleted,
     /// Receiver: the match list was searched, and so many entries of it were looked at.
     Matched(u32),
     /// Receiver: nobody takes the message.

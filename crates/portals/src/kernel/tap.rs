@@ -93,6 +93,8 @@ pub enum Returned {
     Md(Md),
     /// A counter.
     Number(u64),
+    /// The former description, which only the library will know.
+    Unseen,
 }
 
 impl From<()> for Returned {
@@ -219,7 +221,7 @@ pub enum Reaction<'a> {
 #[allow(missing_docs)] // The fields are what their types say.
 pub enum Told<'a> {
     /// A process has its interface.
-    Opened { seat: usize, space: SpaceId, identity: Identity, limits: Limits },
+    Opened { seat: usize, space: SpaceId, identity: Identity, limits: Limits, on_nic: bool },
     /// It begins to leave.
     Leaving { seat: usize },
     /// It has left.
@@ -245,6 +247,11 @@ pub enum Told<'a> {
     Performs { seat: usize, message: MessageId },
     /// A request that came with `request` is answered by the process in `seat`; with `fail`, that it failed.
     Answered { seat: usize, request: MessageId, reaction: Reaction<'a>, fail: NiFail },
+    /// The firmware stores a word that tells the library of a process on the network interface of what was
+    /// told last.
+    Posted { seat: usize },
+    /// That word is in memory: what it tells of is there, and its events can be seen.
+    Landed { seat: usize },
     /// An operation has ended.
     Ended { seat: usize, kind: EventKind, message: MessageId, fail: NiFail, work: Work },
 }

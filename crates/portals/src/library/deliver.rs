@@ -8,7 +8,7 @@ use super::me::NONE;
 use super::place::Place;
 use super::table::Interface;
 use super::types::{
-    option, Event, EventKind, Md, NiFail, Request, RequestKind, Response, Unlink, Work,
+    option, Event, EventKind, Md, NiFail, ProcessId, Request, RequestKind, Response, Unlink, Work,
 };
 use crate::plant::{is_planted, Plant};
 use abi::MessageId;
@@ -25,6 +25,30 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// One of which only the descriptor is known, for an observer.
+    pub(crate) fn seen(md: MdHandle) -> Operation {
+        let id = ProcessId::default();
+        let event = Event {
+            kind: EventKind::PutEnd,
+            initiator: id,
+            uid: 0,
+            jid: 0,
+            pt_index: 0,
+            match_bits: 0,
+            rlength: 0,
+            mlength: 0,
+            offset: 0,
+            md_handle: md,
+            md: Md::new(0, 0, 0),
+            hdr_data: 0,
+            link: 0,
+            sequence: 0,
+            fail: NiFail::Ok,
+            message: MessageId::default(),
+        };
+        Operation { md, eq: None, end: false, event }
+    }
+
     /// The END event that the operation posts, if its descriptor wants it.
     pub fn event(&self) -> &Event {
         &self.event
@@ -175,6 +199,29 @@ impl Interface {
             self.dropped(request.rlength);
             return Delivery { grant: None, work };
         };
+        self.grant(md, accepted, request, work)
+    }
+
+    /// The network interface has found the memory descriptor that takes a request, and where: what
+    /// [`Interface::deliver`] does once it has found it. None if there is no such descriptor.
+    pub(crate) fn deliver_to(
+        &mut self,
+        md: MdHandle,
+        (offset, mlength): (u64, u64),
+        request: &Request,
+    ) -> Option<Delivery> {
+        self.mds.get(md.raw())?;
+        Some(self.grant(md, Accepted { offset, mlength }, request, Work::default()))
+    }
+
+    /// Descriptor `md` takes a request.
+    fn grant(
+        &mut self,
+        md: MdHandle,
+        accepted: Accepted,
+        request: &Request,
+        mut work: Work,
+    ) -> Delivery {
         let descriptor = self.md_mut(md);
         descriptor.consume(accepted);
         let kinds = match request.kind {

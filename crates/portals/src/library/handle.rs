@@ -33,6 +33,11 @@ handle!(MeHandle, "Names a match entry of one interface.");
 handle!(MdHandle, "Names a memory descriptor of one interface.");
 handle!(EqHandle, "Names an event queue of one interface.");
 
+impl EqHandle {
+    pub(crate) fn index(self) -> u32 {
+        self.0 & INDEX_MASK
+    }
+}
 impl MeHandle {
     pub(crate) fn index(self) -> u32 {
         self.0 & INDEX_MASK

@@ -6,7 +6,7 @@ use super::error::Error;
 use super::handle::{EqHandle, MdHandle, MeHandle, Slab};
 use super::md::MemoryDescriptor;
 use super::me::{Criteria, MatchEntry, MatchList};
-use super::place::Buffer;
+use super::place::{Buffer, Place};
 use super::types::{
     Limits, Md, Position, ProcessId, StatusRegister, Unlink, JID_ANY, PT_INDEX_ANY, UID_ANY,
 };
@@ -32,6 +32,18 @@ impl AccessEntry {
         jid: JID_ANY,
         pt_index: PT_INDEX_ANY,
     };
+}
+
+/// A memory descriptor as it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    pub(crate) user: Md,
+    pub(crate) unlink: Unlink,
+    pub(crate) bytes: u64,
+    pub(crate) active: bool,
+    /// Operations under way.
+    pub(crate) pending: u32,
+    pub(crate) me: Option<MeHandle>,
 }
 
 /// What an interface has counted.
@@ -356,7 +368,41 @@ impl Interface {
         self.mes.get(raw).is_some() || self.mds.get(raw).is_some() || self.eqs.get(raw).is_some()
     }
 
+    // What a copy on the network interface is made of.
+
+    /// A memory descriptor: its number there, what it is now, whether it goes when used up, and the number of
+    /// its match entry.
+    pub(crate) fn look(&self, md: MdHandle) -> Option<Look> {
+        let found = self.mds.get(md.raw())?;
+        let (user, unlink) = (found.user, found.unlink);
+        let (active, pending) = (found.active(), found.pending);
+        Some(Look { user, unlink, bytes: found.bytes, active, pending, me: found.me })
+    }
+    /// The bytes of a memory descriptor.
+    pub(crate) fn whole(&self, md: MdHandle) -> Option<Place> {
+        let found = self.mds.get(md.raw())?;
+        Some(found.place(0, found.bytes))
+    }
+    /// A part of them.
+    pub(crate) fn part(&self, md: MdHandle, offset: u64, length: u64) -> Option<Place> {
+        Some(self.mds.get(md.raw())?.place(offset, length))
+    }
+    /// The descriptor on a match entry: whether there is such an entry, and its descriptor.
+    pub(crate) fn hangs_on(&self, me: MeHandle) -> Option<Option<MdHandle>> {
+        Some(self.mes.get(me.raw())?.md)
+    }
+    /// The portal of a match entry, and whether it goes with its descriptor.
+    pub(crate) fn place_of(&self, me: MeHandle) -> Option<(u32, Unlink)> {
+        let entry = self.mes.get(me.raw())?;
+        Some((entry.portal, entry.unlink))
+    }
+
     // Event queues.
+
+    /// True if nothing is in a queue, and nothing that has begun will post to it.
+    pub(crate) fn is_quiet(&self, eq: EqHandle) -> bool {
+        self.eq_quiet(eq).unwrap_or(false)
+    }
 
     /// Makes an event queue of at least `count` events (PtlEQAlloc).
     pub fn eq_alloc(&mut self, count: u32) -> Result<EqHandle, Error> {

@@ -6,7 +6,8 @@ use crate::kernel::{Counters, Data, Kernel, Seat};
 use crate::library::{Operation, Place};
 use abi::seastar::PortalsHeader;
 use des::Time;
-use host::Cpu;
+use host::{Cpu, SpaceId};
+use std::rc::Rc;
 
 pub mod messages;
 pub mod seastar;
@@ -32,6 +33,32 @@ pub trait Nal {
 
     /// Adds the driver's own counts.
     fn count(&self, counters: &mut Counters);
+
+    /// The kernel that it drives the interface for; told once, before [`Nal::start`].
+    fn join(&self, _kernel: &Rc<Kernel>) {}
+
+    /// Gives a process Portals on the network interface, if it has room and the means; else it is the
+    /// kernel's.
+    fn accelerate(
+        &self,
+        _kernel: &Kernel,
+        _cpu: &Cpu,
+        _user: NewUser,
+    ) -> Option<Rc<seastar::Accelerated>> {
+        None
+    }
+
+    /// Such a process has left.
+    fn end(&self, _kernel: &Kernel, _cpu: &Cpu, _process: &seastar::Accelerated) {}
+}
+
+/// A process that opens its interface.
+#[derive(Clone, Copy, Debug)]
+pub struct NewUser {
+    pub(crate) seat: Seat,
+    pub(crate) pid: u16,
+    /// Its memory.
+    pub(crate) space: SpaceId,
 }
 
 /// A run of the interrupt handler.

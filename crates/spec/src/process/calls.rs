@@ -118,7 +118,8 @@ impl Process {
 
     /// True if an event queue is empty and nothing under way will post to it (s3.10.5).
     fn is_quiet(&self, eq: u32) -> bool {
-        let empty = self.eqs.get(&eq).is_none_or(|queue| queue.waiting.is_empty());
+        let empty =
+            self.eqs.get(&eq).is_none_or(|queue| queue.waiting.is_empty()) && !self.flying.has(eq);
         let ends = self.running.values().any(|operation| operation.end == Some(eq));
         let unlinks = self
             .mds
@@ -160,6 +161,11 @@ impl Process {
                 self.new_memory(*handle, md, *unlink, None)?;
             }
             (Call::MdUnlink { md }, Value::Nothing) => self.remove_memory(*md),
+            (Call::MdUpdate { md, new: Some(new), .. }, Value::Unseen) => {
+                let memory = self.mds.get_mut(md).expect("the call had no reason to fail");
+                memory.md = new.clone();
+                (memory.local_offset, memory.full) = (0, false);
+            }
             (Call::MdUpdate { md, new, .. }, Value::Md(old)) => {
                 let memory = self.mds.get_mut(md).expect("the call had no reason to fail");
                 let what = || "former description told by PtlMDUpdate".to_owned();

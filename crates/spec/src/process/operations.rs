@@ -1,7 +1,7 @@
 //! Operations: begun by this process, arriving for it, answered to it, and their ends (Portals 3.3 s2.2,
 //! s3.11, s3.13).
 
-use super::{Operation, Process};
+use super::{Of, Operation, Process};
 use crate::types::{
     option, Code, Descriptor, Event, EventKind, Grant, Kind, Md, Register, Request, Response, ANY,
 };
@@ -104,6 +104,8 @@ impl Process {
         if request.kind == Kind::Get {
             let key = Key { role: Role::Getter, message: request.message };
             self.pend(issue.md);
+            // It posts no END, but it may be the last that uses its descriptor: UNLINK shows that.
+            event.md = Md { regions: Vec::new(), ..self.mds[&issue.md].md.clone() };
             self.running.insert(key, Operation { md: issue.md, end: None, event });
         } else {
             self.counted(Register::SendLength, length);
@@ -210,7 +212,7 @@ impl Process {
         let memory = &self.mds[&md];
         event.md = Md { regions: Vec::new(), ..memory.md.clone() };
         let eq = memory.md.eq.filter(|_| memory.eventful());
-        self.post(eq, event.clone());
+        self.post(eq, event.clone(), Of::Neither);
         self.ended(md, event);
     }
 
@@ -279,7 +281,7 @@ impl Process {
         let end = memory.posts(option::END_DISABLE);
         if let Some(eq) = start {
             event.link = self.eqs.get(&eq).map_or(0, |queue| queue.written + 1);
-            self.post(start, Event { kind: kinds[0], ..event.clone() });
+            self.post(start, Event { kind: kinds[0], ..event.clone() }, Of::Start(key));
         }
         event.kind = kinds[1];
         self.running.insert(key, Operation { md, end, event });
@@ -306,7 +308,7 @@ impl Process {
     pub fn complete(&mut self, key: Key, failed: bool) -> bool {
         let Some(operation) = self.running.remove(&key) else { return false };
         let event = Event { failed, ..operation.event };
-        self.post(operation.end, event.clone());
+        self.post(operation.end, event.clone(), Of::End(key));
         self.ended(operation.md, event);
         true
     }
@@ -318,7 +320,7 @@ impl Process {
             return;
         }
         let eq = memory.md.eq.filter(|_| memory.eventful());
-        self.post(eq, Event { kind: EventKind::Unlink, link: 0, ..event });
+        self.post(eq, Event { kind: EventKind::Unlink, link: 0, ..event }, Of::Neither);
         self.remove_memory(md);
     }
 }

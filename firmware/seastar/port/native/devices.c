@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accel.h"
 #include "context.h"
 
 /* Where the pools are said to be. */
@@ -32,6 +33,10 @@ uint32_t local_address(const volatile void *pointer)
 
     if (!pointer)
         return 0;
+#if OPT_ACCELERATED
+    if (p >= (uintptr_t)tx_headers && p < (uintptr_t)(tx_headers + SS_DMA_FIFO_DEPTH))
+        return SS_UNCACHED_DATA_BASE + (uint32_t)(p - (uintptr_t)tx_headers);
+#endif
     if (p >= (uintptr_t)lower_pendings && p < (uintptr_t)(lower_pendings + LOWER_PENDINGS))
         return PENDINGS_LOCAL + (uint32_t)(p - (uintptr_t)lower_pendings);
     if (p >= (uintptr_t)sources && p < (uintptr_t)(sources + SS_SOURCES))
@@ -108,9 +113,38 @@ static int is_own_index(uint32_t address)
            address == SS_RX_DONE_HEAD;
 }
 
+/* Host memory that the firmware shows itself through its own window, or null. */
+static uint8_t *deposit_place(uint32_t address, uint32_t size)
+{
+    uint64_t phys = (uint64_t)devices.deposit_frame << 28 | (address & (SS_WINDOW_SIZE - 1));
+    uint64_t offset = phys - HOST_PHYS;
+
+    if (address / SS_WINDOW_SIZE != 14 || offset + size > HOST_SIZE)
+        return 0;
+    return &devices.host[offset];
+}
+
+void io_write8(uint32_t address, uint8_t value)
+{
+    uint8_t *place = deposit_place(address, 1);
+
+    if (!place)
+        devices_fail("byte that the firmware should not write", address);
+    *place = value;
+}
+
 void io_write32(uint32_t address, uint32_t value)
 {
     void *word = is_own_index(address) ? index_register(address) : 0;
+
+    if (address == SS_HTB_MAP + 14 * 4) {
+        if (!(value & SS_HTB_VALID))
+            devices_fail("a window that is not valid", value);
+        devices.deposit_frame = value & ~SS_HTB_VALID;
+        return;
+    }
+    if (!word)
+        word = deposit_place(address, 4);
 
     if (address == SS_REG_INTERRUPT) {
         ++devices.interrupts;

@@ -27,6 +27,7 @@ struct devices {
     uint16_t nid;
     struct ss_dma_command dma_list[SS_DMA_LIST_COUNT];
     struct ss_dma_command host_list[HOST_LIST_COUNT];
+    uint32_t deposit_frame;             /* What the firmware's own window shows. */
     struct ss_trace_record trace[SS_TRACE_COUNT];
     uint32_t trace_count;               /* Records written since boot. */
     uint8_t host[HOST_SIZE] __attribute__((aligned(128)));

@@ -10,6 +10,7 @@
 
 uint32_t io_read32(uint32_t address);
 void io_write32(uint32_t address, uint32_t value);
+void io_write8(uint32_t address, uint8_t value);
 
 static inline void io_order(void)
 {

@@ -14,6 +14,12 @@ static inline void io_write32(uint32_t address, uint32_t value)
     *(volatile uint32_t *)address = value;
 }
 
+/* For payload only, which may stand anywhere. */
+static inline void io_write8(uint32_t address, uint8_t value)
+{
+    *(volatile uint8_t *)address = value;
+}
+
 /* Storage accesses before it are performed before those after it. Needed between pages that are
  * not both guarded: host windows and shared SRAM gather stores; register pages are guarded and
  * keep order among themselves. */

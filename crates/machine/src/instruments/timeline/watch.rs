@@ -160,6 +160,8 @@ impl Watch {
             Mark::CommandWritten => (core, "transmit command written", Flow::Step),
             Mark::SentDrained => (core, "event: sent", Flow::Beside),
             Mark::HeaderDrained => (core, "event: header", Flow::Step),
+            Mark::RingRead => (rank, "ring: matched", Flow::Step),
+            Mark::RingCompleted => (rank, "ring: received", Flow::Step),
             Mark::Matched(_) => (core, "matched", Flow::Beside),
             Mark::Dropped => (core, "dropped", Flow::Beside),
             Mark::ReceiveWritten => (core, "receive command written", Flow::Step),

@@ -26,8 +26,12 @@ pub fn variant(parameters: &Parameters) -> String {
         abi::seastar::SOURCES => String::new(),
         few => format!("_sources-{few}"),
     };
+    let accelerated = match parameters.number::<u32>("firmware.accelerated") {
+        0 => "",
+        _ => "_accelerated-on",
+    };
     format!(
-        "cache-{}_inline-{}_shadow-{}_trace-{}_pinned-{}{sources}",
+        "cache-{}_inline-{}_shadow-{}_trace-{}_pinned-{}{sources}{accelerated}",
         parameters.choice("firmware.cache"),
         switch("firmware.inline"),
         switch("firmware.shadow_fifos"),

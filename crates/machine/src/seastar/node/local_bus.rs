@@ -41,8 +41,13 @@ impl bus::Bus for LocalBus<'_> {
                 self.seam.observers.journal.interrupt_written(now);
             }
             if self.seam.observers.watched {
-                return self.write_watched(now, addr, data);
+                let written = self.write_watched(now, addr, data);
+                self.tell_rings(now, addr, data);
+                return written;
             }
+            let written = self.nic.plb_write(now, addr, data, self.seam);
+            self.tell_rings(now, addr, data);
+            return written;
         }
         self.nic.plb_write(now, addr, data, self.seam)
     }

@@ -217,6 +217,8 @@ fn driver() -> seastar::Config {
         tx_pendings: 64,
         list_commands: 0,
         pools: seastar::Pools::FULL,
+        accelerated: 0,
+        accelerated_tx_pendings: 128,
         empty_interrupts: u64::MAX,
         boot_timeout: Duration::from_us(100),
     }

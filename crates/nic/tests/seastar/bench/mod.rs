@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 
 pub fn params() -> Params {
     Params {
+        local_headers: true,
         plb_request: Duration::from_ns(10),
         plb_bytes_per_second: 6_400_000_000,
         sram_read: Duration::from_ns(15),

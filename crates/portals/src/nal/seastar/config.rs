@@ -61,6 +61,10 @@ pub struct Config {
     /// Commands of DMA lists that the kernel keeps in its own memory, for lists without room in SRAM; 0 where
     /// buffers are contiguous.
     pub list_commands: u32,
+    /// Accelerated processes that the node may have.
+    pub accelerated: u32,
+    /// Of an accelerated process's pendings, those of its library, for transmits.
+    pub accelerated_tx_pendings: u16,
     /// What of all that is withheld, on request.
     pub pools: Pools,
     /// Runs of the interrupt handler in a row that find no event before the line is given up.

@@ -1,8 +1,8 @@
-//! The generic process's mailbox in the network interface's SRAM: command ring and result ring. Reading an
+//! A firmware process's mailbox in the network interface's SRAM: command ring and result ring. Reading an
 //! index is a round trip over HyperTransport, so copies are kept (pedretti2005 s5.3).
 
 use abi::seastar::{
-    mailbox, COMMAND_COUNT, COMMAND_SIZE, GENERIC_PROCESS, MAILBOX_BASE, MAILBOX_SIZE, RESULT_COUNT,
+    mailbox, COMMAND_COUNT, COMMAND_SIZE, MAILBOX_BASE, MAILBOX_SIZE, RESULT_COUNT,
 };
 use des::{Duration, Time};
 use host::Cpu;
@@ -24,9 +24,9 @@ pub(crate) struct Mailbox {
 }
 
 impl Mailbox {
-    pub(crate) fn new(shadow: bool) -> Mailbox {
+    pub(crate) fn new(process: u32, shadow: bool) -> Mailbox {
         Mailbox {
-            base: MAILBOX_BASE + GENERIC_PROCESS * MAILBOX_SIZE,
+            base: MAILBOX_BASE + process * MAILBOX_SIZE,
             shadow,
             tail: Cell::new(0),
             head: Cell::new(0),

@@ -2,7 +2,7 @@
 //! mailbox, and one interrupt handler drains one event queue.
 
 use crate::kernel::{Counters, Data, Kernel};
-use crate::nal::{Nal, Run, Transmit};
+use crate::nal::{Nal, NewUser, Run, Transmit};
 use abi::seastar::{
     command_op, InitEqcbCommand, InitProcessCommand, MarkAliveCommand, GENERIC_PENDINGS,
     GENERIC_PROCESS, READY_FLAG, READY_VALUE,
@@ -14,8 +14,10 @@ use receive::Receive;
 use region::Region;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::rc::Rc;
 use transmit::Flight;
 
+mod accelerated;
 mod config;
 mod dma_list;
 mod mailbox;
@@ -23,6 +25,7 @@ mod receive;
 mod region;
 mod transmit;
 
+pub use accelerated::{Accelerated, Rings};
 pub use config::{Config, Costs, Pools};
 
 /// Process id that the generic firmware process is initialised with: it serves every process id.
@@ -36,6 +39,8 @@ const _: () = assert!(
 /// The driver of one node's SeaStar.
 pub struct Driver {
     config: Config,
+    /// The firmware process whose mailbox and pendings it uses.
+    process: u32,
     mailbox: Mailbox,
     region: Region,
     lists: DmaLists,
@@ -56,6 +61,10 @@ pub struct Driver {
     used: Cell<u16>,
     /// Which of the firmware's have.
     seen: RefCell<Vec<bool>>,
+    /// 1 and the number of the match entry that the next message's operation was counted on; else 0.
+    counted: Cell<u16>,
+    /// The accelerated processes of the node.
+    rings: Rc<Rings>,
 }
 
 /// Most pendings that were in use at a time.
@@ -70,24 +79,44 @@ pub struct PendingsMax {
 impl Driver {
     /// Sets up, in the kernel's memory, the region that the firmware writes to.
     pub fn new(memory: &SharedMemory, config: &Config) -> Driver {
+        Driver::of(memory, config, GENERIC_PROCESS, GENERIC_PENDINGS, region::WINDOW)
+    }
+
+    /// The same; `rings` knows the accelerated processes of its node.
+    pub fn with_rings(memory: &SharedMemory, config: &Config, rings: Rc<Rings>) -> Driver {
+        Driver { rings, ..Driver::new(memory, config) }
+    }
+
+    /// The same of firmware process `process`, behind host window `window`.
+    fn of(
+        memory: &SharedMemory,
+        config: &Config,
+        process: u32,
+        pendings: u32,
+        window: u32,
+    ) -> Driver {
         let tx = config.tx_pendings;
-        assert!(u32::from(tx) < GENERIC_PENDINGS && tx > 0, "both pools of pendings have some");
+        assert!(u32::from(tx) < pendings && tx > 0, "both pools of pendings have some");
         let pools = config.pools;
-        let region = Region::new(memory, config.list_commands, pools.event_slots);
+        let (lists, slots) = (config.list_commands, pools.event_slots);
+        let region = Region::new(memory, window, pendings, lists, slots);
         Driver {
             config: *config,
-            mailbox: Mailbox::new(config.shadow_fifos),
+            process,
+            mailbox: Mailbox::new(process, config.shadow_fifos),
+            counted: Cell::new(0),
+            rings: Rc::default(),
             lists: DmaLists::new(region.lists_local(), config.list_commands, pools.list_commands),
             region,
             free: RefCell::new((0..tx.min(pools.transmits)).rev().collect()),
             flights: RefCell::default(),
             waiting: RefCell::default(),
-            receives: RefCell::new(vec![None; GENERIC_PENDINGS as usize]),
+            receives: RefCell::new(vec![None; pendings as usize]),
             deferred: RefCell::default(),
             slot: Cell::new(0),
             empty: Cell::new(0),
             used: Cell::new(0),
-            seen: RefCell::new(vec![false; GENERIC_PENDINGS as usize]),
+            seen: RefCell::new(vec![false; pendings as usize]),
         }
     }
 
@@ -110,16 +139,22 @@ impl Driver {
                 cpu.fault(format_args!("the firmware of node {} is not ready", kernel.nid));
             }
         }
-        self.region.map(cpu);
+        self.set_up(kernel, cpu, self, GENERIC_PID);
+    }
+
+    /// Sets up the firmware process of `driver` (pedretti2005 s4.1: this is never offloaded).
+    fn set_up(&self, kernel: &Kernel, cpu: &Cpu, driver: &Driver, pid: u16) {
+        let (region, process_index) = (&driver.region, driver.process as u8);
+        region.map(cpu);
         let init = InitProcessCommand {
             op: command_op::INIT_PROCESS,
-            process_index: GENERIC_PROCESS as u8,
-            pid: GENERIC_PID,
-            num_pendings: self.pendings(),
-            pending_tx_limit: self.config.tx_pendings,
-            upper_pending_lo: self.region.pendings as u32,
-            upper_pending_hi: (self.region.pendings >> 32) as u32,
-            upper_pending_local: self.region.pendings_local(),
+            process_index,
+            pid,
+            num_pendings: driver.pendings(),
+            pending_tx_limit: driver.config.tx_pendings,
+            upper_pending_lo: region.pendings as u32,
+            upper_pending_hi: (region.pendings >> 32) as u32,
+            upper_pending_local: region.pendings_local(),
             ..InitProcessCommand::default()
         };
         let mut bytes = [0; InitProcessCommand::SIZE];
@@ -127,22 +162,21 @@ impl Driver {
         self.ask(kernel, cpu, &bytes, 0, "INIT_PROCESS");
         let queue = InitEqcbCommand {
             op: command_op::INIT_EQCB,
-            process_index: GENERIC_PROCESS as u8,
-            count: self.config.pools.event_slots,
-            base_local: self.region.events_local(),
+            process_index,
+            count: driver.config.pools.event_slots,
+            base_local: region.events_local(),
         };
         queue.emit(&mut bytes);
         self.ask(kernel, cpu, &bytes, 1, "INIT_EQCB");
-        let alive =
-            MarkAliveCommand { op: command_op::MARK_ALIVE, process_index: GENERIC_PROCESS as u8 };
+        let alive = MarkAliveCommand { op: command_op::MARK_ALIVE, process_index };
         alive.emit(&mut bytes);
         self.ask(kernel, cpu, &bytes, 0, "MARK_ALIVE");
     }
 
     /// The firmware's pendings and the kernel's own.
     fn pendings(&self) -> u16 {
-        let tx = self.config.tx_pendings;
-        tx + self.config.pools.receives.min(GENERIC_PENDINGS as u16 - tx)
+        let (tx, all) = (self.config.tx_pendings, self.receives.borrow().len() as u16);
+        tx + self.config.pools.receives.min(all - tx)
     }
 
     fn ask(&self, kernel: &Kernel, cpu: &Cpu, command: &[u8], expected: u32, name: &str) {
@@ -174,6 +208,15 @@ impl Nal for Driver {
     }
     fn takes_pieces(&self, pieces: usize) -> bool {
         self.lists.can_hold(pieces)
+    }
+    fn accelerate(&self, kernel: &Kernel, cpu: &Cpu, user: NewUser) -> Option<Rc<Accelerated>> {
+        accelerated::accelerate(self, kernel, cpu, user)
+    }
+    fn join(&self, kernel: &Rc<Kernel>) {
+        self.rings.join(kernel);
+    }
+    fn end(&self, kernel: &Kernel, cpu: &Cpu, process: &Accelerated) {
+        self.end_process(kernel, cpu, process);
     }
     fn count(&self, counters: &mut Counters) {
         counters.commands += self.mailbox.commands.get();

@@ -56,6 +56,9 @@ impl Driver {
     }
 
     fn event(&self, kernel: &Kernel, cpu: &Cpu, run: Run, kind: u16, pending: u16) {
+        if kind == event_type::PROCESS_ENDED {
+            return self.process_ended(kernel, pending);
+        }
         if u32::from(pending) >= GENERIC_PENDINGS {
             cpu.fault(format_args!(
                 "the firmware of node {} posted event {kind} for pending {pending}, which is none",

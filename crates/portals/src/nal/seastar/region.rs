@@ -1,14 +1,15 @@
-//! The kernel memory that the firmware knows: upper pendings, the event ring and DMA lists, in one piece,
-//! reached by the embedded processor through a host window.
+//! The host memory that the firmware knows of a firmware process: upper pendings, the event ring and DMA
+//! lists, in one piece, reached by the embedded processor through a host window.
 
 use abi::seastar::{
-    upper_pending, DmaCommand, PortalsHeader, UpperPending, GENERIC_PENDINGS, HTB_MAP, HTB_VALID,
+    upper_pending, DmaCommand, MatchResult, PortalsHeader, UpperPending, HTB_MAP, HTB_VALID,
     WINDOW_COUNT, WINDOW_SIZE,
 };
 use host::{Cpu, SharedMemory};
 
-/// Host window that maps the region; the one that Kitten's driver uses.
-const WINDOW: u32 = 8;
+/// Host window that maps the kernel's region; the one that Kitten's driver uses. Those of accelerated
+/// processes follow.
+pub(super) const WINDOW: u32 = 8;
 /// Most slots of the event ring. The generic process needs at least 1024.
 pub(crate) const EVENT_SLOTS_MAX: u32 = 4096;
 const SLOT_SIZE: u32 = 4;
@@ -16,6 +17,7 @@ const PAGE: u64 = 4096;
 
 /// Where everything stands.
 pub(crate) struct Region {
+    window: u32,
     /// Physical address of the upper pending table.
     pub(crate) pendings: u64,
     events: u64,
@@ -26,34 +28,41 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// Allocates the region, with `slots` in its event ring and room for `commands` of DMA lists.
-    pub(crate) fn new(memory: &SharedMemory, commands: u32, slots: u32) -> Region {
-        let table = u64::from(GENERIC_PENDINGS) * UpperPending::SIZE as u64;
+    /// Allocates the region behind host window `window`: so many pendings, `slots` of an event ring, room
+    /// for `commands` of DMA lists.
+    pub(crate) fn new(
+        memory: &SharedMemory,
+        window: u32,
+        pendings: u32,
+        commands: u32,
+        slots: u32,
+    ) -> Region {
+        assert!(window < WINDOW_COUNT, "the processor has so many windows");
+        let table = u64::from(pendings) * UpperPending::SIZE as u64;
         let table = table.next_multiple_of(PAGE);
         let ring = u64::from(slots * SLOT_SIZE);
         let lists = u64::from(commands) * DmaCommand::SIZE as u64;
         let base = memory.borrow_mut().alloc_kernel(table + ring + lists, PAGE);
-        let window = u64::from(WINDOW_SIZE);
+        let size = u64::from(WINDOW_SIZE);
         let last = base + table + ring + lists - 1;
-        assert_eq!(base / window, last / window, "kernel memory at boot lies in one window");
+        assert_eq!(base / size, last / size, "kernel memory at boot lies in one window");
         let (events, lists) = (base + table, base + table + ring);
-        Region { pendings: base, events, slots, lists, memory: memory.clone() }
+        Region { window, pendings: base, events, slots, lists, memory: memory.clone() }
     }
 
     /// Points the window at the region.
     pub(crate) fn map(&self, cpu: &Cpu) {
-        const { assert!(WINDOW < WINDOW_COUNT) };
         let frame = (self.pendings / u64::from(WINDOW_SIZE)) as u32;
-        cpu.mmio_write(HTB_MAP + WINDOW * 4, &(HTB_VALID | frame).to_le_bytes());
+        cpu.mmio_write(HTB_MAP + self.window * 4, &(HTB_VALID | frame).to_le_bytes());
     }
 
     /// The upper pending table as the embedded processor sees it.
     pub(crate) fn pendings_local(&self) -> u32 {
-        local(self.pendings)
+        self.local(self.pendings)
     }
     /// The event ring as the embedded processor sees it.
     pub(crate) fn events_local(&self) -> u32 {
-        local(self.events)
+        self.local(self.events)
     }
 
     /// The event ring.
@@ -63,7 +72,7 @@ impl Region {
 
     /// Where DMA lists stand, as the embedded processor sees it.
     pub(crate) fn lists_local(&self) -> u32 {
-        local(self.lists)
+        self.local(self.lists)
     }
     /// Stores a command of a DMA list at the embedded processor's address.
     pub(crate) fn write_list(&self, addr: u32, command: &[u8]) {
@@ -119,16 +128,23 @@ impl Region {
         self.memory.borrow_mut().read_phys(self.data(pending), data).expect(OWN);
     }
 
+    /// What the firmware of an accelerated process has written of a message beside its header.
+    pub(crate) fn read_match(&self, pending: u16) -> MatchResult {
+        let mut bytes = [0; MatchResult::SIZE];
+        self.read_data(pending, &mut bytes);
+        MatchResult::parse(&bytes).expect("the buffer has its size")
+    }
+
     fn header(&self, pending: u16) -> u64 {
         self.pendings + u64::from(pending) * UpperPending::SIZE as u64
+    }
+
+    fn local(&self, phys: u64) -> u32 {
+        self.window * WINDOW_SIZE + (phys % u64::from(WINDOW_SIZE)) as u32
     }
 }
 
 const OWN: &str = "the kernel's own region is always there";
-
-fn local(phys: u64) -> u32 {
-    WINDOW * WINDOW_SIZE + (phys % u64::from(WINDOW_SIZE)) as u32
-}
 
 #[cfg(test)]
 mod tests {
@@ -139,7 +155,7 @@ mod tests {
     fn the_ring_is_as_long_as_it_was_made() {
         let memory = host::Memory::shared();
         for slots in [1024, EVENT_SLOTS_MAX] {
-            let events = Region::new(&memory, 0, slots).events();
+            let events = Region::new(&memory, WINDOW, 8, 0, slots).events();
             assert_eq!(events.end - events.start, u64::from(slots * SLOT_SIZE));
         }
     }

@@ -1,5 +1,6 @@
 //! Sending: a header in an upper pending, the payload where it stands, a TX command (pedretti2005 s4.3.1).
 
+use super::accelerated;
 use super::dma_list::{self, DmaList};
 use super::Driver;
 use crate::kernel::wire::payload_length;
@@ -14,6 +15,7 @@ use host::{Cpu, Extent};
 
 /// Words of a TX command that have a meaning.
 const TX_BYTES: usize = 24;
+const ACCELERATED_TX_BYTES: usize = 28;
 
 /// A message in the hands of the firmware.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +23,8 @@ pub(crate) struct Flight {
     id: MessageId,
     list: Option<DmaList>,
     ending: Option<Ending>,
+    /// There was no payload to be had, and who sends is told when the header has left.
+    failed: bool,
 }
 
 impl Driver {
@@ -77,12 +81,15 @@ impl Driver {
         }
         cpu.spend(self.config.costs.header_build);
         self.region.write_header(pending, &header);
-        self.fly(pending, Flight { id, list, ending: message.ending.filter(|_| !failed) });
+        // Who ends an operation of a process on the network interface is the firmware.
+        let now = failed && self.process == GENERIC_PROCESS;
+        let ending = message.ending.filter(|_| !now);
+        self.fly(pending, Flight { id, list, ending, failed });
         self.write_tx(cpu, pending, &header, &payload, list);
         payload.keep(kernel);
         kernel.count(|counters| counters.transmits += 1);
         kernel.mark(cpu, id, Mark::CommandWritten);
-        if failed {
+        if now {
             kernel.end(cpu, message.ending, id, NiFail::Fail);
         }
         true
@@ -146,7 +153,7 @@ impl Driver {
     ) {
         let mut command = TxCommand {
             op: command_op::TX,
-            process_index: GENERIC_PROCESS as u8,
+            process_index: self.process as u8,
             pending,
             peer: header.target_nid,
             ..TxCommand::default()
@@ -162,10 +169,13 @@ impl Driver {
             command.dma_count = list.count();
             command.dma_list = list.addr;
         }
+        command.entry = self.counted.take();
+        // What a command does not write, its slot has from another: where `entry` is read, it is written.
+        let words = if self.process < accelerated::FIRST { TX_BYTES } else { ACCELERATED_TX_BYTES };
         let mut bytes = [0; TxCommand::SIZE];
         command.emit(&mut bytes);
         cpu.spend(self.config.costs.command_build);
-        self.mailbox.command(cpu, &bytes[..TX_BYTES]);
+        self.mailbox.command(cpu, &bytes[..words]);
     }
 
     /// The firmware says that the message in `pending` has left, or could not.
@@ -178,6 +188,7 @@ impl Driver {
             ));
         };
         kernel.mark(cpu, flight.id, Mark::SentDrained);
+        let fail = if flight.failed { NiFail::Fail } else { fail };
         kernel.end(cpu, flight.ending, flight.id, fail);
         self.free.borrow_mut().push(pending);
         if let Some(list) = flight.list {

@@ -321,6 +321,8 @@ pub fn config() -> Config {
         tx_pendings: 600,
         list_commands: 0,
         pools: seastar::Pools::FULL,
+        accelerated: 0,
+        accelerated_tx_pendings: 128,
         empty_interrupts: u64::MAX,
         boot_timeout: Duration::from_us(1000),
     }

@@ -1,0 +1,88 @@
+//! Processes whose match lists are on the network interface (machine redstorm-accelerated): they see what the
+//! kernel's processes see, beside those on the same and on other nodes, and no interrupt comes.
+
+use crate::runner::{run, sunstar, Ended};
+use serde_json::Value;
+
+const MACHINE: &str = "--machine redstorm-accelerated";
+
+/// What a run writes as JSON.
+fn json(line: &str) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.json");
+    let mut words = vec!["run", "--json", file.to_str().unwrap()];
+    words.extend(line.split_whitespace());
+    let ended = sunstar(words);
+    ended.went_well();
+    serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap()
+}
+
+/// A counter of a run, of all nodes together.
+fn counter(run: &Value, name: &str) -> u64 {
+    let nodes = run["nodes"].as_array().unwrap();
+    nodes.iter().map(|node| node["counters"][name].as_u64().unwrap_or(0)).sum()
+}
+
+/// The lines of the program's output, sorted: ranks print side by side.
+fn lines(ended: &Ended) -> Vec<&str> {
+    let mut lines: Vec<&str> = ended.went_well().stdout.lines().collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn programs_see_what_they_see_in_the_kernel() {
+    for program in [
+        "-n 2 tests/judge/mixed.c",
+        "-n 2 tests/judge/matching.c",
+        "-n 8 --ranks-per-node 2 tests/mpi/messages.c",
+        "-n 4 --ranks-per-node 2 tests/mpi/collectives.c",
+        "-n 3 tests/mpi/datatypes.c",
+        "-n 5 --ranks-per-node 2 tests/portals/places.c",
+        "-n 4 tests/portals/leave.c",
+    ] {
+        let kernel = run(&format!("-q {program}"));
+        let nic = run(&format!("-q {MACHINE} {program}"));
+        assert_eq!(lines(&kernel), lines(&nic), "{program}");
+    }
+}
+
+/// brightwell2007: accelerated Portals has no interrupts. Between nodes, and on one node (VN).
+#[test]
+fn no_interrupt_comes() {
+    for program in ["-n 2 examples/portals_put.c", "-n 4 --ppn 2 examples/allreduce.c"] {
+        let nic = json(&format!("-q {MACHINE} {program}"));
+        assert_eq!(counter(&nic, "nic.interrupts"), 0, "{program}");
+        assert!(counter(&nic, "tx.messages") > 0, "{program}");
+        let kernel = json(&format!("-q {program}"));
+        assert!(counter(&kernel, "nic.interrupts") > 0, "{program}");
+    }
+}
+
+/// Beside generic processes on the same node, and nodes that run Linux, whose memory is not contiguous: they
+/// are generic, whatever was asked for, and PtlNIInit tells them so by their limits.
+#[test]
+fn accelerated_and_generic_processes_meet() {
+    for program in [
+        "-n 4 --ppn 2 --set firmware.accelerated=1 tests/mpi/collectives.c",
+        "-n 4 --set host.linux_nodes=2 tests/mpi/collectives.c",
+        "-n 4 --ppn 2 --set host.linux_nodes=1 --set firmware.accelerated=1 examples/ring.c",
+        "-n 10 --ppn 2 --set host.linux_nodes=2 --set host.echo=on tests/portals/echo.c 2",
+    ] {
+        let ended = run(&format!("-q {MACHINE} {program}"));
+        ended.went_well();
+    }
+    let linux = json(&format!("-q {MACHINE} -n 2 --set host.os=linux examples/ring.c"));
+    assert!(counter(&linux, "nic.interrupts") > 0);
+}
+
+#[test]
+fn neither_threads_nor_parking_nor_the_kind_of_boot_change_anything() {
+    for line in ["-n 9 --ranks-per-node 2 examples/allreduce.c", "-n 3 tests/cli/traffic.c"] {
+        let hash = |options: &str| {
+            let run = json(&format!("{options} -q {MACHINE} {line}"));
+            run["trace_hash"].as_str().unwrap().to_string()
+        };
+        assert_eq!(hash(""), hash("-t 2 --no-park --cold-boot --no-merge"), "{line}");
+    }
+}

@@ -1,0 +1,173 @@
+//! What the firmware tells the library: events, and upper pendings.
+
+use super::*;
+
+impl Accelerated {
+    /// Takes all events that are in the ring. It is empty when this returns, in the same instant.
+    pub(crate) fn drain(&self, kernel: &Kernel, cpu: &Cpu) {
+        let costs = &self.driver.config.costs;
+        loop {
+            cpu.spend(costs.slot_read);
+            if let Some(op) = self.ended.get() {
+                cpu.fault(format_args!(
+                    "node {}: the firmware cannot obey command {op} of the process, and ended it",
+                    kernel.nid
+                ));
+            }
+            let slot = self.driver.slot.get();
+            let Some(word) = self.driver.region.take_event(slot) else { return };
+            self.driver.slot.set((slot + 1) % EVENT_SLOTS);
+            cpu.spend(costs.dispatch);
+            kernel.count(|counters| counters.ring_events += 1);
+            self.event(kernel, cpu, (word >> 16) as u16, word as u16);
+        }
+    }
+
+    fn event(&self, kernel: &Kernel, cpu: &Cpu, kind: u16, index: u16) {
+        if kind == event_type::RESULT {
+            return self.result.set(Some(index));
+        }
+        let sent = u32::from(index) < u32::from(self.driver.config.tx_pendings);
+        match kind {
+            event_type::TX_COMPLETE | event_type::ERR_TX => {
+                let fail = if kind == event_type::ERR_TX { NiFail::Fail } else { NiFail::Ok };
+                if sent {
+                    return self.driver.transmitted(kernel, cpu, index, fail);
+                }
+                self.ends(kernel, cpu, index, fail);
+            }
+            event_type::RX_INLINE => {
+                self.begins(kernel, cpu, index);
+                self.ends(kernel, cpu, index, NiFail::Ok);
+            }
+            event_type::RX_HEADER | event_type::RX_GET => self.begins(kernel, cpu, index),
+            event_type::RX_COMPLETE => self.ends(kernel, cpu, index, NiFail::Ok),
+            event_type::ERR_RX_CRC => {
+                // Of a message that was whole in its header nothing has been told before.
+                if self.receives.borrow()[usize::from(index)].is_none() {
+                    self.begins(kernel, cpu, index);
+                }
+                self.ends(kernel, cpu, index, NiFail::Fail);
+            }
+            _ => cpu.fault(format_args!(
+                "the firmware of node {} posted an event of unknown type {kind} to a process",
+                kernel.nid
+            )),
+        }
+    }
+
+    /// A message has been matched, or was dropped.
+    fn begins(&self, kernel: &Kernel, cpu: &Cpu, pending: u16) {
+        let header = self.driver.region.read_header(pending);
+        let found = self.driver.region.read_match(pending);
+        let id = MessageId::from(&header);
+        cpu.spend(self.driver.config.costs.header_read);
+        kernel.count(|counters| {
+            counters.receives += 1;
+            counters.nic_entries += u64::from(found.visits);
+        });
+        kernel.mark(cpu, id, Mark::RingRead);
+        let taker = self.take(kernel, cpu, &header, &found);
+        if taker.is_none() && header.op != portals_op::ACK {
+            kernel.mark(cpu, id, Mark::Dropped);
+        }
+        let receive = Box::new(Receive { header, taker });
+        self.receives.borrow_mut()[usize::from(pending)] = Some(receive);
+        self.refuse(kernel, &header, &found);
+    }
+
+    /// What the firmware has decided, in the library's copy.
+    fn take(
+        &self,
+        kernel: &Kernel,
+        cpu: &Cpu,
+        header: &PortalsHeader,
+        found: &MatchResult,
+    ) -> Option<Taker> {
+        let (seat, id) = (self.seat, MessageId::from(header));
+        if header.op == portals_op::ACK {
+            self.acks.set(self.acks.get().wrapping_add(1));
+            kernel.acknowledged(cpu, seat, header);
+            return None;
+        }
+        if u32::from(found.entry) == ENTRY_NONE {
+            kernel.with(seat, |interface| interface.dropped(header.length.into()));
+            return None;
+        }
+        let md = MdHandle::from_raw(found.handle);
+        let queue = kernel.with(seat, |interface| interface.look(md)).flatten();
+        if let Some(eq) = queue.and_then(|look| look.user.eq) {
+            let seen = &mut self.seen.borrow_mut()[eq.index() as usize % 64];
+            *seen = seen.wrapping_add(1);
+        }
+        let delivery = kernel.with(seat, |interface| match header.op {
+            portals_op::REPLY => Some(interface.reply(&wire::response(header))),
+            _ => {
+                let request = wire::request(header)?;
+                let place = (found.offset.into(), found.mlength.into());
+                interface.deliver_to(md, place, &request)
+            }
+        });
+        let Some(delivery) = delivery.flatten() else {
+            cpu.fault(format_args!(
+                "the firmware of node {} matched a descriptor that is not there",
+                kernel.nid
+            ));
+        };
+        kernel.mark(cpu, id, Mark::Matched(found.visits.into()));
+        kernel.charge_events(cpu, seat, delivery.work, id);
+        Some(Taker { seat, grant: delivery.grant? })
+    }
+
+    /// A message came that posts did not know of: the firmware has refused those that name its queue.
+    fn refuse(&self, kernel: &Kernel, header: &PortalsHeader, found: &MatchResult) {
+        let dropped = u32::from(found.entry) == ENTRY_NONE;
+        let ack = header.op == portals_op::ACK;
+        let mut posts = self.posts.borrow_mut();
+        while posts.front().is_some_and(|post| post.command <= found.taken) {
+            posts.pop_front();
+        }
+        if dropped && !ack {
+            return;
+        }
+        let md = MdHandle::from_raw(found.handle);
+        let queue = kernel.with(self.seat, |interface| interface.look(md)).flatten();
+        let queue = queue.and_then(|look| look.user.eq);
+        posts.retain(|post| {
+            if !ack && queue != Some(post.test) {
+                return true;
+            }
+            let gone = kernel.with(self.seat, |interface| interface.me_unlink(post.me));
+            debug_assert!(gone.is_none_or(|gone| gone.is_ok()), "a refused post is unused");
+            self.calls.borrow_mut().retain(|call| call.command != post.command);
+            self.refused.borrow_mut().push_back(post.me);
+            false
+        });
+    }
+
+    /// All of a message is there, or its answer has left.
+    fn ends(&self, kernel: &Kernel, cpu: &Cpu, pending: u16, fail: NiFail) {
+        let receive = self.receives.borrow_mut()[usize::from(pending)].take();
+        let Some(receive) = receive else {
+            cpu.fault(format_args!(
+                "the firmware of node {} ended message {pending}, which it never announced",
+                kernel.nid
+            ));
+        };
+        let id = MessageId::from(&receive.header);
+        if receive.header.flags & header_flag::INLINE == 0 && receive.header.op != portals_op::GET {
+            kernel.mark(cpu, id, Mark::RingCompleted);
+        }
+        if let Some(Taker { seat, grant }) = receive.taker {
+            let md = grant.operation.event().md_handle;
+            let ending = Some(Ending { seat, operation: grant.operation });
+            kernel.end(cpu, ending, id, fail);
+            if receive.header.op == portals_op::REPLY {
+                self.answered(md);
+            }
+        } else if receive.header.op == portals_op::REPLY {
+            self.answered(MdHandle::from_raw(receive.header.md_handle));
+        }
+        self.release(cpu, pending);
+    }
+}

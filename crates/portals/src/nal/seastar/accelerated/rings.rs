@@ -1,0 +1,81 @@
+//! The event rings of a node's accelerated processes, for who carries the firmware's stores.
+
+use super::Accelerated;
+use crate::kernel::Kernel;
+use des::Time;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::ops::Range;
+use std::rc::{Rc, Weak};
+
+/// An event ring: where it is in host memory, and where the processor sees it.
+struct Ring {
+    user: Rc<Accelerated>,
+    phys: Range<u64>,
+    local: Range<u64>,
+}
+
+/// The accelerated processes of a node.
+#[derive(Default)]
+pub struct Rings {
+    kernel: OnceCell<Weak<Kernel>>,
+    all: RefCell<Vec<Ring>>,
+    /// Acknowledgements that the firmware has sent by itself.
+    acks: Cell<u32>,
+    /// Somebody was woken since that was last asked.
+    woken: Cell<bool>,
+}
+
+impl Rings {
+    pub(in crate::nal::seastar) fn join(&self, kernel: &Rc<Kernel>) {
+        let _ = self.kernel.set(Rc::downgrade(kernel));
+    }
+    pub(super) fn add(&self, user: Rc<Accelerated>) {
+        let phys = user.driver.region.events();
+        let first = u64::from(user.driver.region.events_local());
+        let local = first..first + (phys.end - phys.start);
+        self.all.borrow_mut().push(Ring { user, phys, local });
+    }
+    pub(super) fn at(&self, process: u32) -> Option<Rc<Accelerated>> {
+        let all = self.all.borrow();
+        let ring = all.iter().find(|ring| ring.user.driver.process == process)?;
+        Some(ring.user.clone())
+    }
+    pub(super) fn remove(&self, process: u32) {
+        self.all.borrow_mut().retain(|ring| ring.user.driver.process != process);
+    }
+    fn kernel(&self) -> Option<Rc<Kernel>> {
+        self.kernel.get()?.upgrade()
+    }
+    fn user(&self, of: impl Fn(&Ring) -> bool) -> Option<Rc<Accelerated>> {
+        let all = self.all.borrow();
+        Some(all.iter().find(|ring| of(ring))?.user.clone())
+    }
+
+    /// True if the processor's stores to local-bus address `addr` go into a ring.
+    pub fn holds(&self, addr: u64) -> bool {
+        self.all.borrow().iter().any(|ring| ring.local.contains(&addr))
+    }
+
+    /// The processor stores `word` at local-bus address `addr`. `look` reads host memory as it will be when
+    /// that is there.
+    pub fn posted(&self, at: Time, (addr, word): (u64, u32), look: &mut dyn FnMut(u64, &mut [u8])) {
+        let user = self.user(|ring| ring.local.contains(&addr));
+        if let (Some(user), Some(kernel)) = (user, self.kernel()) {
+            user.posted(&kernel, (at, word), &self.acks, look);
+        }
+    }
+
+    /// Something has come into host memory at `phys`.
+    pub fn landed(&self, at: Time, phys: u64) {
+        let user = self.user(|ring| ring.phys.contains(&phys));
+        if let (Some(user), Some(kernel)) = (user, self.kernel()) {
+            user.landed(&kernel, at);
+            self.woken.set(true);
+        }
+    }
+
+    /// True if somebody was woken since the last time.
+    pub fn take_woken(&self) -> bool {
+        self.woken.take()
+    }
+}
