@@ -240,6 +240,13 @@ pub struct RunOptions {
     /// later)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Write a row for each message that came to its end to FILE (Parquet), for polars, pandas, DuckDB and
+    /// others: who sent it to whom, how, and the time of each step (docs/reference/tables.md)
+    #[arg(long, value_name = "FILE")]
+    pub messages: Option<PathBuf>,
+    /// Write a row for each call of MPI or Portals to FILE (Parquet): who, what, and what its time went into
+    #[arg(long, value_name = "FILE")]
+    pub calls: Option<PathBuf>,
     /// Print what the console of the switch says on its serial line, when the run is over
     ///
     /// Its processor executes firmware/crossbar, which takes the switch's counters again and again; `--set

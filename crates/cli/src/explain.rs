@@ -177,9 +177,26 @@ fn rank(out: &mut String, report: &Report, rank: &Rank, terminal: &Terminal) -> 
     let to = plural(rank.sent.len() as u64, "rank");
     writeln!(out, "  sent {} to {to}", plural(sent, "message"))?;
     let (unexpected, most) = (grouped(rank.unexpected), grouped(rank.unexpected_most));
-    writeln!(out, "  {unexpected} came before their receive, up to {most} at a time")?;
+    let mean = |sum: u64| sum as f64 / rank.total_ps.max(1) as f64;
+    writeln!(
+        out,
+        "  {unexpected} came before their receive, up to {most} at a time, {:.2} in the mean",
+        mean(rank.unexpected_time)
+    )?;
+    let (searched, time) = (grouped(rank.searched), time_of(rank.searching_ps as f64 / 1e3));
+    writeln!(out, "  receives looked at {searched} of those: {time} in the library")?;
+    let (posted, most) = (grouped(rank.posted), grouped(rank.posted_most));
+    writeln!(
+        out,
+        "  {posted} receives were posted early, up to {most} at a time, {:.2} in the mean",
+        mean(rank.posted_time)
+    )?;
     let (entries, most) = (grouped(rank.entries), grouped(rank.entries_most.into()));
-    writeln!(out, "  walked {entries} entries of its posted list, up to {most} for a message")?;
+    let by = match account::firmware_walks(report) {
+        true => "in the firmware".to_owned(),
+        false => format!("{} in the kernel", time_of(rank.walking_ps as f64 / 1e3)),
+    };
+    writeln!(out, "  messages walked {entries} of those, up to {most} each: {by}")?;
     // Others waited for it.
     let for_it = |other: &Rank| -> u64 {
         let waits = other.calls.iter().flat_map(|call| &call.waits_for);

@@ -28,6 +28,11 @@ impl Line {
         if quiet || !std::io::stderr().is_terminal() {
             return Line(None);
         }
+        Line::told(progress, launch, until)
+    }
+
+    /// The same, whoever wants to know.
+    fn told(progress: Arc<Progress>, launch: Duration, until: Option<Duration>) -> Line {
         let (end, ended) = channel();
         let told = std::thread::spawn(move || {
             let started = Instant::now();
@@ -83,5 +88,31 @@ mod tests {
         assert_eq!(line, "2.500 ms simulated, 12,345 messages, 2,469 a second, about 15 s left");
         let line = text(Duration::ZERO, 0, passed, Some(at));
         assert_eq!(line, "0.0 ns simulated, 0 messages, 0 a second");
+    }
+
+    #[test]
+    fn nothing_is_left_behind_the_end_and_rates_are_finite() {
+        let until = Some(Duration::from_us(1000));
+        let line = text(Duration::from_us(2000), 7, Wall::from_secs(7), until);
+        assert!(line.ends_with("1 a second, about 0 s left"), "{line}");
+        let line = text(Duration::from_us(500), 7, Wall::ZERO, until);
+        assert!(line.ends_with("7 messages, 7,000 a second, about 0 s left"), "{line}");
+        // At a quarter of the way three times as long is left as has passed.
+        let line = text(Duration::from_us(250), 7, Wall::from_secs(60), until);
+        assert!(line.ends_with("about 180 s left"), "{line}");
+    }
+
+    #[test]
+    fn who_wants_no_words_has_no_line() {
+        let line = Line::of(Arc::default(), Duration::ZERO, None, true);
+        assert!(line.0.is_none());
+    }
+
+    /// A thread tells it as long as the run lasts; at the end of the run it ends.
+    #[test]
+    fn the_line_goes_with_the_run() {
+        let line = Line::told(Arc::default(), Duration::ZERO, None);
+        assert!(line.0.as_ref().is_some_and(|(_, told)| !told.is_finished()));
+        drop(line);
     }
 }

@@ -14,7 +14,6 @@ use crate::{firmware, machines, program, summary, terminal};
 use machine::console;
 use machine::firmware::profile::{Function, Profile, Summary};
 use machine::firmware::symbols::Symbols;
-use machine::instruments::perfetto::Trace;
 use machine::instruments::timeline::Watcher;
 use machine::models::Processor;
 use machine::myrinet::monitor::Monitor;
@@ -28,6 +27,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
+
+mod told;
 
 /// Version of the JSON: raised when a key that its readers need is new or has another meaning.
 pub const FORMAT: u64 = 2;
@@ -91,8 +92,9 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     check_files(options, &parameters, None)?;
     let Observers { profile, follow, mut watchers } = observers;
     if let Some(file) = &options.trace {
-        watchers.push(trace(options, &parameters, file)?);
+        watchers.push(told::trace(options, &parameters, file)?);
     }
+    let tables = told::tables(options, &parameters)?;
     let reins = Reins::default();
     interrupt::watch_signals(reins.clone())?;
     let folder = Scratch::new("")?;
@@ -131,6 +133,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         monitor,
         judge: options.judge,
         meter: false,
+        tables,
         follow,
         progress,
         firmware: firmware.clone(),
@@ -206,30 +209,6 @@ fn surroundings(
     };
     let parts = options.parts().into_iter().zip(options.environments()?);
     Ok((parts.map(around).collect::<Result<_, _>>()?, labels))
-}
-
-/// The trace that was asked for. It says what it is of.
-fn trace(
-    options: &RunOptions,
-    parameters: &Parameters,
-    file: &Path,
-) -> Result<Arc<dyn Watcher>, Mistake> {
-    let arguments = options.command.iter().map(|word| word.to_string_lossy().into_owned());
-    let words = if options.others.is_empty() { arguments.collect() } else { options.words() };
-    let command = words.join(" ");
-    let mut text = format!(
-        "sunstar {}, machine {}, {} ranks, seed {}: {command}",
-        env!("CARGO_PKG_VERSION"),
-        parameters.name(),
-        options.ranks,
-        options.seed,
-    );
-    let settings = parameters.overrides().iter().map(|set| ("--set", set.as_str()));
-    let faults = options.faults.iter().map(|fault| ("--fault", fault.as_str()));
-    for (option, value) in settings.chain(faults) {
-        text += &format!("; {option} {value}");
-    }
-    Ok(Arc::new(Trace::to(file, text).map_err(Mistake)?))
 }
 
 /// Opens the door for gdb, and tells the user where it is.
@@ -356,7 +335,13 @@ fn files(options: &RunOptions) -> Result<Vec<PathBuf>, Mistake> {
 
 /// The files that a run writes, by what asks for each.
 fn outputs(options: &RunOptions) -> impl Iterator<Item = Named<'_>> {
-    let files = [("--json", &options.json), ("--pcap", &options.pcap), ("--trace", &options.trace)];
+    let files = [
+        ("--json", &options.json),
+        ("--pcap", &options.pcap),
+        ("--trace", &options.trace),
+        ("--messages", &options.messages),
+        ("--calls", &options.calls),
+    ];
     files.into_iter().filter_map(|(name, file)| Some((name, file.as_deref()?)))
 }
 

@@ -247,7 +247,8 @@ fn totals(out: &mut String, report: &Report, facts: &Facts, terminal: &Terminal)
         let Judged { calls, events, messages, bytes, silent_nodes } = judged;
         writeln!(
             out,
-            "Judged          {calls} calls, {events} events, {messages} messages, {bytes} payload bytes"
+            "Judged          {calls} calls, {events} events, {messages} messages, \
+             {bytes} payload bytes"
         )?;
         if silent_nodes > 0 {
             let nodes = plural(silent_nodes, "node");

@@ -114,6 +114,7 @@ fn options(root: &Path, program: &Program, ranks: u32, meter: bool) -> Options {
         debugger: None,
         monitor: None,
         meter,
+        tables: None,
         follow: None,
         progress: Default::default(),
         firmware: root.join("build/firmware"),

@@ -75,6 +75,7 @@ fn run(root: &Path, ranks: u32, name: &str, arguments: &[&str; 2], merge: bool) 
         debugger: None,
         monitor: None,
         meter: false,
+        tables: None,
         follow: None,
         progress: Default::default(),
         firmware: root.join("build/firmware"),

@@ -208,11 +208,12 @@ impl<'a> Bench<'a> {
         let ahead = ahead(options)?;
         let maps = [common.placement.libraries(), common.placement.programs()];
         common.portals.nodes = nodes;
-        let tallies = Arc::new(Tallies::new(
+        let tallies = Tallies::new(
             (options.seed, options.follow),
             &options.progress,
             (options.threads, nodes),
-        ));
+        );
+        let tallies = Arc::new(tallies.with_tables(options.tables.clone()));
         Ok(Bench { options, common, nodes, faults, tallies, ledger, templates, ahead, maps })
     }
 

@@ -4,6 +4,7 @@
 //!   journal: the marks of messages ─► journey: the breakdown of their time
 //!            calls of ranks ────────► account: the breakdown of theirs
 //!   timeline: what happens when ─► perfetto: a trace (by a spool)
+//!   journey, account ────────────► tables: a row each (by a spool)
 //! ```
 //!
 //! Those that look into one model's parts are in its room (`seastar`: recorder, profile, capture, meter).
@@ -13,4 +14,5 @@ pub(crate) mod journal;
 pub mod journey;
 pub mod perfetto;
 pub(crate) mod spool;
+pub mod tables;
 pub mod timeline;

@@ -131,7 +131,9 @@ impl Ranks {
     ) -> Ranks {
         let placement = software.placement;
         let first = placement.per_node * u32::from(nid);
-        let observer = |core| Rc::new(Observer::new(core, first + core, journal.clone()));
+        let list_entry = software.portals.costs.list_entry;
+        let observer =
+            |core| Rc::new(Observer::new((core, first + core), journal.clone(), list_entry));
         let cores = (0..placement.per_node).map(observer).collect();
         journal.employ(placement.on(nid.into()));
         let observers = Rc::new(Observers { cores, journal, placement, judge });

@@ -1,6 +1,7 @@
 //! What a run is asked for, and what is left of it.
 
 use crate::firmware::profile::Profile;
+use crate::instruments::tables::Tables;
 use crate::instruments::timeline::Watcher;
 use crate::myrinet::monitor::Monitor;
 use crate::parameters::Parameters;
@@ -63,6 +64,8 @@ pub struct Options {
     ///
     /// [`Messages::followed`]: crate::instruments::journey::Messages::followed
     pub follow: Option<abi::MessageId>,
+    /// Wants a row for each message or call (changes nothing but the speed).
+    pub tables: Option<Arc<Tables>>,
     /// How far the run has come, for whoever waits for it.
     pub progress: Arc<Progress>,
     /// Folder with the firmware's images: `seastar.elf`, `seastar.img`, `shim.img`.

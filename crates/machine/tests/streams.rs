@@ -59,6 +59,7 @@ impl Case {
             debugger: None,
             monitor: None,
             meter: false,
+            tables: None,
             follow: None,
             progress: Default::default(),
             firmware: root.join("build/firmware"),

@@ -4,7 +4,7 @@
 use super::messages::{kept, link, SLOWEST_MAX};
 use super::units::{share, time};
 use super::{matrix, part_of};
-use crate::summary::account::{by_call, costs, whole};
+use crate::summary::account::{by_call, costs, firmware_walks, whole};
 use machine::instruments::account::{Call, Rank, WaitsFor};
 use machine::instruments::journey::Slow;
 use machine::report::Report;
@@ -279,14 +279,45 @@ fn one_rank(report: &Report, rank: &Rank) -> Markup {
                 }
             }
             (waits(waited.into_iter()))
-            p {
-                (rank.unexpected) " messages came before their receive, up to "
-                (rank.unexpected_most) " at a time; " (rank.entries)
-                " entries of its posted list were walked, up to " (rank.entries_most)
-                " for a message."
-            }
+            (queues(rank, firmware_walks(report)))
             (links(report, "from it", |slow| slow.from == number))
             (links(report, "to it", |slow| slow.to == number))
+        }
+    }
+}
+
+/// The queues of its library: their lengths, and what it took to walk them.
+fn queues(rank: &Rank, firmware: bool) -> Markup {
+    let by = if firmware { "firmware" } else { "kernel" };
+    let walking = if firmware { String::new() } else { time(ns(rank.walking_ps)) };
+    let mean = |sum: u64| format!("{:.2}", sum as f64 / rank.total_ps.max(1) as f64);
+    html! {
+        div class="scroll" {
+            table class="lists" {
+                thead { tr {
+                    th { "list" } th class="num" { "entries" } th class="num" { "most" }
+                    th class="num" { "mean" } th class="num" { "walked" }
+                    th class="num" { "most walked" } th class="num" { "time of walking" }
+                    th { "by" }
+                } }
+                tbody {
+                    tr data-list="posted" data-walked=(rank.entries) data-ps=(rank.walking_ps) {
+                        td { "posted receives" } td class="num" { (rank.posted) }
+                        td class="num" { (rank.posted_most) }
+                        td class="num" { (mean(rank.posted_time)) }
+                        td class="num" { (rank.entries) } td class="num" { (rank.entries_most) }
+                        td class="num" { (walking) } td { (by) }
+                    }
+                    tr data-list="unexpected" data-walked=(rank.searched)
+                        data-ps=(rank.searching_ps) {
+                        td { "unexpected messages" } td class="num" { (rank.unexpected) }
+                        td class="num" { (rank.unexpected_most) }
+                        td class="num" { (mean(rank.unexpected_time)) }
+                        td class="num" { (rank.searched) } td class="num" { "" }
+                        td class="num" { (time(ns(rank.searching_ps))) } td { "library" }
+                    }
+                }
+            }
         }
     }
 }

@@ -10,23 +10,48 @@ use machine::parameters::Parameters;
 use machine::report::{NodeReport, Report};
 use maud::{html, Markup};
 
-/// A queue that is watched: its id on the page, what it is, and what fits into it.
-type Queue = (Gauge, &'static str, &'static str, Option<u64>);
+/// A queue that is watched: which of a node's it is, or they are; its id on the page, what it is, and what
+/// fits into it.
+type Queue = (fn(Gauge) -> bool, &'static str, &'static str, Option<u64>);
 
-fn queues(machine: &Parameters) -> [Queue; 8] {
+fn queues(machine: &Parameters) -> [Queue; 10] {
     let fifo = Some(DMA_FIFO_DEPTH.into());
     let done = Some(DONE_FIFO_DEPTH.into());
     let cam = Some(CAM_ENTRIES.into());
     let packets = buffers(machine);
+    let posted = "posted receives of a rank";
+    let unexpected = "unexpected messages of a rank, kept by its library";
     [
-        (Gauge::Mailbox, "mailbox", "mailbox: commands from the host", None),
-        (Gauge::TransmitCommands, "transmit", "TX FIFO: commands for the transmit engine", fifo),
-        (Gauge::TransmitCompletions, "sent", "completions of the transmit engine", done),
-        (Gauge::ReceiveCommands, "receive", "RX FIFO: commands for the receive engine", fifo),
-        (Gauge::Notifications, "notices", "notifications of the receive engine", done),
-        (Gauge::Streams, "cam", "RX CAM: messages being received", cam),
-        (Gauge::Packets, "packets", "packets in the receive engine", packets),
-        (Gauge::Events, "events", "event queue: events for the kernel", None),
+        (|gauge| matches!(gauge, Gauge::Posted(_)), "posted", posted, None),
+        (|gauge| matches!(gauge, Gauge::Unexpected(_)), "unexpected", unexpected, None),
+        (|gauge| gauge == Gauge::Mailbox, "mailbox", "mailbox: commands from the host", None),
+        (
+            |gauge| gauge == Gauge::TransmitCommands,
+            "transmit",
+            "TX FIFO: commands for the transmit engine",
+            fifo,
+        ),
+        (
+            |gauge| gauge == Gauge::TransmitCompletions,
+            "sent",
+            "completions of the transmit engine",
+            done,
+        ),
+        (
+            |gauge| gauge == Gauge::ReceiveCommands,
+            "receive",
+            "RX FIFO: commands for the receive engine",
+            fifo,
+        ),
+        (
+            |gauge| gauge == Gauge::Notifications,
+            "notices",
+            "notifications of the receive engine",
+            done,
+        ),
+        (|gauge| gauge == Gauge::Streams, "cam", "RX CAM: messages being received", cam),
+        (|gauge| gauge == Gauge::Packets, "packets", "packets in the receive engine", packets),
+        (|gauge| gauge == Gauge::Events, "events", "event queue: events for the kernel", None),
     ]
 }
 
@@ -75,15 +100,21 @@ pub fn section(report: &Report, machine: &Parameters, nodes: &[Node]) -> Markup 
 }
 
 /// The node at which a queue was deepest, and if there are several, fullest.
-fn deepest(nodes: &[Node], gauge: Gauge) -> Option<(&Node, &Course)> {
-    let used = nodes.iter().filter_map(|node| Some((node, node.queues.get(&gauge)?)));
-    used.rev().max_by_key(|(_, course)| (course.most(), course.sum()))
+fn deepest(nodes: &[Node], which: fn(Gauge) -> bool) -> Option<(&Node, &Course)> {
+    let of = |node| courses(node, which).map(move |course| (node, course));
+    let used: Vec<_> = nodes.iter().flat_map(of).collect();
+    used.into_iter().rev().max_by_key(|(_, course)| (course.most(), course.sum()))
+}
+
+/// The courses of a queue on a node, of which it may have several.
+fn courses(node: &Node, which: fn(Gauge) -> bool) -> impl Iterator<Item = &Course> {
+    node.queues.iter().filter(move |(gauge, _)| which(**gauge)).map(|(_, course)| course)
 }
 
 const SIZE: (f64, f64) = (430.0, 190.0);
 
-fn over_time((gauge, id, name, room): &Queue, nodes: &[Node]) -> Markup {
-    let Some((node, course)) = deepest(nodes, *gauge) else {
+fn over_time((which, id, name, room): &Queue, nodes: &[Node]) -> Markup {
+    let Some((node, course)) = deepest(nodes, *which) else {
         return html! {
             figure class="queue" id={ "queue-" (id) } data-most="0" {
                 h3 { (name) }
@@ -93,7 +124,7 @@ fn over_time((gauge, id, name, room): &Queue, nodes: &[Node]) -> Markup {
     };
     let most = course.most();
     let mean = |node: &Node| {
-        let sum = node.queues.get(gauge).map_or(0, Course::sum);
+        let sum: u64 = courses(node, *which).map(Course::sum).sum();
         if node.span > 0 {
             sum as f64 / node.span as f64
         } else {

@@ -3,6 +3,7 @@
 use super::{grouped, heading, plural, time_of};
 use crate::terminal::Terminal;
 use machine::instruments::account::{Call, Rank};
+use machine::report::Report;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
@@ -39,6 +40,12 @@ pub fn by_call(account: &[Rank]) -> Vec<(Call, Vec<(u32, u64)>)> {
         .collect();
     all.sort_by_key(|(call, _)| (std::cmp::Reverse(call.total_ps), call.call));
     all
+}
+
+/// True if the firmware walks lists of posted receives, whose time nobody adds up, and not the kernel alone.
+pub fn firmware_walks(report: &Report) -> bool {
+    let accelerated = report.machine.values.get("firmware.accelerated");
+    accelerated.is_some_and(|setting| setting.value != "0")
 }
 
 /// The time of all ranks together, in picoseconds.

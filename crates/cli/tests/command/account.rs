@@ -156,6 +156,11 @@ fn who_comes_late_is_told_from_the_way_back() {
     assert!((1.9e6..2e6).contains(&most("waiting for the process")), "{class:#}");
     assert!((2.9e6..3.1e6).contains(&most("waiting for the receive")), "{class:#}");
     assert!(most("return to the process") < 5e4, "{class:#}");
+    // With the one of MPI_Finalize kept from the look to the receive, for 3 ms.
+    let rank = &report["account"][1];
+    assert_eq!((number(&rank["unexpected"]), number(&rank["unexpected_most"])), (2, 2), "{rank:#}");
+    let kept = number(&rank["unexpected_time"]);
+    assert!((5_900_000_000..6_100_000_000).contains(&kept), "{rank:#}");
 }
 
 fn explain(line: &str) -> String {
@@ -197,6 +202,22 @@ fn a_walk_of_many_posted_receives_is_named() {
     assert!(text.contains(walk), "{text}");
     let step = text.lines().find(|line| line.ends_with("kernel Portals, match")).unwrap();
     assert!(step.contains(" 6.060 us "), "400 times 15 ns, and 60 ns: {step}");
+    let report = report("-n 2 tests/cli/posted.c 400");
+    let rank = &report["account"][1];
+    let of = |key: &str| number(&rank[key]);
+    // The last barrier walks all of them, and what catches the unexpected behind.
+    assert_eq!((of("posted_most"), of("posted")), (400, 400), "{rank:#}");
+    assert!((400..410).contains(&of("entries_most")), "{rank:#}");
+    assert!(of("posted_time") > 300 * of("walking_ps"), "{rank:#}");
+    // All entries of the list, at `portals.list_entry` each; of the message that took the last, and of what
+    // came in the wrong order behind it.
+    assert_eq!(of("walking_ps"), 15_000 * of("entries"), "{rank:#}");
+    assert!(of("entries") > 400 * 400 / 2, "{rank:#}");
+    let text = explain("--rank 1 -n 2 tests/cli/posted.c 400");
+    assert!(
+        text.contains("up to 400 at a time") && text.contains("1.209 ms in the kernel"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -252,6 +273,8 @@ fn memory_does_not_grow_with_the_messages() {
         let program = ["builtin:pingpong".into(), "8".to_string(), times.to_string()];
         let mut run = command();
         let run = run.args(["run", "-q", "-n", "2"]).args(program).stdout(Stdio::null());
+        // `wait4` below waits for it.
+        #[allow(clippy::zombie_processes)]
         let child = run.spawn().unwrap();
         // SAFETY: the child is ours, and the structures live as long as the call.
         let (waited, usage) = unsafe {

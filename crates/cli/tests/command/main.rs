@@ -54,6 +54,7 @@ mod scale;
 mod soak;
 mod sockets;
 mod sweep;
+mod tables;
 mod timeline;
 mod tools;
 mod until;

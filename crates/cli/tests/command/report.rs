@@ -174,7 +174,14 @@ fn queues_links_and_parameters_are_those_of_the_run() {
         let counted = nodes.iter().map(|node| value(&node["counters"][counter]));
         assert_eq!(drawn, counted.fold(0.0, f64::max), "{counter}");
     }
-    assert_eq!(all(&page, "#queues figure.queue").len(), 8);
+    assert_eq!(all(&page, "#queues figure.queue").len(), 10);
+    // What the library tells over time is what the account has added up.
+    let account = run["account"].as_array().unwrap();
+    for (id, key) in [("posted", "posted_most"), ("unexpected", "unexpected_most")] {
+        let drawn = number(&all(&page, &format!("#queue-{id}"))[0], "data-most");
+        let counted = account.iter().map(|rank| value(&rank[key]));
+        assert_eq!(drawn, counted.fold(0.0, f64::max), "{key}");
+    }
     let courses = all(&page, "#link-courses g[data-busy-ps]");
     assert_eq!(courses.len(), 4);
     for (course, row) in courses.iter().rev().zip(&rows) {
@@ -362,14 +369,16 @@ addEventListener("load", () => {
 /// Opens a page in a browser of this width with a script in its head; what the script wrote into an element
 /// `probe`, and the page as it stood then. Nothing is in the console.
 fn browse(written: &Written, script: &str, width: u32) -> (Value, Html) {
-    let probed = written.folder.path().join("probed.html");
+    // Tests share a page, but neither the copy nor the browser.
+    let folder = tempfile::tempdir().unwrap();
+    let probed = folder.path().join("probed.html");
     std::fs::write(&probed, written.text.replacen("<head>", &format!("<head>{script}"), 1))
         .unwrap();
     let output = Command::new("chromium")
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
         .args([&format!("--window-size={width},900"), "--enable-logging=stderr", "--dump-dom"])
         .arg("--virtual-time-budget=20000")
-        .arg(format!("--user-data-dir={}", written.folder.path().join("browser").display()))
+        .arg(format!("--user-data-dir={}", folder.path().join("browser").display()))
         .arg(format!("file://{}", probed.display()))
         .output()
         .expect("chromium, which scripts/bootstrap test installs");

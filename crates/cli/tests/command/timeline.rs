@@ -11,6 +11,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+mod queues;
+
 /// An event of the file.
 #[derive(Clone, Debug)]
 struct Event {
@@ -344,6 +346,7 @@ fn check_ways(trace: &Trace, slices: &[Slice]) -> usize {
 fn check(trace: &Trace) -> usize {
     let slices = trace.slices();
     check_times_and_depths(trace);
+    queues::check(trace);
     check_firmware(trace, &slices);
     check_cores(trace, &slices);
     check_transport(trace, &slices);

@@ -9,13 +9,18 @@
 //! another: with each message that a rank has waited for, the sender's chain becomes its own. So the parts of
 //! a call add up to its time.
 
+mod length;
+
 use super::journey::{Flight, Part};
+use super::tables::{CallRow, Rows, Tables};
 use abi::MessageId;
 use des::Time;
+use length::Length;
 use portals::EventKind;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Where the time within calls goes, but for waiting.
 const PARTS: usize = Part::ALL.len();
@@ -143,10 +148,24 @@ pub struct Rank {
     pub unexpected: u64,
     /// See there.
     pub unexpected_most: u64,
+    /// Their number over time: messages times picoseconds; by `total_ps` the mean.
+    pub unexpected_time: u64,
+    /// Kept messages that receives looked at, and the time of that in the library.
+    pub searched: u64,
+    /// See there.
+    pub searching_ps: u64,
+    /// Receives that were posted before their message came, and the most at a time.
+    pub posted: u64,
+    /// See there.
+    pub posted_most: u64,
+    /// Their number over time: receives times picoseconds.
+    pub posted_time: u64,
     /// Entries of its match list that were looked at for messages to it, and the most for one.
     pub entries: u64,
     /// See there.
     pub entries_most: u32,
+    /// The time of that in the kernel.
+    pub walking_ps: u64,
 }
 
 /// Ranks that are told of those for which a call waited.
@@ -169,8 +188,11 @@ pub(crate) struct Clerk {
     /// The rank for which this one has waited last, and how long.
     blame: Option<(u32, u64)>,
     sent: FxHashMap<u32, (u64, u64)>,
-    kept: u64,
+    kept: Length,
+    posted: Length,
     told: Rank,
+    tables: Option<Arc<Tables>>,
+    rows: Option<Rows>,
 }
 
 /// A call under way.
@@ -184,6 +206,9 @@ struct Open {
     sends: bool,
     /// The message that it hands to the kernel.
     sending: Option<MessageId>,
+    /// Messages that began in it, and their payload.
+    messages: u64,
+    bytes: u64,
 }
 
 /// Requests that were answered here, as they were then.
@@ -204,8 +229,19 @@ impl Answered {
 }
 
 impl Clerk {
-    pub fn new(rank: u32, launch: Time) -> Clerk {
-        Clerk { rank, launch, left: launch, ..Clerk::default() }
+    pub fn new(rank: u32, launch: Time, tables: Option<Arc<Tables>>) -> Clerk {
+        let rows = tables.as_ref().and_then(|tables| tables.call_rows());
+        let queue = Length { since: launch, ..Length::default() };
+        Clerk {
+            rank,
+            launch,
+            left: launch,
+            kept: queue,
+            posted: queue,
+            tables,
+            rows,
+            ..Clerk::default()
+        }
     }
 
     /// The program enters a call: a function by number and name.
@@ -219,8 +255,9 @@ impl Clerk {
             self.calls.push((number, call, FxHashMap::default()));
             self.calls.len() - 1
         });
-        let (sends, sending) = (false, None);
-        self.open = Some(Open { place, entered: at, collective, sends, sending });
+        let (sends, sending, messages, bytes) = (false, None, 0, 0);
+        let entered = at;
+        self.open = Some(Open { place, entered, collective, sends, sending, messages, bytes });
         self.chain = Chain::of(self.rank, at, self.blame);
     }
 
@@ -241,6 +278,7 @@ impl Clerk {
                 Part::Network => &mut call.network_ps,
             } += ps;
         }
+        let mut waited_for = None;
         if waiting > 0 {
             *match open {
                 Open { collective: true, .. } => &mut call.imbalance_ps,
@@ -252,8 +290,33 @@ impl Clerk {
             let cause = cause.map_or(rank, |(cause, _)| cause);
             *waits.entry(cause).or_default() += waiting;
             self.blame = Some((cause, waiting));
+            waited_for = Some(cause);
         }
         self.left = at;
+        if let Some(rows) = &mut self.rows {
+            let [library, kernel, nic, network] = spent;
+            let waits = |is: bool| if is { waiting } else { 0 };
+            let (imbalance, receiver) = (open.collective, !open.collective && open.sends);
+            let numbers = [
+                u64::from(self.rank),
+                open.entered.since(self.launch).0,
+                at.since(open.entered).0,
+                library,
+                kernel,
+                nic,
+                network,
+                waits(!imbalance && !receiver),
+                waits(receiver),
+                waits(imbalance),
+            ];
+            let (head, tail) = (numbers.map(|number| Some(number as i64)), waited_for);
+            let counts = [open.messages, open.bytes].map(|number| Some(number as i64));
+            let mut all = [None; 13];
+            all[..10].copy_from_slice(&head);
+            all[10] = tail.map(i64::from);
+            all[11..].copy_from_slice(&counts);
+            rows.call(&CallRow { call: call.call, numbers: all });
+        }
     }
 
     /// The function of the present call; empty if there is none.
@@ -274,7 +337,9 @@ impl Clerk {
     }
     /// What has begun is for this rank, if that is known.
     pub fn begun(&mut self, to: Option<u32>, bytes: u64) {
-        if let Some(open) = self.open {
+        if let Some(open) = &mut self.open {
+            open.messages += 1;
+            open.bytes += bytes;
             let (_, call, _) = &mut self.calls[open.place];
             call.messages += 1;
             call.bytes += bytes;
@@ -327,15 +392,32 @@ impl Clerk {
         self.chain.spend(at, Part::Library);
     }
 
-    /// The library keeps a message for a receive that comes later.
-    pub fn keeps(&mut self) {
-        self.kept += 1;
+    /// The library keeps a message for a receive that comes later; gives the number of those.
+    pub fn keeps(&mut self, at: Time) -> u32 {
         self.told.unexpected += 1;
-        self.told.unexpected_most = self.told.unexpected_most.max(self.kept);
+        self.kept.change(at, 1)
     }
     /// That has come.
-    pub fn claims(&mut self) {
-        self.kept = self.kept.saturating_sub(1);
+    pub fn claims(&mut self, at: Time) -> u32 {
+        self.kept.change(at, -1)
+    }
+    /// Kept messages were looked at.
+    pub fn searched(&mut self, entries: u64, ps: u64) {
+        self.told.searched += entries;
+        self.told.searching_ps += ps;
+    }
+    /// A receive is posted; gives the number of those.
+    pub fn posts(&mut self, at: Time) -> u32 {
+        self.told.posted += 1;
+        self.posted.change(at, 1)
+    }
+    /// One of them has its message, or is taken back.
+    pub fn unposts(&mut self, at: Time) -> u32 {
+        self.posted.change(at, -1)
+    }
+    /// The kernel has looked at entries of the match list for a message to this rank.
+    pub fn walked(&mut self, ps: u64) {
+        self.told.walking_ps += ps;
     }
 
     /// The account, at the end of the run; a call that has not returned ends with it.
@@ -343,7 +425,15 @@ impl Clerk {
         if self.open.is_some() {
             self.returns(end.max(self.chain.until));
         }
+        if let Some(tables) = &self.tables {
+            tables.end_calls(self.rank, self.rows.take());
+        }
+        for queue in [&mut self.kept, &mut self.posted] {
+            queue.change(self.left.max(queue.since), 0);
+        }
         let mut rank = std::mem::take(&mut self.told);
+        (rank.unexpected_most, rank.unexpected_time) = (self.kept.most, self.kept.sum);
+        (rank.posted_most, rank.posted_time) = (self.posted.most, self.posted.sum);
         rank.rank = self.rank;
         rank.computes_ps = self.computes;
         rank.total_ps = self.left.since(self.launch).0;

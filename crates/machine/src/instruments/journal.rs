@@ -3,6 +3,7 @@
 
 use super::account::{Chain, Clerk, Rank};
 use super::journey::{Desk, Flight, Tallies, Unfinished, Waypoint};
+use super::tables::Tables;
 use super::timeline::Watch;
 use abi::seastar::{header_flag, PortalsHeader};
 use abi::MessageId;
@@ -19,6 +20,8 @@ pub(crate) struct Journal {
     /// One for each rank, in the order of their cores.
     clerks: RefCell<Vec<Clerk>>,
     launch: Time,
+    /// Wants a row for each call.
+    tables: Option<Arc<Tables>>,
     /// When the last posted write of the host reaches the NIC.
     pub last_write_arrives: Cell<Time>,
     /// Interrupts on their way to the host and the last ones that arrived, oldest first: when the firmware
@@ -53,6 +56,7 @@ impl Journal {
     /// The journal of node `nid`. Messages count from the launch on.
     pub fn new(nid: u32, launch: Time, tallies: Arc<Tallies>) -> Journal {
         Journal {
+            tables: tallies.tables().cloned(),
             desk: RefCell::new(Desk::new(nid, launch, tallies)),
             clerks: RefCell::default(),
             launch,
@@ -64,7 +68,8 @@ impl Journal {
     }
     /// These ranks are on the node, a core each.
     pub fn employ(&self, ranks: std::ops::Range<u32>) {
-        let clerks = ranks.map(|rank| Clerk::new(rank, self.launch));
+        let clerk = |rank| Clerk::new(rank, self.launch, self.tables.clone());
+        let clerks = ranks.map(clerk);
         *self.clerks.borrow_mut() = clerks.collect();
     }
     /// Tells the clerk of the rank on a core; where there is no rank nobody keeps an account.

@@ -120,6 +120,23 @@ const STRETCHES: [(Waypoint, &str, Place); 27] = [
     (Waypoint::CallReturned, "MPI library, receive", Place::Host),
 ];
 
+/// Names of columns with the time of each step, by slot; those of the second and third leg begin with that.
+pub(crate) fn step_columns() -> impl Iterator<Item = String> {
+    let legs = ["", "leg2_", "leg3_"];
+    legs.into_iter().flat_map(|leg| {
+        STRETCHES.iter().map(move |(_, name, _)| {
+            let mut column = String::from(leg);
+            for word in name.split(|c: char| !c.is_ascii_alphanumeric()) {
+                if !word.is_empty() {
+                    column += &word.to_lowercase();
+                    column.push('_');
+                }
+            }
+            column + "ps"
+        })
+    })
+}
+
 /// Who is at work in a stretch of a message's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -161,6 +161,7 @@ impl Node {
             Place::Process => None,
             Place::Nic | Place::Router => Some(Place::Process),
             Place::Slices(Track::Rank(_) | Track::Core(_)) => Some(Place::Process),
+            Place::Depth(Gauge::Posted(_) | Gauge::Unexpected(_)) => Some(Place::Process),
             Place::Slices(Track::Output(_)) | Place::Depth(Gauge::Output(_)) => Some(Place::Router),
             Place::Slices(_) | Place::Depth(_) => Some(Place::Nic),
         };
@@ -214,6 +215,8 @@ impl Node {
             Place::Slices(Track::Receive(_)) => "RX DMA".into(),
             Place::Slices(Track::Output(output)) => format!("link {}", self.way(output)),
             Place::Depth(Gauge::Output(output)) => format!("queue {}", self.way(output)),
+            Place::Depth(Gauge::Posted(rank)) => format!("rank {rank}: posted receives"),
+            Place::Depth(Gauge::Unexpected(rank)) => format!("rank {rank}: unexpected messages"),
             Place::Depth(gauge) => match gauge {
                 Gauge::Mailbox => "mailbox",
                 Gauge::Events => "event queue",
@@ -222,7 +225,8 @@ impl Node {
                 Gauge::ReceiveCommands => "RX FIFO",
                 Gauge::Notifications => "RX notifications",
                 Gauge::Packets => "RX packets",
-                Gauge::Streams | Gauge::Output(_) => "RX streams",
+                Gauge::Streams => "RX streams",
+                Gauge::Output(_) | Gauge::Posted(_) | Gauge::Unexpected(_) => "",
             }
             .into(),
         }
@@ -365,7 +369,8 @@ fn rank_of(place: Place) -> u64 {
     match place {
         Place::Process => 0,
         Place::Slices(Track::Rank(_)) => 1,
-        Place::Slices(Track::Core(core)) => 2 + u64::from(core),
+        Place::Depth(Gauge::Posted(_) | Gauge::Unexpected(_)) => 2,
+        Place::Slices(Track::Core(core)) => 3 + u64::from(core),
         Place::Nic => 1000,
         Place::Router => 1001,
         Place::Depth(Gauge::Mailbox) => 1,
@@ -392,6 +397,8 @@ fn unit_of(gauge: Gauge) -> &'static str {
         Gauge::Notifications => "notifications",
         Gauge::Packets | Gauge::Output(_) => "packets",
         Gauge::Streams => "streams",
+        Gauge::Posted(_) => "receives",
+        Gauge::Unexpected(_) => "messages",
     }
 }
 

@@ -87,6 +87,11 @@ impl Writer {
 }
 
 impl Stream {
+    /// Nothing was written.
+    pub fn is_empty(&self) -> bool {
+        self.spooled.is_empty() && self.piece.is_empty()
+    }
+
     /// Puts the next piece into `read` instead of what is there; nothing at the end.
     pub fn next(&mut self, spool: &File, read: &mut Vec<u8>) -> io::Result<()> {
         read.clear();

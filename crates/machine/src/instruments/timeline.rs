@@ -66,10 +66,14 @@ pub enum Gauge {
     Streams,
     /// Packets that wait for an output of the router, by the number of [`Track::Output`].
     Output(u8),
+    /// Receives of a rank that are posted and have not met their message.
+    Posted(u32),
+    /// Messages of a rank that its library keeps for receives that come later.
+    Unexpected(u32),
 }
 
 impl Gauge {
-    /// All of a node.
+    /// All of a node that its hardware has.
     pub const ALL: [Gauge; 8 + net::LINKS + 1] = [
         Gauge::Mailbox,
         Gauge::Events,

@@ -209,6 +209,7 @@ fn options(threads: usize) -> Options {
         debugger: None,
         monitor: None,
         meter: false,
+        tables: None,
         follow: None,
         progress: Default::default(),
         firmware: "/proc/none".into(),

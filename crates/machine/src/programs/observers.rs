@@ -4,7 +4,7 @@ use crate::console;
 use crate::instruments::account::Clerk;
 use crate::instruments::journal::Journal;
 use crate::instruments::journey::Waypoint;
-use crate::instruments::timeline::Track;
+use crate::instruments::timeline::{Gauge, Track};
 use crate::judge::Bailiff;
 use crate::programs::placement::Placement;
 use abi::mpi::Function;
@@ -52,6 +52,8 @@ pub(super) struct Observer {
     core: u32,
     rank: u32,
     journal: Rc<Journal>,
+    /// Time that the kernel takes for an entry of the match list.
+    list_entry: des::Duration,
     /// The program's call of MPI or Portals, while it is in one.
     call: Cell<Option<Call>>,
     /// The message that the process took last, within this call.
@@ -69,11 +71,16 @@ struct Call {
 }
 
 impl Observer {
-    pub fn new(core: u32, rank: u32, journal: Rc<Journal>) -> Observer {
+    pub fn new(
+        (core, rank): (u32, u32),
+        journal: Rc<Journal>,
+        list_entry: des::Duration,
+    ) -> Observer {
         Observer {
             core,
             rank,
             journal,
+            list_entry,
             call: Cell::default(),
             taken: Cell::default(),
             interrupt: Cell::default(),
@@ -158,16 +165,14 @@ impl rank::Observer for Observer {
 }
 
 impl mpi::Observer for Observer {
-    fn kept(&self, message: MessageId) {
-        self.journal.account(self.core, |clerk| clerk.keeps());
+    fn kept(&self, message: MessageId, at: Time) {
+        self.length(at, Gauge::Unexpected(self.rank), |clerk| clerk.keeps(at));
         self.journal.with(message, |flight| flight.kept = true);
     }
-    fn claimed(&self, message: MessageId) {
+    fn claimed(&self, message: MessageId, at: Time) {
+        self.length(at, Gauge::Unexpected(self.rank), |clerk| clerk.claims(at));
         let call = self.call.get();
-        let function = self.journal.account(self.core, |clerk| {
-            clerk.claims();
-            clerk.call()
-        });
+        let function = self.journal.account(self.core, |clerk| clerk.call());
         let here = self.journal.with(message, |flight| {
             flight.kept = false;
             flight.received_in = function.unwrap_or_default();
@@ -180,9 +185,24 @@ impl mpi::Observer for Observer {
             self.takes(message);
         }
     }
+    fn searched(&self, entries: u64, time: des::Duration) {
+        self.journal.account(self.core, |clerk| clerk.searched(entries, time.0));
+    }
+    fn posted(&self, at: Time) {
+        self.length(at, Gauge::Posted(self.rank), |clerk| clerk.posts(at));
+    }
+    fn unposted(&self, at: Time) {
+        self.length(at, Gauge::Posted(self.rank), |clerk| clerk.unposts(at));
+    }
 }
 
 impl Observer {
+    /// A queue of the rank's library changes.
+    fn length(&self, at: Time, gauge: Gauge, change: impl FnOnce(&mut Clerk) -> u32) {
+        if let Some(length) = self.journal.account(self.core, change) {
+            self.journal.watch(|watch| watch.length(at, gauge, length));
+        }
+    }
     fn begins(&self, at: Time, function: &str) {
         self.journal.watch(|watch| watch.begin(at, Track::Rank(self.rank), function, None));
     }
@@ -243,6 +263,8 @@ impl Observer {
                 pass(at, Waypoint::EventDrained);
             }
             portals::Mark::Matched(entries) => {
+                let ps = self.list_entry.0 * u64::from(entries);
+                journal.account(self.core, |clerk| clerk.walked(ps));
                 journal.with(id, |flight| {
                     flight.entries += entries;
                     flight.mark(at, Waypoint::Matched);

@@ -27,7 +27,8 @@ impl Bench<'_> {
             settle(&mut report.exit, ledger, ending, end);
         }
         let told = self.options.watchers.iter().map(|watcher| watcher.finish());
-        for why in written.into_iter().chain(told).filter_map(Result::err) {
+        let tables = self.options.tables.iter().flat_map(|tables| tables.finish());
+        for why in written.into_iter().chain(told).chain(tables).filter_map(Result::err) {
             let exit = &mut report.exit;
             exit.code = if exit.code == 0 { 1 } else { exit.code };
             exit.sentences.push(why);

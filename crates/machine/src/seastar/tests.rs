@@ -56,6 +56,7 @@ impl Bench {
             debugger: None,
             monitor: None,
             meter: false,
+            tables: None,
             follow: None,
             progress: Default::default(),
             firmware,

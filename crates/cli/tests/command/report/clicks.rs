@@ -1,7 +1,6 @@
 //! Pages as readers use them: they click from bars to messages, on wide windows and narrow ones.
 
 use super::{all, assert_stands_alone, browse, number, of_a_program, report, value, words};
-use serde_json::Value;
 
 /// Clicks its way from a bar of a call to one message's steps, and from a class of messages to another's, as
 /// a reader does; tells what is open then, and has height.

@@ -3,6 +3,7 @@
 
 use super::{Flight, Kind, Leg, Protocol, Tallies, Waypoint};
 use crate::instruments::account::Answered;
+use crate::instruments::tables::Rows;
 use crate::programs::placement::Placement;
 use abi::seastar::portals_op;
 use abi::MessageId;
@@ -64,11 +65,15 @@ pub(crate) struct Desk {
     tallies: Arc<Tallies>,
     nid: u32,
     unfinished: Unfinished,
+    /// Takes a row for each message, if one is wanted.
+    rows: Option<Rows>,
 }
 
 impl Desk {
     pub fn new(nid: u32, launch: Time, tallies: Arc<Tallies>) -> Desk {
+        let rows = tallies.tables().and_then(|tables| tables.message_rows());
         Desk {
+            rows,
             flights: FxHashMap::default(),
             exposed: FxHashMap::default(),
             answered: Answered::default(),
@@ -239,6 +244,9 @@ impl Desk {
         }
         if flight.start() >= self.launch && flight.start() < Time::NEVER {
             self.tallies.of(self.nid).ended(&flight);
+            if let Some(rows) = &mut self.rows {
+                rows.message(&flight, self.launch);
+            }
         }
         self.spare(flight);
     }
@@ -282,6 +290,9 @@ impl Desk {
 
     /// What has not come to its end.
     pub fn finish(&mut self) -> Unfinished {
+        if let Some(tables) = self.tallies.tables() {
+            tables.end_messages(self.nid, self.rows.take());
+        }
         let mut unfinished = std::mem::take(&mut self.unfinished);
         for flight in std::mem::take(&mut self.flights).into_values() {
             if flight.start() < self.launch || flight.start() == Time::NEVER {

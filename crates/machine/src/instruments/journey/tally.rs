@@ -4,6 +4,7 @@ use super::flight::{Flight, Kind, Protocol};
 use super::histogram::Spread;
 use super::sample::{Samples, Story};
 use super::SLOTS;
+use crate::instruments::tables::Tables;
 use crate::run::Progress;
 use abi::MessageId;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -147,6 +148,8 @@ impl Tally {
 pub(crate) struct Tallies {
     parts: Vec<Mutex<Tally>>,
     nodes: u32,
+    /// Wants a row for each message, or each call.
+    tables: Option<Arc<Tables>>,
 }
 
 impl Tallies {
@@ -157,7 +160,16 @@ impl Tallies {
     ) -> Tallies {
         let tally = |_| Mutex::new(Tally::new(seed, follow, progress.clone()));
         let parts = (0..workers.max(1)).map(tally).collect();
-        Tallies { parts, nodes: nodes.max(1) }
+        Tallies { parts, nodes: nodes.max(1), tables: None }
+    }
+
+    /// With a row for each message and call for these.
+    pub fn with_tables(self, tables: Option<Arc<Tables>>) -> Tallies {
+        Tallies { tables, ..self }
+    }
+    /// Who wants a row for each message, or each call.
+    pub fn tables(&self) -> Option<&Arc<Tables>> {
+        self.tables.as_ref()
     }
 
     /// That of a node.

@@ -246,6 +246,11 @@ impl Watch {
         links.passed(output, span, packet, tell);
     }
 
+    /// A queue of a rank's library is so long now.
+    pub fn length(&mut self, at: Time, gauge: Gauge, value: u32) {
+        self.tell(at, What::Depth { gauge, value });
+    }
+
     /// These are the depths now.
     pub fn depths(&mut self, at: Time, mut depths: Depths) {
         depths[EVENTS] = self.events();

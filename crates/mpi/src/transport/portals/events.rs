@@ -41,7 +41,8 @@ impl Portals {
                 // Whether its bytes were damaged does not matter: they are fetched.
                 if event.kind == EventKind::PutStart {
                     self.unexpected.started(None, event);
-                    local.observe(|observer| observer.kept(event.message));
+                    let at = local.cpu.now();
+                    local.observe(|observer| observer.kept(event.message, at));
                 }
                 Step::Event
             }
@@ -94,6 +95,8 @@ impl Portals {
 
     /// A message met a posted receive.
     fn arrived(&mut self, local: &mut Local, id: RequestId, event: &Event) -> Step {
+        let at = local.cpu.now();
+        local.observe(|observer| observer.unposted(at));
         let operation = self.operations.get(id);
         operation.found = Found {
             source: matching::source_of(event.match_bits),
@@ -115,7 +118,8 @@ impl Portals {
         match event.kind {
             EventKind::PutStart => {
                 self.unexpected.started(Some(block), event);
-                local.observe(|observer| observer.kept(event.message));
+                let at = local.cpu.now();
+                local.observe(|observer| observer.kept(event.message, at));
                 self.watch_room(local, block, event.offset + event.rlength);
             }
             EventKind::PutEnd => {

@@ -49,7 +49,12 @@ impl Portals {
     ) -> Option<usize> {
         let found = self.unexpected.find(pattern, from);
         let end = found.map_or(self.unexpected.len(), |index| index + 1);
-        local.charge(local.params.unexpected_entry * (end - from) as u64);
+        let entries = (end - from) as u64;
+        let time = local.params.unexpected_entry * entries;
+        local.charge(time);
+        if entries > 0 {
+            local.observe(|observer| observer.searched(entries, time));
+        }
         found
     }
 
@@ -76,6 +81,8 @@ impl Portals {
             posted => {
                 let (entry, _) = must(local, posted, "PtlMEMDPost");
                 self.operations.get(id).entry = Some(entry);
+                let at = local.cpu.now();
+                local.observe(|observer| observer.posted(at));
                 true
             }
         }
@@ -83,7 +90,8 @@ impl Portals {
 
     /// A receive meets a message of the list.
     pub(super) fn accept(&mut self, local: &mut Local, id: RequestId, message: Message) -> Begun {
-        local.observe(|observer| observer.claimed(message.id));
+        let at = local.cpu.now();
+        local.observe(|observer| observer.claimed(message.id, at));
         let operation = self.operations.get(id);
         operation.open = false;
         operation.found = message.found();
@@ -149,6 +157,8 @@ impl Portals {
             return false;
         }
         self.end_operation(id);
+        let at = local.cpu.now();
+        local.observe(|observer| observer.unposted(at));
         true
     }
 

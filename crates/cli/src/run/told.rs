@@ -1,0 +1,61 @@
+//! Files to which a run tells what happens while it goes on.
+
+use crate::args::RunOptions;
+use crate::mistake::Mistake;
+use machine::instruments::perfetto::Trace;
+use machine::instruments::tables::Tables;
+use machine::instruments::timeline::Watcher;
+use machine::parameters::Parameters;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The tables that were asked for.
+pub fn tables(
+    options: &RunOptions,
+    parameters: &Parameters,
+) -> Result<Option<Arc<Tables>>, Mistake> {
+    let (messages, calls) = (options.messages.as_deref(), options.calls.as_deref());
+    let asked = match (messages, calls) {
+        (Some(_), _) => "--messages",
+        (None, Some(_)) => "--calls",
+        (None, None) => return Ok(None),
+    };
+    if !parameters.model().processes {
+        let model = parameters.model().name;
+        return Err(Mistake(format!(
+            "{asked}: model {model} tells neither of messages nor of calls"
+        )));
+    }
+    let tables = Tables::to(messages, calls, description(options, parameters)).map_err(Mistake)?;
+    Ok(Some(Arc::new(tables)))
+}
+
+/// The trace that was asked for. It says what it is of.
+pub fn trace(
+    options: &RunOptions,
+    parameters: &Parameters,
+    file: &Path,
+) -> Result<Arc<dyn Watcher>, Mistake> {
+    let text = description(options, parameters);
+    Ok(Arc::new(Trace::to(file, text).map_err(Mistake)?))
+}
+
+/// What a run is, for files that tell of it.
+fn description(options: &RunOptions, parameters: &Parameters) -> String {
+    let arguments = options.command.iter().map(|word| word.to_string_lossy().into_owned());
+    let words = if options.others.is_empty() { arguments.collect() } else { options.words() };
+    let command = words.join(" ");
+    let mut text = format!(
+        "sunstar {}, machine {}, {} ranks, seed {}: {command}",
+        env!("CARGO_PKG_VERSION"),
+        parameters.name(),
+        options.ranks,
+        options.seed,
+    );
+    let settings = parameters.overrides().iter().map(|set| ("--set", set.as_str()));
+    let faults = options.faults.iter().map(|fault| ("--fault", fault.as_str()));
+    for (option, value) in settings.chain(faults) {
+        text += &format!("; {option} {value}");
+    }
+    text
+}

@@ -1,0 +1,264 @@
+//! `--messages` and `--calls`: a row for each message that came to its end, and for each call, as Parquet
+//! (docs/reference/tables.md).
+//!
+//! Each node puts its rows on a spool (`super::spool`); when the run is over they are written in the order of
+//! the nodes, and so are the same for any number of threads. Memory holds a piece a node, then a row group.
+
+mod parquet;
+
+use super::journey::{step_columns, Flight};
+use super::spool::{Spool, Stream, Writer};
+use des::Time;
+use parquet::Type;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// The tables that are to be written.
+#[derive(Debug, Default)]
+pub struct Tables {
+    messages: Option<Table>,
+    calls: Option<Table>,
+    /// What the run was.
+    about: String,
+}
+
+/// A table, with the rows of nodes that are over.
+#[derive(Debug)]
+struct Table {
+    file: PathBuf,
+    spool: Spool,
+    streams: Mutex<BTreeMap<u32, Stream>>,
+}
+
+/// Columns of messages but for their steps; the words come first.
+const MESSAGE_WORDS: [&str; 4] = ["kind", "protocol", "sent_in", "received_in"];
+const MESSAGE_NUMBERS: [(&str, Type); 8] = [
+    ("source_node", Type::Number),
+    ("serial", Type::Number),
+    ("from_rank", Type::Maybe),
+    ("to_rank", Type::Maybe),
+    ("bytes", Type::Number),
+    ("start_ps", Type::Number),
+    ("total_ps", Type::Number),
+    ("entries_walked", Type::Number),
+];
+
+/// Columns of calls.
+const CALL_WORDS: [&str; 1] = ["call"];
+const CALL_NUMBERS: [(&str, Type); 13] = [
+    ("rank", Type::Number),
+    ("start_ps", Type::Number),
+    ("total_ps", Type::Number),
+    ("library_ps", Type::Number),
+    ("kernel_ps", Type::Number),
+    ("nic_ps", Type::Number),
+    ("network_ps", Type::Number),
+    ("late_sender_ps", Type::Number),
+    ("late_receiver_ps", Type::Number),
+    ("imbalance_ps", Type::Number),
+    ("waited_for_rank", Type::Maybe),
+    ("messages", Type::Number),
+    ("bytes", Type::Number),
+];
+
+/// A call that has returned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallRow {
+    pub call: &'static str,
+    pub numbers: [Option<i64>; CALL_NUMBERS.len()],
+}
+
+/// Takes the rows of one node's messages, or of one rank's calls.
+#[derive(Debug)]
+pub(crate) struct Rows(Writer);
+
+/// In the place of a number that is not there.
+const NONE: i64 = i64::MIN;
+
+impl Tables {
+    /// Prepares for writing these files; `about` says what the run is. The error is a sentence.
+    pub fn to(
+        messages: Option<&Path>,
+        calls: Option<&Path>,
+        about: String,
+    ) -> Result<Tables, String> {
+        let table = |file: &Path| {
+            let (file, spool) = (file.to_owned(), Spool::beside(file)?);
+            Ok::<_, String>(Table { file, spool, streams: Mutex::default() })
+        };
+        let (messages, calls) = (messages.map(table).transpose()?, calls.map(table).transpose()?);
+        Ok(Tables { messages, calls, about })
+    }
+
+    /// For a node's messages, if they are wanted.
+    pub(crate) fn message_rows(&self) -> Option<Rows> {
+        self.messages.as_ref().map(|table| Rows(table.spool.writer()))
+    }
+    /// For a rank's calls, if they are wanted.
+    pub(crate) fn call_rows(&self) -> Option<Rows> {
+        self.calls.as_ref().map(|table| Rows(table.spool.writer()))
+    }
+    /// All messages of a node are told.
+    pub(crate) fn end_messages(&self, nid: u32, rows: Option<Rows>) {
+        end(&self.messages, nid, rows);
+    }
+    /// All calls of a rank are told.
+    pub(crate) fn end_calls(&self, rank: u32, rows: Option<Rows>) {
+        end(&self.calls, rank, rows);
+    }
+
+    /// All nodes are over: writes the files. The errors are sentences.
+    pub(crate) fn finish(&self) -> Vec<Result<(), String>> {
+        let messages = self.messages.iter().map(|table| {
+            table.write(&message_columns(), MESSAGE_NUMBERS.len(), MESSAGE_WORDS.len(), &self.about)
+        });
+        let calls = self.calls.iter().map(|table| {
+            table.write(&call_columns(), CALL_NUMBERS.len(), CALL_WORDS.len(), &self.about)
+        });
+        messages.chain(calls).collect()
+    }
+}
+
+fn end(table: &Option<Table>, number: u32, rows: Option<Rows>) {
+    if let (Some(table), Some(rows)) = (table, rows) {
+        let stream = rows.0.finish();
+        // A node that only boots for others has the number of one that runs.
+        if !stream.is_empty() {
+            let mut streams = table.streams.lock().unwrap_or_else(PoisonError::into_inner);
+            streams.insert(number, stream);
+        }
+    }
+}
+
+/// Columns of `--messages`, in their order: words, numbers, steps.
+fn message_columns() -> Vec<(String, Type)> {
+    let words = MESSAGE_WORDS.map(|name| (name.to_owned(), Type::Word));
+    let numbers = MESSAGE_NUMBERS.map(|(name, holds)| (name.to_owned(), holds));
+    let steps = step_columns().map(|name| (name, Type::Maybe));
+    words.into_iter().chain(numbers).chain(steps).collect()
+}
+
+/// Columns of `--calls`.
+fn call_columns() -> Vec<(String, Type)> {
+    let words = CALL_WORDS.map(|name| (name.to_owned(), Type::Word));
+    let numbers = CALL_NUMBERS.map(|(name, holds)| (name.to_owned(), holds));
+    words.into_iter().chain(numbers).collect()
+}
+
+impl Rows {
+    fn row(&mut self, words: &[&str], numbers: &[Option<i64>], steps: &[(u8, i64)]) {
+        let piece = &mut self.0.piece;
+        let begins = piece.len();
+        piece.extend([0; 2]);
+        for word in words {
+            // Names of functions and kinds are short.
+            piece.push(word.len() as u8);
+            piece.extend(word.as_bytes());
+        }
+        piece.extend(numbers.iter().flat_map(|number| number.unwrap_or(NONE).to_le_bytes()));
+        for (slot, ps) in steps {
+            piece.push(*slot);
+            piece.extend(ps.to_le_bytes());
+        }
+        let length = (piece.len() - begins - 2) as u16;
+        piece[begins..begins + 2].copy_from_slice(&length.to_le_bytes());
+        self.0.wrote();
+    }
+
+    /// A message has come to its end.
+    pub fn message(&mut self, flight: &Flight, launch: Time) {
+        let number = |rank: Option<u32>| rank.map(i64::from);
+        let numbers = [
+            Some(i64::from(flight.first.source_nid)),
+            Some(i64::from(flight.first.serial)),
+            number(flight.from),
+            number(flight.to),
+            Some(flight.bytes as i64),
+            Some(flight.start().since(launch).0 as i64),
+            Some(flight.total().0 as i64),
+            Some(flight.entries.into()),
+        ];
+        let words =
+            [flight.kind.name(), flight.protocol.name(), flight.sent_in, flight.received_in];
+        let steps: Vec<(u8, i64)> =
+            flight.steps().map(|(slot, time)| (slot as u8, time.0 as i64)).collect();
+        self.row(&words, &numbers, &steps);
+    }
+
+    /// A call has returned.
+    pub fn call(&mut self, row: &CallRow) {
+        self.row(&[row.call], &row.numbers, &[]);
+    }
+}
+
+impl Table {
+    fn write(
+        &self,
+        columns: &[(String, Type)],
+        numbers: usize,
+        words: usize,
+        about: &str,
+    ) -> Result<(), String> {
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = self.spool.read(|spool| {
+            let out = BufWriter::new(File::create(&self.file)?);
+            let mut writer = parquet::Writer::new(out, columns)?;
+            let mut piece = Vec::new();
+            for mut stream in std::mem::take(&mut *streams).into_values() {
+                loop {
+                    stream.next(spool, &mut piece)?;
+                    if piece.is_empty() {
+                        break;
+                    }
+                    let mut rows = &piece[..];
+                    while !rows.is_empty() {
+                        let (length, rest) = rows.split_at(2);
+                        let length = u16::from_le_bytes([length[0], length[1]]).into();
+                        let (row, rest) = rest.split_at(length);
+                        decode(row, &mut writer, (columns.len(), numbers, words))?;
+                        rows = rest;
+                    }
+                }
+            }
+            writer.finish(&[("sunstar.run", about)])
+        });
+        written.map_err(|why| format!("cannot write {}: {why}", self.file.display()))
+    }
+}
+
+/// A row from the spool into the columns.
+fn decode<W: io::Write>(
+    mut row: &[u8],
+    writer: &mut parquet::Writer<W>,
+    (columns, numbers, words): (usize, usize, usize),
+) -> io::Result<()> {
+    for column in 0..words {
+        let (length, rest) = row.split_at(1);
+        let (word, rest) = rest.split_at(length[0].into());
+        writer.word(column, std::str::from_utf8(word).expect("it was written from a string"));
+        row = rest;
+    }
+    let take = |row: &mut &[u8]| {
+        let (number, rest) = row.split_at(8);
+        *row = rest;
+        i64::from_le_bytes(number.try_into().expect("eight bytes"))
+    };
+    for column in words..words + numbers {
+        let number = take(&mut row);
+        writer.number(column, Some(number).filter(|number| *number != NONE));
+    }
+    // Steps are those that the message passed, in order.
+    let mut column = words + numbers;
+    while let Some((slot, rest)) = row.split_first() {
+        row = rest;
+        let step = words + numbers + usize::from(*slot);
+        (column..step).for_each(|missing| writer.number(missing, None));
+        writer.number(step, Some(take(&mut row)));
+        column = step + 1;
+    }
+    (column..columns).for_each(|missing| writer.number(missing, None));
+    writer.row()
+}
