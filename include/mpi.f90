@@ -2787,7 +2787,7 @@ module mpi
       !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
       type(*), dimension(*) :: buf
       integer :: partitions
-      integer :: count
+      integer(kind=MPI_COUNT_KIND) :: count
       integer :: datatype
       integer :: dest
       integer :: tag
@@ -2810,7 +2810,7 @@ module mpi
       !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
       type(*), dimension(*) :: buf
       integer :: partitions
-      integer :: count
+      integer(kind=MPI_COUNT_KIND) :: count
       integer :: datatype
       integer :: dest
       integer :: tag

@@ -910,11 +910,9 @@ int MPI_Pcontrol(const int level, ...);
 int MPI_Pready(int partition, MPI_Request request);
 int MPI_Pready_list(int length, const int array_of_partitions[], MPI_Request request);
 int MPI_Pready_range(int partition_low, int partition_high, MPI_Request request);
-int MPI_Precv_init(void *buf, int partitions, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
-int MPI_Precv_init_c(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int MPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status);
-int MPI_Psend_init(const void *buf, int partitions, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
-int MPI_Psend_init_c(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int MPI_Psend_init(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 int MPI_Publish_name(const char *service_name, MPI_Info info, const char *port_name);
 int MPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win);
 int MPI_Put_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win);
@@ -1576,11 +1574,9 @@ int PMPI_Pcontrol(const int level, ...);
 int PMPI_Pready(int partition, MPI_Request request);
 int PMPI_Pready_list(int length, const int array_of_partitions[], MPI_Request request);
 int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request);
-int PMPI_Precv_init(void *buf, int partitions, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
-int PMPI_Precv_init_c(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int PMPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status);
-int PMPI_Psend_init(const void *buf, int partitions, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
-int PMPI_Psend_init_c(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int PMPI_Psend_init(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 int PMPI_Publish_name(const char *service_name, MPI_Info info, const char *port_name);
 int PMPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win);
 int PMPI_Put_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win);
@@ -1895,31 +1891,33 @@ typedef int MPI_Fint;
 #define MPI_Type_struct MPI_Type_create_struct
 
 #define MPI_STATUS_SIZE MPI_F_STATUS_SIZE
-static inline int MPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status)
+static __inline int MPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status)
 {
     const int *words = (const int *)c_status;
-    for (int i = 0; i < MPI_F_STATUS_SIZE; i++)
+    int i;
+    for (i = 0; i < MPI_F_STATUS_SIZE; i++)
         f_status[i] = words[i];
     return MPI_SUCCESS;
 }
-static inline int MPI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status)
+static __inline int MPI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status)
 {
     int *words = (int *)c_status;
-    for (int i = 0; i < MPI_F_STATUS_SIZE; i++)
+    int i;
+    for (i = 0; i < MPI_F_STATUS_SIZE; i++)
         words[i] = f_status[i];
     return MPI_SUCCESS;
 }
-static inline int MPI_Type_extent(MPI_Datatype datatype, MPI_Aint *extent)
+static __inline int MPI_Type_extent(MPI_Datatype datatype, MPI_Aint *extent)
 {
     MPI_Aint lower;
     return MPI_Type_get_extent(datatype, &lower, extent);
 }
-static inline int MPI_Type_lb(MPI_Datatype datatype, MPI_Aint *lower)
+static __inline int MPI_Type_lb(MPI_Datatype datatype, MPI_Aint *lower)
 {
     MPI_Aint extent;
     return MPI_Type_get_extent(datatype, lower, &extent);
 }
-static inline int MPI_Type_ub(MPI_Datatype datatype, MPI_Aint *upper)
+static __inline int MPI_Type_ub(MPI_Datatype datatype, MPI_Aint *upper)
 {
     MPI_Aint lower, extent;
     int code = MPI_Type_get_extent(datatype, &lower, &extent);

@@ -2882,7 +2882,7 @@ module mpi_f08
       !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
       type(*), dimension(*) :: buf
       integer :: partitions
-      integer :: count
+      integer(kind=MPI_COUNT_KIND) :: count
       type(MPI_Datatype) :: datatype
       integer :: dest
       integer :: tag
@@ -2905,7 +2905,7 @@ module mpi_f08
       !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
       type(*), dimension(*) :: buf
       integer :: partitions
-      integer :: count
+      integer(kind=MPI_COUNT_KIND) :: count
       type(MPI_Datatype) :: datatype
       integer :: dest
       integer :: tag

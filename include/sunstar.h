@@ -13,7 +13,7 @@ extern void sunstar_compute_seconds(double seconds) __attribute__((weak));
 /* Computes for `seconds` of simulated time: the rank's processor is busy for exactly that long, interrupts
  * that come meanwhile apart, whose handler's time is added. Costs no real time. In Fortran: CALL
  * SUNSTAR_COMPUTE(SECONDS), where SECONDS is DOUBLE PRECISION. */
-static inline void sunstar_compute(double seconds)
+static __inline void sunstar_compute(double seconds)
 {
     if (sunstar_compute_seconds)
         sunstar_compute_seconds(seconds);

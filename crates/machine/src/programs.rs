@@ -257,6 +257,10 @@ impl Ranks {
                     waiting.as_ref().and_then(|wait| Some(wait.borrow().as_ref()?.to_string()));
                 match what {
                     Some(what) => format!("rank {} waits in {what}", seat.rank),
+                    None if self.observers.cores[seat.core as usize].is_endless() => format!(
+                        "rank {} is in a loop of its own that nothing ends, and makes no call",
+                        seat.rank
+                    ),
                     None => format!("rank {} is in no call that waits", seat.rank),
                 }
             })

@@ -1,6 +1,7 @@
 //! The agent of a rank: a fibre that does what the rank's process demands, on the host's simulated timeline.
 
 use crate::bridge::Bridge;
+use crate::endless::rest;
 use crate::exit::ExitStatus;
 use crate::lease::{Deeds, Lease, Looks};
 use crate::process::{Demand, Process};
@@ -134,6 +135,8 @@ pub trait Observer {
     fn computes_for_long(&self, time: std::time::Duration) {
         let _ = time;
     }
+    /// The program makes no call any more: it is in a loop that nothing ends.
+    fn computes_for_ever(&self) {}
 }
 
 /// Tells nobody.
@@ -271,6 +274,10 @@ impl Runner {
                 return Step::Returned(Returned { result, arguments });
             }
             Demand::CallbackLeft => return Step::Left,
+            Demand::Nothing => {
+                observer.computes_for_ever();
+                rest(&self.cpu);
+            }
             Demand::Exited(status) => {
                 let fault = self.process.borrow().fault();
                 return Step::Ended(Ending::of(status, fault));

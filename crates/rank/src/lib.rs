@@ -14,6 +14,7 @@ mod builtin;
 mod channel;
 mod compute;
 mod crowd;
+mod endless;
 mod exit;
 mod heir;
 mod inspect;

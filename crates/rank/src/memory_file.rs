@@ -4,6 +4,9 @@ use crate::channel::SIZE;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+/// As the system shows one among what a process has mapped.
+pub(crate) const SHOWN: &str = "/memfd:sunstar-rank";
+
 /// A new one with room for so many channels, all zeros. Closed on exec unless told otherwise. Its size stays
 /// as it is: were it shortened by a program, the next access of the simulator's would end the simulator.
 pub(crate) fn new(channels: u32) -> io::Result<OwnedFd> {

@@ -3,6 +3,7 @@
 use crate::agent::Ending;
 use crate::channel::{Channel, Taken, Turn, OVERWRITTEN, RECORD_ARGUMENTS};
 use crate::crowd;
+use crate::endless::Looks;
 use crate::exit::ExitStatus;
 use crate::lease::{Deeds, Lease};
 use crate::life::Life;
@@ -70,7 +71,7 @@ pub struct Process {
 }
 
 /// What a process demands. All but `Exited`, `Computed`, `Did`, `CallbackLeft` and posted calls must be
-/// answered before the next one is asked for.
+/// answered before the next one is asked for; after `Nothing` there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Demand {
     /// An MPI call.
@@ -111,6 +112,8 @@ pub enum Demand {
     /// The program has left the callback that was started last by `longjmp` or an exception, and with it the
     /// call during which it was started: give no answer to either.
     CallbackLeft,
+    /// The program is in a loop that nothing ends. Its process was stopped.
+    Nothing,
     /// The process has ended. Calls that it had posted and nobody had asked for are lost with it.
     Exited(ExitStatus),
 }
@@ -253,6 +256,7 @@ impl Process {
     /// Like [`Process::next`]; `None` if the program has computed for `patience` of real time.
     pub fn next_within(&mut self, patience: Option<std::time::Duration>) -> Option<Demand> {
         let (mut waited, mut began) = (false, None);
+        let mut looks = Looks::new(self.measures);
         loop {
             let turn = self.channel.turn();
             if let Some(did) = self.did(turn) {
@@ -281,6 +285,11 @@ impl Process {
                         }
                         if time >= LOOK_AGAIN && self.waits_in_vain() {
                             return Some(self.end_corrupt());
+                        }
+                        let worked = self.went_on.map_or(time, |began| began.elapsed());
+                        if looks.find(worked, &self.life) {
+                            self.note();
+                            return Some(Demand::Nothing);
                         }
                     }
                     // Mostly there is no second time, and no clock is looked at.

@@ -60,7 +60,7 @@ fn play_random(program: &Program, seed: u64) -> Result<(), String> {
             }
             Demand::CallbackLeft => open -= 1,
             Demand::Computed(_) | Demand::Did(_) => {}
-            Demand::Exited(_) => return Ok(()),
+            Demand::Nothing | Demand::Exited(_) => return Ok(()),
         }
         if random.below(200) == 0 {
             process.flush_and_kill();

@@ -119,34 +119,37 @@ typedef struct MPI_Status {
 } MPI_Status;
 ";
 
-/// Functions that left the standard, where no new name has the same arguments.
+/// Functions that left the standard, where no new name has the same arguments. In C of 1989: programs are
+/// compiled as that, too.
 const OLD_FUNCTIONS: &str = "
 #define MPI_STATUS_SIZE MPI_F_STATUS_SIZE
-static inline int MPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status)
+static __inline int MPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status)
 {
     const int *words = (const int *)c_status;
-    for (int i = 0; i < MPI_F_STATUS_SIZE; i++)
+    int i;
+    for (i = 0; i < MPI_F_STATUS_SIZE; i++)
         f_status[i] = words[i];
     return MPI_SUCCESS;
 }
-static inline int MPI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status)
+static __inline int MPI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status)
 {
     int *words = (int *)c_status;
-    for (int i = 0; i < MPI_F_STATUS_SIZE; i++)
+    int i;
+    for (i = 0; i < MPI_F_STATUS_SIZE; i++)
         words[i] = f_status[i];
     return MPI_SUCCESS;
 }
-static inline int MPI_Type_extent(MPI_Datatype datatype, MPI_Aint *extent)
+static __inline int MPI_Type_extent(MPI_Datatype datatype, MPI_Aint *extent)
 {
     MPI_Aint lower;
     return MPI_Type_get_extent(datatype, &lower, extent);
 }
-static inline int MPI_Type_lb(MPI_Datatype datatype, MPI_Aint *lower)
+static __inline int MPI_Type_lb(MPI_Datatype datatype, MPI_Aint *lower)
 {
     MPI_Aint extent;
     return MPI_Type_get_extent(datatype, lower, &extent);
 }
-static inline int MPI_Type_ub(MPI_Datatype datatype, MPI_Aint *upper)
+static __inline int MPI_Type_ub(MPI_Datatype datatype, MPI_Aint *upper)
 {
     MPI_Aint lower, extent;
     int code = MPI_Type_get_extent(datatype, &lower, &extent);

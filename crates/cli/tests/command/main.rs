@@ -35,6 +35,7 @@ mod ladder;
 mod launchers;
 mod lease;
 mod linux;
+mod loops;
 mod mistakes;
 mod monitor;
 mod names;

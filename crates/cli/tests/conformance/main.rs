@@ -7,6 +7,7 @@
 use both::Program;
 
 mod both;
+mod headers;
 mod random;
 
 /// Builds a program of `tests/mpi`, and runs it on so many ranks on both.

@@ -60,6 +60,8 @@ pub(super) struct Observer {
     taken: Cell<Option<MessageId>>,
     /// When the interrupt was raised that led to what is drained next, and when its handler began.
     interrupt: Cell<(Time, Time)>,
+    /// The program makes no call any more.
+    endless: Cell<bool>,
 }
 
 /// A call of the program.
@@ -84,7 +86,13 @@ impl Observer {
             call: Cell::default(),
             taken: Cell::default(),
             interrupt: Cell::default(),
+            endless: Cell::default(),
         }
+    }
+
+    /// True if the program is in a loop that nothing ends.
+    pub fn is_endless(&self) -> bool {
+        self.endless.get()
     }
 }
 
@@ -161,6 +169,9 @@ impl rank::Observer for Observer {
         let rank = self.rank;
         let seconds = time.as_secs();
         console::say(&format!("rank {rank} has computed for {seconds} s without an MPI call"));
+    }
+    fn computes_for_ever(&self) {
+        self.endless.set(true);
     }
 }
 

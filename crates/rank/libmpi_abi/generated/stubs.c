@@ -383,10 +383,8 @@ const struct rank_facts rank_facts[RANK_FUNCTIONS] = {
     [FN_MPI_Pready_list] = {"MPI_Pready_list", 0},
     [FN_MPI_Pready_range] = {"MPI_Pready_range", 0},
     [FN_MPI_Precv_init] = {"MPI_Precv_init", 0},
-    [FN_MPI_Precv_init_c] = {"MPI_Precv_init_c", 0},
     [FN_MPI_Probe] = {"MPI_Probe", 0},
     [FN_MPI_Psend_init] = {"MPI_Psend_init", 0},
-    [FN_MPI_Psend_init_c] = {"MPI_Psend_init_c", 0},
     [FN_MPI_Publish_name] = {"MPI_Publish_name", 0},
     [FN_MPI_Put] = {"MPI_Put", 0},
     [FN_MPI_Put_c] = {"MPI_Put_c", 0},
@@ -3210,20 +3208,11 @@ RANK_WEAK(int, MPI_Pready_range, (int partition_low, int partition_high, MPI_Req
     return rank_call(FN_MPI_Pready_range, 3, args);
 }
 
-RANK_WEAK(int, MPI_Precv_init, (void *buf, int partitions, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request))
+RANK_WEAK(int, MPI_Precv_init, (void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
     const uint64_t handle = rank_new_request();
     const uint64_t args[] = {POINTER(buf), INTEGER(partitions), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Precv_init, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
-    return code;
-}
-
-RANK_WEAK(int, MPI_Precv_init_c, (void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request))
-{
-    const uint64_t handle = rank_new_request();
-    const uint64_t args[] = {POINTER(buf), INTEGER(partitions), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm), POINTER(info), handle};
-    const int code = rank_call(FN_MPI_Precv_init_c, 9, args);
     *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
@@ -3234,20 +3223,11 @@ RANK_WEAK(int, MPI_Probe, (int source, int tag, MPI_Comm comm, MPI_Status *statu
     return rank_call(FN_MPI_Probe, 4, args);
 }
 
-RANK_WEAK(int, MPI_Psend_init, (const void *buf, int partitions, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request))
+RANK_WEAK(int, MPI_Psend_init, (const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
     const uint64_t handle = rank_new_request();
     const uint64_t args[] = {POINTER(buf), INTEGER(partitions), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Psend_init, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
-    return code;
-}
-
-RANK_WEAK(int, MPI_Psend_init_c, (const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request))
-{
-    const uint64_t handle = rank_new_request();
-    const uint64_t args[] = {POINTER(buf), INTEGER(partitions), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm), POINTER(info), handle};
-    const int code = rank_call(FN_MPI_Psend_init_c, 9, args);
     *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }

@@ -1958,7 +1958,7 @@ PROCEDURE(mpi_pready_range, (const int *partition_low, const int *partition_high
     done(ierror, code);
 }
 
-PROCEDURE(mpi_precv_init, (void *buf, const int *partitions, const int *count, const int *datatype, const int *dest, const int *tag, const int *comm, const int *info, int *request, int *ierror))
+PROCEDURE(mpi_precv_init, (void *buf, const int *partitions, const MPI_Count *count, const int *datatype, const int *dest, const int *tag, const int *comm, const int *info, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
     const int code = MPI_Precv_init(data_of(buf), *partitions, *count, MPI_Type_fromint(*datatype), *dest, *tag, MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
@@ -1973,7 +1973,7 @@ PROCEDURE(mpi_probe, (const int *source, const int *tag, const int *comm, int *s
     done(ierror, code);
 }
 
-PROCEDURE(mpi_psend_init, (void *buf, const int *partitions, const int *count, const int *datatype, const int *dest, const int *tag, const int *comm, const int *info, int *request, int *ierror))
+PROCEDURE(mpi_psend_init, (void *buf, const int *partitions, const MPI_Count *count, const int *datatype, const int *dest, const int *tag, const int *comm, const int *info, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
     const int code = MPI_Psend_init(data_of(buf), *partitions, *count, MPI_Type_fromint(*datatype), *dest, *tag, MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
