@@ -142,8 +142,8 @@ impl Accelerated {
         }
     }
 
-    /// The judge is told of a call once its command, the next, has been taken: not at all if it is a post that
-    /// the firmware will refuse, because a word that the library has not seen brings its queue an event.
+    /// The judge is told of a call once its command, the next, has been taken: not at all if it is a post
+    /// that the firmware will refuse, because a word that the library has not seen brings its queue an event.
     pub(crate) fn tell_later(
         &self,
         kernel: &Kernel,
