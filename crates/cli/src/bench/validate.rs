@@ -24,6 +24,16 @@ pub fn validate(root: &Root, options: &LadderOptions) -> Result<u8, Mistake> {
     let published = Published::of_machine(root, &plan.machine)?;
     let add = Rung { title: "atomic add", ..FULL };
     plan.jobs.push(Job::of_rung(&options.machine, &add, Program::GetAdd, false));
+    let accelerated = plan.machine.number::<u32>("firmware.accelerated") > 0;
+    if accelerated {
+        plan.jobs.push(Job {
+            title: "accelerated processes".into(),
+            machine: options.machine.machine.clone(),
+            settings: options.machine.overrides.clone(),
+            program: Program::Latency { largest: 0 },
+            trace: false,
+        });
+    }
     let mut measured = match measure::measure(root, &plan.jobs, plan.side_by_side) {
         Ok(measured) => measured,
         Err(Broken { text, code }) => {
@@ -31,9 +41,12 @@ pub fn validate(root: &Root, options: &LadderOptions) -> Result<u8, Mistake> {
             return Ok(code);
         }
     };
+    let empty = if accelerated { measured.pop() } else { None };
     let add = measured.pop().and_then(|run| run.add_us);
     let mut named = ladder::measurements(&plan.ladder(&measured)?);
     named.extend(add.map(|us| ("getadd.host".to_string(), us)));
+    let empty = empty.and_then(|run| Some(run.curve.first()?.latency_us));
+    named.extend(empty.map(|us| ("accelerated.latency".to_string(), us)));
     let results = compare(&published, &named, &plan.machine);
     if let Some(file) = &options.json {
         write_json(file, &results)?;

@@ -1,7 +1,7 @@
 //! Processes whose match lists are on the network interface (machine redstorm-accelerated): they see what the
 //! kernel's processes see, beside those on the same and on other nodes, and no interrupt comes.
 
-use crate::runner::{run, sunstar, Ended};
+use crate::runner::{command, ended, run, sunstar, Ended};
 use serde_json::Value;
 
 const MACHINE: &str = "--machine redstorm-accelerated";
@@ -85,4 +85,18 @@ fn neither_threads_nor_parking_nor_the_kind_of_boot_change_anything() {
         };
         assert_eq!(hash(""), hash("-t 2 --no-park --cold-boot --no-merge"), "{line}");
     }
+}
+
+/// The firmware has no atomic operations yet: who is the target of one is told, and nobody waits for ever.
+#[test]
+fn an_atomic_operation_is_refused_in_one_sentence() {
+    // Without the judge, which says first that the message should have been taken.
+    let line = format!("run -q {MACHINE} -n 2 examples/portals_getadd.c");
+    let ended = ended(command().args(line.split_whitespace()));
+    assert_ne!(ended.code, 0);
+    let told =
+        "an atomic operation came to a process whose match lists are on the network interface";
+    assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    run("-q -m redstorm-accelerated --set firmware.accelerated=0 -n 2 examples/portals_getadd.c")
+        .went_well();
 }

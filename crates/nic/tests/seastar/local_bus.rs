@@ -235,7 +235,7 @@ fn ill_formed_transmit_commands_are_faults_that_name_the_command() {
     let unaligned = command(dma_op::HEADER, dma_flag::LAST, 0x1002, 64);
     assert_eq!(
         fault_of(&mut bench, false, &[unaligned]),
-        (at(0), "header at an unaligned host address")
+        (at(0), "header at an unaligned address")
     );
     assert_eq!(
         fault_of(&mut bench, false, &[last]),

@@ -90,6 +90,13 @@ impl Accelerated {
             kernel.acknowledged(cpu, seat, header);
             return None;
         }
+        if matches!(header.op, portals_op::GETPUT | portals_op::CGETPUT | portals_op::GETADD) {
+            cpu.fault(format_args!(
+                "node {}: an atomic operation came to a process whose match lists are on the network \
+                 interface, which has none; run with --set firmware.accelerated=0",
+                kernel.nid
+            ));
+        }
         if u32::from(found.entry) == ENTRY_NONE {
             kernel.with(seat, |interface| interface.dropped(header.length.into()));
             return None;
