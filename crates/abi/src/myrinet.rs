@@ -542,6 +542,8 @@ pub mod register {
 pub mod isr {
     /// The processor signals the host.
     pub const HOST: u32 = 0x4000_0000;
+    /// The cable has fallen silent: no BEAT comes any more.
+    pub const LINK3: u32 = 0x0800_0000;
     /// The packet that was received has lost its end.
     pub const LINK2: u32 = 0x0400_0000;
     /// Its CRC-32 is wrong.

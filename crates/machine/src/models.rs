@@ -21,6 +21,8 @@ pub struct Model {
     pub firmware: Option<&'static Firmware>,
     /// Packets cross a network of routers and links, which can be captured and can fail.
     pub packets: bool,
+    /// Cards hang on cables that can be cut.
+    pub cables: bool,
     /// Image, in `build`, of the program behind the console of a switch; none if there is no such.
     pub console: Option<&'static str>,
     /// Processes call MPI and Portals on it.
@@ -85,6 +87,7 @@ pub static MODELS: [Model; 5] = [
         rows: seastar::ROWS,
         firmware: Some(&seastar::FIRMWARE),
         packets: true,
+        cables: false,
         console: None,
         processes: true,
         workloads: &[],
@@ -98,6 +101,7 @@ pub static MODELS: [Model; 5] = [
         rows: ideal::ROWS,
         firmware: None,
         packets: false,
+        cables: false,
         console: None,
         processes: true,
         workloads: &[],
@@ -111,6 +115,7 @@ pub static MODELS: [Model; 5] = [
         rows: example::ROWS,
         firmware: None,
         packets: false,
+        cables: false,
         console: None,
         processes: true,
         workloads: &[],
@@ -124,6 +129,7 @@ pub static MODELS: [Model; 5] = [
         rows: crate::rdma::ROWS,
         firmware: None,
         packets: false,
+        cables: false,
         console: Some("firmware/crossbar/console.bin"),
         processes: false,
         workloads: crate::rdma::WORKLOADS,
@@ -137,6 +143,7 @@ pub static MODELS: [Model; 5] = [
         rows: myrinet::ROWS,
         firmware: Some(&myrinet::FIRMWARE),
         packets: false,
+        cables: true,
         console: None,
         processes: false,
         workloads: myrinet::WORKLOADS,

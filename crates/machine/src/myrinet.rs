@@ -30,11 +30,12 @@ use crate::parameters::Parameters;
 use crate::programs::native::Workload;
 use crate::programs::Program;
 use crate::run::{Mistake, Options, Outcome};
-use des::{Duration, Ending, Links};
+use des::{Duration, Ending, Links, Time};
 use driver::Driver;
+use fabric::Socket;
 use image::Image;
 use monitor::{Desk, Monitor};
-use nic::{Joints, Station, RX_BYTES, TX_BYTES};
+use nic::{Joints, Station, LOST_BYTES, RX_BYTES, TX_BYTES};
 use observed::Teller;
 use settings::Settings;
 use std::rc::Rc;
@@ -73,11 +74,13 @@ impl Machine<'_> {
     fn node(&self, nid: u32) -> Node<Station> {
         let Settings { fabric, card, pci, interrupt, driver, poll, .. } = &self.settings;
         let joints = Joints {
+            nid,
             socket: fabric.other(nid, 0).expect("every card has a cable"),
             cable: card.link.delay,
             pci: *pci,
             interrupt: *interrupt,
             park: self.bench.options.park,
+            cut: self.cut(nid),
         };
         let journal = self.bench.journal(nid);
         let host = self.bench.host(nid);
@@ -90,6 +93,12 @@ impl Machine<'_> {
         let driver = Driver::new(nid as u16, self.image.clone(), routes, *driver, *poll);
         let seat = Seat::new(nid, self.bench.nodes, self.workload, driver);
         Node::new(self.bench, nid, nic, (host, Box::new(seat)), journal, None)
+    }
+
+    /// When the cable of a node is cut; not before the launch, as all nodes boot alike.
+    fn cut(&self, nid: u32) -> Time {
+        let dead = self.bench.faults.cable_dead(nid);
+        dead.map_or(Time::NEVER, |from| from.max(self.bench.common.launch()))
     }
 
     /// Who tells a recorder of a node's processor, which draws it if the run is watched.
@@ -128,7 +137,14 @@ impl Plan for Machine<'_> {
             Some(switch) => {
                 let params = self.settings.switch;
                 let sockets = self.settings.fabric.sockets(number, params.ports as u32);
-                Process::Switch(Box::new(Crossbar::new((switch, number), params, sockets)))
+                let cut = |socket: &Option<Socket>| {
+                    let node = socket.map(|socket| socket.process);
+                    let node = node.filter(|process| *process < self.bench.nodes);
+                    node.map_or(Time::NEVER, |nid| self.cut(nid))
+                };
+                let cuts = sockets.iter().map(cut).collect();
+                let switch = Crossbar::new((switch, number), params, sockets, cuts);
+                Process::Switch(Box::new(switch))
             }
         }
     }
@@ -192,7 +208,8 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
 }
 
 /// Where all have ended and nothing moves any more, no byte is lost or made: what cards have sent has come to
-/// cards, or was a route byte, or was dropped, or stands in a switch. Anything else is our bug.
+/// cards, or was a route byte, or was dropped, or was lost with its cable, or stands in a switch. Anything
+/// else is our bug.
 fn conserves(ended: &Ended<Option<Left>>) {
     if ended.ending != Ending::Done {
         return;
@@ -201,12 +218,12 @@ fn conserves(ended: &Ended<Option<Left>>) {
         let reports = ended.remains.iter().filter_map(|remains| remains.report.as_ref());
         reports.map(|report| report.counters[name]).sum()
     };
-    let (sent, mut found) = (of_cards(TX_BYTES), of_cards(RX_BYTES));
+    let (sent, mut found) = (of_cards(TX_BYTES), of_cards(RX_BYTES) + of_cards(LOST_BYTES));
     for (number, left) in ended.remains.iter().filter_map(|remains| remains.left).enumerate() {
         let c = left.counters;
         let out = c.bytes_out + c.route_bytes + c.bytes_dropped + left.held;
         assert_eq!(c.bytes_in, out, "switch {number} loses or makes bytes: {left:?}");
-        found += c.route_bytes + c.bytes_dropped + left.held;
+        found += c.route_bytes + c.bytes_dropped + left.held + left.lost;
     }
     assert_eq!(sent, found, "bytes that cards have sent, and what has become of them");
 }

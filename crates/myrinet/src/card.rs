@@ -129,6 +129,8 @@ pub struct Counters {
     pub bytes_moved: u64,
     /// Times that the interrupt line was raised.
     pub interrupts: u64,
+    /// Times that the cable fell silent.
+    pub silences: u64,
 }
 
 /// A Myrinet card.
@@ -209,6 +211,23 @@ impl Card {
         true
     }
 
+    /// Sends and awaits each beat of the cable, which are booked otherwise.
+    pub fn send_beats(&mut self, now: Time) {
+        self.chip.pulse.send_beats(now);
+    }
+
+    /// The cable is cut: from now on nothing comes, and nobody gets what is sent. The card has been advanced
+    /// to `now`.
+    pub fn cut(&mut self, now: Time) {
+        self.chip.pulse.cut(now);
+        self.core.disturbed();
+    }
+
+    /// Since when it has known that its cable is silent.
+    pub fn silent(&self) -> Option<Time> {
+        self.chip.pulse.silent()
+    }
+
     /// What comes in from the link. The card has been advanced to `now`.
     pub fn arrive(&mut self, now: Time, signal: Signal, wires: &mut impl Wires) {
         self.chip.arrive(now, signal, wires);
@@ -242,7 +261,7 @@ impl Card {
 
     /// What it has done.
     pub fn counters(&self) -> Counters {
-        self.chip.counters
+        Counters { silences: self.chip.pulse.silences, ..self.chip.counters }
     }
 
     /// Bytes that stand in its slack buffer.

@@ -11,6 +11,7 @@
 //! | `crc` | the CRC-8 of every link, the CRC-32 of card to card |
 //! | `link` | slots, STOP and GO, the sending end; how much slack a cable wants |
 //! | `slack` | the receiving end's buffer |
+//! | `pulse` | heartbeat: a cable that goes silent is noticed |
 //! | `switch` | source routing: a byte taken off, the CRC-8 made anew, cut-through |
 //! | `routes` | which links wait for which; cyclic routes are named as deadlock |
 //! | `card` | the card: `registers`, `dma`, `send`, `receive`, `host` |
@@ -47,6 +48,7 @@ mod card;
 mod crc;
 mod link;
 mod plant;
+mod pulse;
 mod routes;
 mod slack;
 mod switch;

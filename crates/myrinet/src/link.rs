@@ -33,6 +33,18 @@ pub enum Signal {
     Stop,
     /// Against the data: send again.
     Go,
+    /// The other end lives.
+    Beat,
+}
+
+impl Signal {
+    /// Bytes of packets in it.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Signal::Slot(slot) => slot.len.into(),
+            Signal::Stop | Signal::Go | Signal::Beat => 0,
+        }
+    }
 }
 
 /// What a link costs and holds.
@@ -46,12 +58,17 @@ pub struct Params {
     pub stop: u32,
     /// Bytes that stand in it when GO is sent.
     pub go: u32,
+    /// Between two BEATs.
+    pub beat: Duration,
+    /// So many BEATs without anything, and the cable is silent.
+    pub beats_missed: u32,
 }
 
 impl Params {
-    /// A link of 2 Gb/s with a cable of this delay. Marks: assumed.
+    /// A link of 2 Gb/s with a cable of this delay. Marks and heartbeat: assumed.
     pub fn new(delay: Duration) -> Params {
-        Params { byte: Duration(4000), delay, stop: 64, go: 32 }
+        let (beat, beats_missed) = (Duration::from_us(10), 4);
+        Params { byte: Duration(4000), delay, stop: 64, go: 32, beat, beats_missed }
     }
 
     /// Bytes of slack that the receiving end wants: up to the mark, then what is on its way until STOP is
@@ -67,6 +84,10 @@ impl Params {
         let (stop, go) = (self.stop, self.go);
         if go >= stop {
             return Some(format!("GO at {go} bytes is not below STOP at {stop}"));
+        }
+        let beats = self.beat.0 > 0 && self.beats_missed > 1;
+        if !beats {
+            return Some("a cable is silent when more than one beat is missed".to_owned());
         }
         (self.byte.0 == 0).then(|| "a byte takes no time".to_owned())
     }

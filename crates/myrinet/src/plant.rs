@@ -30,6 +30,8 @@ pub enum Plant {
     LosesHigh,
     /// The interrupt's mask is not looked at.
     IgnoresMask,
+    /// A silent cable is not noticed.
+    Deaf,
 }
 
 #[cfg(debug_assertions)]

@@ -4,6 +4,7 @@
 use crate::crc::extend8;
 use crate::link::{Outlet, Params, Signal, Slot, Wires};
 use crate::plant::{is_planted, Plant};
+use crate::pulse::Pulse;
 use crate::slack::Slack;
 use des::{Duration, Time};
 
@@ -35,6 +36,8 @@ pub struct SwitchCounters {
     pub dropped: u64,
     /// Bytes of dropped packets.
     pub bytes_dropped: u64,
+    /// Times that a cable fell silent.
+    pub silences: u64,
 }
 
 /// Where the packet at an input is.
@@ -73,6 +76,7 @@ pub struct Switch {
     params: SwitchParams,
     inputs: Vec<Input>,
     outputs: Vec<Output>,
+    pulses: Vec<Pulse>,
     counters: SwitchCounters,
     /// When it was called last.
     now: Time,
@@ -92,15 +96,33 @@ impl Switch {
         Switch {
             inputs: (0..params.ports).map(input).collect(),
             outputs: (0..params.ports).map(output).collect(),
+            pulses: (0..params.ports).map(|port| Pulse::new(port, &params.link)).collect(),
             counters: SwitchCounters::default(),
             now: Time::ZERO,
             params,
         }
     }
 
+    /// Sends and awaits each beat of a port's cable, which are booked otherwise.
+    pub fn send_beats(&mut self, now: Time, port: usize) {
+        self.pulses[port].send_beats(now);
+    }
+
+    /// The cable of a port is cut: from now on nothing comes, and nobody gets what is sent.
+    pub fn cut(&mut self, now: Time, port: usize) {
+        self.pass(now);
+        self.pulses[port].cut(now);
+    }
+
+    /// Since when it has known that the cable of a port is silent.
+    pub fn silent(&self, port: usize) -> Option<Time> {
+        self.pulses[port].silent()
+    }
+
     /// What it has done.
     pub fn counters(&self) -> SwitchCounters {
-        self.counters
+        let silences = self.pulses.iter().map(|pulse| pulse.silences).sum();
+        SwitchCounters { silences, ..self.counters }
     }
 
     /// Bytes that stand in its buffers.
@@ -116,7 +138,9 @@ impl Switch {
     /// What comes in at `port`.
     pub fn arrive(&mut self, now: Time, port: usize, signal: Signal, wires: &mut impl Wires) {
         self.pass(now);
+        self.pulses[port].hear(now);
         match signal {
+            Signal::Beat => {}
             Signal::Stop => self.outputs[port].wire.stop(),
             Signal::Go => self.outputs[port].wire.go(now),
             Signal::Slot(slot) => {
@@ -147,7 +171,8 @@ impl Switch {
                 None => from,
             },
         });
-        times.min().unwrap_or(Time::NEVER)
+        let beats = self.pulses.iter().map(Pulse::due).min().unwrap_or(Time::NEVER);
+        times.min().unwrap_or(Time::NEVER).min(beats)
     }
 
     /// Does what is due at `now`.
@@ -158,6 +183,9 @@ impl Switch {
         }
         for port in 0..self.inputs.len() {
             self.forward(now, port, wires);
+        }
+        for pulse in self.pulses.iter_mut().filter(|pulse| pulse.due() <= now) {
+            pulse.pass(now, wires);
         }
     }
 

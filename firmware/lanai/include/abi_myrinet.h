@@ -155,6 +155,7 @@
 
 /* Bits of the interface status. Source: places: lanai7_def.h; the three of the link: assumed. */
 #define MY_ISR_HOST MY_U(0x40000000) /* The processor signals the host. */
+#define MY_ISR_LINK3 MY_U(0x08000000) /* The cable has fallen silent: no BEAT comes any more. */
 #define MY_ISR_LINK2 MY_U(0x04000000) /* The packet that was received has lost its end. */
 #define MY_ISR_LINK1 MY_U(0x02000000) /* Its CRC-32 is wrong. */
 #define MY_ISR_LINK0 MY_U(0x01000000) /* Its CRC-8 is wrong. */

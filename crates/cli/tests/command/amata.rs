@@ -153,6 +153,43 @@ fn runs_end_as_on_any_machine() {
     ended.said(1, &["deadlock", "rank 0 waits for a packet"]);
 }
 
+/// Four beats of 10 us are missed, of which the first would have come at 2,040.05 us.
+#[test]
+fn a_cut_cable_is_noticed_at_both_ends_and_named() {
+    let line = "-n 2 --fault cable.dead=1@33us builtin:myrinet-pingpong 8 100";
+    let ended = unjudged(&format!("run -q --json - -m amata {line}"));
+    let told = [
+        "deadlock",
+        "rank 0 waits for a packet",
+        "node 1 has found its cable silent at 2.070 ms",
+        "switch 0 has found the cable at port 1 silent at 2.070 ms",
+    ];
+    assert_eq!(ended.code, 1, "{ended:#?}");
+    assert!(told.iter().all(|words| ended.stderr.contains(words)), "{}", ended.stderr);
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(counters(&report, "myrinet.silences"), [0, 1]);
+    let switch = &report["switches"][0]["counters"];
+    assert_eq!(switch["silences"], 1);
+    // What cards have sent is at the other one, or is lost.
+    let sum = |name: &str| counters(&report, name).iter().sum::<u64>();
+    let lost = sum("myrinet.bytes_lost") + switch["bytes_lost"].as_u64().unwrap();
+    let routes = switch["route_bytes"].as_u64().unwrap();
+    assert!(lost > 0);
+    assert_eq!(sum("tx.bytes"), sum("rx.bytes") + routes + lost);
+    let hash = |threads: u32| {
+        let ended = unjudged(&format!("run -q --json - -t {threads} -m amata {line}"));
+        let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+        report["trace_hash"].clone()
+    };
+    assert_eq!(hash(2), report["trace_hash"]);
+    // Nothing needs a cable that is cut at the end.
+    let whole = "-n 3 --fault cable.dead=2 builtin:myrinet-pingpong 8 3";
+    unjudged(&format!("run -q -m amata {whole}")).went_well();
+    let elsewhere = "run -n 2 --fault cable.dead=1 builtin:pingpong";
+    unjudged(elsewhere).said(2, &["cable.dead=1", "link.dead"]);
+    unjudged("run -n 2 -m ideal --fault cable.dead=1 builtin:pingpong").said(2, &["no cables"]);
+}
+
 /// An installation whose control program was built with a planted bug (firmware/lanai/core/plant.h).
 pub fn faulty(plant: u32) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();

@@ -6,9 +6,8 @@
 //! ```
 
 use crate::runner::{command, ended, root, Ended};
-use crate::soak::{fault, quoted};
+use crate::soak::{fault, kinds_here, quoted};
 use des::Random;
-use machine::faults::KINDS;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -69,7 +68,8 @@ impl Case {
             options.push("--until 3ms".into());
         }
         if below(3) == 0 {
-            let kind = &KINDS[below(KINDS.len() as u64) as usize];
+            let had = kinds_here();
+            let kind = had[below(had.len() as u64) as usize];
             let nodes = ranks.div_ceil(per_node);
             if let Some(fault) = fault(kind, nodes, &options, &mut below) {
                 options.push(format!("--fault {fault}"));

@@ -8,9 +8,8 @@
 //! ```
 
 use crate::runner::{command, ended, root};
-use crate::soak::fault;
+use crate::soak::{fault, kinds_here};
 use des::Random;
-use machine::faults::KINDS;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -52,7 +51,8 @@ fn words(seed: u64) -> (Vec<String>, String) {
         _ => {}
     }
     if below(3) == 0 {
-        let kind = &KINDS[below(KINDS.len() as u64) as usize];
+        let had = kinds_here();
+        let kind = had[below(had.len() as u64) as usize];
         let nodes = ranks.div_ceil(per_node) as u32;
         let fault = fault(kind, nodes, &options, &mut below);
         options.extend(fault.map(|fault| format!("--fault {fault}")));

@@ -65,9 +65,10 @@ impl Case {
         }
         options.extend(settings.iter().map(|setting| format!("--set {setting}")));
         let nodes = ranks.div_ceil(per_node);
+        let had = kinds_here();
         let mut kinds = Vec::new();
         for _ in 0..[0, 1, 1, 1, 2, 3][below(6) as usize] {
-            let kind = &KINDS[below(KINDS.len() as u64) as usize];
+            let kind = had[below(had.len() as u64) as usize];
             let fault = fault(kind, nodes, &options, &mut below);
             // Two of one kind may contradict one another, which is a mistake.
             let again = kinds.iter().any(|other: &&Kind| other.name == kind.name);
@@ -159,6 +160,11 @@ fn may_be_repeated(kind: &Kind) -> bool {
     matches!(kind.value, Form::Share | Form::ShareTime | Form::Link)
 }
 
+/// The kinds of faults of machines with links: they have no cables.
+pub fn kinds_here() -> Vec<&'static Kind> {
+    KINDS.iter().filter(|kind| kind.value != Form::Node).collect()
+}
+
 /// A fault of a kind, if the machine can have it.
 pub fn fault(
     kind: &Kind,
@@ -174,6 +180,7 @@ pub fn fault(
         Form::ShareTime => format!("{}:{}ns", share(false, below), 1 + below(20_000)),
         Form::Link if linked => pair(below(u64::from(nodes) - 1)),
         Form::Link => return None,
+        Form::Node => unreachable!("these machines have no cables"),
         Form::Level => ["low", "high"][below(2) as usize].to_string(),
         Form::Factor => format!("{}.{}", 1 + below(6), below(10)),
         Form::Pause if below(2) == 0 => format!("{}us:{}us", 1 + below(20), 21 + below(200)),

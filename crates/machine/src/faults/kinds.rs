@@ -35,6 +35,8 @@ pub enum Form {
     ShareTime,
     /// `NODE-NODE`.
     Link,
+    /// `NODE`.
+    Node,
     /// `high` or `low`.
     Level,
     /// A number from 1 on.
@@ -72,6 +74,7 @@ impl Kind {
             Form::Share => "SHARE",
             Form::ShareTime => "SHARE:TIME",
             Form::Link => "NODE-NODE",
+            Form::Node => "NODE",
             Form::Level => "high|low",
             Form::Factor => "FACTOR",
             Form::Pause => "TIME[:PERIOD]",
@@ -181,6 +184,22 @@ pub const KINDS: &[Kind] = &[
         endings: MISSING,
         misleads: false,
         example: "link.dead=0-1@2ms",
+    },
+    Kind {
+        name: "cable.dead",
+        value: Form::Node,
+        scope: Scope::Since,
+        what:
+            "The cable between a node's card and its switch carries nothing any more, neither way. \
+               Only machines of model myrinet have such cables.",
+        expected:
+            "Heartbeats stop coming: card and switch notice it after myrinet.beats_missed of \
+                   them, and count it. What is sent is lost. The run ends in a deadlock that names \
+                   the cable, if anything needs it.",
+        counter: "myrinet.silences, myrinet.bytes_lost",
+        endings: MISSING,
+        misleads: false,
+        example: "cable.dead=1@20us",
     },
     Kind {
         name: "interrupt.lost",

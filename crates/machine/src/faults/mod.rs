@@ -18,6 +18,8 @@ use portals::seastar::Pools;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Faults {
     pub links: net::Faults,
+    /// Nodes whose cable is dead, and since when.
+    pub cables: Vec<(u32, Time)>,
     nodes: Vec<Rule>,
 }
 
@@ -54,6 +56,11 @@ enum Pool {
 impl Faults {
     fn of(&self, nid: u32) -> impl Iterator<Item = &Rule> {
         self.nodes.iter().filter(move |rule| rule.node.is_none_or(|node| node == nid))
+    }
+
+    /// Since when the cable of a node is dead.
+    pub fn cable_dead(&self, nid: u32) -> Option<Time> {
+        self.cables.iter().filter(|(node, _)| *node == nid).map(|(_, from)| *from).min()
     }
 
     /// How fast the host of a node is.
@@ -125,7 +132,8 @@ impl Faults {
     /// True if messages may be lost, damaged, doubled or out of order.
     pub fn loses(&self) -> bool {
         let harmless = |rule: &net::Rule| matches!(rule.what, net::What::Delay(_));
-        !self.links.dead.is_empty() || !self.links.rules.iter().all(harmless)
+        let dead = !self.links.dead.is_empty() || !self.cables.is_empty();
+        dead || !self.links.rules.iter().all(harmless)
     }
 
     /// True if messages may stay on their way for ever.

@@ -77,7 +77,8 @@ pub(crate) fn parse(
     Ok(faults)
 }
 
-/// The same for a machine of `nodes` nodes of which only hosts and their interrupt lines can fail.
+/// The same for a machine of `nodes` nodes of which only hosts and their interrupt lines can fail, and cables
+/// if it has some.
 pub(crate) fn parse_of_hosts(
     texts: &[String],
     seed: u64,
@@ -85,10 +86,10 @@ pub(crate) fn parse_of_hosts(
     launch: Time,
     model: &Model,
 ) -> Result<Faults, String> {
-    let rooms = ["host", "interrupt"];
     for text in texts {
         let name = text.split(['=', '.']).next().unwrap_or_default().trim();
-        if !rooms.contains(&name) && kinds::KINDS.iter().any(|kind| kind.name.starts_with(name)) {
+        let fails = matches!(name, "host" | "interrupt") || name == "cable" && model.cables;
+        if !fails && kinds::KINDS.iter().any(|kind| kind.name.starts_with(name)) {
             let model = model.name;
             return Err(format!(
                 "--fault {text}: machines of model {model} have no {name}s that fail; their hosts \
@@ -215,6 +216,9 @@ fn add(
         "link.dead" => {
             let (a, b) = neighbours(value, topology)?;
             faults.links.dead.push(DeadLink { a, b, from: scope.from });
+        }
+        "cable.dead" => {
+            faults.cables.push((node(value, topology)?, scope.from));
         }
         "interrupt.lost" => faults.nodes.push(on_node(What::InterruptLost(share(value)?))),
         "interrupt.late" => {

@@ -27,6 +27,7 @@ pub(super) struct Message {
 /// What a card is joined to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Joints {
+    pub nid: u32,
     /// The other end of its cable.
     pub socket: Socket,
     /// How long a signal takes to get there.
@@ -36,6 +37,8 @@ pub(super) struct Joints {
     pub interrupt: Duration,
     /// Turns of its processor's polling loop are booked, not executed.
     pub park: bool,
+    /// When the cable is cut.
+    pub cut: Time,
 }
 
 /// A card with its bus.
@@ -49,6 +52,8 @@ pub(super) struct Station {
     image: Arc<Image>,
     /// What the card has put on its cable.
     sent: Vec<(Time, Signal)>,
+    /// Bytes that a cut cable has lost, out of the card or on their way to it.
+    lost: u64,
     failed: bool,
     /// Tells of the processor's cycles, if somebody wants to know.
     teller: Option<Box<Teller>>,
@@ -59,16 +64,20 @@ pub(super) struct Station {
 /// Exit status of a run that the monitor has ended, as of one that gdb has: 128 + SIGKILL.
 const KILLED: i32 = 137;
 
-/// Myricom's card as its configuration space names it (the public list of PCI's IDs), and the class: a network
-/// controller of no known kind.
+/// Myricom's card as its configuration space names it (the public list of PCI's IDs), and the class: a
+/// network controller of no known kind.
 pub(super) const IDS: (u16, u16, u32) = (0x14C1, 0x8043, 0x02_8000);
 
 /// Cycles of the bus from the card's clock to the bus's: two flip-flops, one behind the other (assumed).
 const CROSSING: u64 = 2;
 
-/// An edge of the bus's clock, with a digest of what the one before did.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Edge(u32);
+pub(super) enum Event {
+    /// An edge of the bus's clock, with a digest of what the one before did.
+    Edge(u32),
+    /// The cable is cut.
+    Cut,
+}
 
 struct Sent<'a>(&'a mut Vec<(Time, Signal)>);
 
@@ -116,7 +125,7 @@ impl Host for Master<'_> {
 /// Lets the bus's clock run from `from` on.
 fn start(bus: &mut PciBus<Behind>, from: Time, ports: &mut Ports<Station>) {
     if bus.start(from).is_some() {
-        ports.schedule(bus.next(), Edge(0));
+        ports.schedule(bus.next(), Event::Edge(0));
     }
 }
 
@@ -150,6 +159,7 @@ impl Station {
             joints,
             image,
             sent: Vec::new(),
+            lost: 0,
             failed: false,
             teller: None,
             desk: None,
@@ -226,8 +236,12 @@ impl Station {
 
     /// What is on the cable goes to the other end; why the card has stopped ends the run.
     fn tell(&mut self, ports: &mut Ports<Station>) {
-        let Joints { socket, cable, .. } = self.joints;
+        let Joints { socket, cable, cut, .. } = self.joints;
         for (at, signal) in self.sent.drain(..) {
+            if at >= cut {
+                self.lost += signal.bytes();
+                continue;
+            }
             ports.send(socket.process, at + cable, Message { port: socket.port, signal });
         }
         if let Some(stopped) = self.card.stopped().filter(|_| !self.failed) {
@@ -269,7 +283,7 @@ impl Station {
         if self.pins.rest() && self.bus.rests(&self.pins.outputs()) {
             self.bus.stop();
         } else {
-            ports.schedule(next, Edge(digest(&cycle)));
+            ports.schedule(next, Event::Edge(digest(&cycle)));
         }
     }
 
@@ -318,14 +332,24 @@ impl Station {
 }
 
 impl Nic for Station {
-    type Event = Edge;
+    type Event = Event;
     type Message = Message;
 
-    fn handle(&mut self, now: Time, _: Edge, ports: &mut Ports<Station>) {
-        self.bus_edge(now, ports);
+    fn handle(&mut self, now: Time, event: Event, ports: &mut Ports<Station>) {
+        match event {
+            Event::Edge(_) => self.bus_edge(now, ports),
+            Event::Cut => {
+                self.advance(now, ports);
+                self.card.cut(now);
+            }
+        }
     }
 
     fn receive(&mut self, now: Time, message: Message, ports: &mut Ports<Station>) {
+        if now >= self.joints.cut {
+            self.lost += message.signal.bytes();
+            return;
+        }
         self.advance(now, ports);
         self.card.arrive(now, message.signal, &mut Sent(&mut self.sent));
         self.tell(ports);
@@ -343,8 +367,11 @@ impl Nic for Station {
         start(&mut self.bus, now, ports);
     }
 
-    fn word(Edge(digest): &Edge) -> u64 {
-        u64::from(*digest)
+    fn word(event: &Event) -> u64 {
+        match event {
+            Event::Edge(digest) => u64::from(*digest),
+            Event::Cut => 1 << 32,
+        }
     }
 
     fn next_action(&self) -> Time {
@@ -362,6 +389,9 @@ impl Nic for Station {
     }
 
     fn launched(&mut self, now: Time, ports: &mut Ports<Station>) {
+        if self.joints.cut < Time::NEVER {
+            ports.schedule(self.joints.cut.max(now), Event::Cut);
+        }
         if self.teller.is_some() {
             self.advance(now, ports);
         }
@@ -392,8 +422,10 @@ impl Nic for Station {
             ("lanai.memory_waits", core.memory_waits),
             ("myrinet.blocks", card.blocks),
             ("myrinet.bytes_moved", card.bytes_moved),
+            (LOST_BYTES, self.lost),
             ("myrinet.held", self.card.held()),
             ("myrinet.interrupts", card.interrupts),
+            ("myrinet.silences", card.silences),
             ("myrinet.wrong_crc8", card.wrong_crc8),
             ("myrinet.wrong_crc32", card.wrong_crc32),
             ("pci.cycles", bus.cycles),
@@ -412,11 +444,16 @@ impl Nic for Station {
 
     fn waiting(&self) -> Vec<String> {
         let held = self.card.held();
-        let sentence = || format!("{held} bytes stand before the card");
-        (held > 0).then(sentence).into_iter().collect()
+        let bytes = || format!("{held} bytes stand before the card");
+        let nid = self.joints.nid;
+        let silent = |at| format!("node {nid} has found its cable silent at {at}");
+        let silent = self.card.silent().map(silent);
+        (held > 0).then(bytes).into_iter().chain(silent).collect()
     }
 }
 
 /// Counters of what crossed a card's cable.
 pub(super) const RX_BYTES: &str = "rx.bytes";
 pub(super) const TX_BYTES: &str = "tx.bytes";
+/// Counter of those that a cut one has lost.
+pub(super) const LOST_BYTES: &str = "myrinet.bytes_lost";

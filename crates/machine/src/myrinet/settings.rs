@@ -13,6 +13,8 @@ pub(crate) const ROWS: &[Row] = &[
     time("myrinet.cable", "1 ns", "10 us"),
     bytes("myrinet.stop", "8 B", "64 KiB"),
     bytes("myrinet.go", "0 B", "64 KiB"),
+    time("myrinet.beat", "1 us", "1000 ms"),
+    count("myrinet.beats_missed", "2", "1000"),
     count("myrinet.ports", "4", "32"),
     time("myrinet.route", "0 ns", "1 ms"),
     bytes("myrinet.dma_burst", "8 B", "4 KiB"),
@@ -49,6 +51,8 @@ impl Settings {
             delay: p.duration("myrinet.cable"),
             stop: p.number("myrinet.stop"),
             go: p.number("myrinet.go"),
+            beat: p.duration("myrinet.beat"),
+            beats_missed: p.number("myrinet.beats_missed"),
         };
         if let Some(mistake) = link.mistake() {
             return Err(format!("myrinet.stop and myrinet.go: {mistake}"));

@@ -7,14 +7,15 @@ use super::firmware::image::FirmwareImage;
 use super::node::{Boot, Left, Node};
 use crate::bench::{self, Bench, Common, Ended};
 use crate::digest::digest;
-use crate::faults;
+use crate::faults::{self, Faults};
 use crate::firmware::recorder::{Code, Recorder};
 use crate::firmware::symbols::Symbols;
 use crate::parameters::Parameters;
 use crate::report::{Firmware, Report};
 use crate::run::{Mistake, Options, Outcome};
 use crate::seastar::capture::Capture;
-use des::{Duration, Ending, Links};
+use des::{Duration, Ending, Links, Time};
+use net::Topology;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -46,7 +47,24 @@ pub(crate) fn check(
 ) -> Result<(), String> {
     let common = Common::new(parameters, ranks)?;
     let configuration = Configuration::new(parameters, common.placement)?;
-    faults::parse(faults, seed, &configuration.topology, common.launch()).map(drop)
+    faults_of(faults, seed, &configuration.topology, common.launch()).map(drop)
+}
+
+/// Reads the faults of such a machine, which has no cables.
+fn faults_of(
+    texts: &[String],
+    seed: u64,
+    topology: &Topology,
+    launch: Time,
+) -> Result<Faults, String> {
+    let faults = faults::parse(texts, seed, topology, launch)?;
+    match faults.cables.first() {
+        None => Ok(faults),
+        Some((node, _)) => Err(format!(
+            "--fault cable.dead={node}: nodes of model seastar have links to their neighbours, and \
+             no cables; link.dead is the fault"
+        )),
+    }
 }
 
 /// Runs a program.
@@ -56,7 +74,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
     let configuration =
         Configuration::new(&options.parameters, common.placement).map_err(Mistake)?;
     let topology = &configuration.topology;
-    let faults = faults::parse(&options.faults, options.seed, topology, launch).map_err(Mistake)?;
+    let faults = faults_of(&options.faults, options.seed, topology, launch).map_err(Mistake)?;
     let nodes = topology.nodes();
     let bench = Bench::new(options, common, nodes, faults)?;
     let image = FirmwareImage::load(&options.firmware).map_err(|e| Mistake(e.to_string()))?;

@@ -7,7 +7,8 @@ use super::timers::Timers;
 use super::{CardParams, Counters, Host, Stopped};
 use crate::link::{Signal, Wires};
 use crate::plant::{is_planted, Plant};
-use abi::myrinet as my;
+use crate::pulse::Pulse;
+use abi::myrinet::{self as my, isr};
 use bus::BusError;
 use des::Time;
 use lanai::{Board, SLOT_UNIT};
@@ -26,6 +27,7 @@ pub(super) struct Chip {
     pub led: u32,
     pub send: Send,
     pub receive: Receive,
+    pub pulse: Pulse,
     pub dma: Dma,
     pub timers: Timers,
     /// Next entry of the queue of doorbells.
@@ -55,6 +57,7 @@ impl Chip {
             led: 0,
             send: Send::new(&params.link),
             receive: Receive::new(&params.link),
+            pulse: Pulse::new(0, &params.link),
             dma: Dma::new(params.burst),
             timers: Timers::default(),
             doorbells: 0,
@@ -69,7 +72,7 @@ impl Chip {
     /// When it does something next by itself.
     pub fn due(&self) -> Time {
         let interfaces = self.send.due().min(self.receive.due()).min(self.dma.due());
-        interfaces.min(self.timers.due()).min(self.line_due)
+        interfaces.min(self.timers.due()).min(self.pulse.due()).min(self.line_due)
     }
 
     /// Does what is due at `now`.
@@ -96,6 +99,9 @@ impl Chip {
             let passed = self.timers.pass(now);
             self.raise(now, passed);
         }
+        if self.pulse.due() <= now && self.pulse.pass(now, wires) {
+            self.raise(now, isr::LINK3);
+        }
         self.line_due = Time::NEVER;
         let line = self.interrupts_on && self.isr & self.mask_in_use() != 0;
         if line != self.line {
@@ -121,7 +127,9 @@ impl Chip {
 
     /// What comes in from the link.
     pub fn arrive(&mut self, now: Time, signal: Signal, wires: &mut impl Wires) {
+        self.pulse.hear(now);
         match signal {
+            Signal::Beat => {}
             Signal::Stop => self.send.stop(),
             Signal::Go => self.send.go(now),
             Signal::Slot(slot) => {

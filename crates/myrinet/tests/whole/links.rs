@@ -26,6 +26,17 @@ proptest! {
     }
 }
 
+/// STOP is at the other end before the slot that caused it has left there: nobody may have gone on so far.
+#[test]
+fn packets_arrive_whole_over_the_shortest_cables() {
+    for seed in 0..4 {
+        let (delay, pause) = (Duration::from_ns(1), Duration::from_ns(2000));
+        let traffic = Traffic { seed, delay, pause, packets: 60, longest: 1500 };
+        let outcome = run(&traffic).unwrap();
+        assert!(outcome.high <= outcome.slack, "{outcome:?}");
+    }
+}
+
 /// The buffers are as large as they must be, and no larger: some traffic fills one to the last byte but
 /// three.
 #[test]

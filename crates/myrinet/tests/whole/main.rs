@@ -5,10 +5,12 @@
 //! | `bench` | cards, switches, senders and sinks, joined by cables; hosts that a test plays |
 //! | `crossbar`, `links` | switches without cards: conservation, slack, deadlock |
 //! | `card` | the card by its registers |
+//! | `beats` | heartbeat |
 //! | `story`, `pingpong` | cards with the real control program |
 //! | `planted` | the bugs that the others find |
 #![allow(clippy::unwrap_used)]
 
+mod beats;
 mod bench;
 mod card;
 mod crossbar;

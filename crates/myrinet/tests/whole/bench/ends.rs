@@ -46,7 +46,7 @@ impl Sender {
             Signal::Stop => self.stopped = true,
             Signal::Go => self.stopped = false,
             // It takes what goes astray.
-            Signal::Slot(_) => {}
+            Signal::Slot(_) | Signal::Beat => {}
         }
     }
 

@@ -63,11 +63,24 @@ impl Bench {
         self.cables.insert(b, a);
     }
 
+    /// Cuts the cable of an end: what is on it is lost, and nothing crosses it any more.
+    pub fn cut(&mut self, end: End) {
+        let other = self.cables.remove(&end).expect("there is a cable");
+        self.cables.remove(&other);
+        for (node, port) in [end, other] {
+            self.coming[node].retain(|_, (on, _)| *on != port);
+            match &mut self.nodes[node] {
+                Node::Card(card, _) => card.cut(self.now),
+                Node::Switch(switch) => switch.cut(self.now, port),
+                Node::Sender(_) | Node::Sink(_) => panic!("node {node} has no heartbeat"),
+            }
+        }
+    }
+
     /// Lets everything happen before `until`, in windows of a cable's delay.
     pub fn run(&mut self, until: Time) {
         while self.now < until {
-            let window = self.delay.max(Duration(8000));
-            let end = until.min(self.now + window);
+            let end = until.min(self.now + self.delay);
             for node in 0..self.nodes.len() {
                 self.run_node(node, end);
             }
