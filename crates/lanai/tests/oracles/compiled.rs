@@ -1,7 +1,7 @@
 //! Random C programs (csmith), compiled by clang at four levels of optimisation for the core, and by GCC
 //! for QEMU's PowerPC, which has the same byte order: all print the same checksum.
 
-use crate::support::{compile, core, link, load, programs, run, runtime, try_compile};
+use crate::support::{compile, core, link, load, programs, run, runtime, try_compile, COMPILER};
 use lanai_link::{Image, Input};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,13 +29,14 @@ fn generate(seed: u64, folder: &Path) -> bool {
     run.status.success()
 }
 
-/// The checksum that QEMU's PowerPC comes to; none if the program does not end in three seconds of processor
-/// time, so that which programs are compared does not depend on what else runs.
-fn reference(folder: &Path) -> Option<u32> {
+/// The checksum that QEMU's PowerPC comes to. The error says what does not end: GCC, or the program in three
+/// seconds of processor time, so that which programs are compared does not depend on what else runs.
+fn reference(folder: &Path) -> Result<u32, &'static str> {
     let out = folder.join("powerpc");
     let options = "-m32 -static -nostdlib -no-pie -fno-pic -O1 -w -fno-strict-aliasing \
                    -fno-builtin -ffreestanding -isystem /usr/include/csmith";
-    let build = Command::new("powerpc-linux-gnu-gcc")
+    let build = Command::new("prlimit")
+        .args([COMPILER, "powerpc-linux-gnu-gcc"])
         .args(options.split_whitespace())
         .arg(format!("-I{}", programs().join("csmith").display()))
         .args([folder.join("program.c"), programs().join("powerpc.c")])
@@ -43,11 +44,14 @@ fn reference(folder: &Path) -> Option<u32> {
         .arg(&out)
         .output()
         .unwrap();
-    assert!(build.status.success(), "{}", String::from_utf8_lossy(&build.stderr));
+    let complaint = String::from_utf8_lossy(&build.stderr);
+    if build.status.code().is_none() || complaint.contains("Killed signal") {
+        return Err("GCC does not end");
+    }
+    assert!(build.status.success(), "{complaint}");
     let run = Command::new("prlimit").args(["--cpu=3", "qemu-ppc"]).arg(&out).output().unwrap();
-    run.status
-        .success()
-        .then(|| u32::from_str_radix(&String::from_utf8_lossy(&run.stdout), 16).unwrap())
+    let sum = || u32::from_str_radix(&String::from_utf8_lossy(&run.stdout), 16).unwrap();
+    run.status.success().then(sum).ok_or("the program does not end")
 }
 
 /// The program, compiled and linked with start-up code; none if clang does not end.
@@ -78,33 +82,53 @@ fn count(image: &Image, counts: &mut Counts) {
     }
 }
 
-/// Compares `wanted` programs from `seed` on, as far as they end.
-fn compare(seed: u64, wanted: usize) -> Counts {
+/// The program's images at all levels. The error says which compiler does not end.
+fn images(folder: &Path, runtime: &[Input]) -> Result<Vec<Image>, String> {
+    let image =
+        |level| build(folder, runtime, level).ok_or_else(|| format!("clang {level} does not end"));
+    LEVELS.into_iter().map(image).collect()
+}
+
+/// Compares `wanted` programs from `seed` on. One that does not end, or is compiled for ever, is passed over
+/// with a line, and the next seed is taken.
+fn compare(first: u64, wanted: usize) -> Counts {
     let folder = tempfile::tempdir().unwrap();
     let runtime = runtime(folder.path());
     let (mut compared, mut endless, mut counts) = (0, 0, Counts::new());
-    for seed in seed.. {
+    let mut seeds = first..;
+    while compared < wanted {
+        let seed = seeds.next().unwrap();
         if !generate(seed, folder.path()) {
+            println!("seed {seed}: csmith does not end");
             continue;
         }
-        let Some(expected) = reference(folder.path()) else {
-            continue;
+        let expected = match reference(folder.path()) {
+            Ok(expected) => expected,
+            Err(why) => {
+                println!("seed {seed}: {why}");
+                continue;
+            }
         };
-        for level in LEVELS {
-            let Some(image) = build(folder.path(), &runtime, level) else {
-                println!("seed {seed} {level}: clang does not end");
+        let images = match images(folder.path(), &runtime) {
+            Ok(images) => images,
+            Err(why) => {
+                println!("seed {seed}: {why}");
                 endless += 1;
                 continue;
-            };
-            count(&image, &mut counts);
-            let found = run(&mut core(), &mut load(&image), CYCLES);
+            }
+        };
+        for (image, level) in images.iter().zip(LEVELS) {
+            count(image, &mut counts);
+            let found = run(&mut core(), &mut load(image), CYCLES);
             assert_eq!(found, Ok(expected), "seed {seed} {level}");
         }
         compared += 1;
-        if compared == wanted {
-            break;
+        if compared % 50 == 0 {
+            println!("{compared} of {wanted} programs are compared, up to seed {seed}");
         }
     }
+    println!("{compared} programs are compared; clang does not end with {endless} others");
+    assert_eq!(compared, wanted);
     assert!(endless * 20 <= compared, "clang does not end with {endless} of {compared}");
     counts
 }

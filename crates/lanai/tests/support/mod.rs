@@ -79,13 +79,16 @@ pub fn compile(source: &Path, folder: &Path, options: &[&str]) -> Input {
     try_compile(source, folder, options).expect("clang ends")
 }
 
-/// The same; none if clang does not end within a minute of processor time, as it does not with some of
-/// csmith's programs.
+/// Processor time that a compiler may take: those that end take a second, and some of csmith's programs are
+/// compiled for ever.
+pub const COMPILER: &str = "--cpu=20";
+
+/// The same; none if clang does not end within the time that a compiler may take.
 pub fn try_compile(source: &Path, folder: &Path, options: &[&str]) -> Option<Input> {
     let name = format!("{}.o", source.file_stem().unwrap().to_string_lossy());
     let out = folder.join(&name);
     let run = Command::new("prlimit")
-        .args(["--cpu=60", "clang-14"])
+        .args([COMPILER, "clang-14"])
         .args(["--target=lanai", "-ffreestanding", "-fno-builtin", "-fno-strict-aliasing", "-w"])
         .args(options)
         .args(["-c", "-o"])
