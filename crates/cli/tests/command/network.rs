@@ -27,7 +27,7 @@ fn two_flows_share_a_link() {
 #[test]
 fn receives_posted_late_do_not_deadlock_the_machine() {
     for topology in ["row", "mesh", "torus"] {
-        let ended = run(&format!("-n 5 --set net.topology={topology} tests/network/late.c"));
+        let ended = run(&format!("--full -n 5 --set net.topology={topology} tests/network/late.c"));
         assert!(ended.went_well().stdout.contains("0 wrong bytes"), "{ended:#?}");
         let blocked = ended.stdout.lines().find(|line| line.contains("tx.blocked"));
         assert!(blocked.is_some(), "no sender was stopped: {ended:#?}");

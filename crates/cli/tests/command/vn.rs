@@ -119,7 +119,7 @@ fn the_time_of_every_core_is_told() {
         assert!(ns(&cores[0], "interrupt") > 0.0 && ns(&cores[1], "interrupt") == 0.0);
         assert!(ns(node, "lock") > 0.0, "they never met: {node:#}");
     }
-    let summary = run("-n 4 --ranks-per-node 2 tests/cli/siblings.c talk");
+    let summary = run("--full -n 4 --ranks-per-node 2 tests/cli/siblings.c talk");
     for word in ["4 ranks (2 a node)", "2 nodes", "node 1 core 1", "lock"] {
         assert!(summary.went_well().stdout.contains(word), "{word} in {summary:#?}");
     }
