@@ -1570,7 +1570,7 @@ pub mod match_result {
     pub const VISITS: usize = 2;
     /// Bytes accepted.
     pub const MLENGTH: usize = 4;
-    /// Where in the descriptor.
+    /// Offset in the descriptor.
     pub const OFFSET: usize = 8;
     /// The descriptor.
     pub const HANDLE: usize = 12;
@@ -1580,7 +1580,7 @@ pub mod match_result {
     pub const ANSWER: usize = 20;
 }
 
-/// What the firmware tells an accelerated process of a message beside its header, in the second half of the upper pending.
+/// The firmware's words to an accelerated process about a message, beside its header, in the second half of the upper pending.
 ///
 /// Source: that it tells: pedretti2005 s4.3.2; offsets assumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -1591,7 +1591,7 @@ pub struct MatchResult {
     pub visits: u16,
     /// Bytes accepted.
     pub mlength: u32,
-    /// Where in the descriptor.
+    /// Offset in the descriptor.
     pub offset: u32,
     /// The descriptor.
     pub handle: u32,

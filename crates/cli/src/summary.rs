@@ -30,11 +30,11 @@ pub struct Facts {
     pub date: Date,
     /// Real time of the programs' own work.
     pub worked: Duration,
-    /// How much is told.
+    /// Amount that is told.
     pub extent: Extent,
 }
 
-/// How much a summary tells.
+/// Length of a summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extent {
     /// Five lines.
@@ -105,7 +105,7 @@ fn write_summary(
     totals(out, report, facts, terminal)
 }
 
-/// What is not known of the run of a model whose programs leave no marks.
+/// Sentence about a run of a model whose programs leave no marks.
 pub fn untold(report: &Report) -> String {
     let model = report.machine.model;
     format!("Model {model} tells neither of messages nor of calls, only what is counted.")

@@ -95,7 +95,7 @@ impl Machine<'_> {
         Node::new(self.bench, nid, nic, (host, Box::new(seat)), journal, None)
     }
 
-    /// When the cable of a node is cut; not before the launch, as all nodes boot alike.
+    /// Time at which the cable of a node is cut; not before the launch, as all nodes boot alike.
     fn cut(&self, nid: u32) -> Time {
         let dead = self.bench.faults.cable_dead(nid);
         dead.map_or(Time::NEVER, |from| from.max(self.bench.common.launch()))

@@ -8,9 +8,9 @@ use pci::{Burst, Bus, ConfigSpace, Counters, Cycle, Device, DeviceOut, HostMemor
 use pci::{Monitor, Params, Phase, WORD};
 use std::collections::VecDeque;
 
-/// Where a driver puts the card's region.
+/// Address at which a driver puts the card's region.
 pub(crate) const REGION: u32 = 0xF000_0000;
-/// Where the processor sees the configuration space of the slot; below, nothing is the bus's.
+/// Address of the slot's configuration space for the processor; below, nothing is the bus's.
 pub(crate) const CONFIG: u32 = 0xE000_0000;
 
 /// A clock that may stand still.
@@ -38,7 +38,7 @@ impl Domain {
     }
 }
 
-/// What the processor wants of the bus.
+/// Access of the processor.
 enum Access {
     Write(Burst),
     Config { offset: u8, value: u32, enables: u8 },
@@ -113,7 +113,7 @@ impl<M: HostMemory> PciBus<M> {
         !self.accesses.is_empty()
     }
 
-    /// What the processor has stored goes to the bridge as far as it has room.
+    /// The processor's stores go to the bridge as far as it has room.
     fn hand_over(&mut self) {
         while let Some(access) = self.accesses.front() {
             let bridge = &mut self.bus.bridge;
@@ -187,7 +187,7 @@ impl<M: HostMemory> PciBus<M> {
     pub fn posted_words(&self) -> usize {
         self.bus.bridge.posted_words()
     }
-    /// What the bus has been used for.
+    /// Use of the bus so far.
     pub fn counters(&self) -> &Counters {
         self.bus.counters()
     }

@@ -223,7 +223,7 @@ impl Card {
         self.core.disturbed();
     }
 
-    /// Since when it has known that its cable is silent.
+    /// Time from which it has known that its cable is silent.
     pub fn silent(&self) -> Option<Time> {
         self.chip.pulse.silent()
     }

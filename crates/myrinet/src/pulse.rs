@@ -16,14 +16,14 @@ pub(crate) struct Pulse {
     beat: Duration,
     patience: Duration,
     delay: Duration,
-    /// When it sends its next; never while they are booked.
+    /// Time of its next; never while they are booked.
     next: Time,
-    /// When something came last; booked beats aside.
+    /// Time at which something came last; booked beats aside.
     heard: Time,
     /// Beats are awaited: they are not booked, or will come no more.
     awaits: bool,
     silent: Option<Time>,
-    /// How often the cable has fallen silent.
+    /// Times that the cable has fallen silent.
     pub silences: u64,
 }
 
@@ -49,7 +49,7 @@ impl Pulse {
         (self.next, self.heard, self.awaits) = (Time(before * self.beat.0), now, true);
     }
 
-    /// When it has something to do.
+    /// Time at which it has something to do.
     pub fn due(&self) -> Time {
         let listens = self.awaits && self.silent.is_none();
         let ends = if listens { self.heard + self.patience } else { Time::NEVER };
@@ -88,7 +88,7 @@ impl Pulse {
         (self.next, self.awaits) = (Time::NEVER, true);
     }
 
-    /// Since when nothing has come, as far as it knows.
+    /// Time from which nothing has come, as far as it knows.
     pub fn silent(&self) -> Option<Time> {
         self.silent
     }

@@ -114,7 +114,7 @@ impl Switch {
         self.pulses[port].cut(now);
     }
 
-    /// Since when it has known that the cable of a port is silent.
+    /// Time from which it has known that the cable of a port is silent.
     pub fn silent(&self, port: usize) -> Option<Time> {
         self.pulses[port].silent()
     }

@@ -2,9 +2,9 @@
 //! apart in time nodes can be simulated.
 //!
 //! Nothing new leaves for the network before the transmit engine has read it from host memory (or, where the
-//! firmware sends by itself, from local memory), and
-//! that the receive engine has room is no news where nobody waits for it. What is told here holds for
-//! the chip as it is: a packet that comes, or an event, can only shorten it, and is counted itself.
+//! firmware sends by itself, from local memory), and that the receive engine has room is no news where nobody
+//! waits for it. What is told here holds for the chip as it is: a packet that comes, or an event, can only
+//! shorten it, and is counted itself.
 
 use crate::tx::UnderWay;
 use crate::{Event, SeaStar};

@@ -99,7 +99,7 @@ pub(crate) struct Tx {
     pub(crate) take_at: Time,
     pub(crate) packetiser_free: Time,
     pub(crate) port_free: Time,
-    /// When the newest read's data leave their memory: what is asked for later leaves no earlier.
+    /// Time at which the newest read's data leave their memory: what is asked for later leaves no earlier.
     pub(crate) answered: Time,
     pub(crate) commands: CommandFifo,
     pub(crate) done: DoneFifo,

@@ -18,7 +18,7 @@ const SLOTS: usize = 4;
 /// Cycles of decoding after which nobody is going to answer.
 const ABORT_CYCLES: u8 = 5;
 
-/// What the bus has been used for.
+/// Use of the bus so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Cycles in all.
@@ -111,7 +111,7 @@ impl<M: HostMemory> Bus<M> {
     pub fn params(&self) -> &Params {
         &self.params
     }
-    /// What the bus has been used for.
+    /// Use of the bus so far.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }

@@ -28,7 +28,7 @@ const FIRST_STEPS: usize = 100;
 const MEMORY_MAX: u64 = 1 << 30;
 const PIECE: usize = 1 << 20;
 
-/// How often somebody who does nothing looks whether it was woken; any time would do.
+/// Time after which somebody who does nothing looks whether it was woken; any would do.
 const REST: des::Duration = des::Duration(1_000_000);
 
 /// Does nothing until the run ends: the node goes on without this fibre.
@@ -118,7 +118,7 @@ fn catches(status: &str, signal: libc::c_int) -> bool {
     mask.unwrap_or(u64::MAX) >> (signal - 1) & 1 != 0
 }
 
-/// Where it can write; `None` if others can write where it reads.
+/// Its writable memory; `None` if others can write where it reads.
 fn mappings(pid: libc::pid_t) -> Option<Vec<(u64, u64)>> {
     writable(&fs::read_to_string(format!("/proc/{pid}/maps")).ok()?)
 }

@@ -8,7 +8,7 @@ use harness::Program;
 use rank::Demand;
 use std::time::Duration;
 
-/// What programs do after MPI_Init, within so much real time; all at once.
+/// Acts of programs after MPI_Init, within so much real time; all at once.
 fn demanded(before: &str, bodies: &[&str], patience: u64) -> Vec<Option<Demand>> {
     let one = |body: &&str| {
         let program = Program::new(before, &format!("MPI_Init(0, 0);\n{body}"));

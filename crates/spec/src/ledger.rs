@@ -119,7 +119,7 @@ impl Message {
     }
 }
 
-/// Who counts serials on a node: kernel, libraries, firmware (`abi/seastar`).
+/// Counters of serials on a node: kernel, libraries, firmware (`abi/seastar`).
 const COUNTERS: usize = 1 << (32 - SERIAL_SPACE_SHIFT);
 
 fn counter(serial: u32) -> u32 {

@@ -659,12 +659,12 @@ _Static_assert(offsetof(struct ss_match_entry, pending) == 50, "match_entry.pend
 _Static_assert(offsetof(struct ss_match_entry, handle) == 52, "match_entry.handle");
 _Static_assert(offsetof(struct ss_match_entry, portal) == 56, "match_entry.portal");
 
-/* What the firmware tells an accelerated process of a message beside its header, in the second half of the upper pending. Source: that it tells: pedretti2005 s4.3.2; offsets assumed. */
+/* The firmware's words to an accelerated process about a message, beside its header, in the second half of the upper pending. Source: that it tells: pedretti2005 s4.3.2; offsets assumed. */
 struct ss_match_result {
     uint16_t entry; /* The entry that took it; ENTRY_NONE: it was dropped. */
     uint16_t visits; /* Entries looked at. */
     uint32_t mlength; /* Bytes accepted. */
-    uint32_t offset; /* Where in the descriptor. */
+    uint32_t offset; /* Offset in the descriptor. */
     uint32_t handle; /* The descriptor. */
     uint32_t taken; /* Commands of the mailbox that had been taken before. */
     uint32_t answer; /* Serial of the answer to a get; 0: none. */

@@ -4,7 +4,7 @@
 use super::messages::{kept, link, SLOWEST_MAX};
 use super::units::{share, time};
 use super::{matrix, part_of};
-use crate::summary::account::{by_call, costs, firmware_walks, whole};
+use crate::summary::account::{by_call, costs, firmware_walks, waits_of, whole};
 use machine::instruments::account::{Call, Rank, WaitsFor};
 use machine::instruments::journey::Slow;
 use machine::report::Report;
@@ -104,7 +104,7 @@ fn parts_of_rank(rank: &Rank) -> [u64; 6] {
     parts
 }
 
-/// What the time of calls went into, with waiting divided as far as it is known.
+/// The parts of the calls' time, with waiting divided as far as it is known.
 fn parts_table(call: &Call) -> Markup {
     let parts = [
         ("waiting for late senders", call.late_sender_ps),
@@ -251,10 +251,7 @@ fn ranks(report: &Report) -> Markup {
 /// A rank's calls, for whom it waited, its messages.
 fn one_rank(report: &Report, rank: &Rank) -> Markup {
     let number = Some(rank.rank);
-    let mut waited: Vec<WaitsFor> =
-        rank.calls.iter().flat_map(|call| call.waits_for.clone()).collect();
-    waited.sort_by_key(|one| (std::cmp::Reverse(one.ps), one.rank));
-    waited.dedup_by_key(|one| one.rank);
+    let waited = waits_of(&rank.calls);
     let shown = rank.calls.len().min(CALLS_MAX);
     html! {
         details id={ "rank-" (rank.rank) } {
@@ -278,7 +275,7 @@ fn one_rank(report: &Report, rank: &Rank) -> Markup {
                     }
                 }
             }
-            (waits(waited.into_iter()))
+            (waits(waited.iter().map(|&(rank, ps)| WaitsFor { rank, ps })))
             (queues(rank, firmware_walks(report)))
             (links(report, "from it", |slow| slow.from == number))
             (links(report, "to it", |slow| slow.to == number))

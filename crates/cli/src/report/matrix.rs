@@ -1,4 +1,4 @@
-//! Who sent how much to whom, as a picture.
+//! The communication matrix, as a picture.
 
 use super::part_of;
 use super::svg::{n, round_steps};
@@ -12,7 +12,7 @@ const SIDE_MAX: u32 = 64;
 /// Pairs that are listed.
 const PAIRS_MAX: usize = 12;
 
-/// Where the picture's cells begin, and its size.
+/// Left and upper edge of the picture's cells, and its size.
 const LEFT: f64 = 56.0;
 const TOP: f64 = 14.0;
 const SIDE: f64 = 480.0;

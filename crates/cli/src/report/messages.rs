@@ -67,7 +67,7 @@ pub fn kept(report: &Report) -> Vec<&Slow> {
     shown(report).into_iter().flat_map(|class| of_class(report, class)).collect()
 }
 
-/// Where a message stands on the page.
+/// The message's place on the page.
 fn id(slow: &Slow) -> String {
     format!("message-{}", slow.message.replace(':', "-"))
 }

@@ -40,7 +40,7 @@ pub fn trace(
     Ok(Arc::new(Trace::to(file, text).map_err(Mistake)?))
 }
 
-/// What a run is, for files that tell of it.
+/// Description of a run, for files that tell of it.
 fn description(options: &RunOptions, parameters: &Parameters) -> String {
     let arguments = options.command.iter().map(|word| word.to_string_lossy().into_owned());
     let words = if options.others.is_empty() { arguments.collect() } else { options.words() };

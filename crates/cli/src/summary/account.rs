@@ -22,24 +22,26 @@ pub struct Cost {
 
 /// All calls of one function, those of all ranks together, with those that were waited for.
 pub fn by_call(account: &[Rank]) -> Vec<(Call, Vec<(u32, u64)>)> {
-    let mut all: BTreeMap<&str, (Call, BTreeMap<u32, u64>)> = BTreeMap::new();
+    let mut all: BTreeMap<&str, (Call, Vec<&Call>)> = BTreeMap::new();
     for call in account.iter().flat_map(|rank| &rank.calls) {
-        let (sum, waits) = all.entry(call.call).or_default();
+        let (sum, each) = all.entry(call.call).or_default();
         sum.add(call);
-        for one in &call.waits_for {
-            *waits.entry(one.rank).or_default() += one.ps;
-        }
+        each.push(call);
     }
-    let mut all: Vec<_> = all
-        .into_values()
-        .map(|(call, waits)| {
-            let mut waits: Vec<_> = waits.into_iter().collect();
-            waits.sort_by_key(|(rank, ps)| (std::cmp::Reverse(*ps), *rank));
-            (call, waits)
-        })
-        .collect();
+    let mut all: Vec<_> = all.into_values().map(|(call, each)| (call, waits_of(each))).collect();
     all.sort_by_key(|(call, _)| (std::cmp::Reverse(call.total_ps), call.call));
     all
+}
+
+/// For whom calls waited, all together, the longest first.
+pub fn waits_of<'a>(calls: impl IntoIterator<Item = &'a Call>) -> Vec<(u32, u64)> {
+    let mut sums: BTreeMap<u32, u64> = BTreeMap::new();
+    for one in calls.into_iter().flat_map(|call| &call.waits_for) {
+        *sums.entry(one.rank).or_default() += one.ps;
+    }
+    let mut waits: Vec<_> = sums.into_iter().collect();
+    waits.sort_by_key(|(rank, ps)| (std::cmp::Reverse(*ps), *rank));
+    waits
 }
 
 /// True if the firmware walks lists of posted receives, whose time nobody adds up, and not the kernel alone.
@@ -125,4 +127,20 @@ fn line(out: &mut String, name: &str, cells: &[String; 7]) -> fmt::Result {
         write!(out, "{part:>8}")?;
     }
     writeln!(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::instruments::account::WaitsFor;
+
+    #[test]
+    fn who_is_waited_for_in_several_calls_is_told_once() {
+        let waits = |all: &[(u32, u64)]| {
+            let waits_for = all.iter().map(|&(rank, ps)| WaitsFor { rank, ps }).collect();
+            Call { waits_for, ..Call::default() }
+        };
+        let calls = [waits(&[(3, 50), (5, 40)]), waits(&[(5, 30), (3, 1)])];
+        assert_eq!(waits_of(&calls), [(5, 70), (3, 51)]);
+    }
 }

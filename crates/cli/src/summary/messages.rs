@@ -11,7 +11,7 @@ const CLASSES_MAX: usize = 5;
 
 /// Steps of a way that have a line: the longest.
 const SEGMENTS_MAX: usize = 5;
-/// Where all are asked for, all have one: of a way with several legs those do that take a part of the time.
+/// If all are asked for, all have one: of a way with several legs those do that take a part of the time.
 const ALL_MAX: usize = 30;
 const SHARE_MIN: f64 = 0.01;
 

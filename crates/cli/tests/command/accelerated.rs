@@ -1,21 +1,10 @@
 //! Processes whose match lists are on the network interface (machine redstorm-accelerated): they see what the
 //! kernel's processes see, beside those on the same and on other nodes, and no interrupt comes.
 
-use crate::runner::{command, ended, run, sunstar, Ended};
+use crate::runner::{command, ended, json, run, Ended};
 use serde_json::Value;
 
 const MACHINE: &str = "--machine redstorm-accelerated";
-
-/// What a run writes as JSON.
-fn json(line: &str) -> Value {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("run.json");
-    let mut words = vec!["run", "--json", file.to_str().unwrap()];
-    words.extend(line.split_whitespace());
-    let ended = sunstar(words);
-    ended.went_well();
-    serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap()
-}
 
 /// A counter of a run, of all nodes together.
 fn counter(run: &Value, name: &str) -> u64 {

@@ -132,3 +132,14 @@ impl Ended {
         self
     }
 }
+
+/// JSON that a run writes.
+pub fn json(line: &str) -> serde_json::Value {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.json");
+    let mut words = vec!["run", "--json", file.to_str().unwrap()];
+    words.extend(line.split_whitespace());
+    let ended = sunstar(words);
+    ended.went_well();
+    serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap()
+}

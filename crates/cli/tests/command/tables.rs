@@ -38,7 +38,7 @@ told["steps"] = {c: int(messages[c].sum() or 0) for c in steps(messages.columns)
 print(json.dumps(told))
 "#;
 
-/// What stands in build/tables, which scripts/bootstrap test fills.
+/// Contents of build/tables, which scripts/bootstrap test fills.
 fn python(folder: &Path, script: &str) -> String {
     let mut python = Command::new(root().join("build/tables/bin/python"));
     let output = python.current_dir(folder).args(["-c", script]).output();

@@ -1,6 +1,6 @@
 //! Several ranks a node (VN), each on a core of its own, with one kernel and one network interface for all.
 
-use crate::runner::{run, sunstar, Ended};
+use crate::runner::{run, Ended};
 use serde_json::Value;
 
 /// The value after `word` in what the programs print.
@@ -9,15 +9,9 @@ fn numbers(ended: &Ended, word: &str) -> Vec<f64> {
     lines.filter_map(|line| line.strip_prefix(word)?.trim().parse().ok()).collect()
 }
 
-/// What a run writes as JSON, without the wall time and without what the simulator was told about itself.
+/// JSON that a run writes, without the wall time and the options that change nothing else.
 fn json(line: &str) -> Value {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("run.json");
-    let mut words = vec!["run", "--json", file.to_str().unwrap()];
-    words.extend(line.split_whitespace());
-    let ended = sunstar(words);
-    let mut value: Value = serde_json::from_slice(&std::fs::read(&file).unwrap())
-        .unwrap_or_else(|why| panic!("{why}: {ended:#?}"));
+    let mut value = crate::runner::json(line);
     for own in ["wall_seconds", "own_work_seconds", "threads"] {
         value[own].take();
     }

@@ -48,7 +48,7 @@ fn constants(header: &Path) -> BTreeSet<String> {
     text.lines().filter_map(name).collect()
 }
 
-/// What each constant is: a number, or a handle as one; what types have for sizes.
+/// Value of each constant: a number, or a handle as one; sizes of types.
 fn values(header: &Path, names: &BTreeSet<String>) -> Vec<String> {
     let show = |name: &String| {
         format!("printf(\"{name} %lld\\n\", (long long)(__INTPTR_TYPE__)({name}));\n")

@@ -58,7 +58,7 @@ impl Faults {
         self.nodes.iter().filter(move |rule| rule.node.is_none_or(|node| node == nid))
     }
 
-    /// Since when the cable of a node is dead.
+    /// Time from which the cable of a node is dead.
     pub fn cable_dead(&self, nid: u32) -> Option<Time> {
         self.cables.iter().filter(|(node, _)| *node == nid).map(|(_, from)| *from).min()
     }

@@ -21,7 +21,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct Tables {
     messages: Option<Table>,
     calls: Option<Table>,
-    /// What the run was.
+    /// Description of the run.
     about: String,
 }
 

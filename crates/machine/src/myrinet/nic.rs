@@ -37,7 +37,7 @@ pub(super) struct Joints {
     pub interrupt: Duration,
     /// Turns of its processor's polling loop are booked, not executed.
     pub park: bool,
-    /// When the cable is cut.
+    /// Time at which the cable is cut.
     pub cut: Time,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Station {
     card: Card,
     bus: PciBus<Behind>,
     pins: Pins,
-    /// How long a wish of the card takes to the bus.
+    /// Time that a wish of the card takes to the bus.
     crossing: Duration,
     joints: Joints,
     image: Arc<Image>,
@@ -93,12 +93,12 @@ struct Master<'a> {
     pins: &'a mut Pins,
     crossing: Duration,
     ports: &'a mut Ports<Station>,
-    /// When the bus sees the first thing that was asked for.
+    /// Time at which the bus sees the first thing that was asked for.
     due: Time,
 }
 
 impl Master<'_> {
-    /// When the bus sees what the card does at `now`.
+    /// Time at which the bus sees an act of the card at `now`.
     fn crosses(&mut self, now: Time) -> Time {
         let from = now + self.crossing;
         start(self.bus, from, self.ports);

@@ -5,13 +5,13 @@ use des::Time;
 use pci::{Device, DeviceIn, DeviceOut, Operation, Request, TargetRead, TargetWrite, WORD};
 use std::collections::VecDeque;
 
-/// What a DMA engine has asked for.
+/// Request of a DMA engine.
 #[derive(Clone, Copy, Debug)]
 struct Transfer {
     operation: Operation,
     addr: u64,
     len: u16,
-    /// When the bus can see it.
+    /// Time from which the bus can see it.
     from: Time,
     /// Bytes that have gone, or come.
     moved: u16,
@@ -20,7 +20,7 @@ struct Transfer {
     ended: Option<Ending>,
 }
 
-/// How a transfer ends.
+/// End of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     /// All has been read.
@@ -39,7 +39,7 @@ pub(super) struct Pins {
     /// The bytes of the transfer.
     bytes: Vec<u8>,
     line: bool,
-    /// What the card does with its interrupt line, and when the bus can see it.
+    /// State of the card's interrupt line, and the time from which the bus can see it.
     changes: VecDeque<(Time, bool)>,
     written: Option<TargetWrite>,
     asked: Option<TargetRead>,
@@ -82,12 +82,12 @@ impl Pins {
         }
     }
 
-    /// What the host has written.
+    /// Writes of the host.
     pub fn written(&mut self) -> Option<TargetWrite> {
         self.written.take()
     }
 
-    /// What the host wants to read; [`Pins::answer`] gives it before the next cycle.
+    /// Read of the host; [`Pins::answer`] gives it before the next cycle.
     pub fn asked(&mut self) -> Option<TargetRead> {
         self.asked.take()
     }
@@ -102,7 +102,7 @@ impl Pins {
         self.transfer.is_some_and(|transfer| transfer.ended.is_some())
     }
 
-    /// How the transfer has ended, with the bytes of a read.
+    /// End of the transfer, with the bytes of a read.
     pub fn ended(&mut self) -> Option<(Ending, &[u8])> {
         let ending = self.transfer.as_ref()?.ended?;
         self.transfer = None;
@@ -125,7 +125,7 @@ impl Pins {
 }
 
 impl Transfer {
-    /// Where it goes on.
+    /// Address at which it goes on.
     fn next(&self) -> u64 {
         self.addr + u64::from(self.moved)
     }

@@ -16,7 +16,7 @@ pub(super) struct Crossbar {
     cable: Duration,
     coming: EventQueue<Message>,
     sent: Vec<(usize, Time, Signal)>,
-    /// When the cable of each port is cut; and those of it that are to be told to the switch, the last first.
+    /// Time at which the cable of each port is cut; and those to be told to the switch, the last first.
     cut: Vec<Time>,
     cuts: Vec<(Time, usize)>,
     /// Bytes that cut cables have lost.

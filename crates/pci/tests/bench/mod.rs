@@ -67,7 +67,7 @@ impl Chip {
         let request = Request { operation: Operation::Write, addr, bytes, tag: 0 };
         self.script.push_back((request, words));
     }
-    /// What is left of a transfer of which so many words have been moved.
+    /// Rest of a transfer of which so many words have been moved.
     fn rest(&self, request: &Request) -> Request {
         let addr = match self.moved as u64 {
             0 => request.addr,

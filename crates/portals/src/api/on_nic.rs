@@ -1,7 +1,7 @@
 //! Calls of a process whose match lists are on the network interface: the library's copy changes, and a
 //! command tells the firmware. What the firmware may have changed meanwhile is asked of it.
 
-use super::{Ni, IOVEC_SIZE};
+use super::Ni;
 use crate::kernel::{ObjectCall, Returned};
 use crate::library::{
     option, Buffer, Criteria, EqHandle, Error, Interface, IoVec, Md, MdHandle, MeHandle, Position,
@@ -116,7 +116,6 @@ impl Ni {
                 return Err(error);
             }
         };
-        debug_assert_eq!(IOVEC_SIZE, 16);
         if md.options & option::IOVEC == 0 {
             self.check(md.start, md.length)?;
         }
@@ -128,7 +127,7 @@ impl Ni {
             (md.start, md.length) = (only.start, only.length);
         }
         if let ObjectCall::MdUpdate { md: of, test, .. } = call {
-            if let Some((me, true)) = self.attached(of) {
+            if let Some(me) = self.attached(of) {
                 return self.update_on_nic(user, (me, of), (md, test), call, |interface| {
                     f(interface, Buffer { md: call_md(call, md), regions: &regions })
                 });
@@ -195,15 +194,14 @@ impl Ni {
     }
 
     /// The match entry of a descriptor, if it has one.
-    fn attached(&self, md: MdHandle) -> Option<(MeHandle, bool)> {
-        let look = self.with(|interface| interface.look(md))?;
-        Some((look.me?, true))
+    fn attached(&self, md: MdHandle) -> Option<MeHandle> {
+        self.with(|interface| interface.look(md))?.me
     }
 
     /// An operation begins on a descriptor: if a match entry has it, the firmware counts, too.
     pub(super) fn count_on_nic(&self, md: MdHandle) {
         let Some(user) = &self.on_nic else { return };
-        if let Some((me, _)) = self.attached(md) {
+        if let Some(me) = self.attached(md) {
             user.count(&self.kernel, &self.cpu, me, md);
         }
     }

@@ -7,7 +7,7 @@ const NT_X86_XSTATE: usize = 0x202;
 /// No system call is under way.
 const NO_CALL: u64 = u64::MAX;
 
-/// What the processor knows of a thread.
+/// State of a thread in the processor.
 #[derive(PartialEq, Eq)]
 pub(super) struct State {
     general: [u64; REGISTERS],
@@ -35,7 +35,7 @@ pub(super) struct Traced {
     signal: libc::c_int,
 }
 
-/// What a stopped process has stopped for.
+/// Reason for which a process has stopped.
 enum Stop {
     Asked,
     Stepped,
@@ -62,7 +62,7 @@ impl Traced {
         (under_way == NO_CALL || under_way == YIELD).then_some(traced)
     }
 
-    /// What it is about to go on with.
+    /// Instruction with which it goes on.
     pub fn state(&self) -> Option<State> {
         let mut extended = vec![0; EXTENDED_MAX / 8];
         let mut part =

@@ -19,7 +19,7 @@ enum Step {
     Count(Register, u64),
 }
 
-/// What one word tells of.
+/// Contents of one word.
 #[derive(Debug, Default)]
 struct Word {
     steps: Vec<Step>,
@@ -29,7 +29,7 @@ struct Word {
 /// Words on their way.
 #[derive(Debug, Default)]
 pub(super) struct Flying {
-    /// What the firmware does is kept for the next word.
+    /// Acts of the firmware are kept for the next word.
     keeping: bool,
     next: Word,
     words: VecDeque<Word>,

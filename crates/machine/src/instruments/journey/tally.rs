@@ -167,7 +167,7 @@ impl Tallies {
     pub fn with_tables(self, tables: Option<Arc<Tables>>) -> Tallies {
         Tallies { tables, ..self }
     }
-    /// Who wants a row for each message, or each call.
+    /// Tables with a row for each message, or each call.
     pub fn tables(&self) -> Option<&Arc<Tables>> {
         self.tables.as_ref()
     }

@@ -13,7 +13,7 @@ const GROUP: usize = 1 << 14;
 
 const MAGIC: &[u8] = b"PAR1";
 
-/// What a column holds.
+/// Contents of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     /// A number in every row.

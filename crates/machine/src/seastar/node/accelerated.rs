@@ -1,4 +1,4 @@
-//! What happens between the firmware and the libraries of accelerated processes: words in their event rings.
+//! Words that the firmware stores into the event rings of accelerated processes.
 
 use super::local_bus::LocalBus;
 use super::*;

@@ -129,7 +129,7 @@ pub(crate) struct Seam {
     pub router: net::Router,
     /// Event rings of accelerated processes, on machines that have them.
     pub rings: Option<std::rc::Rc<portals::seastar::Rings>>,
-    /// When the event that is carried out is due.
+    /// Time of the event that is carried out.
     pub now: Time,
 }
 

@@ -93,7 +93,7 @@ pub struct Accelerated {
     result: Cell<Option<u16>>,
     /// The firmware has ended it because of this command.
     ended: Cell<Option<u8>>,
-    /// What the judge has not been told.
+    /// Calls that the judge has not been told of.
     calls: RefCell<VecDeque<Call>>,
     /// The call whose result the firmware gives.
     asking: RefCell<Option<ObjectCall>>,
@@ -170,7 +170,7 @@ impl Driver {
 }
 
 impl Accelerated {
-    /// What such a process's interface can hold, where the kernel's could hold `all`.
+    /// Limits of such a process's interface, where the kernel's are `all`.
     pub(crate) fn limits(all: Limits) -> Limits {
         Limits {
             max_mes: MATCH_ENTRIES,

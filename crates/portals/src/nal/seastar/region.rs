@@ -128,7 +128,7 @@ impl Region {
         self.memory.borrow_mut().read_phys(self.data(pending), data).expect(OWN);
     }
 
-    /// What the firmware of an accelerated process has written of a message beside its header.
+    /// The firmware's words about a message of an accelerated process, beside its header.
     pub(crate) fn read_match(&self, pending: u16) -> MatchResult {
         let mut bytes = [0; MatchResult::SIZE];
         self.read_data(pending, &mut bytes);

@@ -1,4 +1,4 @@
-//! What the library tells the firmware: commands, some of which it answers.
+//! Commands of the library to the firmware, some of which it answers.
 
 use super::*;
 
@@ -19,7 +19,6 @@ impl Accelerated {
         command.emit(&mut bytes);
         let bytes = match command.op {
             command_op::SYNC | command_op::UNLINK => &bytes[..8],
-            command_op::COUNT => &bytes[..ENTRY_BYTES],
             _ => &bytes[..ENTRY_BYTES],
         };
         self.write(cpu, bytes);

@@ -1,4 +1,4 @@
-//! What the firmware tells the library: events, and upper pendings.
+//! Events and upper pendings, from the firmware to the library.
 
 use super::*;
 
@@ -76,7 +76,7 @@ impl Accelerated {
         self.refuse(kernel, &header, &found);
     }
 
-    /// What the firmware has decided, in the library's copy.
+    /// Carries out the firmware's decision in the library's copy.
     fn take(
         &self,
         kernel: &Kernel,

@@ -13,7 +13,7 @@ use des::Time;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-/// What is remembered from one word to the next.
+/// State from one word to the next.
 #[derive(Default)]
 pub(super) struct State {
     /// Messages whose acknowledgement is due when their payload is in memory.
@@ -268,7 +268,7 @@ impl Teller<'_> {
         });
     }
 
-    /// What the firmware has granted; the buffer is the library's, whose copy has the descriptor still.
+    /// The firmware's grant; the buffer is the library's, whose copy has the descriptor still.
     fn grant(&self, header: &PortalsHeader, found: &MatchResult) -> Option<Grant> {
         if u32::from(found.entry) == ENTRY_NONE || header.op == portals_op::ACK {
             return None;
