@@ -109,7 +109,8 @@ pub enum Command {
     /// Run a program and print the trace ring that the firmware of one node leaves in its SRAM
     ///
     /// One line a trace point: time stamp, user value, raw record, function and offset, time to the next
-    /// point. The firmware is built with trace points, which cost it some 30 ns each.
+    /// point. The firmware is built with trace points, which cost it some 30 ns each. A LANai has none: the
+    /// functions are listed that it entered, which costs it nothing.
     Trace(TraceOptions),
     /// Run a program and tell where the firmware's cycles went, by function and line of its source
     ///
@@ -332,7 +333,7 @@ impl RunOptions {
 /// What to trace.
 #[derive(Args, Clone, Debug)]
 pub struct TraceOptions {
-    /// Node whose trace ring is printed
+    /// Node whose trace ring, or of a LANai whose functions, are printed
     #[arg(long, value_name = "NID", default_value_t = 0, value_parser = whole(0..=u32::MAX))]
     pub node: u32,
     #[command(flatten)]

@@ -1,38 +1,58 @@
-//! `sunstar trace`: the firmware's trace ring, read through the RAS back door and decoded with the image's
-//! symbols.
+//! `sunstar trace`: of a PowerPC 440 the firmware's trace ring, read through the RAS back door and decoded
+//! with the image's symbols; of a LANai, which has no ring, the functions that it has entered.
 
-use crate::args::{RunOptions, TraceOptions};
+use crate::args::TraceOptions;
 use crate::mistake::Mistake;
 use crate::root::Root;
-use crate::run::{self, Observers};
+use crate::run::{self, Observers, Run};
 use crate::streams::Output;
 use crate::{firmware, machines, terminal};
+use functions::Functions;
 use machine::firmware::symbols::Symbols;
 use machine::models::Processor;
+use machine::parameters::Parameters;
 use machine::seastar::firmware::tracedump;
+use std::sync::Arc;
 
-/// Runs the program with a firmware that has trace points and prints one node's ring.
+mod functions;
+
+/// Runs the program and prints what the processor of one node's network interface did.
 pub fn trace(root: &Root, options: &TraceOptions) -> Result<u8, Mistake> {
     let mut run_options = options.run.clone();
-    check_not_off(root, &run_options)?;
-    run_options.machine.overrides.push("firmware.trace=on".into());
+    let parameters = machines::chosen(root, &run_options.machine())?;
+    let processor = firmware::required(&parameters, "sunstar trace")?.processor;
+    if processor == Processor::PowerPc {
+        check_not_off(&parameters)?;
+        // Machines come without trace points and get them here.
+        run_options.machine.overrides.push("firmware.trace=on".into());
+    }
     run::check_node(root, &run_options, options.node)?;
     let json = Output::of("--json", run_options.json.as_deref())?;
-    let run = run::execute(root, &run_options, Observers::default())?;
-    let sram = &run.outcome.sram[options.node as usize];
-    let symbols =
-        Symbols::load(&run.firmware.join("seastar.elf")).map_err(|why| Mistake(why.to_string()))?;
-    let clock = run.parameters.clock("ppc440.clock");
-    let points = tracedump::of(sram, &clock);
-    let printed = terminal::write(&tracedump::dump(&points, &symbols));
+    let functions = Functions::of(options.node);
+    let mut observers = Observers::default();
+    if processor == Processor::Lanai {
+        observers.watchers.push(Arc::new(functions.clone()));
+    }
+    let run = run::execute(root, &run_options, observers)?;
+    let dump = match processor {
+        Processor::PowerPc => ring(&run, options.node)?,
+        Processor::Lanai => functions.dump(&run.parameters.clock("lanai.clock")),
+    };
+    let printed = terminal::write(&dump);
     Ok(run::finish(&run_options, &run, &json, printed))
 }
 
-/// Machines come without trace points and get them here; who sets them off would see another
-/// firmware.
-fn check_not_off(root: &Root, options: &RunOptions) -> Result<(), Mistake> {
-    let parameters = machines::chosen(root, &options.machine())?;
-    firmware::required_on(&parameters, "sunstar trace", Processor::PowerPc)?;
+/// The trace ring of a node.
+fn ring(run: &Run, node: u32) -> Result<String, Mistake> {
+    let sram = &run.outcome.sram[node as usize];
+    let symbols =
+        Symbols::load(&run.firmware.join("seastar.elf")).map_err(|why| Mistake(why.to_string()))?;
+    let clock = run.parameters.clock("ppc440.clock");
+    Ok(tracedump::dump(&tracedump::of(sram, &clock), &symbols))
+}
+
+/// Whoever sets trace points off would see another firmware.
+fn check_not_off(parameters: &Parameters) -> Result<(), Mistake> {
     let mut set = parameters.overrides().iter();
     if set.any(|set| set.starts_with("firmware.trace=")) && !parameters.switch("firmware.trace") {
         let why = "--set firmware.trace=off: sunstar trace prints trace points, and needs them on";

@@ -102,7 +102,6 @@ fn what_it_cannot_look_at_is_refused_by_a_sentence() {
     refused("-m ideal --monitor 0 builtin:pingpong", &["--monitor", "has none", "model ideal"]);
     refused(&format!("-m amata --gdb 0 {PINGPONG}"), &["PowerPC 440", "--monitor NODE"]);
     refused(&format!("-m amata --functions --json - {PINGPONG}"), &["--functions", "profile"]);
-    unjudged(&format!("trace -n 2 -m amata {PINGPONG}")).said(2, &["sunstar trace", "a LANai"]);
 }
 
 /// The processor stands before a fault ends the run, and the run ends with it however one goes on.

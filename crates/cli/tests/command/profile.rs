@@ -111,9 +111,14 @@ fn people_see_functions_and_the_text_of_lines() {
 
 /// The image of an 8-byte ping-pong.
 fn flame(folder: &Path) -> std::path::PathBuf {
+    flame_of(folder, "examples/pingpong.c 8")
+}
+
+/// The image of what `line` runs on two nodes.
+fn flame_of(folder: &Path, line: &str) -> std::path::PathBuf {
     let file = folder.join("flame.svg");
     let words = ["profile", "-q", "-n", "2", "--flame", file.to_str().unwrap()];
-    sunstar(words.into_iter().chain(["examples/pingpong.c", "8"])).went_well();
+    sunstar(words.into_iter().chain(line.split(' '))).went_well();
     file
 }
 
@@ -170,26 +175,33 @@ fn the_flame_graph_may_have_standard_output_for_itself() {
     }
 }
 
+/// Both processors' firmware, in a browser.
 #[test]
 fn a_browser_opens_the_flame_graph() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = flame(folder.path());
-    let output = Command::new("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
-        .arg(format!("--user-data-dir={}", folder.path().join("browser").display()))
-        .args(["--virtual-time-budget=5000", "--dump-dom"])
-        .arg(format!("file://{}", file.display()))
-        .output()
-        .expect("chromium, which scripts/bootstrap test installs");
-    let page = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{output:?}");
-    assert!(!page.contains("parsererror"), "{page}");
-    assert!(page.contains("rx_take_all ("), "{page}");
-    // The script has run: it fits the drawing to the window.
-    let drawn = std::fs::read_to_string(&file).unwrap();
-    let width = |text: &str| {
-        let frames = text.split_once("<svg id=\"frames\"").expect("the frames").1;
-        frames.split_once("width=\"").unwrap().1.split_once('"').unwrap().0.to_owned()
-    };
-    assert_ne!(width(&drawn), width(&page));
+    for (line, function) in [
+        ("examples/pingpong.c 8", "rx_take_all ("),
+        ("-m amata builtin:myrinet-pingpong 8 20", "look_at_packet ("),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = flame_of(folder.path(), line);
+        let output = Command::new("chromium")
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+            .arg(format!("--user-data-dir={}", folder.path().join("browser").display()))
+            .args(["--virtual-time-budget=5000", "--enable-logging=stderr", "--dump-dom"])
+            .arg(format!("file://{}", file.display()))
+            .output()
+            .expect("chromium, which scripts/bootstrap test installs");
+        let page = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{output:?}");
+        assert!(!String::from_utf8_lossy(&output.stderr).contains("CONSOLE"), "{output:?}");
+        assert!(!page.contains("parsererror"), "{page}");
+        assert!(page.contains(function), "{page}");
+        // The script has run: it fits the drawing to the window.
+        let drawn = std::fs::read_to_string(&file).unwrap();
+        let width = |text: &str| {
+            let frames = text.split_once("<svg id=\"frames\"").expect("the frames").1;
+            frames.split_once("width=\"").unwrap().1.split_once('"').unwrap().0.to_owned()
+        };
+        assert_ne!(width(&drawn), width(&page));
+    }
 }
