@@ -42,7 +42,7 @@ install: build ## Install to PREFIX (/usr/local)
 	@$(sunstar) manual $(DESTDIR)$(PREFIX)/share/man/man1
 	@for file in $$(find machines include published examples wireshark build/lib build/firmware rtl crates/rtl/shim \
 	    -name '*.toml' -o -name '*.sv' -o -name '*.cpp' -o -name '*.pc' -o -name '*.[ch]' -o -name '*.f90' -o -name '*.lua' -o -name 'lib*.so*' \
-	    -o -name seastar.elf -o -name '*.img' -o -name mcp.elf -o -name mcp.bin -o -name console.bin); do \
+	    -o -name seastar.elf -o -name offload.elf -o -name '*.img' -o -name mcp.elf -o -name mcp.bin -o -name console.bin); do \
 	    mkdir -p "$(DESTDIR)$(PREFIX)/share/sunstar/$$(dirname $$file)" && \
 	    cp -P $$file "$(DESTDIR)$(PREFIX)/share/sunstar/$$file" || exit 1; done
 	@mkdir -p "$(DESTDIR)$(PREFIX)/share/sunstar/bin" && for name in $(names); do \
@@ -63,6 +63,7 @@ parts: tools
 	@$(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware
 	@$(MAKE) --silent -C firmware/crossbar BUILD=$(CURDIR)/build/firmware/crossbar
 	@PATH="$$(cat build/toolchain):$$PATH" $(MAKE) --silent -C firmware/lanai BUILD=$(CURDIR)/build/firmware/lanai
+	@$(MAKE) --silent -C firmware/offload BUILD=$(CURDIR)/build/firmware/offload
 
 ##@ Hardware
 .PHONY: area
@@ -71,9 +72,10 @@ area: soak-tools ## Synthesise the ALPU and compare its size with the paper's
 
 ##@ Tests
 .PHONY: test
-test: test-tools build ## Run all tests
+test: test-tools parts ## Run all tests
 	@{ $(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware test; echo "ended $$?"; \
 	   $(MAKE) --silent -C firmware/lanai BUILD=$(CURDIR)/build/firmware/lanai test; echo "ended $$?"; \
+	   $(MAKE) --silent -C firmware/offload BUILD=$(CURDIR)/build/firmware/offload test; echo "ended $$?"; \
 	   rtl/alpu/test fast; echo "ended $$?"; \
 	   rtl/rdma/test fast; echo "ended $$?"; \
 	   rtl/crossbar/test fast; echo "ended $$?"; \

@@ -21,12 +21,13 @@ pub use portals::Portals;
 use std::path::{Path, PathBuf};
 
 /// Folders of `abi/` that hold layouts, and where the file for those who know no Rust is made of each.
-const LAYOUTS: [(&str, Foreign); 5] = [
+const LAYOUTS: [(&str, Foreign); 6] = [
     ("rank", Foreign::C("crates/rank/libmpi_abi/generated")),
     ("seastar", Foreign::C("firmware/seastar/include")),
     ("forth", Foreign::SystemVerilog("rtl/rdma")),
     ("myrinet", Foreign::C("firmware/lanai/include")),
     ("console", Foreign::C("firmware/crossbar/include")),
+    ("offload", Foreign::C("firmware/offload/include")),
 ];
 
 /// A language other than Rust, and the folder of its file.

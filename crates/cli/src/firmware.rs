@@ -52,10 +52,14 @@ pub fn required_on(
         Processor::Lanai => {
             ("a LANai", "--monitor NODE looks at it, and sunstar profile counts its cycles")
         }
+        Processor::Unattended => {
+            ("a PowerPC 440 without gdb, trace and monitor", "sunstar profile counts its cycles")
+        }
     };
     let wants = match processor {
         Processor::PowerPc => "a PowerPC 440",
         Processor::Lanai => "a LANai",
+        Processor::Unattended => unreachable!("nothing wants a processor that nobody can look at"),
     };
     Err(Mistake(format!(
         "{what} wants {wants}, and the network interfaces of machine {machine} have {has}: \

@@ -30,13 +30,14 @@ pub fn trace(root: &Root, options: &TraceOptions) -> Result<u8, Mistake> {
     let json = Output::of("--json", run_options.json.as_deref())?;
     let functions = Functions::of(options.node);
     let mut observers = Observers::default();
-    if processor == Processor::Lanai {
+    if processor != Processor::PowerPc {
         observers.watchers.push(Arc::new(functions.clone()));
     }
     let run = run::execute(root, &run_options, observers)?;
     let dump = match processor {
         Processor::PowerPc => ring(&run, options.node)?,
         Processor::Lanai => functions.dump(&run.parameters.clock("lanai.clock")),
+        Processor::Unattended => functions.dump(&run.parameters.clock("ppc440.clock")),
     };
     let printed = terminal::write(&dump);
     Ok(run::finish(&run_options, &run, &json, printed))

@@ -28,6 +28,7 @@ const LAW: &[(&str, &[&str])] = &[
     ("lanai-link", &["lanai"]),
     ("myrinet", &["abi", "bus", "des", "lanai"]),
     ("nic", &["abi", "bus", "des"]),
+    ("offload", &["abi", "alpu", "bus", "des", "ppc440"]),
     ("host", &["bus", "des"]),
     ("net", &["abi", "des"]),
     ("spec", &["abi"]),
@@ -37,8 +38,8 @@ const LAW: &[(&str, &[&str])] = &[
     (
         "machine",
         &[
-            "abi", "bus", "crossbar", "des", "host", "lanai", "mpi", "myrinet", "net", "nic",
-            "pci", "portals", "ppc440", "rank", "rdma", "rtl", "serial", "spec",
+            "abi", "alpu", "bus", "crossbar", "des", "host", "lanai", "mpi", "myrinet", "net",
+            "nic", "offload", "pci", "portals", "ppc440", "rank", "rdma", "rtl", "serial", "spec",
         ],
     ),
     ("cli", &["abi", "des", "machine", "rank"]),
@@ -136,11 +137,13 @@ fn crates_depend_only_on_whom_they_may() {
 }
 
 /// Parts of machines: crates that a model joins, and that nobody else names.
-const PARTS: &str = "alpu|crossbar|lanai|lanai_link|myrinet|net|nic|pci|ppc440|rdma|rtl|serial";
+const PARTS: &str =
+    "alpu|crossbar|lanai|lanai_link|myrinet|net|nic|offload|pci|ppc440|rdma|rtl|serial";
 
 /// Who joins them: rooms of `machine`, a model each, the bus that two of them stand on, and the registry of
 /// these rooms.
-const MODELS: &[&str] = &["ideal", "example", "models", "myrinet", "pcibus", "rdma", "seastar"];
+const MODELS: &[&str] =
+    &["ideal", "example", "models", "myrinet", "offload", "pcibus", "powerpc", "rdma", "seastar"];
 
 /// Files beside the models' rooms that name parts. Take a file out when it does no more; none comes in.
 const NAME_PARTS: &[&str] = &[

@@ -24,6 +24,18 @@ pub(crate) type Maps = [Arc<[ProcessId]>; 2];
 /// Makes the driver of a node's network interface when its kernel boots.
 pub(crate) type MakeNal = Rc<dyn Fn(&host::Cpu) -> Rc<dyn Nal>>;
 
+/// Opens the queues of the process on a core.
+pub(crate) type OpenQueues = Rc<dyn Fn(&mut mpi::Local, u32) -> Box<dyn mpi::Transport>>;
+
+/// What carries the messages of a node's processes.
+#[derive(Clone)]
+pub(crate) enum Carrier {
+    /// Portals in the kernel, over this driver.
+    Portals(MakeNal),
+    /// The network interface itself, which keeps MPI's queues; there is no Portals.
+    Queues(OpenQueues),
+}
+
 /// What every machine says of its software.
 #[derive(Clone)]
 pub(crate) struct Common {
@@ -261,19 +273,19 @@ impl<'a> Bench<'a> {
         Some(Rc::new(Bailiff::new(nid, ledger, host.memory().clone(), true, scattered)))
     }
 
-    /// The software of a node with this operating system and number, over a driver that `nal` makes.
+    /// The software of a node with this operating system and number.
     pub fn ranks(
         &self,
         (os, nid): (Os, u16),
         journal: Rc<Journal>,
         judge: Option<Rc<Bailiff>>,
-        nal: MakeNal,
+        carrier: Carrier,
     ) -> Ranks {
         let Bench { options, common, .. } = self;
         let parameters = &options.parameters;
         let software = Rc::new(Software {
             portals: portals::Config { system: os.portals(parameters), ..common.portals },
-            nal,
+            carrier,
             echo: os == Os::Linux && parameters.switch("host.echo"),
             mpi: common.mpi.clone(),
             agent: common.agent,

@@ -12,7 +12,9 @@
 //!                 ├─ example: the one of docs/adding-a-nic.md
 //!                 ├─ rdma: an RDMA NIC on PCI-X, cycle by cycle, with host software of its own
 //!                 ├─ myrinet: cards with a LANai, source-routed switches
-//!                 └─ seastar: the SeaStar with its processor, its firmware and its network
+//!                 ├─ offload: an interface that keeps MPI's queues, with or without matching units
+//!                 ├─ seastar: the SeaStar with its processor, its firmware and its network
+//!                 └─ powerpc: the processor that both have
 //! ```
 
 // What is printed must not end us where it cannot be written: `console` prints.
@@ -32,8 +34,10 @@ mod judge;
 pub mod models;
 pub mod myrinet;
 pub mod node;
+mod offload;
 pub mod parameters;
 mod pcibus;
+mod powerpc;
 mod programs;
 mod rdma;
 pub mod report;

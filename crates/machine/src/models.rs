@@ -4,7 +4,7 @@ use crate::parameters::{Parameters, Row};
 use crate::programs::native;
 use crate::programs::Program;
 use crate::run::{Mistake, Options, Outcome};
-use crate::{bench, example, ideal, myrinet, seastar};
+use crate::{bench, example, ideal, myrinet, offload, seastar};
 use std::path::Path;
 
 /// A model: network interfaces, what joins them, and the driver that the kernel has for them.
@@ -77,10 +77,12 @@ pub enum Processor {
     PowerPc,
     /// A LANai, which no gdb knows: a monitor looks at it.
     Lanai,
+    /// A PowerPC 440 that can only be profiled.
+    Unattended,
 }
 
 /// All of them.
-pub static MODELS: [Model; 5] = [
+pub static MODELS: [Model; 6] = [
     Model {
         name: "seastar",
         doc: "Cray SeaStar: firmware on a PowerPC 440, DMA engines, a mesh or torus (pedretti2005)",
@@ -150,6 +152,20 @@ pub static MODELS: [Model; 5] = [
         nodes: myrinet::nodes,
         check: myrinet::check,
         run: myrinet::run,
+    },
+    Model {
+        name: "offload",
+        doc: "MPI's queues on the NIC, with or without matching units (brightwell2005)",
+        rows: offload::ROWS,
+        firmware: Some(&offload::FIRMWARE),
+        packets: false,
+        cables: false,
+        console: None,
+        processes: true,
+        workloads: &[],
+        nodes: offload::nodes,
+        check: offload::check,
+        run: offload::run,
     },
 ];
 

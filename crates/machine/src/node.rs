@@ -1,7 +1,7 @@
 //! A node of any network interface: host, ranks, the interface, and the event queue that orders them. What a
 //! new model brings is a [`Nic`]; docs/adding-a-nic.md walks through one.
 
-use crate::bench::{Bench, Failure, MakeNal, Remains};
+use crate::bench::{Bench, Carrier, Failure, MakeNal, Remains};
 use crate::firmware::profile::Profile;
 use crate::instruments::journal::{Cores, Journal};
 use crate::instruments::journey::Flight;
@@ -139,7 +139,12 @@ impl<N: Nic> Node<N> {
         let host = bench.host(nid);
         let journal = bench.journal(nid);
         let judge = bench.judge(nid, &host, true);
-        let ranks = bench.ranks((bench.os(nid), wire_nid), journal.clone(), judge.clone(), nal);
+        let ranks = bench.ranks(
+            (bench.os(nid), wire_nid),
+            journal.clone(),
+            judge.clone(),
+            Carrier::Portals(nal),
+        );
         Node::new(bench, nid, nic, (host, Box::new(ranks)), journal, judge)
     }
 

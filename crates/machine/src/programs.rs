@@ -1,6 +1,6 @@
 //! The software of a node: its kernel, and the ranks of the program.
 
-use crate::bench::MakeNal;
+use crate::bench::Carrier;
 use crate::instruments::journal::Journal;
 use crate::judge::Bailiff;
 use des::Time;
@@ -76,8 +76,8 @@ impl Program {
 /// What the software of every node is made of.
 pub(crate) struct Software {
     pub portals: portals::Config,
-    /// Makes the driver of the network interface.
-    pub nal: MakeNal,
+    /// What carries the messages of its processes.
+    pub carrier: Carrier,
     pub mpi: mpi::Params,
     pub agent: rank::Costs,
     /// A user of Portals in the kernel sends back what it gets.
@@ -100,7 +100,7 @@ pub(crate) struct Software {
 pub(crate) struct Ranks {
     nid: u16,
     software: Rc<Software>,
-    /// Set once it has booted.
+    /// Set once it has booted, if there is Portals in it.
     kernel: Rc<OnceCell<Rc<Kernel>>>,
     /// What is not ready yet: the kernel and each rank; none before the kernel begins to boot.
     booting: Rc<Cell<Option<usize>>>,
@@ -161,21 +161,22 @@ impl Ranks {
         booting.set(Some(1 + seats.len()));
         let ready = move || booting.set(booting.get().map(|left| left - 1));
         host.spawn("kernel boot", move |cpu| {
-            let nal = (software.nal)(&cpu);
-            let started = Kernel::boot(&cpu, nid, &software.portals, observers.clone(), nal);
-            assert!(kernel.set(started.clone()).is_ok(), "a kernel boots once");
-            if software.echo {
-                let kernel = started.clone();
-                cpu.spawn("echo", move |cpu| echo::serve(&cpu, &kernel));
+            if let Carrier::Portals(nal) = &software.carrier {
+                let nal = nal(&cpu);
+                let started = Kernel::boot(&cpu, nid, &software.portals, observers.clone(), nal);
+                assert!(kernel.set(started.clone()).is_ok(), "a kernel boots once");
+                if software.echo {
+                    cpu.spawn("echo", move |cpu| echo::serve(&cpu, &started));
+                }
             }
             ready();
             for seat in seats {
-                let (kernel, software) = (started.clone(), software.clone());
+                let (kernel, software) = (kernel.clone(), software.clone());
                 let (observers, ready, left) = (observers.clone(), ready.clone(), left.clone());
                 let core = seat.core as usize;
                 cpu.spawn_on(core, &format!("rank {}", seat.rank), move |cpu| {
                     let (kernel, software, observer) =
-                        (&kernel, &*software, &observers.cores[core]);
+                        (kernel.get(), &*software, &observers.cores[core]);
                     let life = Life { cpu: &cpu, kernel, software, observer, seat: &seat };
                     let ending = life.run(|| {
                         ready();

@@ -6,7 +6,6 @@
 //!                │           └─ warm: one boot for all nodes
 //!                ├─ boot: who begins with that boot
 //!                └─ firmware: its image, its trace
-//!   observed: what the processor tells the recorder of `crate::firmware`
 //!   capture: packets, for a pcapng file;  meter: what the processor model costs the machine that simulates
 //!   debugger: gdb on the processor, which waits meanwhile
 //! ```
@@ -19,7 +18,6 @@ pub mod debugger;
 pub mod firmware;
 pub mod meter;
 pub(crate) mod node;
-mod observed;
 pub mod probe;
 mod rows;
 pub(crate) mod run;

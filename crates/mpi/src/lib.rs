@@ -14,7 +14,7 @@
 //! | `comm` | communicators, groups, and ranks in grids and graphs |
 //! | `datatype` | where an item's bytes lie, how types are made and named |
 //! | `request` | operations under way, waiting for them, and what is told of that in a deadlock |
-//! | `transport` | the seam below requests; `transport::portals`: how messages travel over Portals |
+//! | `transport` | the seam below requests; how messages travel over Portals, and over queues of the NIC's |
 //! | `collective` | algorithms, and the schedules that they plan |
 //! | `reduction` | what operations make of items |
 
@@ -53,4 +53,5 @@ pub use request::waiting::{Wait, Waiting};
 pub use request::{RequestId, Status};
 pub use transport::portals::matching::{is_collective, Rendezvous, MAX_RANKS};
 pub use transport::portals::Portals;
+pub use transport::queues::{Place, Queues, Rings};
 pub use transport::{Address, Begun, Bytes, Ending, Found, Mode, Step, Taken, Transport, Wanted};

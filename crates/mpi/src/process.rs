@@ -59,16 +59,16 @@ pub struct Process {
 impl Process {
     /// The process at `world`'s rank with memory `space`, over the transport that `open` makes. To be called
     /// in a fibre of the rank's host; from then on messages are accepted.
-    pub fn new<T: Transport + 'static>(
+    pub fn new(
         cpu: Cpu,
         space: SpaceId,
         world: World,
         params: Params,
-        open: impl FnOnce(&mut Local) -> T,
+        open: impl FnOnce(&mut Local) -> Box<dyn Transport>,
     ) -> Process {
         assert!(world.rank < world.size, "a rank is one of the world's");
         let mut local = Local::new(cpu, space, world, params);
-        let transport = Box::new(open(&mut local));
+        let transport = open(&mut local);
         Process {
             requests: Requests::default(),
             comms: Comms::new(&local.world),

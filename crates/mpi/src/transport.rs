@@ -5,7 +5,7 @@
 //! communicators is decided above. It spends the process's time through [`Local`].
 //!
 //! ```text
-//!   call, api, collective ─► request ─► Transport ─► portals
+//!   call, api, collective ─► request ─► Transport ─► portals, queues
 //!                               ▲           │
 //!                               └── Ending ─┘
 //! ```
@@ -15,6 +15,7 @@ use crate::local::Local;
 use crate::request::RequestId;
 
 pub(crate) mod portals;
+pub(crate) mod queues;
 
 /// How a send completes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,11 +151,11 @@ pub trait Transport {
     /// The message that a receive of `wanted` would get, among those that have come.
     fn find(&mut self, local: &mut Local, wanted: Wanted) -> Option<Found>;
 
-    /// True if `find` would find something. Takes no time.
-    fn has(&self, wanted: Wanted) -> bool;
+    /// True if `find` would find something: what a probe that waits asks after each piece of news.
+    fn has(&mut self, local: &mut Local, wanted: Wanted) -> bool;
 
     /// Takes the message that `find` has found: no receive or probe finds it any more.
-    fn take(&mut self, wanted: Wanted) -> Taken;
+    fn take(&mut self, local: &mut Local, wanted: Wanted) -> Taken;
 
     /// Looks once for news.
     fn poll(&mut self, local: &mut Local) -> Step;

@@ -7,6 +7,7 @@
 
 mod accelerated;
 mod account;
+mod alpu;
 mod amata;
 mod boot;
 mod children;

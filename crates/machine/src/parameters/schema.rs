@@ -68,6 +68,16 @@ pub(crate) const fn count(key: Text, least: Text, most: Text) -> Row {
 pub(crate) const fn power_of_two(key: Text, least: Text, most: Text) -> Row {
     Row { key, kind: Kind::PowerOfTwo, range: (least, most) }
 }
+/// The rows of a model: its own, and those of a part that others have, too. `N` is the sum of both.
+pub(crate) const fn joined<const N: usize>(own: &[Row], part: &[Row]) -> [Row; N] {
+    let mut all = [own[0]; N];
+    let mut at = 0;
+    while at < N {
+        all[at] = if at < own.len() { own[at] } else { part[at - own.len()] };
+        at += 1;
+    }
+    all
+}
 pub(crate) const fn switch(key: Text) -> Row {
     Row { key, kind: Kind::Switch, range: ("", "") }
 }
@@ -143,7 +153,7 @@ pub const COMMON: &[Row] = &[
     time("portals.list_entry", "0 ns", "1 ms"),
     time("portals.event_post", "0 ns", "1 ms"),
     time("portals.event_get", "0 ns", "1 ms"),
-    choice("nic.model", &["seastar", "ideal", "example", "rdma", "myrinet"]),
+    choice("nic.model", &["seastar", "ideal", "example", "rdma", "myrinet", "offload"]),
 ];
 
 /// The parameters of machines of a model, in the order in which they are printed.
@@ -225,7 +235,7 @@ mod tests {
     #[test]
     fn a_machine_names_a_model_that_there_is() {
         let names = MODELS.iter().map(|model| model.name).collect::<Vec<_>>();
-        let kinds = &["seastar", "ideal", "example", "rdma", "myrinet"];
+        let kinds = &["seastar", "ideal", "example", "rdma", "myrinet", "offload"];
         assert_eq!(row("nic.model").unwrap().kind, Kind::Choice(kinds));
         assert_eq!(names, *kinds);
     }

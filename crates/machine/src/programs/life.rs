@@ -3,9 +3,10 @@
 use super::observers::Observer;
 use super::placement::Placement;
 use super::{Executable, Program, Seat, Software};
+use crate::bench::Carrier;
 use crate::console;
 use bus::BusError;
-use host::Cpu;
+use host::{Cpu, SpaceId};
 use portals::{Kernel, Ni};
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -41,7 +42,8 @@ impl host::AddressSpace for Late {
 /// A rank's life, in its fibre.
 pub(super) struct Life<'a> {
     pub cpu: &'a Cpu,
-    pub kernel: &'a Rc<Kernel>,
+    /// None where MPI's messages need no kernel.
+    pub kernel: Option<&'a Rc<Kernel>>,
     pub software: &'a Software,
     pub observer: &'a Rc<Observer>,
     pub seat: &'a Seat,
@@ -53,18 +55,13 @@ impl Life<'_> {
         let (cpu, software, rank) = (self.cpu, self.software, self.seat.rank);
         let memory = self.seat.memory.clone();
         let space = cpu.memory().borrow_mut().add_space(Box::new(memory));
-        let pid = Placement::library_pid(self.seat.core);
-        let ni = match Ni::init(cpu, self.kernel, pid, space) {
-            Ok(ni) => ni,
-            Err(error) => cpu.fault(format!("PtlNIInit: {error}")),
-        };
         let world = mpi::World {
             rank,
             size: software.placement.ranks,
             program: software.program.part_of(rank) as u32,
         };
-        let (map, params) = (software.map.clone(), software.mpi.clone());
-        let over = |local: &mut mpi::Local| mpi::Portals::open(local, ni, map);
+        let params = software.mpi.clone();
+        let over = |local: &mut mpi::Local| self.transport(local, space);
         let mut mpi = mpi::Mpi::new(cpu.clone(), space, world, params, over);
         mpi.process().set_observer(self.observer.clone());
         *self.seat.waiting.borrow_mut() = Some(mpi.waiting());
@@ -82,6 +79,20 @@ impl Life<'_> {
             Program::Native(_) => unreachable!("a model without MPI has software of its own"),
         };
         ended.unwrap_or_else(|why| rank::Ending::Fatal(format!("rank {rank}: {why}")))
+    }
+
+    /// What carries the rank's messages.
+    fn transport(&self, local: &mut mpi::Local, space: SpaceId) -> Box<dyn mpi::Transport> {
+        let (cpu, core) = (self.cpu, self.seat.core);
+        let kernel = match &self.software.carrier {
+            Carrier::Queues(open) => return open(local, core),
+            Carrier::Portals(_) => self.kernel.expect("Portals stands in a kernel"),
+        };
+        let pid = Placement::library_pid(core);
+        match Ni::init(cpu, kernel, pid, space) {
+            Ok(ni) => Box::new(mpi::Portals::open(local, ni, self.software.map.clone())),
+            Err(error) => cpu.fault(format!("PtlNIInit: {error}")),
+        }
     }
 
     /// The program as a process. The error says why there is none.
@@ -121,10 +132,11 @@ impl Life<'_> {
         self.seat.memory.0.set(process.memory()).expect("a rank has one process");
         let party = rank::Party { rank, map: software.programs.clone() };
         let (waiting, space) = (mpi.waiting(), mpi.process().space());
-        let bridge =
-            rank::Bridge::new(self.cpu.clone(), self.kernel.clone(), space, party, waiting);
+        let bridge = self.kernel.map(|kernel| {
+            rank::Bridge::new(self.cpu.clone(), kernel.clone(), space, party, waiting)
+        });
         let (core, costs) = (self.cpu.clone(), software.agent);
-        let runner = rank::Runner::with_portals(process, core, costs, Some(bridge));
+        let runner = rank::Runner::with_portals(process, core, costs, bridge);
         mpi.process().set_program(runner.clone());
         let call = |function, args: &[u64]| mpi.call(function, args);
         Ok(rank::agent(call, &runner, &**self.observer))

@@ -5,7 +5,7 @@ use super::firmware::image::FirmwareImage;
 use super::node::observers::Observers;
 use super::node::seam::Seam;
 use super::node::{Boot, Node, Schedule};
-use crate::bench::Bench;
+use crate::bench::{Bench, Carrier};
 use crate::firmware::symbols::Symbols;
 use crate::system::Os;
 use abi::seastar::{SHIM_BASE, TEXT_BASE};
@@ -103,11 +103,11 @@ impl Parts<'_> {
             (os, wire_nid),
             journal,
             judge,
-            Rc::new(move |cpu| {
+            Carrier::Portals(Rc::new(move |cpu| {
                 let driver = Rc::new(Driver::with_rings(cpu.memory(), &config, rings.clone()));
                 assert!(made.set(driver.clone()).is_ok(), "a kernel has one driver");
                 driver
-            }),
+            })),
         );
         let launch = bench.common.launch();
         let (ras_poll, ras_patience) = (configuration.ras_poll, configuration.ras_patience);

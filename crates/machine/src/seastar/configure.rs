@@ -1,6 +1,7 @@
 //! From the parameters of a machine with SeaStars to what its parts are built from.
 
 use crate::parameters::Parameters;
+use crate::powerpc;
 use crate::programs::placement::Placement;
 use crate::system::Os;
 use abi::packet::PAYLOAD_BYTES;
@@ -32,12 +33,7 @@ impl Configuration {
             net,
             nic,
             link: HyperTransport::new(p.duration("ht.latency"), p.number("ht.bandwidth")),
-            ppc440: ppc440::Config {
-                clock: p.clock("ppc440.clock"),
-                timing: timing(p),
-                coherence_faults: p.switch("ppc440.coherence_faults"),
-                code: ppc440::Code::new(&timing(p)),
-            },
+            ppc440: powerpc::config(p),
             driver: driver(p),
             ras_poll: p.duration("machine.ras_poll"),
             ras_patience: p.duration("machine.ras_patience"),
@@ -154,34 +150,6 @@ fn in_flight(nic: &nic::Params, net: &net::Params, topology: &Topology) -> u64 {
     let ends = nic.tx_buffers as u64 + u64::from(nic.rx_buffers);
     let queues = packets(net.input_queue) + packets(net.node_queue);
     PACKET * (ends + queues + hop * u64::from(topology.longest_way()))
-}
-
-fn timing(p: &Parameters) -> ppc440::Timing {
-    ppc440::Timing {
-        simple: p.number("ppc440.simple"),
-        load: p.number("ppc440.load"),
-        update: p.number("ppc440.update"),
-        compare: p.number("ppc440.compare"),
-        record_half: p.number("ppc440.record_half"),
-        record_long: p.number("ppc440.record_long"),
-        multiply: p.number("ppc440.multiply"),
-        multiply_half: p.number("ppc440.multiply_half"),
-        divide: p.number("ppc440.divide"),
-        divide_busy: p.number("ppc440.divide_busy"),
-        move_to_branch: p.number("ppc440.move_to_branch"),
-        move_from_special: p.number("ppc440.move_from_special"),
-        move_to_cr: p.number("ppc440.move_to_cr"),
-        taken: p.number("ppc440.taken"),
-        taken_btac: p.number("ppc440.taken_btac"),
-        mispredict: p.number("ppc440.mispredict"),
-        synchronise: p.number("ppc440.synchronise"),
-        bht_entries: p.number("ppc440.bht_entries"),
-        btac_entries: p.number("ppc440.btac_entries"),
-        line_fills: p.number("ppc440.line_fills"),
-        load_slots: p.number("ppc440.load_slots"),
-        write_slots: p.number("ppc440.write_slots"),
-        gather: p.number("ppc440.gather"),
-    }
 }
 
 /// Commands of DMA lists that the kernel of a node keeps in its own memory.

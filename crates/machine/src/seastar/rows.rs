@@ -1,12 +1,14 @@
 //! The parameters that only machines with SeaStars have.
 
-use crate::parameters::schema::{
-    bytes, choice, count, cycles, frequency, power_of_two, rate, switch, time,
-};
+use crate::parameters::schema::{bytes, choice, count, joined, rate, switch, time};
 use crate::parameters::Row;
+use crate::powerpc;
 
 /// In the order in which they are printed.
-pub(crate) const ROWS: &[Row] = &[
+pub(crate) const ROWS: &[Row] =
+    &joined::<{ OWN.len() + powerpc::ROWS.len() }>(&OWN, &powerpc::ROWS);
+
+const OWN: [Row; 56] = [
     time("machine.ras_poll", "1 ns", "1000 ms"),
     time("machine.ras_patience", "1 us", "1000000 ms"),
     choice("firmware.cache", &["id", "i", "none"]),
@@ -64,29 +66,4 @@ pub(crate) const ROWS: &[Row] = &[
     count("net.output_queue", "10", "65535"),
     count("net.node_queue", "10", "65535"),
     count("net.credit_batch", "1", "65535"),
-    frequency("ppc440.clock", "1 MHz", "100 GHz"),
-    cycles("ppc440.simple", "0 cycles", "255 cycles"),
-    cycles("ppc440.load", "0 cycles", "255 cycles"),
-    cycles("ppc440.update", "0 cycles", "255 cycles"),
-    cycles("ppc440.compare", "0 cycles", "255 cycles"),
-    cycles("ppc440.record_half", "0 cycles", "255 cycles"),
-    cycles("ppc440.record_long", "0 cycles", "255 cycles"),
-    cycles("ppc440.multiply", "0 cycles", "255 cycles"),
-    cycles("ppc440.multiply_half", "0 cycles", "255 cycles"),
-    cycles("ppc440.divide", "0 cycles", "255 cycles"),
-    cycles("ppc440.divide_busy", "0 cycles", "255 cycles"),
-    cycles("ppc440.move_to_branch", "0 cycles", "255 cycles"),
-    cycles("ppc440.move_from_special", "0 cycles", "255 cycles"),
-    cycles("ppc440.move_to_cr", "0 cycles", "255 cycles"),
-    cycles("ppc440.taken", "0 cycles", "255 cycles"),
-    cycles("ppc440.taken_btac", "0 cycles", "255 cycles"),
-    cycles("ppc440.mispredict", "0 cycles", "255 cycles"),
-    cycles("ppc440.synchronise", "0 cycles", "255 cycles"),
-    power_of_two("ppc440.bht_entries", "1", "32768"),
-    power_of_two("ppc440.btac_entries", "1", "8"),
-    count("ppc440.line_fills", "1", "4"),
-    count("ppc440.load_slots", "1", "8"),
-    count("ppc440.write_slots", "1", "8"),
-    cycles("ppc440.gather", "0 cycles", "255 cycles"),
-    switch("ppc440.coherence_faults"),
 ];

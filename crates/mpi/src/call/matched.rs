@@ -22,7 +22,8 @@ pub(crate) struct Messages {
 impl Process {
     /// Takes the message that a probe has found.
     fn take_message(&mut self, from: Envelope, status: &Status) -> Result<u64> {
-        let message = self.transport.take(self.wanted(from)?);
+        let wanted = self.wanted(from)?;
+        let message = self.transport.take(&mut self.local, wanted);
         let Status { source, tag, bytes, .. } = *status;
         let messages = &mut self.side.messages;
         let handle = MESSAGES + messages.next;

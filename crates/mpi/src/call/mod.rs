@@ -124,12 +124,12 @@ type Begun = std::result::Result<RequestId, Error>;
 impl Mpi {
     /// Over the transport that `open` makes. To be made in a fibre of the rank's host; from then on messages
     /// are accepted. All ranks must have been made before the first returns from MPI_Init.
-    pub fn new<T: Transport + 'static>(
+    pub fn new(
         cpu: Cpu,
         space: SpaceId,
         world: World,
         params: Params,
-        open: impl FnOnce(&mut Local) -> T,
+        open: impl FnOnce(&mut Local) -> Box<dyn Transport>,
     ) -> Mpi {
         Mpi { process: Process::new(cpu, space, world, params, open) }
     }

@@ -48,7 +48,7 @@ impl Process {
     /// Waits until `done`; `what` says for what. An error if the call is broken off before.
     pub(crate) fn block(
         &mut self,
-        done: impl Fn(&Process) -> bool,
+        mut done: impl FnMut(&mut Process) -> bool,
         what: impl FnOnce(&Process) -> What,
     ) -> Result<()> {
         if done(self) {
@@ -114,7 +114,7 @@ impl Process {
     pub(crate) fn look_until_found(&mut self, from: Envelope) -> Result<Status> {
         let wanted = self.wanted(from)?;
         self.block(
-            |process| process.transport.has(wanted),
+            |process| process.transport.has(&mut process.local, wanted),
             |process| {
                 What::Own(process.message(Direction::Receive, from.comm, from.peer, from.tag))
             },

@@ -88,10 +88,10 @@ impl Transport for Double {
     fn find(&mut self, _: &mut Local, _: Wanted) -> Option<Found> {
         None
     }
-    fn has(&self, _: Wanted) -> bool {
+    fn has(&mut self, _: &mut Local, _: Wanted) -> bool {
         false
     }
-    fn take(&mut self, _: Wanted) -> Taken {
+    fn take(&mut self, _: &mut Local, _: Wanted) -> Taken {
         unreachable!("nothing is found")
     }
     fn poll(&mut self, _: &mut Local) -> Step {
@@ -114,7 +114,7 @@ fn play(lines: Vec<Line>, program: impl Fn(&mut Rank, &Script) + 'static) {
     let (own, told) = (script.clone(), script.clone());
     let make = move |cpu, space, params| {
         let world = mpi::World { rank: 0, size: 2, program: 0 };
-        Mpi::new(cpu, space, world, params, |_: &mut Local| Double(own.clone()))
+        Mpi::new(cpu, space, world, params, |_: &mut Local| Box::new(Double(own.clone())))
     };
     let end = world::end_of_one(make, move |rank| program(rank, &told));
     assert_eq!(end, world::End::Finished);
@@ -215,7 +215,7 @@ fn a_send_that_fails_is_an_error_of_its_own_process() {
     let own = script.clone();
     let make = move |cpu, space, params| {
         let world = mpi::World { rank: 0, size: 2, program: 0 };
-        Mpi::new(cpu, space, world, params, |_: &mut Local| Double(own.clone()))
+        Mpi::new(cpu, space, world, params, |_: &mut Local| Box::new(Double(own.clone())))
     };
     let end = world::end_of_one(make, |rank| {
         let va = rank.alloc(8);

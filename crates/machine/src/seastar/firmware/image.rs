@@ -77,7 +77,7 @@ pub(crate) fn listing(folder: &Path) -> Result<Listing, String> {
 }
 
 /// A file with the bytes of every word in reverse order.
-fn swapped(file: &Path) -> Result<Vec<u8>, BadImage> {
+pub(crate) fn swapped(file: &Path) -> Result<Vec<u8>, BadImage> {
     let bad = |why: &dyn fmt::Display| BadImage(format!("cannot load {}: {why}", file.display()));
     let mut bytes = input::read(file, input::WRITTEN_MAX).map_err(|error| bad(&error))?;
     if bytes.len() % 4 != 0 {

@@ -254,11 +254,11 @@ impl Transport for Portals {
         Some(self.unexpected.peek(found).found())
     }
 
-    fn has(&self, wanted: Wanted) -> bool {
+    fn has(&mut self, _: &mut Local, wanted: Wanted) -> bool {
         self.unexpected.find(Pattern::from(wanted), 0).is_some()
     }
 
-    fn take(&mut self, wanted: Wanted) -> Taken {
+    fn take(&mut self, _: &mut Local, wanted: Wanted) -> Taken {
         let found = self.unexpected.find(Pattern::from(wanted), 0);
         Taken(self.unexpected.hold(found.expect("a message that was found stays")))
     }

@@ -298,14 +298,16 @@ impl Setting {
             let (core, params) = (cpu.clone(), params.clone());
             if carrier == Carrier::Office {
                 let office = office.clone();
-                return Mpi::new(core, space, world, params, |local| Clerk::new(local, office));
+                return Mpi::new(core, space, world, params, |local| {
+                    Box::new(Clerk::new(local, office))
+                });
             }
             let nal = Rc::new(seastar::Driver::new(cpu.memory(), &driver()));
             let booted = Kernel::boot(cpu, rank as u16, &config(), Rc::new(Unobserved), nal);
             *kernel.borrow_mut() = Some(booted.clone());
             let ni = Ni::init(cpu, &booted, PID, space).unwrap();
             let map: Arc<[ProcessId]> = (0..size).map(|nid| ProcessId { nid, pid: PID }).collect();
-            Mpi::new(core, space, world, params, |local| Portals::open(local, ni, map))
+            Mpi::new(core, space, world, params, |local| Box::new(Portals::open(local, ni, map)))
         })
     }
 

@@ -195,12 +195,12 @@ impl Transport for Clerk {
         })
     }
 
-    fn has(&self, wanted: Wanted) -> bool {
+    fn has(&mut self, _: &mut Local, wanted: Wanted) -> bool {
         let hole = &self.office.holes.borrow()[self.rank as usize];
         hole.unexpected.iter().any(|letter| letter.is(wanted))
     }
 
-    fn take(&mut self, wanted: Wanted) -> Taken {
+    fn take(&mut self, _: &mut Local, wanted: Wanted) -> Taken {
         let hole = &mut self.office.holes.borrow_mut()[self.rank as usize];
         let at = hole.unexpected.iter().position(|letter| letter.is(wanted)).unwrap();
         let (name, letter) = (hole.next, hole.unexpected.remove(at).unwrap());

@@ -1,0 +1,192 @@
+//! The card: its processor and the rest of it.
+
+use crate::inside::{Inside, POSTED, UNEXPECTED};
+use crate::local::LocalBus;
+use crate::{Event, Image, Message, Params, Ports};
+use bus::BusError;
+use des::Time;
+use std::fmt;
+
+/// Turns of the firmware's loop in which it did nothing that others can see, after which it only polls: of
+/// two one began after the last thing that it could see, and its last store may come late.
+const IDLE_TURNS: u64 = 3;
+
+/// Why a card has stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The processor has.
+    Processor(ppc440::Fault),
+    /// The firmware says so: `panic_reason` in the highest byte, a detail.
+    Panic(u32),
+    /// What the firmware asked of a part cannot be.
+    Part(&'static str),
+    /// The host has no memory there.
+    Host(BusError),
+}
+
+/// What a card has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Messages that have left, and bytes behind their headers.
+    pub sent: [u64; 2],
+    /// The same of those that have come.
+    pub received: [u64; 2],
+    /// Commands of the host.
+    pub commands: u64,
+    /// Completions, in stores of up to 16 bytes.
+    pub stores: u64,
+    /// Copies that the units have got, and matches that they have found: posted, unexpected.
+    pub units: [[u64; 2]; 2],
+    /// Turns of the firmware's loop.
+    pub turns: u64,
+}
+
+/// A card.
+pub struct Card {
+    core: ppc440::Core,
+    inside: Inside,
+}
+
+impl fmt::Debug for Card {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Card").field("counters", &self.inside.counters).finish_non_exhaustive()
+    }
+}
+
+impl Card {
+    /// A card with its firmware in place, whose processor leaves reset at time 0.
+    pub fn new(params: Params, image: &Image) -> Card {
+        let mut core = ppc440::Core::new(&params.processor);
+        core.release_reset(Time::ZERO);
+        Card { core, inside: Inside::new(params, image) }
+    }
+
+    /// The processor, for who looks at it.
+    pub fn core(&self) -> &ppc440::Core {
+        &self.core
+    }
+
+    /// The same, to set how it is simulated.
+    pub fn core_mut(&mut self) -> &mut ppc440::Core {
+        &mut self.core
+    }
+
+    /// The firmware has started.
+    pub fn is_ready(&self) -> bool {
+        self.inside.ready
+    }
+
+    /// Why it has stopped, and when.
+    pub fn fault(&self) -> Option<&(Time, Fault)> {
+        self.inside.fault.as_ref()
+    }
+
+    /// Serial of the message that the firmware deals with, as it says.
+    pub fn serial(&self) -> u32 {
+        self.inside.serial
+    }
+
+    /// What it has counted.
+    pub fn counters(&self) -> Counters {
+        let mut counters = self.inside.counters;
+        if let Some(units) = &self.inside.units {
+            counters.units = [POSTED, UNEXPECTED].map(|n| [units[n].delivered, units[n].successes]);
+        }
+        counters
+    }
+
+    /// Messages that wait at its end of the wire.
+    pub fn held(&self) -> usize {
+        self.inside.receiver.held()
+    }
+
+    /// When its processor does something next that others may see; never while it only polls.
+    pub fn next_action(&self) -> Time {
+        if self.inside.idle >= IDLE_TURNS || self.inside.fault.is_some() {
+            return Time::NEVER;
+        }
+        self.core.now()
+    }
+
+    /// Lets the processor go on until `until`, or until it has asked for something that is due before.
+    pub fn run<P: Ports>(&mut self, until: Time, ports: &mut P) {
+        if self.inside.fault.is_none() {
+            let Card { core, inside } = self;
+            let stop = core.run(&mut LocalBus { inside, ports, horizon: until }, until);
+            self.ran(stop);
+        }
+    }
+
+    /// The same, and tells `probe` where its cycles go.
+    pub fn run_observed<P: Ports, O: ppc440::Probe>(
+        &mut self,
+        until: Time,
+        ports: &mut P,
+        probe: &mut O,
+    ) {
+        if self.inside.fault.is_none() {
+            let Card { core, inside } = self;
+            let bus = &mut LocalBus { inside, ports, horizon: until };
+            let stop = core.run_observed(bus, until, probe);
+            self.ran(stop);
+        }
+    }
+
+    fn ran(&mut self, stop: ppc440::Stop) {
+        if stop == ppc440::Stop::Fault {
+            let fault = *self.core.fault().expect("a processor that stops says why");
+            self.inside.fail(fault.at, Fault::Processor(fault));
+        }
+    }
+
+    /// Something that it has asked for is due. Its processor has been run up to `now`.
+    pub fn handle<P: Ports>(&mut self, now: Time, event: Event, ports: &mut P) {
+        let inside = &mut self.inside;
+        // The others change nothing that the processor sees.
+        if matches!(event, Event::Left | Event::Header | Event::Moved) {
+            inside.idle = 0;
+        }
+        let done = match event {
+            Event::Depart => inside.depart(now, ports),
+            Event::Left => {
+                inside.sender.left();
+                Ok(())
+            }
+            Event::Header => {
+                inside.receiver.header();
+                inside.counters.received[0] += 1;
+                inside.settle(now);
+                Ok(())
+            }
+            Event::Moved => inside.moved(now, ports),
+            Event::Stored => {
+                let (phys, bytes) = inside.stores.pop_front().expect("a store is on its way");
+                ports.host_write(now, phys, &bytes)
+            }
+        };
+        if let Err(error) = done {
+            inside.fail(now, Fault::Host(error));
+        }
+    }
+
+    /// A message has come to its end of the wire.
+    pub fn receive<P: Ports>(&mut self, now: Time, message: Message, ports: &mut P) {
+        let header = self.inside.receiver.reach(now, message, self.inside.params.wire_rate);
+        ports.schedule(header, Event::Header);
+    }
+
+    /// The host stores `data` at `addr`. The processor has been run up to `now`.
+    pub fn store(&mut self, now: Time, addr: u32, data: &[u8]) -> Result<(), BusError> {
+        self.inside.store(now, addr, data)
+    }
+
+    /// The word that the host loads from `addr`.
+    pub fn load(&self, addr: u32) -> u32 {
+        self.inside.load(addr)
+    }
+
+    /// Time that a load of the host takes, there and back.
+    pub fn load_time(&self) -> des::Duration {
+        self.inside.params.bus_delay * 2
+    }
+}

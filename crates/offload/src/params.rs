@@ -1,0 +1,76 @@
+//! What a card is built from.
+
+use abi::offload as of;
+use des::{Clock, Duration};
+
+/// Parameters of a card.
+#[derive(Clone, Debug)]
+pub struct Params {
+    /// Number of its node.
+    pub node: u32,
+    /// The processor.
+    pub processor: ppc440::Config,
+    /// Time that everything takes to cross the bus, one way.
+    pub bus_delay: Duration,
+    /// Time for which 16 bytes occupy it; reads and writes have paths of their own.
+    pub bus_beat: Duration,
+    /// Access time of the memory, beside the bus.
+    pub memory: Duration,
+    /// Access time of the host's memory, beside the bus.
+    pub host_memory: Duration,
+    /// Bytes a second of a DMA engine.
+    pub dma_rate: u64,
+    /// Bytes a second of the wire.
+    pub wire_rate: u64,
+    /// Least time that a message takes from node to node.
+    pub wire: Duration,
+    /// The matching units, if there are any.
+    pub units: Option<Units>,
+}
+
+/// Parameters of the two units.
+#[derive(Clone, Debug)]
+pub struct Units {
+    /// The unit for posted receives.
+    pub posted: alpu::Config,
+    /// The unit for unexpected messages.
+    pub unexpected: alpu::Config,
+    /// Their clock.
+    pub clock: Clock,
+    /// Entries of a list from which on its unit is used.
+    pub threshold: u32,
+}
+
+impl Units {
+    /// What the register OPTIONS says of them.
+    pub(crate) fn options(&self) -> u32 {
+        self.posted.cells as u32 | self.threshold << 16
+    }
+}
+
+/// The firmware as the loader leaves it.
+#[derive(Clone, Debug, Default)]
+pub struct Image {
+    /// What stands at TEXT_BASE.
+    pub text: Vec<u8>,
+    /// What stands at ROM_BASE: the reset vector is its last word.
+    pub rom: Vec<u8>,
+}
+
+impl Image {
+    /// What is wrong with it, in one sentence.
+    pub fn check(&self) -> Result<(), String> {
+        if self.text.len() > of::TEXT_SIZE as usize || self.text.is_empty() {
+            return Err(format!(
+                "an image of {} bytes does not fill or fit its region of {} bytes",
+                self.text.len(),
+                of::TEXT_SIZE
+            ));
+        }
+        if self.rom.len() != of::ROM_SIZE as usize {
+            let (len, size) = (self.rom.len(), of::ROM_SIZE);
+            return Err(format!("a ROM of {len} bytes does not fill its page of {size} bytes"));
+        }
+        Ok(())
+    }
+}

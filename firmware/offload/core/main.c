@@ -1,0 +1,7 @@
+#include "mainloop.h"
+
+int main(void)
+{
+    firmware_init();
+    mainloop();
+}
