@@ -18,6 +18,9 @@ const PC: usize = 2;
 /// No jump is on its way.
 const NONE: u32 = u32::MAX;
 
+/// No register is loaded. The bit of `r0`, which never is, stays set: an instruction that is stale reads it.
+const LOADS_NONE: u32 = 1;
+
 /// What an instruction takes of the memory to be fetched: two stand in an access.
 const FETCH: i32 = SLOT_UNIT as i32 / 2;
 const ACCESS: i32 = SLOT_UNIT as i32;
@@ -72,7 +75,7 @@ pub struct Core {
     after: u32,
     /// Where a load into the program counter goes to, from its first slot on.
     late: u32,
-    /// A bit for the register that the last instruction loads.
+    /// A bit for the register that the last instruction loads, and [`LOADS_NONE`].
     loading: u32,
     /// The next instruction has waited for that.
     waited: bool,
@@ -105,7 +108,7 @@ impl Core {
             next: 4,
             after: 8,
             late: NONE,
-            loading: 0,
+            loading: LOADS_NONE,
             waited: false,
             cycle: 0,
             stop: 0,
@@ -128,7 +131,7 @@ impl Core {
     pub fn reset(&mut self, at: Time) {
         self.registers = [0; 32];
         self.registers[1] = u32::MAX;
-        (self.flags, self.loading, self.waited, self.owed) = (0, 0, false, -FETCH);
+        (self.flags, self.loading, self.waited, self.owed) = (0, LOADS_NONE, false, -FETCH);
         (self.pc, self.next, self.late) = (0, 4, NONE);
         self.cycle = self.config.clock.edge_at_or_after(at);
         self.counters = Counters::default();
@@ -170,10 +173,15 @@ impl Core {
                 }
                 continue;
             };
+            let waits = op.reads & self.loading != 0;
+            if waits && op.is_stale() {
+                self.code.decode(board.sram(), self.pc);
+                continue;
+            }
             if P::ON && !self.waited && probe.halts(self.pc, self.counters.instructions) {
                 return Stop::Halted;
             }
-            if op.reads & self.loading != 0 {
+            if waits {
                 self.wait_for_load();
                 continue;
             }
@@ -186,7 +194,7 @@ impl Core {
 
     #[inline(always)]
     fn step<B: Board, P: Probe>(&mut self, board: &mut B, op: &Op, probe: &mut P) -> Flow {
-        self.loading = 0;
+        self.loading = LOADS_NONE;
         let load_wait = std::mem::take(&mut self.waited);
         let (pc, issued) = (self.pc, self.cycle);
         let in_slot = self.late != NONE || self.next != pc.wrapping_add(4);
@@ -225,7 +233,7 @@ impl Core {
     /// Waits for what the last instruction loads.
     #[inline(always)]
     fn wait_for_load(&mut self) {
-        self.loading = 0;
+        self.loading = LOADS_NONE;
         self.waited = true;
         self.cycle += 1;
         self.counters.load_waits += 1;
@@ -354,7 +362,7 @@ impl Core {
         if number == PC as u8 {
             return self.branch_late(value);
         }
-        self.loading = 1 << number;
+        self.loading = LOADS_NONE | 1 << number;
         self.put(number, value)
     }
 

@@ -96,6 +96,30 @@ pub(crate) struct Op {
     pub accesses: u8,
 }
 
+impl Op {
+    /// Takes the place of an instruction that has been written since it was decoded.
+    pub(crate) const fn stale() -> Op {
+        Op {
+            kind: Kind::Illegal,
+            rd: 0,
+            rs1: 0,
+            rs2: 0,
+            imm: 0,
+            reads: STALE,
+            cond: 0,
+            alu: 0,
+            more: 0,
+            accesses: 0,
+        }
+    }
+    pub(crate) fn is_stale(&self) -> bool {
+        self.reads & STALE != 0
+    }
+}
+
+/// The bit of `r0` among those that an instruction reads.
+const STALE: u32 = 1;
+
 const fn field(word: u32, low: u32) -> u8 {
     (word >> low & 31) as u8
 }

@@ -90,3 +90,28 @@ fn code_that_changes_itself_is_executed_as_changed() {
     core.memory_changed(12, 4);
     assert_eq!(core.run(&mut flat, Time(400_000)), Stop::Fault);
 }
+
+/// Instructions are kept decoded, data may stand beside them, and the processor has no cache.
+#[test]
+fn an_instruction_that_was_written_is_executed_as_it_is_now() {
+    const ILLEGAL: u32 = 0xd000_0008;
+    const PUNT: u32 = 0xf003_ff47;
+    // Word and byte of %r6, which is 0, to [%r4].
+    for store in [0x9310_0000, 0xf313_6000] {
+        let words = [store, NOP, NOP, ILLEGAL, PUNT];
+        let (pc, kind, _) = fault(&words, 12);
+        assert_eq!((pc, kind), (16, FaultKind::Punt));
+        let (pc, _, _) = fault(&words, 24);
+        assert_eq!(pc, 12, "what stands beside stays");
+    }
+    // By somebody else, in the middle of what is written.
+    let mut flat = Flat::new();
+    flat.put(0, &[NOP, NOP, NOP, ILLEGAL, ILLEGAL, PUNT]);
+    let clock = Clock::from_hz(66_000_000);
+    let mut core = Core::new(Config { clock, guard: 0..0 });
+    assert_eq!(core.run(&mut flat, clock.edge(core.cycle() + 2)), Stop::Reached);
+    flat.put(8, &[NOP, NOP, NOP]);
+    core.memory_changed(8, 10);
+    assert_eq!(core.run(&mut flat, Time::NEVER), Stop::Fault);
+    assert_eq!(core.fault().unwrap().pc, 20);
+}

@@ -81,7 +81,7 @@ pub fn compile(source: &Path, folder: &Path, options: &[&str]) -> Input {
 
 /// Processor time that a compiler may take: those that end take a second, and some of csmith's programs are
 /// compiled for ever.
-pub const COMPILER: &str = "--cpu=20";
+pub const COMPILER: &str = "--cpu=8";
 
 /// The same; none if clang does not end within the time that a compiler may take.
 pub fn try_compile(source: &Path, folder: &Path, options: &[&str]) -> Option<Input> {
