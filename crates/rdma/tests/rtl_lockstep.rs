@@ -10,7 +10,7 @@ use des::{Duration, Random};
 use pci::{Device, DeviceIn, DeviceOut};
 use rdma::{Arrival, Estimate, Nic, Params};
 use rtl::{NicDesign, Place};
-use serial::{ChannelParams, Fault, Symbol, Word};
+use serial::{ChannelParams, Credit, Fault, Symbol, Word};
 use std::fs;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
@@ -19,7 +19,8 @@ struct Both {
     model: Nic,
     rtl: rtl::Nic,
     edges: u64,
-    /// Symbols are lost now and then on their way to both, so that packets are cut off.
+    /// Symbols are lost now and then on their way to both, so that packets are cut off, and credits have a
+    /// bit turned, which may be any of them: an error at a random time seldom hits one.
     losses: Option<Random>,
 }
 
@@ -69,6 +70,11 @@ impl Card for Both {
             if random.below(150) == 0 {
                 symbols[lane as usize] = Word::Idle.half(lane as u8);
             }
+            for symbol in symbols.iter_mut().filter(|symbol| is_credit(symbol)) {
+                if random.below(8) == 0 {
+                    symbol.bytes ^= 1 << (16 + random.below(16));
+                }
+            }
         }
         let model = self.model.link_clock(symbols);
         let rtl = self.rtl.link_clock(symbols);
@@ -82,6 +88,12 @@ impl Card for Both {
     fn is_quiet(&self) -> bool {
         self.model.is_quiet()
     }
+}
+
+/// Half of a credit, as its mark says.
+fn is_credit(symbol: &Symbol) -> bool {
+    let credit = Word::Credit(Credit::new(0, 0)).half(0);
+    symbol.control == credit.control && symbol.bytes & 0xFF == credit.bytes & 0xFF
 }
 
 /// A shape whose numbers are no powers of two, with a single lane and small buffers.
@@ -146,10 +158,7 @@ impl Program {
         match random.below(24) {
             0 | 8 => {
                 let offset = register::CONTROL + 8 * random.below(18) as u32;
-                // A card that is frozen, or waits for a lost credit, takes nothing out of its queue, and the
-                // read would wait behind that.
-                let may_stop = self.faults || self.modes[node] & control_bit::FREEZE != 0;
-                if !may_stop || world.nodes[node].bus.bridge.is_quiet() {
+                if !self.may_stop(node) || world.nodes[node].bus.bridge.is_quiet() {
                     world.register(node, offset);
                 }
             }
@@ -168,15 +177,20 @@ impl Program {
                 world.nodes[node].set(register::CONTROL, on.into());
             }
             4 => {
-                // One that cannot be, or whose source is no memory.
-                let bad = random.below(4);
-                let descriptor = Descriptor {
-                    source_lo: if bad == 0 { 0x1004 } else { 0x1000 },
-                    source_hi: (bad == 1).into(),
-                    destination: if bad == 2 { 0x8_0004 } else { 0x8_0000 },
-                    control: if bad == 3 { random.below(2) as u32 * 513 } else { 1 } | 1 << 24,
-                };
-                world.nodes[node].post(&[descriptor]);
+                let bad = self.bad_descriptor();
+                world.nodes[node].post(&[bad]);
+            }
+            // What the card says of one is cleared, or is not, and read.
+            9 => {
+                let bits = random.below(8);
+                let bad = self.bad_descriptor();
+                world.nodes[node].post(&[bad]);
+                self.settle(world);
+                world.nodes[node].set(register::STATUS, bits);
+                self.settle(world);
+                if !self.may_stop(node) || world.nodes[node].bus.bridge.is_quiet() {
+                    world.register(node, register::STATUS);
+                }
             }
             // As many short ones as there is room for, so that reads wait for one another.
             6 | 7 => (0..6).for_each(|_| self.write(world, node, 4)),
@@ -189,6 +203,30 @@ impl Program {
         }
         let pause = world.now + Duration::from_ns(self.random.below(900));
         world.run_until(pause);
+    }
+
+    /// A card that is frozen, or waits for a lost credit, takes nothing out of its queue, and a read would
+    /// wait behind that.
+    fn may_stop(&self, node: usize) -> bool {
+        self.faults || self.modes[node] & control_bit::FREEZE != 0
+    }
+
+    /// Long enough for a descriptor or a register.
+    fn settle(&self, world: &mut World<Cable, Both>) {
+        let pause = world.now + Duration::from_ns(1500);
+        world.run_until(pause);
+    }
+
+    /// One that cannot be, or whose source is no memory.
+    fn bad_descriptor(&mut self) -> Descriptor {
+        let bad = self.random.below(4);
+        let words = if bad == 3 { self.random.below(2) as u32 * 513 } else { 1 };
+        Descriptor {
+            source_lo: if bad == 0 { 0x1004 } else { 0x1000 },
+            source_hi: (bad == 1).into(),
+            destination: if bad == 2 { 0x8_0004 } else { 0x8_0000 },
+            control: words | 1 << 24,
+        }
     }
 
     fn write(&mut self, world: &mut World<Cable, Both>, node: usize, most: u64) {
