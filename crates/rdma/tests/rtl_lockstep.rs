@@ -158,7 +158,7 @@ impl Program {
         match random.below(24) {
             0 | 8 => {
                 let offset = register::CONTROL + 8 * random.below(18) as u32;
-                if !self.may_stop(node) || world.nodes[node].bus.bridge.is_quiet() {
+                if !self.may_stop() || world.nodes[node].bus.bridge.is_quiet() {
                     world.register(node, offset);
                 }
             }
@@ -188,7 +188,7 @@ impl Program {
                 self.settle(world);
                 world.nodes[node].set(register::STATUS, bits);
                 self.settle(world);
-                if !self.may_stop(node) || world.nodes[node].bus.bridge.is_quiet() {
+                if !self.may_stop() || world.nodes[node].bus.bridge.is_quiet() {
                     world.register(node, register::STATUS);
                 }
             }
@@ -205,10 +205,11 @@ impl Program {
         world.run_until(pause);
     }
 
-    /// A card that is frozen, or waits for a lost credit, takes nothing out of its queue, and a read would
-    /// wait behind that.
-    fn may_stop(&self, node: usize) -> bool {
-        self.faults || self.modes[node] & control_bit::FREEZE != 0
+    /// A card that is frozen, or waits for a credit that was lost or that the other one never sends, as it
+    /// is frozen or hears only itself, takes nothing out of its queue, and a read would wait behind that.
+    fn may_stop(&self) -> bool {
+        let stops = control_bit::FREEZE | control_bit::LOOP_BACK;
+        self.faults || self.modes.iter().any(|mode| mode & stops != 0)
     }
 
     /// Long enough for a descriptor or a register.

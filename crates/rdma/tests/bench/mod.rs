@@ -8,7 +8,7 @@ pub mod fabric;
 
 use abi::forth::{control, control_bit, register, Descriptor, LIMITS_OFFSET, REGION_SIZE};
 use bus::Memory;
-use des::{Clock, Time};
+use des::{Clock, Duration, Time};
 use fabric::Fabric;
 use pci::{
     register as config, Burst, Bus, ConfigSpace, Cycle, Device, HostRead, Monitor, WriteCombiner,
@@ -314,13 +314,16 @@ impl<F: Fabric, C: Card> World<F, C> {
         self.spec.at_rest()
     }
 
-    /// Reads a register of a node's card.
+    /// Reads a register of a node's card; panics if that never answers.
     pub fn register(&mut self, node: usize, offset: u32) -> u64 {
+        let limit = self.now + Duration::from_ns(5_000_000);
         while !self.nodes[node].ask(offset) {
             self.step();
+            assert!(self.now < limit, "the bridge of node {node} takes no read");
         }
         loop {
             self.step();
+            assert!(self.now < limit, "node {node}: register {offset:#x} is not answered");
             if let Some(value) = self.nodes[node].bus.bridge.answer() {
                 return value.data;
             }
