@@ -52,9 +52,6 @@ impl Foreign {
     }
 }
 
-/// The dissector, of the layouts that hold what travels on the wire.
-const DISSECTOR: &str = "wireshark/sunstar.lua";
-
 /// A generated file: where it stands below the repository's root, and all of its text.
 #[derive(Clone, Debug)]
 pub struct Output {
@@ -86,7 +83,8 @@ pub fn generate(root: &Path) -> Result<Vec<Output>, LayoutError> {
             format!("docs/reference/{machine}.md"),
             pages::layout(&layout, machine),
         ));
-        outputs.extend(lua::dissector(&layout).map(|text| Output::new(DISSECTOR, text)));
+        let dissector = lua::dissector(&layout, machine);
+        outputs.extend(dissector.map(|(path, text)| Output::new(path, text)));
     }
     let mpi = Mpi::load(&root.join("abi"))?;
     let portals = Portals::load(&root.join("abi"))?;

@@ -8,7 +8,8 @@ use crate::streams::Output;
 use crate::summary::{account, grouped, messages, plural, time_of};
 use crate::terminal::{self, Terminal};
 use machine::instruments::account::{Call, Rank};
-use machine::instruments::journey::{cause_of, Breakdown, Place, Segment, Slow};
+use machine::instruments::journey::{Breakdown, Place, Segment, Slow};
+use machine::models::cause_of;
 use machine::report::Report;
 use std::fmt::{self, Write};
 
@@ -142,7 +143,7 @@ fn steps(
 
 /// A sentence about a step, with what decides it.
 fn cause(report: &Report, segment: &Segment, entries: u32) -> String {
-    let Some(cause) = cause_of(&segment.name) else { return String::new() };
+    let Some(cause) = cause_of(report.machine.model, &segment.name) else { return String::new() };
     let value = |key: &str| report.machine.values.get(key).map(|setting| setting.value.as_str());
     let mut told = match cause.walks && entries > 1 {
         true => {

@@ -376,7 +376,7 @@ fn check_model(options: &RunOptions, parameters: &Parameters) -> Result<(), Mist
         firmware::required_on(parameters, "--monitor", Processor::Lanai)?;
     }
     let model = parameters.model();
-    if options.pcap.is_some() && !model.packets {
+    if options.pcap.is_some() && model.link_type.is_none() {
         return Err(Mistake(format!(
             "--pcap writes packets, and machine {} has none: its interfaces are of model {}",
             parameters.name(),

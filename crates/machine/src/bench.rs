@@ -225,7 +225,8 @@ impl<'a> Bench<'a> {
             &options.progress,
             (options.threads, nodes),
         );
-        let tallies = Arc::new(tallies.with_tables(options.tables.clone()));
+        let way = options.parameters.model().messages;
+        let tallies = Arc::new(tallies.with_way(way).with_tables(options.tables.clone()));
         Ok(Bench { options, common, nodes, faults, tallies, ledger, templates, ahead, maps })
     }
 

@@ -1,5 +1,6 @@
 //! The models that there are, a row each: the one place that names them. `nic.model` of a machine chooses.
 
+use crate::instruments::journey::{Cause, Way, PORTALS};
 use crate::parameters::{Parameters, Row};
 use crate::programs::native;
 use crate::programs::Program;
@@ -19,10 +20,18 @@ pub struct Model {
     pub rows: &'static [Row],
     /// What its network interfaces execute, if they do: it can be listed and profiled.
     pub firmware: Option<&'static Firmware>,
-    /// Packets cross a network of routers and links, which can be captured and can fail.
+    /// The steps of its messages; none if it tells neither of messages nor of calls.
+    pub messages: Option<&'static Way>,
+    /// Queues of its nodes whose depth it tells, in the order of their numbers (`Gauge::Own`).
+    pub queues: &'static [&'static str],
+    /// Packets cross a network of routers and links, which can fail.
     pub packets: bool,
+    /// Link type of captured packets; none if they are not captured.
+    pub link_type: Option<u16>,
     /// Cards hang on cables that can be cut.
     pub cables: bool,
+    /// Cards hang on lanes that can spoil what they carry.
+    pub lanes: bool,
     /// Image, in `build`, of the program behind the console of a switch; none if there is no such.
     pub console: Option<&'static str>,
     /// Processes call MPI and Portals on it.
@@ -88,8 +97,12 @@ pub static MODELS: [Model; 6] = [
         doc: "Cray SeaStar: firmware on a PowerPC 440, DMA engines, a mesh or torus (pedretti2005)",
         rows: seastar::ROWS,
         firmware: Some(&seastar::FIRMWARE),
+        messages: Some(&PORTALS),
+        queues: &[],
         packets: true,
+        link_type: Some(147),
         cables: false,
+        lanes: false,
         console: None,
         processes: true,
         workloads: &[],
@@ -102,8 +115,12 @@ pub static MODELS: [Model; 6] = [
         doc: "a network interface of constants (LogGP): no firmware, no network, matching free",
         rows: ideal::ROWS,
         firmware: None,
+        messages: Some(&PORTALS),
+        queues: &[],
         packets: false,
+        link_type: None,
         cables: false,
+        lanes: false,
         console: None,
         processes: true,
         workloads: &[],
@@ -116,8 +133,12 @@ pub static MODELS: [Model; 6] = [
         doc: "docs/adding-a-nic.md's example: a command queue, a DMA engine, a link, an interrupt",
         rows: example::ROWS,
         firmware: None,
+        messages: Some(&PORTALS),
+        queues: &[],
         packets: false,
+        link_type: None,
         cables: false,
+        lanes: false,
         console: None,
         processes: true,
         workloads: &[],
@@ -130,8 +151,12 @@ pub static MODELS: [Model; 6] = [
         doc: "an RDMA NIC on PCI-X with bonded links or a crossbar, cycle by cycle (marazakis2006)",
         rows: crate::rdma::ROWS,
         firmware: None,
+        messages: Some(&crate::rdma::WAY),
+        queues: crate::rdma::QUEUES,
         packets: false,
+        link_type: Some(148),
         cables: false,
+        lanes: true,
         console: Some("firmware/crossbar/console.bin"),
         processes: false,
         workloads: crate::rdma::WORKLOADS,
@@ -144,8 +169,12 @@ pub static MODELS: [Model; 6] = [
         doc: "Myrinet: a control program on a LANai, source-routed switches (vorakosit2001)",
         rows: myrinet::ROWS,
         firmware: Some(&myrinet::FIRMWARE),
+        messages: None,
+        queues: &[],
         packets: false,
+        link_type: None,
         cables: true,
+        lanes: false,
         console: None,
         processes: false,
         workloads: myrinet::WORKLOADS,
@@ -158,8 +187,12 @@ pub static MODELS: [Model; 6] = [
         doc: "MPI's queues on the NIC, with or without matching units (brightwell2005)",
         rows: offload::ROWS,
         firmware: Some(&offload::FIRMWARE),
+        messages: Some(&PORTALS),
+        queues: &[],
         packets: false,
+        link_type: None,
         cables: false,
+        lanes: false,
         console: None,
         processes: true,
         workloads: &[],
@@ -172,6 +205,11 @@ pub static MODELS: [Model; 6] = [
 /// The model of this name.
 pub fn model(name: &str) -> Option<&'static Model> {
     MODELS.iter().find(|model| model.name == name)
+}
+
+/// The cause of a step of a message on machines of a model; of one that is no step nothing is known.
+pub fn cause_of(model: &str, step: &str) -> Option<&'static Cause> {
+    self::model(model)?.messages?.cause_of(step)
 }
 
 /// Runs a program.

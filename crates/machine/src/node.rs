@@ -8,6 +8,7 @@ use crate::instruments::journey::Flight;
 use crate::instruments::timeline::{About, Watch};
 use crate::judge::Bailiff;
 use crate::report::{self, Core, NodeReport};
+use abi::MessageId;
 use des::{Envelope, LogicalProcess, Outbox, Standing, Time, TraceHash};
 use host::Host;
 use std::collections::BTreeMap;
@@ -37,6 +38,11 @@ pub trait Nic: Sized + 'static {
     fn handle(&mut self, now: Time, event: Self::Event, ports: &mut Ports<Self>);
     /// A message has come from another node.
     fn receive(&mut self, now: Time, message: Self::Message, ports: &mut Ports<Self>);
+    /// A message of the program is on its way here, of which nothing has come yet. Those of a node are told
+    /// in the order in which they left it.
+    fn foreseen(&mut self, message: MessageId) {
+        let _ = message;
+    }
     /// The host stores up to 8 bytes at the interface's address `addr`.
     fn store(&mut self, now: Time, addr: u32, data: &[u8], ports: &mut Ports<Self>);
     /// The host loads a word from `addr` and waits; [`Ports::answer`] answers, later than now.
@@ -128,6 +134,8 @@ pub(crate) struct Node<N: Nic> {
     /// When something was due last.
     last: Time,
     launch: Time,
+    /// Names of the interface's own queues.
+    queues: &'static [&'static str],
     /// Host times of each core at the launch.
     at_launch: Option<Vec<host::Times>>,
 }
@@ -170,7 +178,8 @@ impl<N: Nic> Node<N> {
         software.boot(&mut host, launch);
         host.start(Time::ZERO, &mut ports);
         let (hash, last) = (TraceHash::default(), Time::ZERO);
-        let node = Node { nic, ports, host, software, hash, last, launch, at_launch: None };
+        let queues = bench.options.parameters.model().queues;
+        let node = Node { nic, ports, host, software, hash, last, launch, queues, at_launch: None };
         let watchers = &bench.options.watchers;
         if !watchers.is_empty() {
             let sinks = watchers.iter().map(|watcher| watcher.node(node.about())).collect();
@@ -185,6 +194,7 @@ impl<N: Nic> Node<N> {
             ranks: self.software.ranks(),
             cores: self.host.cores() as u32,
             neighbours: Default::default(),
+            queues: self.queues,
         }
     }
 
@@ -344,7 +354,11 @@ impl<N: Nic> LogicalProcess for Node<N> {
     fn receive(&mut self, e: Envelope<Crossing<N::Message>>) {
         let message = match e.message {
             Crossing::Message(message) => message,
-            Crossing::Flight(flight) => return self.ports.journal.comes(flight),
+            Crossing::Flight(flight) => {
+                let message = flight.id;
+                self.ports.journal.comes(flight);
+                return self.nic.foreseen(message);
+            }
         };
         let slot = self.ports.messages.put(message);
         self.ports.queue.schedule_from(e.at, e.source, e.sequence, Event::Message { slot });

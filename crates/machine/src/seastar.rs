@@ -6,13 +6,12 @@
 //!                │           └─ warm: one boot for all nodes
 //!                ├─ boot: who begins with that boot
 //!                └─ firmware: its image, its trace
-//!   capture: packets, for a pcapng file;  meter: what the processor model costs the machine that simulates
+//!   meter: what the processor model costs the machine that simulates
 //!   debugger: gdb on the processor, which waits meanwhile
 //! ```
 
 pub(crate) mod assembly;
 mod boot;
-pub(crate) mod capture;
 pub(crate) mod configure;
 pub mod debugger;
 pub mod firmware;

@@ -81,6 +81,10 @@ impl LinkSide {
             ..self.counters
         }
     }
+    /// The word that came with the last edge.
+    pub fn word(&self) -> Option<Word> {
+        self.rx.word()
+    }
     pub fn outstanding(&self, flow: u8) -> u16 {
         self.credits.outstanding(flow)
     }

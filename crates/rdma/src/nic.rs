@@ -7,7 +7,7 @@ use crate::packet::{Entry, Header};
 use crate::params::Params;
 use crate::sync::Sync;
 use pci::{Device, DeviceIn, DeviceOut, TargetRead};
-use serial::Symbol;
+use serial::{Symbol, Word};
 
 /// Messages, limits and freed words that can cross at a time (assumed).
 const SMALL_FIFO: usize = 8;
@@ -92,6 +92,10 @@ impl Nic {
         sent
     }
 
+    /// The word that came over the lanes with their last edge, halves paired: what an observer sees.
+    pub fn word(&self) -> Option<Word> {
+        self.link.word()
+    }
     /// The packet whose last word went to memory with the last edge of the bus.
     pub fn arrival(&self) -> Option<Arrival> {
         self.host.arrival()

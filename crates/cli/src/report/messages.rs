@@ -4,7 +4,8 @@
 use super::units::{count, share, size, time};
 use super::waterfall::{class_of, sizes_of};
 use crate::summary::grouped;
-use machine::instruments::journey::{cause_of, Breakdown, Slow};
+use machine::instruments::journey::{Breakdown, Slow};
+use machine::models::cause_of;
 use machine::report::Report;
 use maud::{html, Markup};
 
@@ -117,13 +118,13 @@ fn one(report: &Report, class: &Breakdown, most: f64) -> Markup {
                 (time(class.most_ns)) ". Steps of " (kept.len()) " of " (grouped(class.messages))
                 " are kept."
             }
-            @for slow in kept { (steps(slow)) }
+            @for slow in kept { (steps(slow, report.machine.model)) }
         }
     }
 }
 
 /// A message, which opens into its steps.
-fn steps(slow: &Slow) -> Markup {
+fn steps(slow: &Slow, model: &str) -> Markup {
     let total = slow.total_ns.max(1e-3);
     html! {
         details id=(id(slow)) class="message" data-message=(slow.message) data-ns=(slow.total_ns) {
@@ -140,7 +141,8 @@ fn steps(slow: &Slow) -> Markup {
                     tbody {
                         @for segment in &slow.segments {
                             @let width = format!("{:.3}", 100.0 * segment.ns / total);
-                            @let why = cause_of(&segment.name).map_or("", |why| why.sentence);
+                            @let why = cause_of(model, &segment.name);
+                            @let why = why.map_or("", |why| why.sentence);
                             tr data-name=(segment.name) data-ns=(segment.ns) {
                                 td { (segment.name) }
                                 td class="num" { (time(segment.ns)) }

@@ -12,47 +12,41 @@ use maud::{html, Markup};
 
 /// A queue that is watched: which of a node's it is, or they are; its id on the page, what it is, and what
 /// fits into it.
-type Queue = (fn(Gauge) -> bool, &'static str, &'static str, Option<u64>);
+type Queue = (Gauge, &'static str, &'static str, Option<u64>);
 
-fn queues(machine: &Parameters) -> [Queue; 10] {
+/// True if the gauge is of that queue; ranks have one each.
+fn is(which: Gauge, gauge: Gauge) -> bool {
+    match (which, gauge) {
+        (Gauge::Posted(_), Gauge::Posted(_)) | (Gauge::Unexpected(_), Gauge::Unexpected(_)) => true,
+        (which, gauge) => which == gauge,
+    }
+}
+
+/// Ids of queues that only a model has, by number.
+const OWN: [&str; 4] = ["own-0", "own-1", "own-2", "own-3"];
+
+fn queues(machine: &Parameters) -> Vec<Queue> {
     let fifo = Some(DMA_FIFO_DEPTH.into());
     let done = Some(DONE_FIFO_DEPTH.into());
     let cam = Some(CAM_ENTRIES.into());
     let packets = buffers(machine);
     let posted = "posted receives of a rank";
     let unexpected = "unexpected messages of a rank, kept by its library";
-    [
-        (|gauge| matches!(gauge, Gauge::Posted(_)), "posted", posted, None),
-        (|gauge| matches!(gauge, Gauge::Unexpected(_)), "unexpected", unexpected, None),
-        (|gauge| gauge == Gauge::Mailbox, "mailbox", "mailbox: commands from the host", None),
-        (
-            |gauge| gauge == Gauge::TransmitCommands,
-            "transmit",
-            "TX FIFO: commands for the transmit engine",
-            fifo,
-        ),
-        (
-            |gauge| gauge == Gauge::TransmitCompletions,
-            "sent",
-            "completions of the transmit engine",
-            done,
-        ),
-        (
-            |gauge| gauge == Gauge::ReceiveCommands,
-            "receive",
-            "RX FIFO: commands for the receive engine",
-            fifo,
-        ),
-        (
-            |gauge| gauge == Gauge::Notifications,
-            "notices",
-            "notifications of the receive engine",
-            done,
-        ),
-        (|gauge| gauge == Gauge::Streams, "cam", "RX CAM: messages being received", cam),
-        (|gauge| gauge == Gauge::Packets, "packets", "packets in the receive engine", packets),
-        (|gauge| gauge == Gauge::Events, "events", "event queue: events for the kernel", None),
-    ]
+    let own = machine.model().queues.iter().zip(OWN).zip(0..);
+    let own = own.map(|((name, id), number)| (Gauge::Own(number), id, *name, None));
+    let common = [
+        (Gauge::Posted(0), "posted", posted, None),
+        (Gauge::Unexpected(0), "unexpected", unexpected, None),
+        (Gauge::Mailbox, "mailbox", "mailbox: commands from the host", None),
+        (Gauge::TransmitCommands, "transmit", "TX FIFO: commands for the transmit engine", fifo),
+        (Gauge::TransmitCompletions, "sent", "completions of the transmit engine", done),
+        (Gauge::ReceiveCommands, "receive", "RX FIFO: commands for the receive engine", fifo),
+        (Gauge::Notifications, "notices", "notifications of the receive engine", done),
+        (Gauge::Streams, "cam", "RX CAM: messages being received", cam),
+        (Gauge::Packets, "packets", "packets in the receive engine", packets),
+        (Gauge::Events, "events", "event queue: events for the kernel", None),
+    ];
+    common.into_iter().chain(own).collect()
 }
 
 /// Packets for which the receive engine has room, on machines that have such.
@@ -100,15 +94,15 @@ pub fn section(report: &Report, machine: &Parameters, nodes: &[Node]) -> Markup 
 }
 
 /// The node at which a queue was deepest, and if there are several, fullest.
-fn deepest(nodes: &[Node], which: fn(Gauge) -> bool) -> Option<(&Node, &Course)> {
+fn deepest(nodes: &[Node], which: Gauge) -> Option<(&Node, &Course)> {
     let of = |node| courses(node, which).map(move |course| (node, course));
     let used: Vec<_> = nodes.iter().flat_map(of).collect();
     used.into_iter().rev().max_by_key(|(_, course)| (course.most(), course.sum()))
 }
 
 /// The courses of a queue on a node, of which it may have several.
-fn courses(node: &Node, which: fn(Gauge) -> bool) -> impl Iterator<Item = &Course> {
-    node.queues.iter().filter(move |(gauge, _)| which(**gauge)).map(|(_, course)| course)
+fn courses(node: &Node, which: Gauge) -> impl Iterator<Item = &Course> {
+    node.queues.iter().filter(move |(gauge, _)| is(which, **gauge)).map(|(_, course)| course)
 }
 
 const SIZE: (f64, f64) = (430.0, 190.0);

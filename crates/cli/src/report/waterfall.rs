@@ -8,9 +8,10 @@ use machine::report::Report;
 use maud::{html, Markup};
 
 /// Places in the order of the legend, with what they are called.
-const PLACES: [(Place, &str, &str); 5] = [
+const PLACES: [(Place, &str, &str); 6] = [
     (Place::Host, "host", "host processor: MPI, Portals, kernel, interrupts"),
     (Place::HyperTransport, "hypertransport", "HyperTransport between host and NIC"),
+    (Place::Bus, "bus", "the bus between host and NIC"),
     (Place::Firmware, "firmware", "firmware on the NIC's processor"),
     (Place::Dma, "dma", "the NIC's DMA engines, with all that a payload passes while it streams"),
     (Place::Network, "network", "routers and links"),

@@ -20,13 +20,14 @@ pub fn tables(
         (None, Some(_)) => "--calls",
         (None, None) => return Ok(None),
     };
-    if !parameters.model().processes {
+    let Some(way) = parameters.model().messages else {
         let model = parameters.model().name;
         return Err(Mistake(format!(
             "{asked}: model {model} tells neither of messages nor of calls"
         )));
-    }
-    let tables = Tables::to(messages, calls, description(options, parameters)).map_err(Mistake)?;
+    };
+    let about = description(options, parameters);
+    let tables = Tables::to(messages, calls, way, about).map_err(Mistake)?;
     Ok(Some(Arc::new(tables)))
 }
 

@@ -17,8 +17,13 @@ fn captured(folder: &Path, line: &str, code: i32) -> (Value, Vec<u8>) {
 
 /// These fields of the packets that the filter lets pass, as tshark prints them.
 fn tshark(folder: &Path, filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
+    dissected("wireshark/sunstar.lua", folder, filter, fields)
+}
+
+/// The same with this dissector.
+fn dissected(file: &str, folder: &Path, filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
     let mut command = Command::new("tshark");
-    let dissector = root().join("wireshark/sunstar.lua");
+    let dissector = root().join(file);
     // Nothing of the user's settings.
     command.env("HOME", folder).env("XDG_CONFIG_HOME", folder).arg("-n");
     command.args(["-X", &format!("lua_script:{}", dissector.display())]);
@@ -90,6 +95,38 @@ fn tshark_shows_the_messages_of_a_program() {
     assert!(malformed.is_empty(), "{malformed:?}");
     let times = tshark(folder, "frame", &["frame.time_epoch"]).concat();
     assert!(times.is_sorted_by_key(|time| time.parse::<f64>().unwrap()));
+}
+
+/// Remote writes: every packet at both ends, as often as the cards have counted.
+#[test]
+fn tshark_shows_remote_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let forth =
+        |filter: &str, fields: &[&str]| dissected("wireshark/forth.lua", folder, filter, fields);
+    for line in [
+        "-n 2 -m forth builtin:rdma-permutation 12296 3",
+        "-n 3 -m forth-switch builtin:rdma-incast 4104 3",
+    ] {
+        let (report, file) = captured(folder, line, 0);
+        let fields = ["forth.source", "forth.flow", "forth.destination", "forth.words"];
+        let fields = [&fields[..], &["forth.flags.interrupt", "forth.crc32"]].concat();
+        let [mut sent, mut received] = [SENT, RECEIVED].map(|side| forth(side, &fields));
+        assert_eq!(sent.len(), counter(&report, "tx.messages"), "{line}");
+        assert_eq!(received.len(), counter(&report, "rx.messages"), "{line}");
+        let words = sent.iter().map(|row| row[3].parse::<usize>().unwrap()).sum::<usize>();
+        assert_eq!(words, counter(&report, "tx.words"), "{line}");
+        let rings = sent.iter().filter(|row| row[4] == "1" || row[4] == "True").count();
+        assert_eq!(rings, 4, "{line}: two doorbells a sender");
+        sent.sort();
+        received.sort();
+        assert_eq!(sent, received, "{line}: the same bytes at both ends");
+        let malformed = forth("_ws.malformed || forth.malformed", &["frame.number"]);
+        assert!(malformed.is_empty(), "{malformed:?}");
+        let times = forth("frame", &["frame.time_epoch"]).concat();
+        assert!(times.is_sorted_by_key(|time| time.parse::<f64>().unwrap()));
+        assert!(captured(folder, &format!("-t 2 {line}"), 0).1 == file, "{line}");
+    }
 }
 
 #[test]

@@ -46,6 +46,130 @@ fn every_message_is_judged() {
     }
 }
 
+/// Steps of a class by their names, in picoseconds.
+fn steps(class: &Value) -> Vec<(&str, u64)> {
+    let steps = class["steps"].as_array().unwrap();
+    steps.iter().map(|s| (s["name"].as_str().unwrap(), s["sum_ps"].as_u64().unwrap())).collect()
+}
+
+fn class(report: &Value, bytes: u64) -> &Value {
+    let all = report["breakdowns"].as_array().unwrap();
+    let found = all.iter().find(|class| class["bytes_least"] == bytes);
+    found.unwrap_or_else(|| panic!("no class of {bytes} bytes: {all:?}"))
+}
+
+/// Every message, from the library's call to the process that waits for it.
+#[test]
+fn a_message_is_told_step_by_step() {
+    let line = "-n 2 -m forth builtin:rdma-pingpong 8 40";
+    let told = report(line);
+    assert_eq!(told["messages"]["ended"], 80);
+    let left = told["messages"]["unfinished"].as_object().unwrap();
+    assert!(left.values().all(|number| number == 0), "{left:?}");
+    let class = class(&told, 8);
+    let kind = [&class["kind"], &class["protocol"], &class["messages"]];
+    assert_eq!(kind, [&Value::from("put"), &"eager".into(), &80.into()]);
+    let steps = steps(class);
+    let names: Vec<&str> = steps.iter().map(|(name, _)| *name).collect();
+    let expected = [
+        "library, descriptor",
+        "descriptor over the bus",
+        "request queue",
+        "payload over the bus",
+        "lanes",
+        "receiving FIFO",
+        "payload to memory",
+        "return to the process",
+        "library, receive",
+    ];
+    assert_eq!(names, expected);
+    let sum: u64 = steps.iter().map(|(_, ps)| ps).sum();
+    assert_eq!(class["sum_ps"], sum, "steps add up");
+    // Half of a round trip is a message, whose next one begins at once.
+    let round_trips = told["simulated_ns"].as_f64().unwrap() * 1e3;
+    assert!((sum as f64 / round_trips - 1.0).abs() < 0.02, "{sum} of {round_trips}");
+    // The steps are those of the parameters.
+    let of = |options: &str, step: &str| {
+        let told = report(&format!("{options} {line}"));
+        let class = self::class(&told, 8);
+        self::steps(class).iter().find(|(name, _)| *name == step).unwrap().1 / 80
+    };
+    let longer = of("--set lanes.delay=484ns", "lanes") - of("", "lanes");
+    assert!((95_000..=105_000).contains(&longer), "{longer} ps for 100 ns");
+    let post = "library, descriptor";
+    assert_eq!(of("--set rdma.post=1us", post) - of("--set rdma.post=0ns", post), 1_000_000);
+}
+
+/// What nobody waits for ends in memory; a doorbell ends with the handler, or with who sleeps.
+#[test]
+fn writes_and_doorbells_are_messages_of_their_kinds() {
+    let told = report("-n 5 -m forth-switch builtin:rdma-incast 12296 6");
+    assert_eq!(told["messages"]["ended"], 4 * (6 + 2));
+    let long = steps(class(&told, 12_296));
+    assert_eq!(long.last().unwrap().0, "payload to memory");
+    let rings = steps(class(&told, 8));
+    assert!(rings.iter().any(|(name, ps)| *name == "doorbells" && *ps > 0), "{rings:?}");
+    let sent = told["account"][1]["sent"].as_array().unwrap();
+    let [to] = &sent[..] else { panic!("{sent:?}") };
+    assert_eq!([&to["to"], &to["messages"]], [&Value::from(0), &8.into()]);
+    assert_eq!(to["bytes"], 6 * 12_296 + 2 * 8);
+}
+
+/// The parts of each call add up to its time; who sleeps waits for his sender.
+#[test]
+fn calls_of_the_library_have_an_account() {
+    let told = report("-n 2 -m forth builtin:rdma-stream 4096 60");
+    let ranks = told["account"].as_array().unwrap();
+    assert_eq!(ranks.len(), 2);
+    for call in ranks.iter().flat_map(|rank| rank["calls"].as_array().unwrap()) {
+        let number = |key: &str| call[key].as_u64().unwrap_or_else(|| panic!("{key}: {call}"));
+        let parts = ["library", "kernel", "nic", "network", "late_sender", "late_receiver"];
+        let parts = parts.map(|part| number(&format!("{part}_ps")));
+        let sum = parts.iter().sum::<u64>() + number("imbalance_ps");
+        assert_eq!(sum, number("total_ps"), "{call}");
+    }
+    let call = |rank: usize, name: &str| {
+        let calls = ranks[rank]["calls"].as_array().unwrap();
+        let found = calls.iter().find(|call| call["call"] == name);
+        found.unwrap_or_else(|| panic!("no {name} in {calls:?}")).clone()
+    };
+    assert_eq!(call(0, "rdma_write")["times"], 60);
+    assert_eq!(call(0, "rdma_ring")["messages"], 2);
+    let sleep = call(1, "rdma_sleep");
+    assert_eq!(sleep["waits_for"][0]["rank"], 0);
+    let late = sleep["late_sender_ps"].as_f64().unwrap() / sleep["total_ps"].as_f64().unwrap();
+    assert!(late > 0.4, "{sleep}");
+}
+
+#[test]
+fn a_message_and_a_call_are_explained() {
+    let explain = |options: &str| {
+        let line = format!("explain {options} -n 2 -m forth builtin:rdma-pingpong 8 10");
+        unjudged(&line).went_well().stdout.clone()
+    };
+    let one = explain("--message 0:3");
+    assert!(one.contains("Message 0:3 (put, eager, 8 bytes)"), "{one}");
+    for words in ["lanes.delay = 384 ns", "descriptor over the bus", "pcix.split_word"] {
+        assert!(one.contains(words), "no {words} in {one}");
+    }
+    let call = explain("--call rdma_wait");
+    assert!(call.contains("rdma_wait: 20 calls of all ranks"), "{call}");
+    let both = explain("");
+    assert!(both.contains("slowest of 20 messages"), "{both}");
+}
+
+/// Observing is free, and what is told does not depend on who simulates.
+#[test]
+fn what_is_told_of_messages_is_one_for_any_number_of_threads() {
+    let line = "-n 5 -m forth-switch builtin:rdma-permutation 4104 6";
+    let keys = ["trace_hash", "messages", "breakdowns", "account"];
+    let of = |options: &str| {
+        let told = report(&format!("{options} {line}"));
+        keys.map(|key| told[key].clone())
+    };
+    assert_eq!(of("-t 2"), of(""));
+}
+
 #[test]
 fn interrupts_are_handled_and_handles_come_back() {
     let report = report("-n 8 -m forth-switch builtin:rdma-incast 4096 16");
@@ -94,6 +218,46 @@ fn what_the_model_has_not_is_refused_by_name() {
 fn a_lost_interrupt_is_a_deadlock_that_is_told() {
     let lost = "-q -n 2 -m forth --fault interrupt.lost=1 builtin:rdma-stream 64 3";
     run(lost).said(1, &["deadlock", "rank 1 waits"]);
+}
+
+/// Counts of credits are cumulative: the next one tells what a lost one would have.
+#[test]
+fn a_lost_credit_costs_time_and_the_last_one_is_told() {
+    let line = "-n 2 -m forth builtin:rdma-stream 4096 60";
+    let told = report(&format!("--fault lane.credit=0.2@0 {line}"));
+    let (lost, spoilt) =
+        (counter(&told, 0, "rx.credit_errors"), counter(&told, 0, "rx.symbols_spoilt"));
+    assert!(lost > 5 && lost == spoilt, "{lost} of {spoilt}");
+    assert_eq!(counter(&told, 1, "rx.messages"), 62);
+    let plain = report(line);
+    assert!(told["simulated_ns"].as_f64() > plain["simulated_ns"].as_f64());
+    let line = "-q -n 2 -m forth --fault lane.credit=1@0 builtin:rdma-stream 4096 60";
+    let words = ["node 0: a packet has waited 20 ms for credits that were lost", "words of flow 1"];
+    run(line).said(1, &words);
+    // Beside the RTL it is the same.
+    run(&line.replace("-q ", "-q --rtl ")).said(1, &words);
+}
+
+#[test]
+fn what_a_lane_spoils_is_found_and_missed() {
+    let deadlock = "deadlock: nothing in the machine moves any more";
+    // A start, and a header.
+    for symbol in [2, 4] {
+        let line = format!(
+            "-q -n 2 -m forth --fault lane.biterror=#{symbol}@1 builtin:rdma-pingpong 4096 2"
+        );
+        run(&line).said(1, &[deadlock, "rank 1 waits"]);
+    }
+    // Cut-through: a payload is in memory before its checksum has come, and who polls takes it.
+    let line = "-q -n 2 -m forth --fault lane.biterror=#300@1 builtin:rdma-pingpong 4096 2";
+    run(line).said(1, &["rank 1: word", "of message 0 from rank 0 is wrong"]);
+    // What is not waited for is missed by nobody but who counts.
+    let told = report("-n 2 -m forth --fault lane.biterror=#2000@1 builtin:rdma-stream 4096 20");
+    let errors = ["rx.header_errors", "rx.payload_errors"].map(|name| counter(&told, 1, name));
+    assert_eq!(errors.iter().sum::<u64>(), 1);
+    unjudged("run -n 2 --fault lane.credit=1 builtin:barrier").said(2, &["model seastar", "lanes"]);
+    unjudged("run -n 2 -m amata --fault lane.credit=1 builtin:myrinet-pingpong")
+        .said(2, &["model myrinet have no lanes"]);
 }
 
 #[test]

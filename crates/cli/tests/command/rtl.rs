@@ -11,9 +11,10 @@ fn report(line: &str) -> Value {
 }
 
 /// All that a report says but for how the run was made.
-fn said(line: &str) -> [Value; 4] {
+fn said(line: &str) -> [Value; 7] {
     let report = report(line);
-    ["trace_hash", "simulated_ns", "nodes", "exit"].map(|key| report[key].clone())
+    let keys = ["trace_hash", "simulated_ns", "nodes", "exit", "messages", "breakdowns", "account"];
+    keys.map(|key| report[key].clone())
 }
 
 #[test]

@@ -160,9 +160,10 @@ fn may_be_repeated(kind: &Kind) -> bool {
     matches!(kind.value, Form::Share | Form::ShareTime | Form::Link)
 }
 
-/// The kinds of faults of machines with links: they have no cables.
+/// The kinds of faults of machines with links: they have neither cables nor lanes.
 pub fn kinds_here() -> Vec<&'static Kind> {
-    KINDS.iter().filter(|kind| kind.value != Form::Node).collect()
+    let has = |kind: &&Kind| kind.value != Form::Node && !kind.name.starts_with("lane.");
+    KINDS.iter().filter(has).collect()
 }
 
 /// A fault of a kind, if the machine can have it.

@@ -5,14 +5,14 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
 use std::io::Read;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::{fd::AsRawFd, unix::fs::OpenOptionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 mod lanai;
 mod queues;
+mod rdma;
 
 /// An event of the file.
 #[derive(Clone, Debug)]

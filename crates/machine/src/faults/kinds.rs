@@ -102,6 +102,10 @@ const BROKEN: &[&str] = &[
     "(PTL_NI_FAIL)",
 ];
 
+/// What runs end with where packets or credits of lanes are lost.
+const STARVED: &[&str] =
+    &["deadlock: nothing in the machine moves any more", "credits that were lost", "is wrong"];
+
 /// All kinds.
 pub const KINDS: &[Kind] = &[
     Kind {
@@ -200,6 +204,38 @@ pub const KINDS: &[Kind] = &[
         endings: MISSING,
         misleads: false,
         example: "cable.dead=1@20us",
+    },
+    Kind {
+        name: "lane.biterror",
+        value: Form::Share,
+        scope: Scope::Nodes,
+        what: "A bit of what comes over the lanes to a card arrives wrong: of each symbol of four \
+               bytes with the chance, or of symbol #NUMBER of the card. Idle symbols are not \
+               counted. Only machines of model rdma have lanes.",
+        expected: "A header's CRC16 finds it, and the packet is lost: nobody sends it again, and \
+                   whoever waits for it waits in a deadlock. A payload is in memory before its \
+                   CRC32 has come, which then raises no interrupt and counts an error; who polls \
+                   for it takes what is there. A credit with wrong parity is discarded, as with \
+                   lane.credit.",
+        counter: "rx.symbols_spoilt, rx.header_errors, rx.payload_errors, rx.bond_errors",
+        endings: STARVED,
+        misleads: true,
+        example: "lane.biterror=1e-5@1",
+    },
+    Kind {
+        name: "lane.credit",
+        value: Form::Share,
+        scope: Scope::Nodes,
+        what: "Credits come to a card with a wrong bit, and are discarded for their parity. Only \
+               machines of model rdma have lanes.",
+        expected: "Counts are cumulative: the next credit of the flow tells what a lost one would \
+                   have. Nothing but time, unless it was the last: then the flow waits for ever, \
+                   as nothing in the protocol sends a credit again, and after 20 ms the run ends \
+                   with a sentence that names the flow.",
+        counter: "rx.symbols_spoilt, rx.credit_errors",
+        endings: STARVED,
+        misleads: false,
+        example: "lane.credit=#2@0",
     },
     Kind {
         name: "interrupt.lost",

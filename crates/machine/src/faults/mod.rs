@@ -3,10 +3,12 @@
 
 mod interrupts;
 mod kinds;
+mod lanes;
 mod parse;
 
 pub(crate) use interrupts::{Fate, Interrupts};
 pub use kinds::{kind, reference, Form, Kind, Scope, KINDS};
+pub(crate) use lanes::{Lanes, Struck};
 pub use parse::set;
 pub(crate) use parse::{parse, parse_of_hosts};
 
@@ -41,6 +43,7 @@ enum What {
     Slow(u64),
     Rests { length: Duration, period: Option<Duration> },
     Pool(Pool, u32),
+    Lanes(Struck, Which),
 }
 
 /// What can run out.
@@ -90,6 +93,23 @@ impl Faults {
             })
             .collect();
         (!rules.is_empty()).then(|| Interrupts::new(self.links.seed, nid, rules))
+    }
+
+    /// What happens to what comes over the lanes to a node's card.
+    pub fn lanes(&self, nid: u32) -> Option<Lanes> {
+        let rule = |rule: &Rule| match rule.what {
+            What::Lanes(struck, which) => {
+                Some(lanes::Rule { struck, which, from: rule.from, until: rule.until })
+            }
+            _ => None,
+        };
+        let rules: Vec<_> = self.of(nid).filter_map(rule).collect();
+        (!rules.is_empty()).then(|| Lanes::new(self.links.seed, nid, rules))
+    }
+
+    /// True if lanes spoil what they carry.
+    pub fn spoils(&self) -> bool {
+        self.nodes.iter().any(|rule| matches!(rule.what, What::Lanes(..)))
     }
 
     /// Since when the interrupt line of a node is stuck.

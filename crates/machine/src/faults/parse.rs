@@ -1,7 +1,7 @@
 //! Faults as the command line writes them: `KIND=VALUE`, then where and when, each after an `@`.
 
 use super::kinds::{self, kind, Form, Kind, Scope};
-use super::{Faults, Pool, Rule, What};
+use super::{Faults, Pool, Rule, Struck, What};
 use crate::models::Model;
 use crate::parameters::quantity::{self, Value};
 use crate::parameters::Parameters;
@@ -78,7 +78,7 @@ pub(crate) fn parse(
 }
 
 /// The same for a machine of `nodes` nodes of which only hosts and their interrupt lines can fail, and cables
-/// if it has some.
+/// and lanes if it has some.
 pub(crate) fn parse_of_hosts(
     texts: &[String],
     seed: u64,
@@ -88,7 +88,11 @@ pub(crate) fn parse_of_hosts(
 ) -> Result<Faults, String> {
     for text in texts {
         let name = text.split(['=', '.']).next().unwrap_or_default().trim();
-        let fails = matches!(name, "host" | "interrupt") || name == "cable" && model.cables;
+        let fails = match name {
+            "cable" => model.cables,
+            "lane" => model.lanes,
+            _ => matches!(name, "host" | "interrupt"),
+        };
         if !fails && kinds::KINDS.iter().any(|kind| kind.name.starts_with(name)) {
             let model = model.name;
             return Err(format!(
@@ -219,6 +223,12 @@ fn add(
         }
         "cable.dead" => {
             faults.cables.push((node(value, topology)?, scope.from));
+        }
+        "lane.biterror" => {
+            faults.nodes.push(on_node(What::Lanes(Struck::Symbols, share(value)?)));
+        }
+        "lane.credit" => {
+            faults.nodes.push(on_node(What::Lanes(Struck::Credits, share(value)?)));
         }
         "interrupt.lost" => faults.nodes.push(on_node(What::InterruptLost(share(value)?))),
         "interrupt.late" => {

@@ -153,6 +153,11 @@ impl Journal {
         let whole = header.flags & header_flag::INLINE != 0;
         self.desk.borrow_mut().leaves(MessageId::from(header), at, whole)
     }
+    /// A message of another interface enters the network: its flight goes with it.
+    #[must_use]
+    pub fn departs(&self, at: Time, message: MessageId) -> Option<Box<Flight>> {
+        self.desk.borrow_mut().leaves(message, at, false)
+    }
     /// What is known of a message that comes.
     pub fn comes(&self, flight: Box<Flight>) {
         self.desk.borrow_mut().comes(flight);

@@ -14,18 +14,24 @@ mod desk;
 mod flight;
 mod histogram;
 mod messages;
+mod portals;
 mod sample;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod way;
 
-pub use cause::{cause_of, Cause};
+pub use cause::Cause;
+pub(crate) use cause::{cause, firmware};
 pub(crate) use desk::Desk;
 pub use desk::Unfinished;
 pub(crate) use flight::Flight;
 pub use flight::{Kind, Protocol};
 pub use messages::{Breakdown, Messages, Segment, Slow, Step};
+pub(crate) use portals::PORTALS;
 pub(crate) use tally::Tallies;
+pub use way::Way;
+pub(crate) use way::{Stretch, LEGS, SLOTS};
 
 /// Instants in the life of a put, in the order in which a message passes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,54 +95,6 @@ pub enum Waypoint {
     CallReturned,
 }
 
-/// The stretch that ends at each waypoint after the first, and where it is spent.
-const STRETCHES: [(Waypoint, &str, Place); 27] = [
-    (Waypoint::PutEntered, "MPI library, send", Place::Host),
-    (Waypoint::KernelEntered, "kernel entry", Place::Host),
-    (Waypoint::CommandWritten, "kernel Portals, send", Place::Host),
-    (Waypoint::CommandArrived, "HyperTransport to the NIC", Place::HyperTransport),
-    (Waypoint::HeaderCommanded, "firmware TX", Place::Firmware),
-    (Waypoint::Injected, "TX DMA", Place::Dma),
-    (Waypoint::Arrived, "wire", Place::Network),
-    (Waypoint::Announced, "RX DMA", Place::Dma),
-    (Waypoint::InterruptWritten, "firmware RX", Place::Firmware),
-    (Waypoint::InterruptArrived, "HyperTransport to the host", Place::HyperTransport),
-    (Waypoint::HandlerEntered, "interrupt", Place::Host),
-    (Waypoint::EventDrained, "event queue", Place::Host),
-    (Waypoint::Matched, "kernel Portals, match", Place::Host),
-    (Waypoint::ReceiveWritten, "kernel Portals, command", Place::Host),
-    (Waypoint::ReceiveArrived, "receive command to the NIC", Place::HyperTransport),
-    (Waypoint::ReceiveCommanded, "firmware RX, command", Place::Firmware),
-    (Waypoint::Deposited, "payload by DMA", Place::Dma),
-    (Waypoint::Completed, "RX DMA, completion", Place::Dma),
-    (Waypoint::CompletionWritten, "firmware RX, completion", Place::Firmware),
-    (Waypoint::CompletionArrived, "completion to the host", Place::HyperTransport),
-    (Waypoint::CompletionEntered, "second interrupt", Place::Host),
-    (Waypoint::CompletionDrained, "event queue, completion", Place::Host),
-    (Waypoint::EventPosted, "kernel Portals, receive", Place::Host),
-    (Waypoint::ProcessLooked, "waiting for the process", Place::Host),
-    (Waypoint::EventReturned, "return to the process", Place::Host),
-    (Waypoint::Claimed, "waiting for the receive", Place::Host),
-    (Waypoint::CallReturned, "MPI library, receive", Place::Host),
-];
-
-/// Names of columns with the time of each step, by slot; those of the second and third leg begin with that.
-pub(crate) fn step_columns() -> impl Iterator<Item = String> {
-    let legs = ["", "leg2_", "leg3_"];
-    legs.into_iter().flat_map(|leg| {
-        STRETCHES.iter().map(move |(_, name, _)| {
-            let mut column = String::from(leg);
-            for word in name.split(|c: char| !c.is_ascii_alphanumeric()) {
-                if !word.is_empty() {
-                    column += &word.to_lowercase();
-                    column.push('_');
-                }
-            }
-            column + "ps"
-        })
-    })
-}
-
 /// Who is at work in a stretch of a message's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -145,6 +103,8 @@ pub enum Place {
     Host,
     /// The link between host and NIC.
     HyperTransport,
+    /// The bus between host and NIC.
+    Bus,
     /// The NIC's processor.
     Firmware,
     /// The NIC's DMA engines, with all that a payload passes while it streams.
@@ -168,30 +128,10 @@ pub(crate) enum Part {
 
 impl Part {
     pub const ALL: [Part; 4] = [Part::Library, Part::Kernel, Part::Nic, Part::Network];
-
-    /// Of the stretch that ends at `waypoint`.
-    fn of(waypoint: Waypoint, place: Place) -> Part {
-        match waypoint {
-            Waypoint::PutEntered
-            | Waypoint::ProcessLooked
-            | Waypoint::EventReturned
-            | Waypoint::Claimed
-            | Waypoint::CallReturned => Part::Library,
-            _ if place == Place::Host => Part::Kernel,
-            _ if place == Place::Network => Part::Network,
-            _ => Part::Nic,
-        }
-    }
 }
 
 /// Waypoints of a leg.
 const WAYPOINTS: usize = Waypoint::CallReturned as usize + 1;
-
-/// Legs of a way: a message, or of a rendezvous announcement, fetch and data.
-const LEGS: usize = 3;
-
-/// Stretches of all legs that a way can have; one of them is a slot.
-const SLOTS: usize = LEGS * STRETCHES.len();
 
 /// When a flight passed each waypoint of a leg; `Time::NEVER` at those where it did not.
 type Leg = [Time; WAYPOINTS];

@@ -217,6 +217,10 @@ impl Node {
             Place::Depth(Gauge::Output(output)) => format!("queue {}", self.way(output)),
             Place::Depth(Gauge::Posted(rank)) => format!("rank {rank}: posted receives"),
             Place::Depth(Gauge::Unexpected(rank)) => format!("rank {rank}: unexpected messages"),
+            Place::Depth(Gauge::Own(number)) => {
+                let known = self.about.queues.get(usize::from(number));
+                known.copied().unwrap_or("queue").into()
+            }
             Place::Depth(gauge) => match gauge {
                 Gauge::Mailbox => "mailbox",
                 Gauge::Events => "event queue",
@@ -226,7 +230,7 @@ impl Node {
                 Gauge::Notifications => "RX notifications",
                 Gauge::Packets => "RX packets",
                 Gauge::Streams => "RX streams",
-                Gauge::Output(_) | Gauge::Posted(_) | Gauge::Unexpected(_) => "",
+                Gauge::Output(_) | Gauge::Posted(_) | Gauge::Unexpected(_) | Gauge::Own(_) => "",
             }
             .into(),
         }
@@ -384,6 +388,7 @@ fn rank_of(place: Place) -> u64 {
         Place::Depth(Gauge::Notifications) => 9,
         Place::Depth(Gauge::ReceiveCommands) => 10,
         Place::Depth(Gauge::Events) => 11,
+        Place::Depth(Gauge::Own(number)) => 12 + u64::from(number),
         Place::Slices(Track::Output(output)) => 2 * u64::from(output),
         Place::Depth(Gauge::Output(output)) => 2 * u64::from(output) + 1,
     }
@@ -399,6 +404,7 @@ fn unit_of(gauge: Gauge) -> &'static str {
         Gauge::Streams => "streams",
         Gauge::Posted(_) => "receives",
         Gauge::Unexpected(_) => "messages",
+        Gauge::Own(_) => "entries",
     }
 }
 

@@ -6,7 +6,7 @@
 
 mod parquet;
 
-use super::journey::{step_columns, Flight};
+use super::journey::{Flight, Way};
 use super::spool::{Spool, Stream, Writer};
 use des::Time;
 use parquet::Type;
@@ -17,10 +17,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// The tables that are to be written.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Tables {
     messages: Option<Table>,
     calls: Option<Table>,
+    /// The steps of messages.
+    way: &'static Way,
     /// Description of the run.
     about: String,
 }
@@ -79,10 +81,12 @@ pub(crate) struct Rows(Writer);
 const NONE: i64 = i64::MIN;
 
 impl Tables {
-    /// Prepares for writing these files; `about` says what the run is. The error is a sentence.
+    /// Prepares for writing these files, of messages that take this way; `about` says what the run is. The
+    /// error is a sentence.
     pub fn to(
         messages: Option<&Path>,
         calls: Option<&Path>,
+        way: &'static Way,
         about: String,
     ) -> Result<Tables, String> {
         let table = |file: &Path| {
@@ -90,7 +94,7 @@ impl Tables {
             Ok::<_, String>(Table { file, spool, streams: Mutex::default() })
         };
         let (messages, calls) = (messages.map(table).transpose()?, calls.map(table).transpose()?);
-        Ok(Tables { messages, calls, about })
+        Ok(Tables { messages, calls, way, about })
     }
 
     /// For a node's messages, if they are wanted.
@@ -113,7 +117,8 @@ impl Tables {
     /// All nodes are over: writes the files. The errors are sentences.
     pub(crate) fn finish(&self) -> Vec<Result<(), String>> {
         let messages = self.messages.iter().map(|table| {
-            table.write(&message_columns(), MESSAGE_NUMBERS.len(), MESSAGE_WORDS.len(), &self.about)
+            let columns = message_columns(self.way);
+            table.write(&columns, MESSAGE_NUMBERS.len(), MESSAGE_WORDS.len(), &self.about)
         });
         let calls = self.calls.iter().map(|table| {
             table.write(&call_columns(), CALL_NUMBERS.len(), CALL_WORDS.len(), &self.about)
@@ -134,10 +139,10 @@ fn end(table: &Option<Table>, number: u32, rows: Option<Rows>) {
 }
 
 /// Columns of `--messages`, in their order: words, numbers, steps.
-fn message_columns() -> Vec<(String, Type)> {
+fn message_columns(way: &Way) -> Vec<(String, Type)> {
     let words = MESSAGE_WORDS.map(|name| (name.to_owned(), Type::Word));
     let numbers = MESSAGE_NUMBERS.map(|(name, holds)| (name.to_owned(), holds));
-    let steps = step_columns().map(|name| (name, Type::Maybe));
+    let steps = way.columns().map(|name| (name, Type::Maybe));
     words.into_iter().chain(numbers).chain(steps).collect()
 }
 

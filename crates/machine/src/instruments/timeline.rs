@@ -21,7 +21,7 @@ mod picture;
 mod watch;
 
 pub(crate) use picture::Picture;
-pub(crate) use watch::Watch;
+pub(crate) use watch::{Engine, Watch};
 
 use abi::MessageId;
 use des::{Duration, Time};
@@ -70,6 +70,8 @@ pub enum Gauge {
     Posted(u32),
     /// Messages of a rank that its library keeps for receives that come later.
     Unexpected(u32),
+    /// A queue that only this model has, by its number among those that the model declares.
+    Own(u8),
 }
 
 impl Gauge {
@@ -177,6 +179,8 @@ pub struct About {
     pub cores: u32,
     /// The nodes behind the router's links, by `net::Link::index`.
     pub neighbours: [Option<u32>; net::LINKS],
+    /// Names of the queues that only this model has ([`Gauge::Own`]).
+    pub queues: &'static [&'static str],
 }
 
 /// Somebody who watches a run.

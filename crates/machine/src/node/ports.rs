@@ -131,6 +131,12 @@ impl<N: Nic> Ports<N> {
             self.outbox.send(header.target_nid.into(), Time::NEVER, Crossing::Flight(flight));
         }
     }
+    /// The message of the program enters the network for node `target`.
+    pub fn departs(&mut self, at: Time, message: MessageId, target: u32) {
+        if let Some(flight) = self.journal.departs(at, message) {
+            self.outbox.send(target, Time::NEVER, Crossing::Flight(flight));
+        }
+    }
     /// Ends the run; `what` is a sentence without a period that begins behind "node 3: ".
     pub fn fail(&mut self, at: Time, what: impl fmt::Display) {
         self.end(at, 1, what);

@@ -3,13 +3,19 @@
 
 use super::chip::{Chip, Designs};
 use super::memory::{Behind, Watch};
+use super::module::notify_addr;
 use super::settings::Settings;
 use super::tally::Tally;
+use super::trail::{Pins, Trail};
+use super::wiretap::Wiretap;
+use crate::faults::{Lanes, Struck};
+use crate::firmware::profile::Profile;
 use crate::node::{Nic, Ports};
 use crate::pcibus::{digest, fold, Domain, PciBus, REGION};
 use ::rdma::Account;
 use ::rdma::Arrival;
-use abi::forth::REGION_SIZE;
+use abi::forth::{mark, REGION_SIZE};
+use abi::MessageId;
 use des::{Duration, Time};
 use pci::{ConfigSpace, Device, WriteCombiner};
 use serial::{Elastic, Symbol};
@@ -25,6 +31,11 @@ const IDS: (u16, u16, u32) = (0x10EE, 0x0300, 0x02_8000);
 /// Edges without a word anywhere, after which the lanes' clock may stand still: more than symbols stay in the
 /// alignment circuits.
 const STILL_EDGES: u32 = 8;
+
+/// Part of a second after which a packet that waits for credits is given up, and how that is told: longer
+/// than the slowest bus takes for what stands before it.
+const STARVED_PART: u64 = 50;
+const STARVED: &str = "20 ms";
 
 /// An edge of one of the clocks, with a digest of what the one before did.
 #[derive(Clone, Copy, Debug)]
@@ -45,13 +56,20 @@ pub(super) struct Card {
     receivers: Vec<Elastic>,
     /// Edges since a word was anywhere in the lanes' half, and since one was sent.
     still: u32,
+    /// Edges after which a link that stands still and does not rest is given up.
+    starved: u32,
     idle_run: u32,
     idle_run_max: u32,
+    nid: u32,
     peer: u32,
     latency: Duration,
     account: Account,
     watch: Rc<Watch>,
     tally: Rc<Tally>,
+    trail: Rc<Trail>,
+    tap: Option<Box<Wiretap>>,
+    /// What goes wrong on the lanes, on request.
+    faults: Option<Box<Lanes>>,
     /// Packets of which words may still stand in the bridge.
     unjudged: VecDeque<Arrival>,
 }
@@ -63,7 +81,7 @@ impl Card {
         nid: u32,
         peer: u32,
         memory: Behind,
-        shared: (Rc<Watch>, Rc<Tally>),
+        shared: (Rc<Watch>, Rc<Tally>, Rc<Trail>),
     ) -> Card {
         let params = s.nic(nid);
         let (vendor, device, class) = IDS;
@@ -81,15 +99,67 @@ impl Card {
             lanes_clock: Domain::new(s.lanes_clock(nid)),
             receivers: (0..params.lanes).map(receiver).collect(),
             still: 0,
+            starved: (s.lanes_hz / STARVED_PART) as u32,
             idle_run: 0,
             idle_run_max: s.idle_run(),
+            nid,
             peer,
             latency: s.latency(),
             account: Account::default(),
             watch: shared.0,
             tally: shared.1,
+            trail: shared.2,
+            tap: None,
+            faults: None,
             unjudged: VecDeque::new(),
         }
+    }
+
+    /// Its packets are captured.
+    pub fn set_tap(&mut self, tap: Wiretap) {
+        self.tap = Some(Box::new(tap));
+    }
+
+    /// Its lanes are faulty.
+    pub fn set_faults(&mut self, faults: Option<Lanes>) {
+        self.faults = faults.map(Box::new);
+    }
+
+    /// Bits are turned on the way.
+    fn spoil(&mut self, now: Time, symbols: &mut Symbols) {
+        let Some(faults) = &mut self.faults else { return };
+        let lanes = symbols.iter_mut().take(self.receivers.len()).enumerate();
+        for (lane, symbol) in lanes.filter(|(_, symbol)| !symbol.is_idle()) {
+            if let Some(chance) = faults.next(now, Struck::Symbols) {
+                symbol.bytes ^= 1 << (chance % 32);
+            }
+            // The half with the flow stands for the credit.
+            let credit = symbol.control == 1 && symbol.bytes & 0xFF == u32::from(mark::CREDIT);
+            if credit && lane == 0 && symbol.bytes >> 8 & 0xFF == 0 {
+                if let Some(chance) = faults.next(now, Struck::Credits) {
+                    symbol.bytes ^= 1 << (16 + chance % 8);
+                }
+            }
+        }
+    }
+
+    /// Nothing has moved on the lanes for long, and they do not rest: a packet waits for credits that nobody
+    /// will send any more.
+    #[cold]
+    fn starve(&mut self, now: Time, ports: &mut Ports<Card>) {
+        let words = |flow| self.nic.outstanding(flow);
+        let flows = (0..abi::forth::FLOWS as u8).filter(|flow| words(*flow) > 0);
+        let told: Vec<_> =
+            flows.map(|flow| format!("{} words of flow {flow}", words(flow))).collect();
+        let told = told.join(" and ");
+        ports.fail(
+            now,
+            format_args!(
+                "a packet has waited {} for credits that were lost: {told} are not known to have \
+                 left the receiver, and nothing sends their credit again",
+                STARVED
+            ),
+        );
     }
 
     fn start_bus(&mut self, now: Time, ports: &mut Ports<Card>) {
@@ -111,19 +181,23 @@ impl Card {
     // ---- the bus -----------------------------------------------------------------------------------------
 
     fn bus_edge(&mut self, now: Time, ports: &mut Ports<Card>) {
-        let cycle = self.bus.cycle(&mut self.nic);
+        let mut pins = Pins::of(&mut self.nic, notify_addr(self.nid));
+        let cycle = self.bus.cycle(&mut pins);
+        pins.tell(now, &self.trail);
         if self.tally.counts_anew.take() {
             self.account = Account::default();
         }
         self.account.cycle(&cycle);
         let next = self.bus.next();
         if let Some(arrival) = self.nic.arrival() {
+            self.trail.passes(now);
             self.unjudged.push_back(arrival);
         }
         if let Some(word) = self.bus.answer() {
             ports.answer(next, word);
         }
         if self.bus.rises() {
+            self.trail.raises(now);
             ports.interrupt(now);
         }
         if self.bus.posted_words() == 0 {
@@ -153,6 +227,7 @@ impl Card {
             if let Err(why) = self.tally.arrived(&arrival) {
                 ports.fail(now, why);
             }
+            self.trail.landed(now, &arrival);
         }
     }
 
@@ -167,6 +242,12 @@ impl Card {
         }
         let sent = self.nic.link_clock(arrived);
         self.lanes_clock.next += 1;
+        if let Some(tap) = &mut self.tap {
+            tap.edge(now, arrived, sent);
+        }
+        if let Some((message, to)) = self.trail.lanes(now, (self.nic.word(), sent[0])) {
+            ports.departs(now, message, to);
+        }
         let idle = sent.iter().take(self.receivers.len()).all(Symbol::is_idle);
         self.idle_run = if idle { self.idle_run.saturating_add(1) } else { 0 };
         if self.idle_run <= self.idle_run_max {
@@ -174,6 +255,9 @@ impl Card {
         }
         let rests = self.nic.lanes_rest();
         self.still = if waits || !idle { 0 } else { self.still + 1 };
+        if self.still == self.starved {
+            self.starve(now, ports);
+        }
         let told = self.idle_run >= self.idle_run_max;
         if rests && told && self.still >= STILL_EDGES {
             self.lanes_clock.runs = false;
@@ -199,11 +283,16 @@ impl Nic for Card {
         }
     }
 
-    fn receive(&mut self, now: Time, symbols: Symbols, ports: &mut Ports<Card>) {
+    fn foreseen(&mut self, message: MessageId) {
+        self.trail.foreseen(message);
+    }
+
+    fn receive(&mut self, now: Time, mut symbols: Symbols, ports: &mut Ports<Card>) {
         let lanes = self.receivers.len();
         if !self.lanes_clock.runs && symbols.iter().take(lanes).all(Symbol::is_idle) {
             return; // The receivers know: they rest.
         }
+        self.spoil(now, &mut symbols);
         for (receiver, symbol) in self.receivers.iter_mut().zip(symbols) {
             receiver.arrive(symbol);
         }
@@ -244,6 +333,11 @@ impl Nic for Card {
         }
     }
 
+    fn finish(&mut self, _end: Time, _ports: &mut Ports<Card>) -> Option<Profile> {
+        self.tap.take().into_iter().for_each(|tap| tap.finish());
+        None
+    }
+
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let (bus, host) = (self.bus.counters(), self.nic.host_counters());
         let link = self.nic.link_counters();
@@ -267,6 +361,7 @@ impl Nic for Card {
             ("rx.credit_errors", link.credit_errors),
             ("rx.bond_errors", link.bond_errors),
             ("rx.overflows", link.overflows),
+            ("rx.symbols_spoilt", self.faults.as_ref().map_or(0, |faults| faults.spoilt)),
             ("rx.elastic_errors", self.receivers.iter().map(Elastic::errors).sum()),
             ("account.initiation", self.account.initiation),
             ("account.fetch", self.account.fetch),

@@ -6,7 +6,7 @@ use ::rdma::{Arrival, HostCounters, LinkCounters};
 use crossbar::{Counters, PORTS_MAX};
 use pci::{Device, DeviceIn, DeviceOut};
 use rtl::{NicDesign, Place, SwitchDesign};
-use serial::Symbol;
+use serial::{LinkRx, Symbol, Word};
 
 /// Which parts of a run are RTL, compiled.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,7 +31,10 @@ impl Designs {
     /// A NIC.
     pub fn nic(&self, params: ::rdma::Params) -> Chip {
         match self.nic {
-            Some(design) => Chip::Rtl(rtl::Nic::new(design, &params)),
+            Some(design) => {
+                let words = Box::new(LinkRx::new(params.lanes));
+                Chip::Rtl(rtl::Nic::new(design, &params), words)
+            }
             None => Chip::Model(Box::new(::rdma::Nic::new(params))),
         }
     }
@@ -51,7 +54,8 @@ fn sentence(why: rtl::Unbuilt) -> String {
 /// A NIC.
 pub(super) enum Chip {
     Model(Box<::rdma::Nic>),
-    Rtl(rtl::Nic),
+    /// With what pairs the halves of words as it does inside, for who observes.
+    Rtl(rtl::Nic, Box<LinkRx>),
 }
 
 /// A crossbar with its lanes.
@@ -64,15 +68,25 @@ pub(super) enum Crossbar {
 macro_rules! either {
     ($self:ident, $part:ident => $what:expr) => {
         match $self {
-            Self::Model($part) => $what,
-            Self::Rtl($part) => $what,
+            Self::Model($part, ..) => $what,
+            Self::Rtl($part, ..) => $what,
         }
     };
 }
 
 impl Chip {
     pub fn link_clock(&mut self, symbols: [Symbol; 2]) -> [Symbol; 2] {
+        if let Chip::Rtl(_, words) = self {
+            words.clock(symbols);
+        }
         either!(self, nic => nic.link_clock(symbols))
+    }
+    /// The word that came with the last edge of the lanes.
+    pub fn word(&self) -> Option<Word> {
+        match self {
+            Chip::Model(nic) => nic.word(),
+            Chip::Rtl(_, words) => words.word(),
+        }
     }
     pub fn arrival(&self) -> Option<Arrival> {
         either!(self, nic => nic.arrival())
@@ -80,7 +94,7 @@ impl Chip {
     pub fn host_counters(&self) -> HostCounters {
         match self {
             Chip::Model(nic) => *nic.host_counters(),
-            Chip::Rtl(nic) => nic.host_counters(),
+            Chip::Rtl(nic, _) => nic.host_counters(),
         }
     }
     pub fn link_counters(&self) -> LinkCounters {

@@ -4,9 +4,12 @@ use super::card::FENCE;
 use super::memory::{frame, set_word, word, Watch, PAGE};
 use super::module::{doorbell, pages, Module};
 use super::tally::add;
+use crate::instruments::calls::{Calls, Function};
+use crate::instruments::journey::Waypoint;
 use crate::pcibus::REGION;
 use ::rdma::Message;
 use abi::forth::{control, Descriptor, WORDS_MAX};
+use abi::MessageId;
 use des::Time;
 use host::Cpu;
 use std::cell::Cell;
@@ -64,6 +67,27 @@ fn segments(from: Buffer, to: Buffer, bytes: u64) -> impl Iterator<Item = Segmen
     })
 }
 
+/// Its functions.
+mod function {
+    use crate::instruments::calls::Function;
+    pub const WRITE: Function = (0, "rdma_write");
+    pub const BEGIN: Function = (1, "rdma_begin");
+    pub const FENCE: Function = (2, "rdma_fence");
+    pub const RING: Function = (3, "rdma_ring");
+    pub const WAIT: Function = (4, "rdma_wait");
+    pub const SLEEP: Function = (5, "rdma_sleep");
+    pub const FINISH: Function = (6, "rdma_finish");
+}
+
+/// Who waits at the other end for what is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Awaited {
+    /// Nobody: it is over when it is in memory.
+    No,
+    /// A process, which looks for it.
+    ByProcess,
+}
+
 /// The library in a process.
 pub(super) struct Library {
     cpu: Cpu,
@@ -71,6 +95,7 @@ pub(super) struct Library {
     module: Rc<Module>,
     watch: Rc<Watch>,
     combining: bool,
+    calls: Rc<Calls>,
     /// Descriptors posted, and those whose handles are free again.
     posted: Cell<u64>,
     freed: Cell<u64>,
@@ -90,9 +115,8 @@ impl Library {
     pub fn new(
         cpu: &Cpu,
         nid: u32,
-        module: Rc<Module>,
-        watch: Rc<Watch>,
-        combining: bool,
+        (module, watch): (Rc<Module>, Rc<Watch>),
+        (calls, combining): (Rc<Calls>, bool),
     ) -> Library {
         let bells = module.pin(cpu, 1);
         Library {
@@ -101,6 +125,7 @@ impl Library {
             module,
             watch,
             combining,
+            calls,
             posted: Cell::new(0),
             freed: Cell::new(0),
             asked: Default::default(),
@@ -118,14 +143,41 @@ impl Library {
     }
 
     /// Writes `bytes` of a buffer here into one on another node.
-    pub fn write(&self, from: Buffer, to: Buffer, bytes: u64) {
-        self.begin(from, to, bytes);
-        self.fence();
+    pub fn write(&self, from: Buffer, to: Buffer, bytes: u64, awaited: Awaited) {
+        self.in_call(function::WRITE, || {
+            self.post_all(from, to, bytes, awaited);
+            self.flush();
+        });
     }
 
     /// The same, but what does not fill a buffer of write combining stays there until the fence.
-    pub fn begin(&self, from: Buffer, to: Buffer, bytes: u64) {
-        segments(from, to, bytes).for_each(|segment| self.post(to.nid, segment, 0));
+    pub fn begin(&self, from: Buffer, to: Buffer, bytes: u64, awaited: Awaited) {
+        self.in_call(function::BEGIN, || self.post_all(from, to, bytes, awaited));
+    }
+
+    fn post_all(&self, from: Buffer, to: Buffer, bytes: u64, awaited: Awaited) {
+        let packets = segments(from, to, bytes).count() as u32;
+        let message = self.begins(to.nid, bytes, (packets, awaited == Awaited::ByProcess));
+        for (place, segment) in (0..).zip(segments(from, to, bytes)) {
+            self.post((message, to.nid), segment, (place, packets), 0);
+        }
+    }
+
+    /// Tells of a message for another node.
+    fn begins(&self, to: u32, bytes: u64, (packets, awaited): (u32, bool)) -> MessageId {
+        let trail = &self.module.trail;
+        let message = trail.name();
+        self.calls.sends(self.cpu.now(), message, (to, bytes));
+        trail.begins(message, packets, awaited);
+        message
+    }
+
+    /// The program calls a function.
+    fn in_call<R>(&self, function: Function, does: impl FnOnce() -> R) -> R {
+        self.calls.enters(self.cpu.now(), function);
+        let done = does();
+        self.calls.returns(self.cpu.now());
+        done
     }
 
     /// The account of this host's bus begins anew.
@@ -140,11 +192,22 @@ impl Library {
         let from = frame(self.nid, self.bells) + 8 * place;
         set_word(self.cpu.memory(), from, count);
         let target = u32::try_from(doorbell(to, self.nid)).expect("pinned pages lie below 4 GB");
-        self.post(to, Segment { from, to: target, words: 1 }, control::INTERRUPT);
-        self.fence();
+        self.in_call(function::RING, || {
+            let message = self.begins(to, 8, (1, true));
+            let segment = Segment { from, to: target, words: 1 };
+            self.post((message, to), segment, (0, 1), control::INTERRUPT);
+            self.flush();
+        });
     }
 
-    fn post(&self, flow: u32, segment: Segment, flags: u32) {
+    /// Posts a descriptor: which message it is of, and which of its packets.
+    fn post(
+        &self,
+        (id, flow): (MessageId, u32),
+        segment: Segment,
+        (place, packets): (u32, u32),
+        flags: u32,
+    ) {
         let costs = self.module.costs;
         while self.posted.get() - self.freed.get() >= costs.handles {
             self.reclaim();
@@ -164,6 +227,7 @@ impl Library {
             interrupt: flags & control::INTERRUPT != 0,
         };
         let way = (self.nid as u8, flow as u8);
+        self.module.trail.posts(id, flow, (place, packets));
         self.module.tally.posts(way, segment.from, segment.words, message);
         let descriptor = Descriptor {
             source_lo: segment.from as u32,
@@ -173,16 +237,21 @@ impl Library {
         };
         let mut bytes = [0; Descriptor::SIZE];
         descriptor.emit(&mut bytes);
-        let place = REGION + self.gathered.get() * Descriptor::SIZE as u32;
+        let line = REGION + self.gathered.get() * Descriptor::SIZE as u32;
         self.gathered.set((self.gathered.get() + 1) % LINE_DESCRIPTORS);
         let step = if self.combining { 8 } else { 4 };
         for (offset, word) in (0..).step_by(step).zip(bytes.chunks(step)) {
-            self.cpu.mmio_write(place + offset, word);
+            self.cpu.mmio_write(line + offset, word);
         }
+        self.calls.handed_over(self.cpu.now(), id);
     }
 
     /// What was posted leaves the processor.
     pub fn fence(&self) {
+        self.in_call(function::FENCE, || self.flush());
+    }
+
+    fn flush(&self) {
         if self.combining {
             self.cpu.mmio_write(FENCE, &[0; 4]);
             self.gathered.set(0);
@@ -193,10 +262,11 @@ impl Library {
     /// if nothing is new.
     fn reclaim(&self) {
         add(&self.module.tally.stalls, 1);
-        self.fence();
+        self.flush();
         let addr = self.module.notify_addr();
         let known = self.notified.get();
         self.poll(addr, |count| count != known);
+        self.calls.awaited_interface(self.cpu.now());
         self.look();
     }
 
@@ -220,13 +290,37 @@ impl Library {
 
     /// Waits for the last notifications: the process ends.
     pub fn finish(&self) {
-        while !self.asked.borrow().is_empty() {
-            self.reclaim();
+        self.in_call(function::FINISH, || {
+            while !self.asked.borrow().is_empty() {
+                self.reclaim();
+            }
+        });
+    }
+
+    /// Waits until the word at physical address `addr`, which a message from node `from` writes, is as
+    /// wanted.
+    pub fn wait(&self, from: u32, addr: u64, wanted: impl Fn(u64) -> bool) {
+        let taken = self.in_call(function::WAIT, || {
+            self.poll(addr, wanted);
+            let message = self.module.trail.found(self.cpu.now(), from);
+            self.takes(message, Waypoint::Deposited)
+        });
+        self.ends(taken);
+    }
+
+    fn takes(&self, message: Option<MessageId>, posted: Waypoint) -> Option<MessageId> {
+        let message = message?;
+        self.calls.takes(self.cpu.now(), message, posted);
+        Some(message)
+    }
+    fn ends(&self, taken: Option<MessageId>) {
+        if let Some(message) = taken {
+            self.calls.ends(self.cpu.now(), message);
         }
     }
 
     /// Spins until the word at physical address `addr` is as wanted.
-    pub fn poll(&self, addr: u64, wanted: impl Fn(u64) -> bool) {
+    fn poll(&self, addr: u64, wanted: impl Fn(u64) -> bool) {
         self.watch.set(addr..addr + 8);
         self.module.tally.polls(Some(self.cpu.waker()));
         while !wanted(word(self.cpu.memory(), addr)) {
@@ -238,7 +332,11 @@ impl Library {
 
     /// Sleeps until `done` of the counts that senders have rung with.
     pub fn sleep(&self, done: impl Fn(&[u64]) -> bool) {
-        self.module.sleep(&self.cpu, done);
+        let taken = self.in_call(function::SLEEP, || {
+            self.module.sleep(&self.cpu, done);
+            self.takes(self.module.trail.woken(), Waypoint::CompletionDrained)
+        });
+        self.ends(taken);
     }
     /// When a sender has first rung.
     pub fn first_ring(&self, sender: u32) -> Time {

@@ -22,13 +22,19 @@ mod settings;
 mod software;
 mod switch;
 mod tally;
+mod trail;
+mod way;
+mod wiretap;
 mod workloads;
 
 pub(crate) use settings::ROWS;
+pub(crate) use way::{QUEUES, WAY};
 pub(crate) use workloads::WORKLOADS;
 
 use crate::bench::{Bench, Common, Plan};
 use crate::faults;
+use crate::instruments::calls::Calls;
+use crate::instruments::capture::Capture;
 use crate::node::{Node, Process};
 use crate::parameters::Parameters;
 use crate::programs::native::Workload;
@@ -47,6 +53,8 @@ use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use switch::{Left, Switch};
 use tally::{Judge, Tally};
+use trail::Trail;
+use wiretap::{Streams, Wiretap};
 
 /// How the run is made.
 struct Machine<'a> {
@@ -56,6 +64,8 @@ struct Machine<'a> {
     workload: Workload,
     judge: Option<Arc<Judge>>,
     console: Option<console::Params>,
+    capture: Option<Capture>,
+    streams: Streams,
 }
 
 impl Plan for Machine<'_> {
@@ -99,12 +109,22 @@ impl Machine<'_> {
         let tally = Rc::new(Tally::new(memory.clone(), self.judge.clone()));
         let peer = if settings.crossbar.is_some() { settings.nodes } else { 1 - nid };
         let behind = Behind::new(memory, watch.clone());
-        let shared = (watch.clone(), tally.clone());
-        let card = Card::new((settings, &self.designs), nid, peer, behind, shared);
-        let module = Rc::new(Module::new(settings, nid, tally));
-        let ranks = (nid, bench.common.placement.ranks);
-        let hosted = Hosted::new(ranks, self.workload, module, watch, settings.combining);
         let journal = bench.journal(nid);
+        let trail = Rc::new(Trail::new(nid, journal.clone()));
+        let shared = (watch.clone(), tally.clone(), trail.clone());
+        let mut card = Card::new((settings, &self.designs), nid, peer, behind, shared);
+        card.set_faults(bench.faults.lanes(nid));
+        if let Some(capture) = &self.capture {
+            let streams = self.streams.clone();
+            let lanes = settings.nic(nid).lanes;
+            card.set_tap(Wiretap::new(nid, lanes, capture.tap(nid), streams));
+        }
+        let module = Rc::new(Module::new(settings, nid, (tally, trail)));
+        let ranks = (nid, bench.common.placement.ranks);
+        journal.employ(nid..ranks.1.min(nid + 1));
+        let calls = Rc::new(Calls::new(journal.clone(), (0, nid)));
+        let user = (calls, settings.combining);
+        let hosted = Hosted::new(ranks, self.workload, module, watch, user);
         Node::new(bench, nid, card, (host, Box::new(hosted)), journal, None)
     }
 }
@@ -166,17 +186,26 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
     let (model, launch) = (parameters.model(), common.launch());
     let faults = faults::parse_of_hosts(&options.faults, options.seed, nodes, launch, model);
     let bench = Bench::new(options, common, nodes, faults.map_err(Mistake)?)?;
-    let judge = options.judge.then(Arc::<Judge>::default);
+    // What lanes spoil is missing, and everything behind it is in another place of its order.
+    let judged = options.judge && !bench.faults.spoils();
+    let judge = judged.then(Arc::<Judge>::default);
     let console = console_of(options, &settings).map_err(Mistake)?;
     let place = rtl::Place { root: options.root.clone(), built: options.built.clone() };
     let designs = Designs::of(parameters, &settings, &place).map_err(Mistake)?;
-    let machine = Machine { bench: &bench, settings, designs, workload, judge, console };
+    let capture = Capture::wanted(options).map_err(Mistake)?;
+    let streams = Streams::default();
+    let mut machine =
+        Machine { bench: &bench, settings, designs, workload, judge, console, capture, streams };
     let ended = bench.simulate(&machine);
     options.writing.store(true, Ordering::Relaxed);
-    let (mut report, left) = bench.conclude(ended, None);
+    let capture = machine.capture.take();
+    let captured = capture.map(|capture| capture.write(machine.streams.take(), parameters.name()));
+    let (mut report, left) = bench.conclude(ended, captured);
     let judge = machine.judge.as_deref();
     let switch = left.iter().flatten().next();
-    conservation::check(&mut report, switch, judge);
+    if !bench.faults.spoils() {
+        conservation::check(&mut report, switch, judge);
+    }
     let said = switch.and_then(|switch| switch.console.as_deref());
     if let Some(Err(why)) = said.map(crate::console::print) {
         report.exit.code = 1;

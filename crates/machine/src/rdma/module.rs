@@ -3,6 +3,7 @@
 use super::memory::{self, frame, word, PAGE};
 use super::settings::{Costs, Settings};
 use super::tally::{add, Tally};
+use super::trail::Trail;
 use crate::pcibus::{CONFIG, REGION};
 use abi::forth::{control_bit, register, LIMITS_OFFSET};
 use des::{Duration, Time};
@@ -21,6 +22,7 @@ pub(super) struct Module {
     pub costs: Costs,
     flow_words: u16,
     pub tally: Rc<Tally>,
+    pub trail: Rc<Trail>,
     /// Pages pinned so far.
     pinned: Cell<u64>,
     /// Doorbells of each sender, as the bottom half has seen them last.
@@ -43,14 +45,20 @@ pub(super) fn doorbell(nid: u32, sender: u32) -> u64 {
     frame(nid, DOORBELLS_PAGE) + 8 * u64::from(sender)
 }
 
+/// Physical address on node `nid` to which its card writes the count of notifications.
+pub(super) fn notify_addr(nid: u32) -> u64 {
+    frame(nid, NOTIFY_PAGE)
+}
+
 impl Module {
-    pub fn new(settings: &Settings, nid: u32, tally: Rc<Tally>) -> Module {
+    pub fn new(settings: &Settings, nid: u32, (tally, trail): (Rc<Tally>, Rc<Trail>)) -> Module {
         Module {
             nid,
             nodes: settings.nodes,
             costs: settings.costs,
             flow_words: settings.flow_words(),
             tally,
+            trail,
             pinned: Cell::new(0),
             seen: RefCell::new(vec![0; settings.nodes as usize]),
             first: RefCell::new(vec![None; settings.nodes as usize]),
@@ -61,7 +69,7 @@ impl Module {
 
     /// Where the card writes the count of notifications.
     pub fn notify_addr(&self) -> u64 {
-        frame(self.nid, NOTIFY_PAGE)
+        notify_addr(self.nid)
     }
 
     /// The module is loaded: the card is found, mapped and started.
@@ -105,19 +113,20 @@ impl Module {
     /// before the handler returns, as what Linux calls a soft interrupt.
     pub fn interrupt(&self, cpu: &Cpu) {
         add(&self.tally.interrupts, 1);
+        let entered = cpu.now();
         self.set(cpu, register::INTERRUPT, 0);
-        self.drain(cpu);
+        self.drain(cpu, entered);
         self.set(cpu, register::INTERRUPT, 1);
         // What came between draining and enabling has raised nothing: it must be looked for again, once the
         // card has seen the write.
         cpu.mmio_read(REGION + register::INTERRUPT);
-        if self.drain(cpu) {
+        if self.drain(cpu, entered) {
             add(&self.tally.second_looks, 1);
         }
     }
 
-    /// Looks at all doorbells; true if one has rung.
-    fn drain(&self, cpu: &Cpu) -> bool {
+    /// Looks at all doorbells, in the handler that was entered then; true if one has rung.
+    fn drain(&self, cpu: &Cpu, entered: Time) -> bool {
         let mut rung = false;
         for sender in 0..self.nodes {
             cpu.spend(self.costs.doorbell);
@@ -125,6 +134,8 @@ impl Module {
             let before = std::mem::replace(&mut self.seen.borrow_mut()[sender as usize], count);
             if before != count {
                 rung = true;
+                let sleeps = self.sleeper.borrow().is_some();
+                self.trail.drains((entered, cpu.now()), sender, sleeps);
                 self.first.borrow_mut()[sender as usize].get_or_insert(cpu.now());
             }
         }

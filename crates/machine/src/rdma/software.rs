@@ -5,6 +5,7 @@ use super::memory::Watch;
 use super::module::Module;
 use super::workloads::Task;
 use crate::console;
+use crate::instruments::calls::Calls;
 use crate::node::Software;
 use crate::programs::native::Workload;
 use des::Time;
@@ -19,7 +20,8 @@ pub(super) struct Hosted {
     pub workload: Workload,
     pub module: Rc<Module>,
     pub watch: Rc<Watch>,
-    pub combining: bool,
+    /// Who is told of calls, and whether the request queue is mapped with write combining.
+    pub user: (Rc<Calls>, bool),
     seat: Rc<Seat>,
 }
 
@@ -37,9 +39,9 @@ impl Hosted {
         workload: Workload,
         module: Rc<Module>,
         watch: Rc<Watch>,
-        combining: bool,
+        user: (Rc<Calls>, bool),
     ) -> Hosted {
-        Hosted { rank, ranks, workload, module, watch, combining, seat: Rc::default() }
+        Hosted { rank, ranks, workload, module, watch, user, seat: Rc::default() }
     }
 }
 
@@ -48,12 +50,12 @@ impl Software for Hosted {
         let handler = self.module.clone();
         host.set_interrupt_handler(Rc::new(move |cpu| handler.interrupt(cpu)));
         let (rank, ranks, workload) = (self.rank, self.ranks, self.workload);
-        let (module, watch, combining) = (self.module.clone(), self.watch.clone(), self.combining);
+        let (module, watch, user) = (self.module.clone(), self.watch.clone(), self.user.clone());
         let seat = self.seat.clone();
         host.spawn("module", move |cpu| {
             module.boot(&cpu);
             cpu.spawn(&format!("rank {rank}"), move |cpu| {
-                let library = Library::new(&cpu, rank, module, watch, combining);
+                let library = Library::new(&cpu, rank, (module, watch), user);
                 let task = Task::new(&library, rank, ranks, workload);
                 seat.ready.set(true);
                 cpu.spend(launch.since(cpu.now()));

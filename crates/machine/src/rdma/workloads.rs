@@ -1,6 +1,6 @@
 //! Programs over the host library: `builtin:rdma-*`.
 
-use super::library::{Buffer, Library};
+use super::library::{Awaited, Buffer, Library};
 use super::memory::{set_word, word};
 use super::module::{pages, OWN_PAGES};
 use crate::programs::native::{Kind, Workload};
@@ -89,14 +89,15 @@ impl<'a> Task<'a> {
 
     fn send(&self, to: u32, message: u32) {
         self.fill(message);
-        self.library.write(self.source, self.slot_at(to), self.workload.bytes);
+        let (from, to) = (self.source, self.slot_at(to));
+        self.library.write(from, to, self.workload.bytes, Awaited::ByProcess);
     }
     /// Spins until the last word of a message is there: words of a flow come in their order.
     fn receive(&self, from: u32, message: u32) -> Result<(), String> {
         let last = self.words() - 1;
         let word = self.pattern(from, message, last);
         let addr = self.slots[from as usize].phys(8 * last);
-        self.library.poll(addr, |found| found == word);
+        self.library.wait(from, addr, |found| found == word);
         self.check(from, message)
     }
 
@@ -129,7 +130,11 @@ impl<'a> Task<'a> {
             0 => {
                 self.fill(last);
                 let (from, to) = (self.source, self.slot_at(1));
-                (0..=last).for_each(|_| self.library.begin(from, to, self.workload.bytes));
+                // The receiver cannot tell equal messages apart: it goes on with the first.
+                for message in 0..=last {
+                    let awaited = if message == 0 { Awaited::ByProcess } else { Awaited::No };
+                    self.library.begin(from, to, self.workload.bytes, awaited);
+                }
                 self.library.fence();
                 Ok(String::new())
             }
@@ -163,7 +168,8 @@ impl<'a> Task<'a> {
     fn pour(&self, to: u32) {
         self.fill(0);
         for message in 0..self.workload.times {
-            self.library.write(self.source, self.slot_at(to), self.workload.bytes);
+            let slot = self.slot_at(to);
+            self.library.write(self.source, slot, self.workload.bytes, Awaited::No);
             if message == 0 {
                 self.library.ring(to, 1);
             }

@@ -4,7 +4,6 @@ use super::Options;
 use crate::bench::{Bench, Ended, Failure, Remains};
 use crate::instruments::journey::{Messages, Unfinished};
 use crate::parameters::Parameter;
-use crate::programs::Program;
 use crate::report::{Exit, Judged, Machine, Report, Setting};
 use des::{Ending, Time, TraceHash};
 
@@ -61,8 +60,8 @@ impl Bench<'_> {
         let roles = parameters.roles().map(|(role, count)| (role.to_string(), count));
         let counted = self.tallies.sum(options.seed);
         let (messages, breakdowns) = Messages::of(counted, unfinished, launch);
-        // A model with programs of its own tells of no messages: not that there were none.
-        let messages = (!matches!(options.program, Program::Native(_))).then_some(messages);
+        // A model without steps tells of no messages: not that there were none.
+        let messages = parameters.model().messages.map(|_| messages);
         let breakdown = breakdowns.first().cloned();
         let report = Report {
             machine: Machine {

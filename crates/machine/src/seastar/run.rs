@@ -10,10 +10,10 @@ use crate::digest::digest;
 use crate::faults::{self, Faults};
 use crate::firmware::recorder::{Code, Recorder};
 use crate::firmware::symbols::Symbols;
+use crate::instruments::capture::Capture;
 use crate::parameters::Parameters;
 use crate::report::{Firmware, Report};
 use crate::run::{Mistake, Options, Outcome};
-use crate::seastar::capture::Capture;
 use des::{Duration, Ending, Links, Time};
 use net::Topology;
 use std::sync::atomic::Ordering;
@@ -50,7 +50,7 @@ pub(crate) fn check(
     faults_of(faults, seed, &configuration.topology, common.launch()).map(drop)
 }
 
-/// Reads the faults of such a machine, which has no cables.
+/// Reads the faults of such a machine, which has neither cables nor lanes.
 fn faults_of(
     texts: &[String],
     seed: u64,
@@ -58,6 +58,10 @@ fn faults_of(
     launch: Time,
 ) -> Result<Faults, String> {
     let faults = faults::parse(texts, seed, topology, launch)?;
+    if faults.spoils() {
+        let why = "nodes of model seastar have no lanes; link.biterror is the fault";
+        return Err(format!("--fault lane.*: {why}"));
+    }
     match faults.cables.first() {
         None => Ok(faults),
         Some((node, _)) => Err(format!(
@@ -98,7 +102,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
         boot: parts.boot(),
         parts,
         code: (options.profile || watched).then(|| Arc::new(Code::new(&symbols))),
-        capture: options.pcap.as_deref().map(Capture::to).transpose().map_err(Mistake)?,
+        capture: Capture::wanted(options).map_err(Mistake)?,
         debugger: Mutex::new(debugger),
     };
     let mut ended = bench.simulate(&plan);

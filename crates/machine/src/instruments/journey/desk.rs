@@ -101,7 +101,7 @@ impl Desk {
     /// A message begins here.
     pub fn begin(&mut self, id: MessageId) -> &mut Flight {
         let mut flight = self.spare.pop().unwrap_or_default();
-        flight.restart(id);
+        flight.restart(id, self.tallies.way());
         self.flights.entry(id).insert_entry(flight).into_mut()
     }
 

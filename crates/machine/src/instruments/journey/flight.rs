@@ -1,7 +1,8 @@
 //! A message under way: what is known of it goes with it from node to node, so nobody has to look for the
 //! parts of its way afterwards.
 
-use super::{Leg, Part, Place, Waypoint, LEGS, SLOTS, STRETCHES, WAYPOINTS};
+use super::way::NONE;
+use super::{Leg, Part, Place, Stretch, Way, Waypoint, LEGS, WAYPOINTS};
 use crate::instruments::account::Chain;
 use abi::MessageId;
 use des::{Duration, Time};
@@ -109,10 +110,14 @@ pub(crate) struct Flight {
     pub here: bool,
     /// The library keeps it until its receive is called.
     pub kept: bool,
+    /// Packets that it is cut into, where its model tells.
+    pub packets: u32,
     /// Entries of the target's match list that were looked at for it, those of all legs together.
     pub entries: u32,
     /// What led to it.
     pub chain: Chain,
+    /// The steps of its model.
+    pub way: &'static Way,
     at: [Leg; LEGS],
 }
 
@@ -134,8 +139,10 @@ impl Default for Flight {
             leg: 0,
             here: false,
             kept: false,
+            packets: 0,
             entries: 0,
             chain: Chain::default(),
+            way: &NONE,
             at: [[Time::NEVER; WAYPOINTS]; LEGS],
         }
     }
@@ -143,8 +150,8 @@ impl Default for Flight {
 
 impl Flight {
     /// Another one in the place of this, so that its memory is used again.
-    pub fn restart(&mut self, id: MessageId) {
-        *self = Flight { id, first: id, ..Flight::default() };
+    pub fn restart(&mut self, id: MessageId, way: &'static Way) {
+        *self = Flight { id, first: id, way, ..Flight::default() };
     }
 
     /// Passes a waypoint. The first mark of a kind counts: a later one belongs to a completion, not to the
@@ -182,41 +189,39 @@ impl Flight {
 
     /// Each slot that it passed, with the instant at which that stretch ended. A missing waypoint joins its
     /// stretch to the next one; so does one that another overtook.
-    pub fn ends(&self) -> impl Iterator<Item = (usize, Time)> + '_ {
+    fn ends(&self) -> impl Iterator<Item = (usize, &'static Stretch, Time)> + '_ {
         let mut reached = self.start();
         let last = usize::from(self.leg);
+        let Way { stretches, commands, .. } = *self.way;
         let legs = self.at[..=last].iter().enumerate();
         let all = legs.flat_map(move |(number, leg)| {
             // What comes in a header needs no command: its stream is closed beside the way.
-            let aside = leg[Waypoint::ReceiveWritten as usize] == Time::NEVER;
-            STRETCHES.iter().enumerate().filter_map(move |(index, (waypoint, ..))| {
-                let beside =
-                    (Waypoint::ReceiveWritten..=Waypoint::CompletionDrained).contains(waypoint);
+            let aside = commands && leg[Waypoint::ReceiveWritten as usize] == Time::NEVER;
+            stretches.iter().enumerate().filter_map(move |(index, stretch)| {
+                let beside = (Waypoint::ReceiveWritten..=Waypoint::CompletionDrained)
+                    .contains(&stretch.ends);
                 // The program's call returns when the last leg has come.
-                let early = number < last && *waypoint == Waypoint::CallReturned;
-                let at = leg[*waypoint as usize];
+                let early = number < last && stretch.ends == Waypoint::CallReturned;
+                let at = leg[stretch.ends as usize];
                 let passed = at < Time::NEVER && !(aside && beside) && !early;
-                passed.then_some((number * STRETCHES.len() + index, at))
+                passed.then_some((number * stretches.len() + index, stretch, at))
             })
         });
-        all.map(move |(slot, at)| {
+        all.map(move |(slot, stretch, at)| {
             reached = reached.max(at);
-            (slot, reached)
+            (slot, stretch, reached)
         })
     }
 
     /// Who was at work on its way, and until when.
     pub fn parts(&self) -> impl Iterator<Item = (Part, Time)> + '_ {
-        self.ends().map(|(slot, at)| {
-            let (waypoint, _, place) = STRETCHES[slot % STRETCHES.len()];
-            (Part::of(waypoint, place), at)
-        })
+        self.ends().map(|(_, stretch, at)| (stretch.part, at))
     }
 
     /// Its steps: slots with the time spent in each, which add up to its whole time.
     pub fn steps(&self) -> impl Iterator<Item = (usize, Duration)> + '_ {
         let mut previous = self.start();
-        self.ends().map(move |(slot, at)| {
+        self.ends().map(move |(slot, _, at)| {
             let time = at.since(previous);
             previous = at;
             (slot, time)
@@ -225,19 +230,21 @@ impl Flight {
 
     /// From its start to its end.
     pub fn total(&self) -> Duration {
-        self.ends().last().map_or(Duration::ZERO, |(_, end)| end.since(self.start()))
+        self.ends().last().map_or(Duration::ZERO, |(.., end)| end.since(self.start()))
     }
 }
 
 /// The name of a slot, and who is at work there.
-pub(super) fn name_of(slot: usize, protocol: Protocol) -> (Cow<'static, str>, Place) {
-    debug_assert!(slot < SLOTS);
-    let (_, name, place) = STRETCHES[slot % STRETCHES.len()];
-    let leg = match (slot / STRETCHES.len(), protocol) {
-        (0, _) => return (Cow::Borrowed(name), place),
+pub(super) fn name_of(
+    slot: usize,
+    (way, protocol): (&'static Way, Protocol),
+) -> (Cow<'static, str>, Place) {
+    let (leg, Stretch { name, place, .. }) = way.at(slot);
+    let leg = match (leg, protocol) {
+        (0, _) => return (Cow::Borrowed(name), *place),
         (1, Protocol::Rendezvous | Protocol::Local) => "fetch",
         (_, Protocol::Rendezvous) => "data",
         _ => "reply",
     };
-    (Cow::Owned(format!("{leg}: {name}")), place)
+    (Cow::Owned(format!("{leg}: {name}")), *place)
 }

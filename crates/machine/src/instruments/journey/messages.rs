@@ -147,14 +147,14 @@ fn most(number: u128) -> u64 {
 
 fn segments(story: &Story) -> Vec<Segment> {
     let segment = |(slot, time): &(u8, des::Duration)| {
-        let (name, place) = name_of(usize::from(*slot), story.protocol);
+        let (name, place) = name_of(usize::from(*slot), (story.way, story.protocol));
         Segment { name, place, ns: time.as_ns() }
     };
     story.steps.iter().map(segment).collect()
 }
 
-fn step(slot: usize, protocol: Protocol, spread: &Spread) -> Step {
-    let (name, place) = name_of(slot, protocol);
+fn step(slot: usize, class: &Class, spread: &Spread) -> Step {
+    let (name, place) = name_of(slot, (class.way, class.protocol));
     Step {
         name,
         place,
@@ -193,7 +193,7 @@ fn breakdown(class: &Class, launch: des::Time) -> Breakdown {
         entries: class.entries,
         entries_most: class.entries_most,
         segments: segments(&median),
-        steps: steps.map(|(slot, spread)| step(slot, class.protocol, spread)).collect(),
+        steps: steps.map(|(slot, spread)| step(slot, class, spread)).collect(),
         kept: kept.iter().map(|story| slow(story, launch)).collect(),
     }
 }

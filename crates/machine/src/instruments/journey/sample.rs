@@ -2,6 +2,7 @@
 //! Which ones these are follows from the messages alone, in whatever order their ends are told.
 
 use super::flight::{Flight, Kind, Protocol};
+use super::Way;
 use abi::MessageId;
 use des::{Duration, Time};
 use std::cmp::Reverse;
@@ -14,7 +15,7 @@ const SLOWEST: usize = 32;
 const CHANCE: usize = 256;
 
 /// The story of a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Story {
     pub id: MessageId,
     pub kind: Kind,
@@ -27,6 +28,7 @@ pub(crate) struct Story {
     pub start: Time,
     pub total: Duration,
     pub entries: u32,
+    pub way: &'static Way,
     /// Its slots, and the time in each.
     pub steps: Box<[(u8, Duration)]>,
 }
@@ -45,6 +47,7 @@ impl Story {
             start: flight.start(),
             total,
             entries: flight.entries,
+            way: flight.way,
             steps: flight.steps().map(|(slot, time)| (slot as u8, time)).collect(),
         })
     }

@@ -3,7 +3,8 @@
 use super::flight::{Flight, Kind, Protocol};
 use super::histogram::Spread;
 use super::sample::{Samples, Story};
-use super::SLOTS;
+use super::way::NONE;
+use super::{Way, SLOTS};
 use crate::instruments::tables::Tables;
 use crate::run::Progress;
 use abi::MessageId;
@@ -31,6 +32,8 @@ pub(crate) struct Class {
     pub entries: u64,
     pub entries_most: u32,
     pub samples: Samples,
+    /// The steps of their model.
+    pub way: &'static Way,
 }
 
 /// What a part of the nodes have counted.
@@ -73,7 +76,7 @@ impl Tally {
     pub fn ended(&mut self, flight: &Flight) {
         let total = flight.total();
         self.progress.ended(flight.start() + total);
-        let class = self.class(flight.kind, flight.protocol, flight.bytes);
+        let class = self.class((flight.kind, flight.protocol), flight.bytes, flight.way);
         let mut all = 0;
         for (slot, time) in flight.steps() {
             all += time.0;
@@ -93,7 +96,12 @@ impl Tally {
         }
     }
 
-    fn class(&mut self, kind: Kind, protocol: Protocol, bytes: u64) -> &mut Class {
+    fn class(
+        &mut self,
+        (kind, protocol): (Kind, Protocol),
+        bytes: u64,
+        way: &'static Way,
+    ) -> &mut Class {
         let place = &mut self.places[place_of(kind, protocol, bytes)];
         if *place == 0 {
             self.classes.push(Class {
@@ -108,6 +116,7 @@ impl Tally {
                 entries: 0,
                 entries_most: 0,
                 samples: Samples::new(self.seed),
+                way,
             });
             *place = self.classes.len() as u16;
         }
@@ -118,7 +127,7 @@ impl Tally {
     pub fn merge(&mut self, other: &Tally) {
         self.followed = self.followed.take().or(other.followed.clone());
         for theirs in &other.classes {
-            let class = self.class(theirs.kind, theirs.protocol, theirs.bytes_most);
+            let class = self.class((theirs.kind, theirs.protocol), theirs.bytes_most, theirs.way);
             class.messages += theirs.messages;
             class.bytes += theirs.bytes;
             class.bytes_least = class.bytes_least.min(theirs.bytes_least);
@@ -148,6 +157,8 @@ impl Tally {
 pub(crate) struct Tallies {
     parts: Vec<Mutex<Tally>>,
     nodes: u32,
+    /// The steps of the model's messages.
+    way: &'static Way,
     /// Wants a row for each message, or each call.
     tables: Option<Arc<Tables>>,
 }
@@ -160,9 +171,17 @@ impl Tallies {
     ) -> Tallies {
         let tally = |_| Mutex::new(Tally::new(seed, follow, progress.clone()));
         let parts = (0..workers.max(1)).map(tally).collect();
-        Tallies { parts, nodes: nodes.max(1), tables: None }
+        Tallies { parts, nodes: nodes.max(1), way: &NONE, tables: None }
     }
 
+    /// Of messages that take this way, if it is known which.
+    pub fn with_way(self, way: Option<&'static Way>) -> Tallies {
+        Tallies { way: way.unwrap_or(&NONE), ..self }
+    }
+    /// The steps of messages.
+    pub fn way(&self) -> &'static Way {
+        self.way
+    }
     /// With a row for each message and call for these.
     pub fn with_tables(self, tables: Option<Arc<Tables>>) -> Tallies {
         Tallies { tables, ..self }

@@ -2,10 +2,10 @@
 
 use super::messages::Messages;
 use super::*;
+use ::portals::{Begun, ProcessId};
 use abi::seastar::portals_op;
 use abi::MessageId;
 use des::{Random, Time};
-use portals::{Begun, ProcessId};
 use std::sync::Arc;
 
 const SEED: u64 = 7;
@@ -30,7 +30,9 @@ struct World {
 
 impl World {
     fn new(nodes: u32, workers: usize) -> World {
-        let tallies = Arc::new(Tallies::new((SEED, None), &Arc::default(), (workers, nodes)));
+        let tallies = Arc::new(
+            Tallies::new((SEED, None), &Arc::default(), (workers, nodes)).with_way(Some(&PORTALS)),
+        );
         let desk = |nid| Desk::new(nid, Time::ZERO, tallies.clone());
         World { desks: (0..nodes).map(desk).collect(), tallies }
     }
@@ -63,9 +65,10 @@ fn ps(ns: f64) -> u64 {
 fn the_page_has_every_step_in_its_order() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/breakdown.md");
     let page = std::fs::read_to_string(page).unwrap();
+    let (page, _) = page.split_once("\n## ").unwrap();
     let rows = page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
     let steps: Vec<&str> = rows.skip(1).collect();
-    assert_eq!(steps, STRETCHES.map(|(_, name, _)| name));
+    assert!(steps.into_iter().eq(PORTALS.stretches.iter().map(|stretch| stretch.name)));
 }
 
 /// Messages that miss marks, and have them in any order, as those of any model or fault may be.
@@ -89,14 +92,14 @@ fn steps_add_up_whatever_marks_there_are() {
                 }
                 None
             };
-            for (waypoint, ..) in &STRETCHES[..5] {
+            for Stretch { ends: waypoint, .. } in &PORTALS.stretches[..5] {
                 latest = latest.max(pass(&mut world, 0, *waypoint).unwrap_or(0));
             }
             let injected = start + 77;
             world.goes(message, injected, 0, 1, false);
             latest = latest.max(injected);
             let mut times = Vec::new();
-            for (waypoint, ..) in &STRETCHES[6..] {
+            for Stretch { ends: waypoint, .. } in &PORTALS.stretches[6..] {
                 times.push((*waypoint, pass(&mut world, 1, *waypoint)));
             }
             let has = |wanted| times.iter().any(|(it, at)| *it == wanted && at.is_some());
@@ -302,7 +305,8 @@ fn what_never_ends_is_counted_and_does_not_pile_up() {
 
 #[test]
 fn messages_before_the_launch_are_none_of_the_program() {
-    let tallies = Arc::new(Tallies::new((SEED, None), &Arc::default(), (1, 2)));
+    let tallies =
+        Arc::new(Tallies::new((SEED, None), &Arc::default(), (1, 2)).with_way(Some(&PORTALS)));
     let mut desk = Desk::new(0, Time(100), tallies.clone());
     for (serial, at) in [(1, 99), (2, 100)] {
         desk.begin(id(0, serial)).mark(Time(at), Waypoint::CallEntered);

@@ -39,6 +39,13 @@ pub(crate) struct Watch {
     taken: u64,
 }
 
+/// An engine of a network interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Engine {
+    Transmit,
+    Receive,
+}
+
 /// Where the event ring stands among the depths.
 const EVENTS: usize = 1;
 
@@ -221,6 +228,31 @@ impl Watch {
             self.end(at, lane);
             self.end(at, lane);
         }
+    }
+
+    /// A message is at a stage of an engine of which only its model knows; `None`: it has left the engine.
+    pub fn stage(&mut self, at: Time, engine: Engine, id: MessageId, stage: Option<&str>) {
+        let (lanes, track): (&mut Lanes, fn(u16) -> Track) = match engine {
+            Engine::Transmit => (&mut self.transmit, Track::Transmit),
+            Engine::Receive => (&mut self.receive, Track::Receive),
+        };
+        match (lanes.find(id), stage) {
+            (None, None) => {}
+            (None, Some(stage)) => {
+                let lane = lanes.enter(id).map(track);
+                self.enter(at, lane, id, stage);
+            }
+            (Some(lane), Some(stage)) => self.next(at, Some(track(lane)), stage),
+            (Some(_), None) => {
+                let lane = lanes.leave(id).map(track);
+                self.leave(at, lane);
+            }
+        }
+    }
+
+    /// A message passes a point of its way on a track.
+    pub fn point(&mut self, at: Time, track: Track, name: &str, id: MessageId, flow: Flow) {
+        self.step(at, track, name, Some(id), flow);
     }
 
     /// The firmware gives the transmit engine the command for a message's header.

@@ -1,9 +1,9 @@
 //! Who is told of what happens on a node; nothing simulated depends on it.
 
 use super::{Step, Tape};
+use crate::instruments::capture::{Side, Tap};
 use crate::instruments::journal::Journal;
 use crate::judge::Bailiff;
-use crate::seastar::capture::{Side, Tap};
 use abi::packet::Packet;
 use des::Time;
 use std::rc::Rc;
@@ -43,7 +43,7 @@ impl Observers {
     #[inline(always)]
     pub fn tap(&mut self, at: Time, side: Side, packet: &Packet) {
         if let Some(tap) = &mut self.tap {
-            tap.packet(at, side, packet);
+            tap.packet(at, side, |out| packet.emit(out));
         }
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! Each node has an interface in the file. A packet is written down twice: where it enters the network (sent,
 //! outbound) and where it leaves it (received, inbound), as it is there. Nodes append finished blocks of the
-//! file to a stream each ([`crate::instruments::spool`]). When the run is over, the streams are merged by time
-//! and node; so the file is the same for any number of threads.
+//! file to a stream each ([`crate::instruments::spool`]). When the run is over, the streams are merged by
+//! time and node; so the file is the same for any number of threads.
 //!
-//! Format: pcapng (draft-ietf-opsawg-pcapng), little endian, times in nanoseconds, link type USER0.
+//! Format: pcapng (draft-ietf-opsawg-pcapng), little endian, times in nanoseconds. A model has a link type
+//! of its own ([`crate::models::Model::link_type`]).
 
 use crate::instruments::spool::{Spool, Stream, Writer};
-use abi::packet::Packet;
+use crate::run::Options;
 use des::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -29,9 +30,6 @@ const INTERFACE_NAME: u16 = 2;
 const INTERFACE_RESOLUTION: u16 = 9;
 const PACKET_FLAGS: u16 = 2;
 
-/// `LINKTYPE_USER0`: what it is, the dissector knows.
-const LINK_TYPE: u16 = 147;
-
 /// Where a packet is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
@@ -44,6 +42,7 @@ pub(crate) enum Side {
 /// A file that is to be written.
 pub(crate) struct Capture {
     file: PathBuf,
+    link_type: u16,
     spool: Spool,
 }
 
@@ -54,9 +53,16 @@ pub(crate) struct Tap {
 }
 
 impl Capture {
-    /// Prepares for writing `file`.
-    pub fn to(file: &Path) -> Result<Capture, String> {
-        Ok(Capture { file: file.to_owned(), spool: Spool::beside(file)? })
+    /// Prepares for writing `file`, with packets that are what this link type says.
+    pub fn to(file: &Path, link_type: u16) -> Result<Capture, String> {
+        Ok(Capture { file: file.to_owned(), link_type, spool: Spool::beside(file)? })
+    }
+
+    /// That which these options ask for, if they do.
+    pub fn wanted(options: &Options) -> Result<Option<Capture>, String> {
+        let link_type = options.parameters.model().link_type;
+        let asked = options.pcap.as_deref().zip(link_type);
+        asked.map(|(file, link_type)| Capture::to(file, link_type)).transpose()
     }
 
     /// The tap of a node.
@@ -68,7 +74,7 @@ impl Capture {
     pub fn write(self, streams: Vec<Stream>, machine: &str) -> Result<(), String> {
         let written = self.spool.read(|spool| {
             let mut out = BufWriter::new(File::create(&self.file)?);
-            out.write_all(&heads(machine, streams.len() as u32))?;
+            out.write_all(&heads((machine, self.link_type), streams.len() as u32))?;
             merge(streams, spool, &mut out)?;
             out.flush()
         });
@@ -77,8 +83,8 @@ impl Capture {
 }
 
 impl Tap {
-    /// A packet is on this side of the network; times never go back.
-    pub fn packet(&mut self, at: Time, side: Side, packet: &Packet) {
+    /// A packet, whose bytes `emit` appends, is on this side of the network; times never go back.
+    pub fn packet(&mut self, at: Time, side: Side, emit: impl FnOnce(&mut Vec<u8>)) {
         let Tap { nid, writer } = self;
         let ns = at.0 / 1000;
         block(&mut writer.piece, ENHANCED_PACKET, |out| {
@@ -86,7 +92,7 @@ impl Tap {
                 out.extend_from_slice(&word.to_le_bytes());
             }
             let start = out.len();
-            packet.emit(out);
+            emit(out);
             let length = ((out.len() - start) as u32).to_le_bytes();
             out[start - 8..start - 4].copy_from_slice(&length);
             out[start - 4..start].copy_from_slice(&length);
@@ -150,7 +156,7 @@ fn merge(streams: Vec<Stream>, spool: &File, out: &mut impl Write) -> io::Result
 }
 
 /// What stands before the packets: the section's header, and an interface a node.
-fn heads(machine: &str, nodes: u32) -> Vec<u8> {
+fn heads((machine, link_type): (&str, u16), nodes: u32) -> Vec<u8> {
     let mut out = Vec::new();
     block(&mut out, SECTION_HEADER, |out| {
         out.extend_from_slice(&0x1A2B_3C4D_u32.to_le_bytes());
@@ -162,7 +168,7 @@ fn heads(machine: &str, nodes: u32) -> Vec<u8> {
     });
     for nid in 0..nodes {
         block(&mut out, INTERFACE, |out| {
-            out.extend_from_slice(&LINK_TYPE.to_le_bytes());
+            out.extend_from_slice(&link_type.to_le_bytes());
             // Reserved, and no limit of a packet's length.
             out.extend_from_slice(&[0; 6]);
             option(out, INTERFACE_NAME, format!("node {nid}").as_bytes());
@@ -201,13 +207,14 @@ fn pad(out: &mut Vec<u8>, start: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use abi::packet::Packet;
 
     /// Three nodes' packets, of which `size` tells the order in the file, with pieces on the spool.
     #[test]
     fn streams_are_merged_by_time_then_node() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("packets.pcapng");
-        let capture = Capture::to(&file).unwrap();
+        let capture = Capture::to(&file, 147).unwrap();
         let mut taps = [0, 1, 2].map(|nid| capture.tap(nid));
         const ROUNDS: u64 = 2000;
         for round in 0..ROUNDS {
@@ -215,7 +222,7 @@ mod tests {
             for (nid, ps) in [(2, 100), (1, 900), (0, 1000)] {
                 let packet = Packet { source: nid, message: round as u16, ..Packet::default() };
                 let at = Time(10_000 * round + ps);
-                taps[usize::from(nid)].packet(at, Side::Sent, &packet);
+                taps[usize::from(nid)].packet(at, Side::Sent, |out| packet.emit(out));
             }
         }
         let streams: Vec<Stream> = taps.map(Tap::finish).into();
@@ -245,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_is_not_there_is_a_sentence() {
-        let why = Capture::to(Path::new("/proc/none/x")).err().unwrap();
+        let why = Capture::to(Path::new("/proc/none/x"), 147).err().unwrap();
         assert!(why.starts_with("cannot write beside /proc/none/x: "), "{why}");
     }
 }

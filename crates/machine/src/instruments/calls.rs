@@ -1,0 +1,90 @@
+//! What a library that only one model has tells of its rank's calls and messages, for journal and account.
+
+use super::journal::Journal;
+use super::journey::{Flight, Waypoint};
+use super::timeline::{Flow, Track};
+use abi::MessageId;
+use des::Time;
+use portals::EventKind;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// A function of such a library: its number among them, and its name.
+pub(crate) type Function = (u16, &'static str);
+
+/// Tells of one rank.
+pub(crate) struct Calls {
+    journal: Rc<Journal>,
+    core: u32,
+    rank: u32,
+    /// The function that the program is in, and since when.
+    call: Cell<Option<(Time, &'static str)>>,
+}
+
+impl Calls {
+    /// Of a rank on a core of the journal's node.
+    pub fn new(journal: Rc<Journal>, (core, rank): (u32, u32)) -> Calls {
+        Calls { journal, core, rank, call: Cell::default() }
+    }
+
+    /// The program calls a function.
+    pub fn enters(&self, at: Time, (number, name): Function) {
+        self.journal.watch(|watch| watch.begin(at, Track::Rank(self.rank), name, None));
+        self.journal.account(self.core, |clerk| clerk.enters(at, (number, name), false));
+        self.call.set(Some((at, name)));
+    }
+    /// It returns.
+    pub fn returns(&self, at: Time) {
+        self.journal.watch(|watch| watch.end(at, Track::Rank(self.rank)));
+        self.journal.account(self.core, |clerk| clerk.returns(at));
+        self.call.set(None);
+    }
+
+    /// A message of so many bytes begins, for rank `to`; its way began with the call.
+    pub fn sends(&self, at: Time, id: MessageId, (to, bytes): (u32, u64)) {
+        let (called, function) = self.call.get().unwrap_or((at, ""));
+        let chain = self.journal.account(self.core, |clerk| clerk.begins(at, id));
+        let from = (self.rank, called, function);
+        self.journal.begin(id, from, (at, chain.unwrap_or_default()));
+        self.journal.with(id, |flight| (flight.to, flight.bytes) = (Some(to), bytes));
+        self.journal.account(self.core, |clerk| clerk.begun(Some(to), bytes));
+        self.step(at, "posts", id, Flow::Step);
+    }
+    /// It is with the network interface, as far as the processor knows.
+    pub fn handed_over(&self, at: Time, id: MessageId) {
+        self.journal.mark(at, id, Waypoint::CommandWritten);
+    }
+    /// The library has waited until now for its own network interface.
+    pub fn awaited_interface(&self, at: Time) {
+        self.journal.account(self.core, |clerk| clerk.takes(at, EventKind::SendEnd, None, None));
+    }
+    /// The process takes a message that has come, of which it could know since `posted`. Its way ends with
+    /// the call, or here outside of one.
+    pub fn takes(&self, at: Time, id: MessageId, posted: Waypoint) {
+        let function = self.call.get();
+        self.journal.with(id, |flight: &mut Flight| {
+            let since = flight.at(posted);
+            flight.received_in = function.map_or("", |(_, name)| name);
+            // Whoever has waited for it since before has looked all the time.
+            let late = function.filter(|(entered, _)| since.is_some_and(|since| since < *entered));
+            if let Some((entered, _)) = late {
+                flight.mark(entered, Waypoint::ProcessLooked);
+            }
+            if let Some(since) = since {
+                flight.mark(since, Waypoint::EventPosted);
+            }
+            flight.mark(at, Waypoint::EventReturned);
+        });
+        self.journal.takes((self.core, at), id, EventKind::PutEnd);
+        self.step(at, "takes", id, Flow::Last);
+    }
+    /// The way of a message that was taken ends, with the call in which it was.
+    pub fn ends(&self, at: Time, id: MessageId) {
+        self.journal.mark(at, id, Waypoint::CallReturned);
+        self.journal.end(id);
+    }
+
+    fn step(&self, at: Time, name: &str, id: MessageId, flow: Flow) {
+        self.journal.watch(|watch| watch.point(at, Track::Rank(self.rank), name, id, flow));
+    }
+}

@@ -1,0 +1,97 @@
+//! `--pcap`: the packets that pass a card's pins at the lanes, in both directions.
+
+use crate::instruments::capture::{Side, Tap};
+use crate::instruments::spool::Stream;
+use ::rdma::Header;
+use abi::forth::PACKET_OVERHEAD;
+use des::Time;
+use serial::{LinkRx, Symbol, Word};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Words of a header.
+const HEADER: usize = 2;
+
+/// Streams of the nodes that are over.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Streams(Arc<Mutex<Vec<(u32, Stream)>>>);
+
+impl Streams {
+    /// All of them, in the order of the nodes.
+    pub fn take(&self) -> Vec<Stream> {
+        let mut streams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        streams.sort_by_key(|(nid, _)| *nid);
+        streams.drain(..).map(|(_, stream)| stream).collect()
+    }
+}
+
+/// The taps of a card.
+pub(super) struct Wiretap {
+    nid: u32,
+    tap: Tap,
+    sent: Wire,
+    came: Wire,
+    streams: Streams,
+}
+
+/// A direction: the packet that is on it.
+struct Wire {
+    link: LinkRx,
+    words: Vec<u64>,
+    /// Words that it has, as far as is known; none between packets.
+    wanted: usize,
+}
+
+impl Wire {
+    fn new(lanes: u8) -> Wire {
+        Wire { link: LinkRx::new(lanes), words: Vec::new(), wanted: 0 }
+    }
+
+    /// An edge; true if a packet is whole, or has a header that says nothing.
+    fn edge(&mut self, symbols: [Symbol; 2]) -> bool {
+        self.link.clock(symbols);
+        match self.link.word() {
+            Some(Word::Start) => {
+                self.words.clear();
+                self.wanted = HEADER;
+            }
+            Some(Word::Data(word)) if self.words.len() < self.wanted => {
+                self.words.push(word);
+                if let [first, second] = self.words[..] {
+                    let header = Header::parse([first, second]);
+                    let rest = PACKET_OVERHEAD as usize - HEADER;
+                    self.wanted += header.map_or(0, |header| usize::from(header.words) + rest);
+                }
+                return self.words.len() == self.wanted;
+            }
+            _ => {}
+        }
+        false
+    }
+}
+
+impl Wiretap {
+    /// Of node `nid`, whose link has so many lanes.
+    pub fn new(nid: u32, lanes: u8, tap: Tap, streams: Streams) -> Wiretap {
+        Wiretap { nid, tap, sent: Wire::new(lanes), came: Wire::new(lanes), streams }
+    }
+
+    /// An edge of the lanes. A packet is told of with its last word, once its halves are paired.
+    pub fn edge(&mut self, now: Time, came: [Symbol; 2], sent: [Symbol; 2]) {
+        let sides = [(&mut self.came, came, Side::Received), (&mut self.sent, sent, Side::Sent)];
+        for (wire, symbols, side) in sides {
+            if wire.edge(symbols) {
+                wire.wanted = 0;
+                let words = &wire.words;
+                self.tap.packet(now, side, |out| {
+                    words.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
+                });
+            }
+        }
+    }
+
+    /// The node is over.
+    pub fn finish(self) {
+        let mut streams = self.streams.0.lock().unwrap_or_else(PoisonError::into_inner);
+        streams.push((self.nid, self.tap.finish()));
+    }
+}
