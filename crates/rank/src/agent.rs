@@ -1,6 +1,6 @@
 //! The agent of a rank: a fibre that does what the rank's process demands, on the host's simulated timeline.
 
-use crate::bridge::Bridge;
+use crate::bridge::{self, Bridge};
 use crate::endless::rest;
 use crate::exit::ExitStatus;
 use crate::lease::{Deeds, Lease, Looks};
@@ -25,9 +25,6 @@ const LEASE_MAX: Duration = Duration(1_000_000_000);
 
 /// With this the system's loader ends a program, and a shell that does not find one.
 const NOT_LOADED: i32 = 127;
-
-/// Answer to every Portals call where there is no Portals.
-const NO_PORTALS: i32 = abi::portals::code::FAIL;
 
 /// What the agent itself charges, from a machine file's `[rank.*]`; MPI charges its own calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -236,9 +233,13 @@ impl Runner {
             }
             Demand::Portals { function, args } => {
                 self.looks.set(Looks::default());
+                let Some(bridge) = &self.bridge else {
+                    self.process.borrow_mut().flush_in_call_and_kill();
+                    let rank = self.process.borrow().rank();
+                    return Step::Ended(Ending::Fatal(bridge::missing(rank, function)));
+                };
                 observer.portals_entered(self.cpu.now(), function);
-                let bridge = self.bridge.as_ref();
-                let code = bridge.map_or(NO_PORTALS, |bridge| bridge.call(function, &args));
+                let code = bridge.call(function, &args);
                 observer.portals_returned(self.cpu.now(), function);
                 self.process().reply(code, self.cpu.now());
             }

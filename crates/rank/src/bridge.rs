@@ -47,6 +47,15 @@ pub struct Bridge {
     state: RefCell<State>,
 }
 
+/// Sentence about a call of rank `rank` where there is no Portals.
+pub(crate) fn missing(rank: u32, function: Function) -> String {
+    let name = function.name();
+    format!(
+        "rank {rank}: {name}: this machine has no Portals, only MPI; choose another one with \
+         --machine"
+    )
+}
+
 /// A return code: the value of `Err` is any but `PTL_OK`.
 type Answer = Result<(), i32>;
 

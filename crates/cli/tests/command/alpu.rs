@@ -79,3 +79,21 @@ fn what_the_machine_has_not_is_refused() {
         assert!(ended.stderr.contains(words), "{line}: {ended:#?}");
     }
 }
+
+/// Where a program needs Portals, its run ends with a sentence.
+#[test]
+fn portals_is_not_there() {
+    let ended = unjudged("run -q -m alpu -n 2 examples/portals_put.c");
+    assert_eq!(ended.code, 1, "{ended:#?}");
+    assert!(ended.stderr.contains("this machine has no Portals, only MPI"), "{ended:#?}");
+}
+
+/// A profile tells the walk of a list from the rest.
+#[test]
+fn a_profile_names_the_functions_of_the_firmware() {
+    let ended = unjudged("profile -m alpu --set nic.alpu=off -n 2 builtin:pingpong 8 20");
+    assert_eq!(ended.code, 0, "{ended:#?}");
+    for function in ["search_posted", "take_headers", "take_commands", "complete"] {
+        assert!(ended.stdout.contains(function), "{function}: {}", ended.stdout);
+    }
+}

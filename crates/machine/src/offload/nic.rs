@@ -20,6 +20,8 @@ pub(super) struct Station {
     image: Arc<Loaded>,
     rings: Rc<mpi::Rings>,
     recorder: Option<Box<Recorder>>,
+    /// The recorder knows how the firmware idles.
+    learns: bool,
     failed: bool,
 }
 
@@ -59,7 +61,7 @@ impl Station {
         rings: Rc<mpi::Rings>,
     ) -> Station {
         let card = Card::new(Params { node, ..settings.card.clone() }, &image.image);
-        Station { card, image: image.clone(), rings, recorder: None, failed: false }
+        Station { card, image: image.clone(), rings, recorder: None, learns: false, failed: false }
     }
 
     /// How the processor is simulated.
@@ -91,6 +93,13 @@ impl Station {
                 Some(recorder) => card.run_observed(until, &mut seam, recorder),
             }
             until = until.min(seam.due);
+        }
+        if let Some(recorder) = self.recorder.as_deref_mut().filter(|_| !self.learns) {
+            // Once it only polls it has nothing to do until the launch.
+            if self.card.is_ready() && self.card.next_action() == Time::NEVER {
+                self.learns = true;
+                recorder.learn();
+            }
         }
         self.tell(ports);
     }
