@@ -10,6 +10,7 @@ mod habits;
 mod names;
 mod parts;
 mod processes;
+pub mod queues;
 mod report;
 mod spelling;
 mod sweep;
@@ -27,6 +28,7 @@ pub use sweep::{DiffOptions, SweepOptions};
 use crate::mistake::Mistake;
 use clap::{Args, Parser, Subcommand};
 use des::Duration;
+use queues::{BenchQueuesOptions, QueuesOptions};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use value::{time, whole};
@@ -54,6 +56,7 @@ pub fn parse(words: Vec<OsString>) -> Result<Arguments, Mistake> {
         | Command::Trace(TraceOptions { run, .. })
         | Command::Profile(ProfileOptions { run, .. })
         | Command::Explain(ExplainOptions { run, .. })
+        | Command::Queues(QueuesOptions { run, .. })
         | Command::Report(ReportOptions { run, .. }) => run.separate()?,
         Command::Sweep(options) => parts::only_one(&options.command)?,
         _ => {}
@@ -132,6 +135,13 @@ pub enum Command {
     ///
     /// Exit status: 0 if the runs are equal, 1 if they differ, 2 for a mistake.
     Diff(DiffOptions),
+    /// Run a program and tell what its queues of posted receives and unexpected messages do, and what they
+    /// cost
+    ///
+    /// Their depths, entries walked in each search, and the time of that, of each rank and of all; on a
+    /// machine with matching units once for each size of these, with what it saves. --page draws the depths
+    /// over time.
+    Queues(QueuesOptions),
     /// Write a page (HTML) about a run or the machine itself, which a browser opens without a network
     ///
     /// With a program: where its messages' time went, depths of queues, loads of links, beside the machine's
@@ -374,6 +384,12 @@ pub enum BenchCommand {
     /// Streams and ping-pongs over the size of messages, with descriptors written word by word and
     /// combined; and where the time of 8 bytes goes, by the counters of the cards.
     Rdma(RdmaOptions),
+    /// Latency over the lengths of MPI's queues, as brightwell2005 draws it (Figs. 5 and 6)
+    ///
+    /// Posted receives by length and by the part that is walked (examples/studies/posted.c), and unexpected
+    /// messages by length (examples/studies/unexpected.c); on a machine with matching units without them and
+    /// with units of 128 and 256 cells.
+    Queues(BenchQueuesOptions),
 }
 
 /// Largest message that the ping-pong sends, in bytes (`sizes` in examples/studies/latency.c).

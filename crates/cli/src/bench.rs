@@ -5,7 +5,8 @@
 //! validate ─► ladder ─┐                      ┌─ sunstar run ... (a process each, some at a time)
 //!                     ├─► measure (jobs) ────┤
 //!            latency ─┤                      └─ sunstar trace ...
-//!     writes, cards ──┘
+//!      writes, cards ─┤
+//!             queues ─┘
 //!    ├─► published: what papers say
 //!    └─► table, JSON
 //! ```
@@ -15,6 +16,7 @@ pub mod ladder;
 mod latency;
 pub mod measure;
 pub mod published;
+pub mod queues;
 pub mod rungs;
 mod table;
 mod validate;
@@ -38,6 +40,7 @@ pub fn bench(root: &Root, command: &BenchCommand) -> Result<u8, Mistake> {
         BenchCommand::Ladder(options) => ladder::ladder(root, options),
         BenchCommand::Latency(options) => latency::latency(root, options),
         BenchCommand::Rdma(options) => writes::writes(root, options),
+        BenchCommand::Queues(options) => queues::queues(root, options),
     }
 }
 

@@ -21,6 +21,7 @@ mod outputs;
 mod profile;
 mod program;
 mod progress;
+mod queues;
 mod report;
 mod root;
 mod run;
@@ -75,6 +76,7 @@ fn obey(command: Command) -> Result<u8, Mistake> {
         Command::Trace(options) => trace::trace(&root, &options),
         Command::Profile(options) => profile::profile(&root, &options),
         Command::Explain(options) => explain::explain(&root, &options),
+        Command::Queues(options) => queues::queues(&root, &options),
         Command::Sweep(options) => sweep::sweep(&root, &options),
         Command::Report(options) => report::report(&root, &options),
         Command::Fw(options) => firmware::show(&root, &options),

@@ -290,6 +290,18 @@ fn functions(run: &Run) -> Result<Value, Mistake> {
     Ok(functions.iter().map(row).collect())
 }
 
+/// Cycles of the firmware in these functions, on all nodes; None if none of them ran or nobody took it down.
+pub fn cycles_of(run: &Run, names: &[&str]) -> Result<Option<u64>, Mistake> {
+    if run.outcome.profiles.is_empty() {
+        return Ok(None);
+    }
+    let all = functions(run)?;
+    let rows = all.as_array().into_iter().flatten();
+    let own = rows.filter(|row| row["function"].as_str().is_some_and(|name| names.contains(&name)));
+    let cycles: Vec<u64> = own.filter_map(|row| row["cycles"].as_u64()).collect();
+    Ok((!cycles.is_empty()).then(|| cycles.iter().sum()))
+}
+
 /// Digest of a file's contents.
 pub fn digest_of(file: &Path) -> Result<String, Mistake> {
     let bytes = std::fs::read(file).map_err(|why| Mistake::with_file("read", file, why))?;

@@ -2,7 +2,7 @@
 
 use crate::args::Date;
 use crate::terminal::Terminal;
-use machine::report::{Judged, NodeReport, Report};
+use machine::report::{Judged, JudgedMatching, NodeReport, Report};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::time::Duration;
@@ -244,12 +244,25 @@ fn totals(out: &mut String, report: &Report, facts: &Facts, terminal: &Terminal)
     }
     writeln!(out, "Parameters      {parameters}")?;
     if let Some(judged) = report.judged {
-        let Judged { calls, events, messages, bytes, silent_nodes } = judged;
-        writeln!(
-            out,
-            "Judged          {calls} calls, {events} events, {messages} messages, \
-             {bytes} payload bytes"
-        )?;
+        let Judged { calls, events, messages, bytes, silent_nodes, mpi } = judged;
+        // Where MPI has no Portals below, nothing else is judged.
+        let portals = calls > 0 || mpi.is_none();
+        if portals {
+            writeln!(
+                out,
+                "Judged          {calls} calls, {events} events, {messages} messages, \
+                 {bytes} payload bytes"
+            )?;
+        }
+        if let Some(JudgedMatching { sent, received, probes, bytes }) = mpi {
+            let sent = plural(sent, "message");
+            writeln!(
+                out,
+                "{:16}MPI: {sent} sent, {received} received, {probes} probes, \
+                 {bytes} bytes",
+                if portals { "" } else { "Judged" }
+            )?;
+        }
         if silent_nodes > 0 {
             let nodes = plural(silent_nodes, "node");
             writeln!(out, "                silent on {nodes} after what a fault did")?;

@@ -57,6 +57,8 @@ pub(crate) struct Bench<'a> {
     pub tallies: Arc<Tallies>,
     /// The judges' ledger, if they are to judge.
     pub ledger: Option<Arc<spec::Ledger>>,
+    /// That of MPI's rules, if they are to be judged: where messages may be lost, none holds.
+    pub rules: Option<Arc<spec::mpi::Ledger>>,
     /// What the program's processes are forked from.
     templates: Option<Arc<rank::Templates>>,
     /// Each executable's own libraries that come before that of MPI.
@@ -213,6 +215,9 @@ impl<'a> Bench<'a> {
         rank::allow_mappings(nodes, mappings(options, &common, nodes)).map_err(Mistake)?;
         let ledger = || spec::Ledger::new(nodes, faults.loses()).with_stalls(faults.stalls());
         let ledger = options.judge.then(|| Arc::new(ledger()));
+        let speaks_mpi = !matches!(options.program, Program::Native(_));
+        let judged = options.judge && speaks_mpi && !faults.loses();
+        let rules = judged.then(|| Arc::new(spec::mpi::Ledger::new(options.ranks)));
         let templates = match options.program.executables() {
             [all] => rank::Templates::of(&all.path, options.ranks),
             _ => None, // A template has loaded one program.
@@ -227,7 +232,7 @@ impl<'a> Bench<'a> {
         );
         let way = options.parameters.model().messages;
         let tallies = Arc::new(tallies.with_way(way).with_tables(options.tables.clone()));
-        Ok(Bench { options, common, nodes, faults, tallies, ledger, templates, ahead, maps })
+        Ok(Bench { options, common, nodes, faults, tallies, ledger, rules, templates, ahead, maps })
     }
 
     /// For a machine of as many nodes as the ranks need ([`nodes_needed`]), of which only hosts and their
@@ -243,7 +248,7 @@ impl<'a> Bench<'a> {
 
     /// The same without ranks and without a judge.
     pub fn without_ranks(&self) -> Bench<'a> {
-        let mut bench = Bench { ledger: None, ..self.clone() };
+        let mut bench = Bench { ledger: None, rules: None, ..self.clone() };
         bench.common.placement.ranks = 0;
         bench
     }
@@ -289,6 +294,7 @@ impl<'a> Bench<'a> {
             carrier,
             echo: os == Os::Linux && parameters.switch("host.echo"),
             mpi: common.mpi.clone(),
+            rules: self.rules.clone(),
             agent: common.agent,
             program: options.program.clone(),
             library: options.library.clone(),

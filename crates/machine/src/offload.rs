@@ -125,9 +125,6 @@ pub(crate) fn check(
 /// Runs a program.
 pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
     let parameters = &options.parameters;
-    if options.judge {
-        return Err(Mistake("--judge judges Portals, and model offload has none".into()));
-    }
     nodes(parameters, options.ranks).map_err(Mistake)?;
     let bench = Bench::of_hosts(options)?;
     let settings = Settings::new(parameters).map_err(Mistake)?;

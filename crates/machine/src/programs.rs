@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 mod echo;
 mod life;
+mod marshal;
 pub(crate) mod native;
 mod observers;
 pub(crate) mod placement;
@@ -79,6 +80,8 @@ pub(crate) struct Software {
     /// What carries the messages of its processes.
     pub carrier: Carrier,
     pub mpi: mpi::Params,
+    /// The ledger of MPI's rules, if the ranks are judged.
+    pub rules: Option<Arc<spec::mpi::Ledger>>,
     pub agent: rank::Costs,
     /// A user of Portals in the kernel sends back what it gets.
     pub echo: bool,

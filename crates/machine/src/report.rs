@@ -114,7 +114,7 @@ pub struct Firmware {
     pub cycles_per_message: f64,
 }
 
-/// What library and firmware did, held against the specification of Portals.
+/// What was held against the specifications of Portals and of MPI's rules.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Judged {
     /// Calls of processes, with their results.
@@ -127,6 +127,23 @@ pub struct Judged {
     pub bytes: u64,
     /// Nodes whose judge said nothing any more, since faults that were asked for excuse what follows.
     pub silent_nodes: u64,
+    /// What was held against MPI's rules of matching; absent where links lose messages, which breaks them
+    /// all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mpi: Option<JudgedMatching>,
+}
+
+/// Operations below requests, held against MPI's rules of matching.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct JudgedMatching {
+    /// Messages sent, those of collective operations included.
+    pub sent: u64,
+    /// Messages received.
+    pub received: u64,
+    /// Probes.
+    pub probes: u64,
+    /// Bytes received and compared with those sent.
+    pub bytes: u64,
 }
 
 impl Judged {
@@ -137,6 +154,12 @@ impl Judged {
         self.messages += tally.messages;
         self.bytes += tally.bytes;
         self.silent_nodes += tally.silent;
+    }
+
+    /// What was compared with MPI's rules.
+    pub(crate) fn add_matching(&mut self, tally: spec::mpi::Tally) {
+        let spec::mpi::Tally { sent, received, probes, bytes } = tally;
+        self.mpi = Some(JudgedMatching { sent, received, probes, bytes });
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::constant;
 use crate::error::{Error, Result};
-use crate::observe::Observer;
+use crate::observe::{Observer, Witness};
 use crate::params::Params;
 use des::Duration;
 use host::{Cpu, SpaceId, LIBRARY_BASE};
@@ -38,12 +38,14 @@ pub struct Local {
     pub(crate) bounce: Vec<u8>,
     /// Is told what becomes of messages.
     pub(crate) observer: Option<Rc<dyn Observer>>,
+    /// Is told of all that passes the seam below requests.
+    pub(crate) witness: Option<Rc<dyn Witness>>,
 }
 
 impl Local {
     pub(crate) fn new(cpu: Cpu, space: SpaceId, world: World, params: Params) -> Local {
         let (owed, function, bounce) = (Duration::ZERO, "MPI", Vec::new());
-        Local { cpu, space, params, world, owed, function, bounce, observer: None }
+        Local { cpu, space, params, world, owed, function, bounce, observer: None, witness: None }
     }
 
     /// The processor that the process runs on.
@@ -65,6 +67,12 @@ impl Local {
     /// The call that the program is in.
     pub fn function(&self) -> &'static str {
         self.function
+    }
+
+    /// Lets somebody be told of all that passes the seam below requests. To be called before the transport is
+    /// made.
+    pub fn set_witness(&mut self, witness: Rc<dyn Witness>) {
+        self.witness = Some(witness);
     }
 
     /// Tells whoever observes the process.

@@ -1,5 +1,7 @@
 //! What can be seen of messages within the library. Observation takes no simulated time.
 
+use crate::request::{RequestId, Status};
+use crate::transport::{Address, Bytes, Ending, Found, Mode, Taken, Wanted};
 use abi::MessageId;
 use des::{Duration, Time};
 
@@ -15,4 +17,31 @@ pub trait Observer {
     fn posted(&self, at: Time);
     /// One of them stands there no more: the library has been told of its message, or takes it back.
     fn unposted(&self, at: Time);
+}
+
+/// Is told of everything that passes the seam below requests, whatever carries the messages: what is asked of
+/// a transport before it does it, and what it answers before anybody hears of it.
+pub trait Witness {
+    /// A send begins.
+    fn sends(&self, id: RequestId, to: Address, bytes: Bytes, mode: Mode);
+    /// It was over at once.
+    fn sent(&self, id: RequestId);
+    /// It could not begin.
+    fn unsent(&self, id: RequestId);
+    /// A receive begins.
+    fn receives(&self, id: RequestId, wanted: Wanted, room: Bytes);
+    /// A receive begins of a message that was taken.
+    fn receives_taken(&self, id: RequestId, message: Taken, room: Bytes);
+    /// A receive is to be taken back, and was or was not.
+    fn cancels(&self, id: RequestId, cancelled: bool);
+    /// A probe has found this.
+    fn probed(&self, wanted: Wanted, found: Option<Found>);
+    /// A probe that waits would find something now, or nothing.
+    fn promises(&self, wanted: Wanted, something: bool);
+    /// A message was taken that a probe had found.
+    fn takes(&self, wanted: Wanted, message: Taken, found: Found);
+    /// An operation has ended.
+    fn ended(&self, ending: &Ending);
+    /// The program may see the status of a receive; `failed` if it is told of an error, too.
+    fn completed(&self, id: RequestId, status: &Status, failed: bool);
 }

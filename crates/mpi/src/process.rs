@@ -16,6 +16,7 @@ use crate::reduction::{Lent, Ops};
 use crate::request::waiting::Waiting;
 use crate::request::{RequestId, Requests};
 use crate::scratch::Scratch;
+use crate::transport::watched::Watched;
 use crate::transport::Transport;
 use crate::uses::Uses;
 use des::{Duration, Time};
@@ -69,6 +70,10 @@ impl Process {
         assert!(world.rank < world.size, "a rank is one of the world's");
         let mut local = Local::new(cpu, space, world, params);
         let transport = open(&mut local);
+        let transport: Box<dyn Transport> = match local.witness.clone() {
+            Some(witness) => Box::new(Watched::new(transport, witness)),
+            None => transport,
+        };
         Process {
             requests: Requests::default(),
             comms: Comms::new(&local.world),

@@ -26,6 +26,11 @@ impl RequestId {
     pub fn index(self) -> usize {
         self.index as usize
     }
+
+    /// All of it as a number.
+    pub fn word(self) -> u64 {
+        u64::from(self.generation) << 32 | u64::from(self.index)
+    }
 }
 
 /// What a completed receive or probe tells.

@@ -16,6 +16,7 @@ use crate::request::RequestId;
 
 pub(crate) mod portals;
 pub(crate) mod queues;
+pub(crate) mod watched;
 
 /// How a send completes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 //! Portals 3.3 as an executable specification, and the judge that holds library, firmware and DMA engines
-//! against it while they run.
+//! against it while they run; and, apart from that, the judge of MPI's own rules (`mpi`).
 //!
 //! It shares nothing with what it judges but the ids of messages (`abi::MessageId`): types, matching, event
 //! queues and arithmetic are its own, written for clarity alone. It knows no time and no hardware; the
@@ -14,6 +14,7 @@
 //! header    what a message's header must say
 //! payload   where the bytes of messages are read and written
 //! ledger    the messages of the whole machine: each is delivered once, or dropped
+//! mpi       MPI's rules of matching, over whatever carries its messages
 //! ```
 
 #![forbid(unsafe_code)]
@@ -23,6 +24,7 @@ mod failure;
 mod header;
 mod judge;
 mod ledger;
+pub mod mpi;
 mod on_nic;
 mod payload;
 mod process;

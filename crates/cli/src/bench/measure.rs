@@ -30,6 +30,23 @@ pub enum Program {
     },
     /// Atomic adds on the other node's host.
     GetAdd,
+    /// A message of a size behind a queue of posted receives, of which a part is walked, for queues of up to
+    /// a length.
+    Posted {
+        /// Of the message.
+        bytes: u64,
+        /// Receives that stand ahead of the message's, of all others.
+        percent: u64,
+        /// Receives in the longest queue.
+        longest: u64,
+    },
+    /// The same behind unexpected messages.
+    Unexpected {
+        /// Of the message.
+        bytes: u64,
+        /// Messages in the longest queue.
+        longest: u64,
+    },
     /// So many messages of a size, by a workload of the RDMA NIC (`builtin:rdma-NAME`).
     Rdma {
         /// Its name without `rdma-`.
@@ -48,6 +65,14 @@ impl Program {
         match self {
             Program::Latency { largest } => vec![file("studies/latency.c"), largest.to_string()],
             Program::GetAdd => vec![file("portals_getadd.c")],
+            Program::Posted { bytes, percent, longest } => {
+                let numbers = [bytes, percent, longest].map(|number| number.to_string());
+                [vec![file("studies/posted.c")], numbers.into()].concat()
+            }
+            Program::Unexpected { bytes, longest } => {
+                let numbers = [bytes, longest].map(|number| number.to_string());
+                [vec![file("studies/unexpected.c")], numbers.into()].concat()
+            }
             Program::Rdma { workload, bytes, times } => {
                 vec![format!("builtin:rdma-{workload}"), bytes.to_string(), times.to_string()]
             }
@@ -113,6 +138,17 @@ pub struct Message {
     pub mib_per_s: f64,
 }
 
+/// A line of the benchmarks of queues.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Queued {
+    /// Entries in the queue beside the message's own.
+    pub length: u64,
+    /// Entries of these that are walked.
+    pub walked: u64,
+    /// Half of the round trip.
+    pub ns: f64,
+}
+
 /// What the latency `full` is less than `latency`, in microseconds: both are told to the nanosecond,
 /// and so is what lies between them.
 pub fn saving_us(latency: f64, full: f64) -> f64 {
@@ -133,6 +169,8 @@ pub struct Measured {
     pub add_us: Option<f64>,
     /// A message of the RDMA NIC's workloads; absent for other programs.
     pub message: Option<Message>,
+    /// The table of a benchmark of queues; empty for other programs.
+    pub queued: Vec<Queued>,
     /// The trace ring's records, oldest first: time from each to the next, in nanoseconds, absent for the
     /// last; empty without tracing.
     pub trace: Vec<Option<f64>>,
@@ -248,9 +286,9 @@ fn read(text: &str, json: &[u8]) -> Option<Measured> {
     let add_us = text.lines().find_map(add);
     let message = text.lines().find_map(message);
     let trace = text.lines().filter_map(record).collect();
-    let measured = Measured { curve, add_us, message, trace, report };
-    let Measured { curve, add_us, message, .. } = &measured;
-    (add_us.is_some() || message.is_some() || !curve.is_empty()).then_some(measured)
+    let queued: Vec<Queued> = text.lines().filter_map(queued).collect();
+    let tells = add_us.is_some() || message.is_some() || !curve.is_empty() || !queued.is_empty();
+    tells.then_some(Measured { curve, add_us, message, queued, trace, report })
 }
 
 /// `        12          4.418         2.72`
@@ -271,6 +309,20 @@ fn message(line: &str) -> Option<Message> {
     let (time, rate) = line.strip_suffix(" MiB/s")?.rsplit_once(" ns, ")?;
     let ns = time.split_whitespace().next_back()?.parse().ok()?;
     Some(Message { ns, mib_per_s: rate.parse().ok()? })
+}
+
+/// The numbers in `posted 400 walked 320: 0 bytes, 9000.5 ns` or `unexpected 400: 0 bytes, 9000.5 ns`.
+fn queued(line: &str) -> Option<Queued> {
+    let (queue, rest) = line.strip_suffix(" ns")?.split_once(": ")?;
+    let (_, ns) = rest.split_once(" bytes, ")?;
+    let words: Vec<&str> = queue.split(' ').collect();
+    let (length, walked) = match words[..] {
+        ["posted", length, "walked", walked] => (length.parse().ok()?, walked.parse().ok()?),
+        // Where none is the message, all are.
+        ["unexpected", length] => (length.parse().ok()?, length.parse().ok()?),
+        _ => return None,
+    };
+    Some(Queued { length, walked, ns: ns.parse().ok()? })
 }
 
 /// The time in `0015f002: 24: 18fe14c0 mainloop+0014 (110 ns)`; the last record has none.
@@ -301,6 +353,10 @@ mod tests {
         let message = read("rank 1: 8 bytes, half of a round trip 1500.5 ns, 5.1 MiB/s\n", b"{}");
         let numbers = Message { ns: 1500.5, mib_per_s: 5.1 };
         assert_eq!(message.unwrap().message, Some(numbers));
+        let lines = "posted 40 walked 20: 8 bytes, 9000.5 ns\nunexpected 7: 0 bytes, 81.0 ns\n";
+        let queued = |length, walked, ns| Queued { length, walked, ns };
+        let own = [queued(40, 20, 9000.5), queued(7, 7, 81.0)];
+        assert_eq!(read(lines, b"{}").unwrap().queued, own);
         assert!(read("nothing\n", b"{}").is_none());
         assert!(read("100 adds, 8.740 us each\n", b"").is_none());
     }

@@ -4,6 +4,7 @@ use super::cards;
 use super::ladder::{self, Plan};
 use super::measure::{self, Broken, Job, Program};
 use super::published::{compare, Published};
+use super::queues;
 use super::rungs::{Rung, FULL};
 use super::{table, write_json};
 use crate::args::LadderOptions;
@@ -19,6 +20,9 @@ pub fn validate(root: &Root, options: &LadderOptions) -> Result<u8, Mistake> {
     let machine = machines::chosen(root, &options.machine)?;
     if !machine.model().processes {
         return cards::validate(root, options, &machine);
+    }
+    if queues::has_units(&machine) {
+        return queues::validate(root, options, &machine);
     }
     let mut plan = Plan::new(root, options)?;
     let published = Published::of_machine(root, &plan.machine)?;

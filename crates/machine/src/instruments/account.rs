@@ -10,6 +10,7 @@
 //! a call add up to its time.
 
 mod length;
+mod searches;
 
 use super::journey::{Flight, Part};
 use super::tables::{CallRow, Rows, Tables};
@@ -150,8 +151,12 @@ pub struct Rank {
     pub unexpected_most: u64,
     /// Their number over time: messages times picoseconds; by `total_ps` the mean.
     pub unexpected_time: u64,
-    /// Kept messages that receives looked at, and the time of that in the library.
+    /// Searches of them, by receives and probes; where there were none, nothing is searched.
+    pub searches: u64,
+    /// Kept messages that these looked at, the most in one, and the time of that in the library.
     pub searched: u64,
+    /// See there.
+    pub searched_most: u64,
     /// See there.
     pub searching_ps: u64,
     /// Receives that were posted before their message came, and the most at a time.
@@ -160,11 +165,19 @@ pub struct Rank {
     pub posted_most: u64,
     /// Their number over time: receives times picoseconds.
     pub posted_time: u64,
-    /// Entries of its match list that were looked at for messages to it, and the most for one.
+    /// Searches of its list of posted receives, each for a message to it; those of other lists are left out.
+    pub walks: u64,
+    /// Entries that these looked at, that of the match included, and the most in one.
+    pub walked: u64,
+    /// See there.
+    pub walked_most: u32,
+    /// Searches of which it is not known whether they are among these.
+    pub walks_untold: u64,
+    /// Entries of its match list that were looked at for messages that it has taken, and the most for one.
     pub entries: u64,
     /// See there.
     pub entries_most: u32,
-    /// The time of that in the kernel.
+    /// The time of all searches of match lists on its core, in the kernel.
     pub walking_ps: u64,
 }
 
@@ -401,11 +414,6 @@ impl Clerk {
     pub fn claims(&mut self, at: Time) -> u32 {
         self.kept.change(at, -1)
     }
-    /// Kept messages were looked at.
-    pub fn searched(&mut self, entries: u64, ps: u64) {
-        self.told.searched += entries;
-        self.told.searching_ps += ps;
-    }
     /// A receive is posted; gives the number of those.
     pub fn posts(&mut self, at: Time) -> u32 {
         self.told.posted += 1;
@@ -415,11 +423,6 @@ impl Clerk {
     pub fn unposts(&mut self, at: Time) -> u32 {
         self.posted.change(at, -1)
     }
-    /// The kernel has looked at entries of the match list for a message to this rank.
-    pub fn walked(&mut self, ps: u64) {
-        self.told.walking_ps += ps;
-    }
-
     /// The account, at the end of the run; a call that has not returned ends with it.
     pub fn finish(mut self, end: Time) -> Rank {
         if self.open.is_some() {

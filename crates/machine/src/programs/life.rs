@@ -1,5 +1,6 @@
 //! The life of a rank, from its libraries' start to its end.
 
+use super::marshal::Marshal;
 use super::observers::Observer;
 use super::placement::Placement;
 use super::{Executable, Program, Seat, Software};
@@ -61,7 +62,12 @@ impl Life<'_> {
             program: software.program.part_of(rank) as u32,
         };
         let params = software.mpi.clone();
-        let over = |local: &mut mpi::Local| self.transport(local, space);
+        let over = |local: &mut mpi::Local| {
+            if let Some(rules) = &software.rules {
+                local.set_witness(Rc::new(Marshal::new(rank, rules.clone(), cpu.clone(), space)));
+            }
+            self.transport(local, space)
+        };
         let mut mpi = mpi::Mpi::new(cpu.clone(), space, world, params, over);
         mpi.process().set_observer(self.observer.clone());
         *self.seat.waiting.borrow_mut() = Some(mpi.waiting());

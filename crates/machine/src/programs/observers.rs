@@ -3,7 +3,7 @@
 use crate::console;
 use crate::instruments::account::Clerk;
 use crate::instruments::journal::Journal;
-use crate::instruments::journey::Waypoint;
+use crate::instruments::journey::{Kind, Waypoint};
 use crate::instruments::timeline::{Gauge, Track};
 use crate::judge::Bailiff;
 use crate::programs::placement::Placement;
@@ -208,6 +208,20 @@ impl mpi::Observer for Observer {
 }
 
 impl Observer {
+    /// A match list was searched for a message: one to a posted receive, or for something else, and to whom.
+    fn walks(&self, entries: u32, of: Option<(bool, Option<u32>)>) {
+        // The first core drains events for all of its node's ranks.
+        let core = |rank: u32| (rank + self.core).checked_sub(self.rank);
+        match of {
+            Some((false, _)) => {}
+            Some((true, Some(to))) if core(to).is_some() => {
+                let core = core(to).expect("it was looked at");
+                self.journal.account(core, |clerk| clerk.walks(entries));
+            }
+            _ => drop(self.journal.account(self.core, Clerk::walks_untold)),
+        }
+    }
+
     /// A queue of the rank's library changes.
     fn length(&self, at: Time, gauge: Gauge, change: impl FnOnce(&mut Clerk) -> u32) {
         if let Some(length) = self.journal.account(self.core, change) {
@@ -276,10 +290,16 @@ impl Observer {
             portals::Mark::Matched(entries) => {
                 let ps = self.list_entry.0 * u64::from(entries);
                 journal.account(self.core, |clerk| clerk.walked(ps));
-                journal.with(id, |flight| {
+                let of = journal.with(id, |flight| {
                     flight.entries += entries;
                     flight.mark(at, Waypoint::Matched);
+                    let of_mpi = matches!(flight.kind, Kind::Send | Kind::Collective);
+                    (of_mpi && flight.leg == 0, flight.to)
                 });
+                // Replies search nothing.
+                if entries > 0 {
+                    self.walks(entries, of);
+                }
             }
             portals::Mark::Dropped => journal.dropped(id),
             portals::Mark::RingRead => pass(at, Waypoint::EventDrained),

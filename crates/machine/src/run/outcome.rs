@@ -21,9 +21,17 @@ impl Bench<'_> {
         let end = ended.remains.iter().map(|node| node.end).max();
         let end = end.unwrap_or(self.common.launch());
         let ending = ended.ending;
+        let endings = ended.remains.iter().flat_map(|node| &node.endings);
+        let over: Vec<u32> = endings.map(|(rank, ..)| *rank).collect();
         let (mut report, left) = self.report(ended, end);
         if let Some(ledger) = &self.ledger {
             settle(&mut report.exit, ledger, ending, end);
+        }
+        if let Some(rules) = &self.rules {
+            let stalls = self.faults.stalls();
+            let waits = |rank| ending == Ending::Deadlock && !stalls && !over.contains(&rank);
+            conclude(&mut report.exit, rules, ending, (end, &waits));
+            report.judged.get_or_insert_default().add_matching(rules.tally());
         }
         let told = self.options.watchers.iter().map(|watcher| watcher.finish());
         let tables = self.options.tables.iter().flat_map(|tables| tables.finish());
@@ -144,6 +152,22 @@ fn settle(exit: &mut Exit, ledger: &spec::Ledger, ending: Ending, end: Time) {
         return;
     }
     if let Some(first) = ledger.unsettled(end.0).first() {
+        exit.code = 1;
+        exit.sentences.insert(0, first.to_string());
+    }
+}
+
+/// The judge of MPI's rules has its last word. `waits` says that a rank has not ended and never will.
+fn conclude(
+    exit: &mut Exit,
+    rules: &spec::mpi::Ledger,
+    ending: Ending,
+    (end, waits): (Time, &dyn Fn(u32) -> bool),
+) {
+    if !matches!(ending, Ending::Done | Ending::Deadlock) {
+        return;
+    }
+    if let Some(first) = rules.conclude(end.0, waits).first() {
         exit.code = 1;
         exit.sentences.insert(0, first.to_string());
     }

@@ -171,6 +171,9 @@ impl Process {
                     );
                     request.error = Some(Error::new(constant::ERR_TRUNCATE, text));
                 }
+                if let Some(witness) = &self.local.witness {
+                    witness.completed(id, &request.status, request.error.is_some());
+                }
             }
             (_, Some(error)) => self.unsendable(id, &error),
             (_, None) => {}

@@ -4,6 +4,7 @@
 
 mod collectives;
 mod errors;
+mod judged;
 mod matching;
 mod point_to_point;
 mod script;

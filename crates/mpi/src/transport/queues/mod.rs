@@ -76,6 +76,8 @@ struct Operation {
     receives: bool,
     /// Library memory in the place of its buffer.
     bounce: Option<Bytes>,
+    /// The tag that a receive wants, where it is folded on the way.
+    folded: Option<i32>,
 }
 
 /// One process's queues.
@@ -230,12 +232,13 @@ impl Queues {
 
     fn end(&mut self, local: &mut Local, completion: &Completion) -> Ending {
         let operation = self.operations[completion.request as usize].take();
-        let Operation { id, bytes, receives, bounce } = operation.expect("it is under way");
+        let Operation { id, bytes, receives, bounce, folded } = operation.expect("it is under way");
         let mut error = None;
         let mut found = Found::NOTHING;
         if receives {
             let bits = u64::from(completion.bits_hi) << 32 | u64::from(completion.bits_lo);
             found = Found { bytes: completion.length.into(), ..bits::found(bits) };
+            found.tag = folded.unwrap_or(found.tag);
             if let Some(bounce) = bounce {
                 let length = found.bytes.min(bytes.length);
                 error = local.copy(bounce.va, bytes.va, length).err();
@@ -271,7 +274,7 @@ impl Queues {
         if index >= self.operations.len() {
             self.operations.resize_with(index + 1, || None);
         }
-        self.operations[index] = Some(Operation { id, bytes, receives, bounce });
+        self.operations[index] = Some(Operation { id, bytes, receives, bounce, folded: None });
         Ok(phys)
     }
 
@@ -371,6 +374,8 @@ impl Transport for Queues {
 
     fn receive(&mut self, local: &mut Local, id: RequestId, wanted: Wanted, room: Bytes) -> Begun {
         let phys = self.begin(local, id, room, true).expect("nothing is copied yet");
+        let operation = self.operations[id.index()].as_mut().expect("it has begun");
+        operation.folded = Some(wanted.tag).filter(|tag| *tag > bits::TAG_MAX);
         let receive = searching(wanted, self.receive_command(id, (phys, room)));
         self.ask(local, Command { operation: operation::RECEIVE.into(), ..receive });
         Begun::UnderWay

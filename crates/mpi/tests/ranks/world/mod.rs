@@ -1,17 +1,21 @@
 //! A small world for tests: hosts with the real kernel and the real MPI, joined by network
 //! interfaces that only pretend; or with MPI alone, over a transport that needs none of that. Rank programs
-//! are closures.
+//! are closures. The judge of MPI's rules stands beside every run.
 
+#[path = "../../../../machine/src/programs/marshal.rs"]
+mod marshal;
 mod nic;
 pub mod office;
 
 use abi::mpi::Function;
 use des::{Duration, EventQueue, Time};
 use host::{AddressSpace, Costs, Cpu, Host, Ports, SpaceId};
-use mpi::{Algorithms, Mpi, Outcome, Params, Portals, Process, Waiting, World};
+use marshal::Marshal;
+use mpi::{Algorithms, Local, Mpi, Outcome, Params, Portals, Process, Waiting, World};
 use nic::{Event, Nic};
-use office::{Clerk, Office};
+use office::{Clerk, Office, Plant};
 use portals::{seastar, Config, Kernel, Limits, Ni, ProcessId, Unobserved};
+use spec::mpi::Ledger;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
@@ -264,6 +268,8 @@ pub struct Setting {
     pub damage: bool,
     /// What carries the messages.
     pub carrier: Carrier,
+    /// What the office does wrong.
+    pub plant: Option<Plant>,
 }
 
 /// A transport to test on.
@@ -282,7 +288,8 @@ impl Carrier {
 impl Setting {
     pub fn new(ranks: usize) -> Setting {
         let (lateness, carrier) = (Duration::from_us(20), Carrier::Portals);
-        Setting { ranks, seed: 1, params: params(), lateness, damage: false, carrier }
+        let (params, damage, plant) = (params(), false, None);
+        Setting { ranks, seed: 1, params, lateness, damage, carrier, plant }
     }
 
     /// The same with each transport.
@@ -291,14 +298,19 @@ impl Setting {
     }
 
     /// Makes the library of a rank, in its fibre.
-    fn make(&self, office: Rc<Office>) -> Rc<Make> {
+    fn make(&self, office: Rc<Office>, rules: Arc<Ledger>) -> Rc<Make> {
         let (params, size, carrier) = (self.params.clone(), self.ranks as u32, self.carrier);
         Rc::new(move |cpu, space, rank, kernel| {
             let world = World { rank, size, program: 0 };
-            let (core, params) = (cpu.clone(), params.clone());
+            let (core, params, rules) = (cpu.clone(), params.clone(), rules.clone());
+            let judge = |local: &mut Local| {
+                let cpu = local.cpu().clone();
+                local.set_witness(Rc::new(Marshal::new(rank, rules, cpu, space)));
+            };
             if carrier == Carrier::Office {
                 let office = office.clone();
                 return Mpi::new(core, space, world, params, |local| {
+                    judge(local);
                     Box::new(Clerk::new(local, office))
                 });
             }
@@ -307,7 +319,10 @@ impl Setting {
             *kernel.borrow_mut() = Some(booted.clone());
             let ni = Ni::init(cpu, &booted, PID, space).unwrap();
             let map: Arc<[ProcessId]> = (0..size).map(|nid| ProcessId { nid, pid: PID }).collect();
-            Mpi::new(core, space, world, params, |local| Box::new(Portals::open(local, ni, map)))
+            Mpi::new(core, space, world, params, |local| {
+                judge(local);
+                Box::new(Portals::open(local, ni, map))
+            })
         })
     }
 
@@ -336,10 +351,29 @@ impl Setting {
         Node { host, nic, waiting, finished }
     }
 
-    /// Runs `program` on every rank until nothing happens any more.
+    /// Runs `program` on every rank until nothing happens any more; MPI's rules hold.
     pub fn run(&self, program: impl Fn(&mut Rank) + 'static) -> Vec<End> {
-        let office = Office::new(self.ranks, self.seed, self.lateness);
-        self.run_over(&self.make(office), program)
+        let (ends, broken) = self.judge(program);
+        assert_eq!(broken, None, "seed {}", self.seed);
+        ends
+    }
+
+    /// The same, with the first rule that was broken.
+    pub fn judge(&self, program: impl Fn(&mut Rank) + 'static) -> (Vec<End>, Option<String>) {
+        let office = Office::new(self.ranks, self.seed, self.lateness, self.plant);
+        let rules = Arc::new(Ledger::new(self.ranks as u32));
+        let ends = self.run_over(&self.make(office, rules.clone()), program);
+        let said = |end: &End| match end {
+            End::Fault(what) if what.starts_with("the judge of MPI: ") => Some(what.clone()),
+            _ => None,
+        };
+        let first = ends.iter().find_map(said);
+        let waits = |rank: u32| matches!(ends[rank as usize], End::Waits(_));
+        let faulty = ends.iter().any(|end| matches!(end, End::Fault(_)));
+        let last =
+            || rules.conclude(u64::MAX, |rank| !faulty && waits(rank)).first()?.to_string().into();
+        let broken = first.or_else(last);
+        (ends, broken)
     }
 
     fn run_over(&self, make: &Rc<Make>, program: impl Fn(&mut Rank) + 'static) -> Vec<End> {

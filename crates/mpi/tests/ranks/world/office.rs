@@ -1,5 +1,6 @@
 //! A transport without network interface, network or kernel: letters lie in pigeonholes that all ranks share.
-//! It does what the seam below MPI asks for, and is written down as naively as possible.
+//! It does what the seam below MPI asks for, and is written down as naively as possible. It can do it wrong,
+//! too, so that somebody notices.
 
 use abi::mpi as c;
 use des::{Duration, Random, Time};
@@ -18,6 +19,34 @@ const KEPT: u64 = 1000;
 /// Looks without news after which a wait is for ever.
 const PATIENCE: u32 = 100_000;
 
+/// What an office does wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plant {
+    /// The second letter on its way arrives before the first.
+    Overtakes,
+    /// A letter goes to the last receive that wants it.
+    LastReceive,
+    /// A receive gets the last letter that it wants, of those that have come.
+    LastLetter,
+    /// A letter that was received comes once more.
+    Doubles,
+    /// Every third letter is lost.
+    Loses,
+    /// A bit of a letter turns.
+    Spoils,
+    /// A receive tells the tag of another letter.
+    WrongTag,
+    /// A receive tells too few bytes.
+    TooShort,
+    /// A synchronous send is over at once.
+    EndsTooSoon,
+    /// A probe finds the last letter that it wants.
+    ProbesLast,
+    /// A receive that was taken back still gets its letter.
+    Revives,
+}
+
+#[derive(Clone)]
 struct Letter {
     from: u32,
     due: Time,
@@ -49,6 +78,8 @@ struct Pigeonhole {
     posted: Vec<(RequestId, Wanted, Bytes)>,
     taken: Vec<(u64, Letter)>,
     next: u64,
+    /// Letters that have arrived.
+    arrived: u32,
     /// Letters that a posted receive has got.
     got: VecDeque<(RequestId, Bytes, Letter)>,
     /// Sends that have been received.
@@ -56,17 +87,44 @@ struct Pigeonhole {
 }
 
 impl Pigeonhole {
+    /// The place of the first letter that is wanted, or of the last.
+    fn place(&self, wanted: Wanted, last: bool) -> Option<usize> {
+        let mut is = self.unexpected.iter().map(|letter| letter.is(wanted));
+        match last {
+            true => is.rposition(|is| is),
+            false => is.position(|is| is),
+        }
+    }
+
     /// Lets everything arrive that is due.
-    fn arrive(&mut self, now: Time) {
+    fn arrive(&mut self, now: Time, plant: Option<Plant>) {
         loop {
             let first = |queue: &VecDeque<Letter>| Some((queue.front()?.due, queue.front()?.from));
             let next = self.coming.iter().filter_map(first).min();
             let Some((due, from)) = next.filter(|(due, _)| *due <= now) else { return };
-            let letter = self.coming[from as usize].pop_front().unwrap();
-            assert_eq!(letter.due, due);
-            match self.posted.iter().position(|(_, wanted, _)| letter.is(*wanted)) {
+            let way = &mut self.coming[from as usize];
+            let at = usize::from(plant == Some(Plant::Overtakes) && way.len() > 1);
+            let mut letter = way.remove(at).unwrap();
+            assert!(letter.due == due || at > 0);
+            self.arrived += 1;
+            if plant == Some(Plant::Loses) && self.arrived % 3 == 0 {
+                continue;
+            }
+            if plant == Some(Plant::Spoils) && letter.data.len() > 3 {
+                letter.data[3] ^= 4;
+            }
+            let mut wants = self.posted.iter().map(|(_, wanted, _)| letter.is(*wanted));
+            let place = match plant {
+                Some(Plant::LastReceive) => wants.rposition(|wants| wants),
+                _ => wants.position(|wants| wants),
+            };
+            match place {
                 Some(at) => {
                     let (id, _, room) = self.posted.remove(at);
+                    if plant == Some(Plant::Doubles) {
+                        let again = Letter { request: None, ..letter.clone() };
+                        self.unexpected.push_back(again);
+                    }
                     self.got.push_back((id, room, letter));
                 }
                 None => self.unexpected.push_back(letter),
@@ -81,16 +139,18 @@ pub struct Office {
     random: RefCell<Random>,
     /// Longest time that a letter takes.
     lateness: Duration,
+    plant: Option<Plant>,
 }
 
 impl Office {
-    pub fn new(ranks: usize, seed: u64, lateness: Duration) -> Rc<Office> {
+    pub fn new(ranks: usize, seed: u64, lateness: Duration, plant: Option<Plant>) -> Rc<Office> {
         let hole = || {
             let coming = (0..ranks).map(|_| VecDeque::new()).collect();
             Pigeonhole { coming, ..Pigeonhole::default() }
         };
         let holes = RefCell::new((0..ranks).map(|_| hole()).collect());
-        Rc::new(Office { holes, random: RefCell::new(Random::new(seed)), lateness })
+        let random = RefCell::new(Random::new(seed));
+        Rc::new(Office { holes, random, lateness, plant })
     }
 }
 
@@ -107,7 +167,7 @@ impl Clerk {
 
     fn hole<R>(&self, local: &Local, f: impl FnOnce(&mut Pigeonhole) -> R) -> R {
         let hole = &mut self.office.holes.borrow_mut()[self.rank as usize];
-        hole.arrive(local.cpu().now());
+        hole.arrive(local.cpu().now(), self.office.plant);
         f(hole)
     }
 
@@ -119,7 +179,13 @@ impl Clerk {
             let holes = &mut self.office.holes.borrow_mut();
             holes[letter.from as usize].received.push_back(request);
         }
-        Ending { id, found: letter.found(), error }
+        let mut found = letter.found();
+        match self.office.plant {
+            Some(Plant::WrongTag) => found.tag ^= 1,
+            Some(Plant::TooShort) => found.bytes = found.bytes.saturating_sub(1),
+            _ => {}
+        }
+        Ending { id, found, error }
     }
 }
 
@@ -143,7 +209,8 @@ impl Transport for Clerk {
         let mut data = vec![0; bytes.length as usize];
         local.read(bytes.va, &mut data)?;
         local.settle();
-        let over = mode == Mode::Standard && bytes.length <= KEPT;
+        let soon = self.office.plant == Some(Plant::EndsTooSoon);
+        let over = soon || mode == Mode::Standard && bytes.length <= KEPT;
         let late = self.office.random.borrow_mut().below(self.office.lateness.0.max(1));
         let now = local.cpu().now();
         let queue = &mut self.office.holes.borrow_mut()[to.target as usize].coming;
@@ -157,7 +224,8 @@ impl Transport for Clerk {
     fn receive(&mut self, local: &mut Local, id: RequestId, wanted: Wanted, room: Bytes) -> Begun {
         local.settle();
         let letter = self.hole(local, |hole| {
-            let at = hole.unexpected.iter().position(|letter| letter.is(wanted));
+            let last = self.office.plant == Some(Plant::LastLetter);
+            let at = hole.place(wanted, last);
             if at.is_none() {
                 hole.posted.push((id, wanted, room));
             }
@@ -185,13 +253,16 @@ impl Transport for Clerk {
         local.settle();
         self.hole(local, |hole| {
             let at = hole.posted.iter().position(|(posted, ..)| *posted == id);
-            at.map(|at| hole.posted.remove(at)).is_some()
+            // One that revives stays.
+            let keep = self.office.plant == Some(Plant::Revives);
+            at.map(|at| (!keep).then(|| hole.posted.remove(at))).is_some()
         })
     }
 
     fn find(&mut self, local: &mut Local, wanted: Wanted) -> Option<Found> {
         self.hole(local, |hole| {
-            hole.unexpected.iter().find(|letter| letter.is(wanted)).map(Letter::found)
+            let last = self.office.plant == Some(Plant::ProbesLast);
+            hole.place(wanted, last).map(|at| hole.unexpected[at].found())
         })
     }
 

@@ -1,0 +1,289 @@
+//! `sunstar bench queues`: figures 5 and 6 of brightwell2005. Figure 5 is the latency over the queue of
+//! posted receives, by its length and by the part that is walked, figure 6 that over the length of the queue
+//! of unexpected messages; on a machine with matching units without them and with several sizes.
+
+mod measured;
+mod page;
+
+use super::measure::{self, Broken, Job, Measured, Program, Queued};
+use super::published::{compare, Published};
+use super::{check_json, table, write_json};
+use crate::args::queues::{BenchQueuesOptions, LONGEST_MAX};
+use crate::args::{LadderOptions, MachineOptions};
+use crate::mistake::Mistake;
+use crate::root::Root;
+use crate::terminal::{self, Terminal};
+use crate::{firmware, machines, outputs, run};
+use machine::console;
+use machine::parameters::Parameters;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+
+/// The parameter that says how many cells the matching units have.
+pub const UNITS: &str = "nic.alpu";
+/// Its values of which the paper tells.
+const SIZES: [&str; 3] = ["off", "128", "256"];
+/// Posted receives for which an accelerated process's match list has room, beside the entries of the MPI
+/// library; a length that is measured.
+const ROOM_ON_NIC: u64 = 300;
+/// Parts of the queue that are walked, in percent.
+const PERCENTS: [u64; 6] = [0, 20, 40, 60, 80, 100];
+
+/// True if a machine's network interface can have matching units.
+pub fn has_units(machine: &Parameters) -> bool {
+    machine.iter().any(|parameter| parameter.key == UNITS)
+}
+
+/// A machine with one size of units, or as it is if it can have none.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Variant {
+    /// Column's title.
+    name: String,
+    /// What is set for it.
+    settings: Vec<String>,
+}
+
+impl Variant {
+    /// Those of a machine, unless the user has chosen a size.
+    fn of(machine: &Parameters, overrides: &[String]) -> Vec<Variant> {
+        let chosen = |setting: &String| setting.trim_start().starts_with(UNITS);
+        if !has_units(machine) || overrides.iter().any(chosen) {
+            return vec![Variant { name: "as it is".into(), settings: Vec::new() }];
+        }
+        let variant = |size: &&str| Variant {
+            name: match *size {
+                "off" => "no unit".into(),
+                cells => format!("{cells} cells"),
+            },
+            settings: vec![format!("{UNITS}={size}")],
+        };
+        SIZES.iter().map(variant).collect()
+    }
+}
+
+/// A curve: a benchmark on a variant.
+#[derive(Debug, Serialize)]
+struct Curve {
+    /// Number of the variant.
+    variant: usize,
+    /// Part of the queue that is walked; absent for unexpected messages, which are all searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    percent: Option<u64>,
+    points: Vec<Queued>,
+    /// The command that measures it again.
+    command: String,
+}
+
+impl Curve {
+    fn at(&self, length: u64) -> Option<f64> {
+        self.points.iter().find(|point| point.length == length).map(|point| point.ns)
+    }
+}
+
+/// All of it.
+#[derive(Debug, Serialize)]
+struct Figures<'a> {
+    sunstar: &'static str,
+    machine: &'a str,
+    overrides: &'a [String],
+    /// Size of the message.
+    bytes: u64,
+    /// The longest queue of posted receives is shorter than was asked for: there is no room for more.
+    #[serde(skip)]
+    cut: Option<u64>,
+    variants: Vec<Variant>,
+    posted: Vec<Curve>,
+    unexpected: Vec<Curve>,
+    /// What follows from them, by the names that published/brightwell2005.toml has.
+    measured: BTreeMap<String, f64>,
+}
+
+/// What is to be run: on each variant a job for each part that is walked, and one for unexpected messages.
+struct Plan {
+    variants: Vec<Variant>,
+    cut: Option<u64>,
+    jobs: Vec<Job>,
+}
+
+impl Plan {
+    fn new(
+        machine: &MachineOptions,
+        (parameters, variants): (&Parameters, Vec<Variant>),
+        (bytes, longest): (u64, u64),
+    ) -> Plan {
+        let mut jobs = Vec::new();
+        let on_nic = parameters.iter().any(|parameter| parameter.key == "firmware.accelerated")
+            && parameters.number::<u32>("firmware.accelerated") > 0;
+        let cut = Some(ROOM_ON_NIC).filter(|room| on_nic && *room < longest);
+        for variant in &variants {
+            let most = cut.unwrap_or(longest);
+            let posted = PERCENTS.map(|percent| Program::Posted { bytes, percent, longest: most });
+            let programs = posted.into_iter().chain([Program::Unexpected { bytes, longest }]);
+            jobs.extend(programs.map(|program| Job {
+                title: program.words(std::path::Path::new("")).join(" "),
+                machine: machine.machine.clone(),
+                settings: [&machine.overrides[..], &variant.settings].concat(),
+                program,
+                trace: false,
+            }));
+        }
+        Plan { variants, cut, jobs }
+    }
+
+    /// Runs it all.
+    fn measure(&self, root: &Root, jobs: Option<u16>) -> Result<Vec<Measured>, Broken> {
+        let side_by_side =
+            jobs.map_or_else(|| measure::side_by_side(measure::RUN_KIB), usize::from);
+        measure::measure(root, &self.jobs, side_by_side)
+    }
+
+    fn figures<'a>(
+        self,
+        machine: &'a Parameters,
+        overrides: &'a [String],
+        (bytes, runs): (u64, Vec<Measured>),
+    ) -> Figures<'a> {
+        let mut all = self.jobs.iter().zip(runs);
+        let (mut posted, mut unexpected) = (Vec::new(), Vec::new());
+        for variant in 0..self.variants.len() {
+            let parts = PERCENTS.map(Some).into_iter().chain([None]);
+            for (percent, (job, run)) in parts.zip(all.by_ref()) {
+                let curve = Curve { variant, percent, points: run.queued, command: job.command() };
+                percent.map_or(&mut unexpected, |_| &mut posted).push(curve);
+            }
+        }
+        let (sunstar, machine) = (env!("CARGO_PKG_VERSION"), machine.name());
+        let measured = measured::measurements(&self.variants, &posted, &unexpected);
+        let Plan { variants, cut, .. } = self;
+        Figures { sunstar, machine, overrides, bytes, cut, variants, posted, unexpected, measured }
+    }
+}
+
+/// Runs it, prints tables, and gives the exit status.
+pub fn queues(root: &Root, options: &BenchQueuesOptions) -> Result<u8, Mistake> {
+    let chosen =
+        MachineOptions { machine: options.machine.clone(), overrides: options.overrides.clone() };
+    let machine = machines::chosen(root, &chosen)?;
+    if !machine.model().processes {
+        return Err(Mistake(format!(
+            "machine {} runs no MPI programs, and so has none of MPI's queues",
+            machine.name()
+        )));
+    }
+    check_json(options.json.as_deref(), &machine)?;
+    firmware::folder_if_any(root, &machine)?;
+    if let Some(page) = &options.page {
+        let inputs: Vec<outputs::Named> = outputs::files_of(&machine).collect();
+        outputs::check(&[("--page", page)], &inputs)?;
+        crate::report::check_page(page)?;
+    }
+    let variants = Variant::of(&machine, &options.overrides);
+    let plan = Plan::new(&chosen, (&machine, variants), (options.bytes, options.longest));
+    let runs = match plan.measure(root, options.jobs) {
+        Ok(runs) => runs,
+        Err(Broken { text, code }) => {
+            console::pass_on(&text);
+            return Ok(code);
+        }
+    };
+    let figures = plan.figures(&machine, &options.overrides, (options.bytes, runs));
+    if let Some(file) = &options.json {
+        write_json(file, &figures)?;
+    }
+    if options.json.as_ref().is_none_or(|file| file.as_os_str() != "-") {
+        terminal::write(&text(&figures, &Terminal::of_stdout()))?;
+    }
+    options.page.as_ref().map_or(Ok(()), |file| run::write(file, &page::page(&figures)))?;
+    Ok(0)
+}
+
+/// `sunstar validate` on a machine with matching units: what brightwell2005 tells of its figures; gives the
+/// exit status.
+pub fn validate(root: &Root, options: &LadderOptions, machine: &Parameters) -> Result<u8, Mistake> {
+    let published = Published::of_machine(root, machine)?;
+    let overrides = &options.machine.overrides;
+    let variants = Variant::of(machine, overrides);
+    let plan = Plan::new(&options.machine, (machine, variants), (0, LONGEST_MAX));
+    let runs = match plan.measure(root, options.jobs) {
+        Ok(runs) => runs,
+        Err(Broken { text, code }) => {
+            console::pass_on(&text);
+            return Ok(code);
+        }
+    };
+    let figures = plan.figures(machine, overrides, (0, runs));
+    let results = compare(&published, &figures.measured, machine);
+    if let Some(file) = &options.json {
+        write_json(file, &results)?;
+    }
+    if options.json.as_ref().is_none_or(|file| file.as_os_str() != "-") {
+        terminal::write(&table::validation(machine, &results, &Terminal::of_stdout()))?;
+    }
+    Ok(0)
+}
+
+fn text(figures: &Figures, terminal: &Terminal) -> String {
+    let mut out = String::new();
+    write_text(&mut out, figures, terminal).expect("a string takes everything");
+    out
+}
+
+fn write_text(out: &mut String, figures: &Figures, terminal: &Terminal) -> fmt::Result {
+    let Figures { machine, sunstar, bytes, variants, posted, unexpected, .. } = figures;
+    let title = format!("MPI's queues on machine {machine}, sunstar {sunstar}");
+    writeln!(out, "{}", terminal.bold(title))?;
+    for setting in figures.overrides {
+        writeln!(out, "  set {setting}")?;
+    }
+    for (number, variant) in variants.iter().enumerate() {
+        let of = if variants.len() > 1 { format!(", {}", variant.name) } else { String::new() };
+        let title = format!("Latency in ns of {bytes} bytes over posted receives{of}");
+        writeln!(out, "\n{} (brightwell2005 Fig. 5)", terminal.bold(title))?;
+        let own: Vec<&Curve> = posted.iter().filter(|curve| curve.variant == number).collect();
+        let head = own.iter().map(|curve| format!("{:>9} %", curve.percent.unwrap_or_default()));
+        let head = format!("{:>8}{}", "walked", head.collect::<String>());
+        writeln!(out, "{}", terminal.dim(head))?;
+        rows(out, &own)?;
+    }
+    if let Some(cut) = figures.cut {
+        let room = "the match list on the network interface has room for no more";
+        writeln!(out, "  Up to {cut} receives: {room}.")?;
+    }
+    let title = format!("Latency in ns of {bytes} bytes over unexpected messages");
+    writeln!(out, "\n{} (brightwell2005 Fig. 6)", terminal.bold(title))?;
+    let head = variants.iter().map(|variant| format!("{:>11}", variant.name));
+    writeln!(out, "{}", terminal.dim(format!("{:>8}{}", "", head.collect::<String>())))?;
+    rows(out, &unexpected.iter().collect::<Vec<_>>())?;
+    let told = measured::TOLD
+        .iter()
+        .filter_map(|(name, what, unit)| Some((what, figures.measured.get(*name)?, unit)));
+    let told: Vec<_> = told.collect();
+    if !told.is_empty() {
+        writeln!(out, "\n{}", terminal.bold("What follows from them"))?;
+    }
+    for (what, value, unit) in told {
+        writeln!(out, "  {what:<58}{:>9} {unit}", short(*value))?;
+    }
+    Ok(())
+}
+
+fn rows(out: &mut String, curves: &[&Curve]) -> fmt::Result {
+    for (index, point) in curves[0].points.iter().enumerate() {
+        write!(out, "{:>8}", point.length)?;
+        for curve in curves {
+            write!(out, "{:>11.0}", curve.points[index].ns)?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// Three digits, or all of a whole number.
+fn short(number: f64) -> String {
+    match number.abs() {
+        size if size >= 100.0 => format!("{number:.0}"),
+        size if size >= 10.0 => format!("{number:.1}"),
+        _ => format!("{number:.2}"),
+    }
+}

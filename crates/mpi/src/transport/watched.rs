@@ -1,0 +1,131 @@
+//! A transport of which somebody is told everything that passes the seam.
+
+use super::{Address, Begun, Bytes, Found, Mode, Step, Taken, Transport, Wanted};
+use crate::error::Result;
+use crate::local::Local;
+use crate::observe::Witness;
+use crate::request::RequestId;
+use std::rc::Rc;
+
+/// Another transport, and who is told of what it is asked and says.
+pub(crate) struct Watched {
+    transport: Box<dyn Transport>,
+    witness: Rc<dyn Witness>,
+    /// A receive that has not come so far as to stand.
+    beginning: Option<RequestId>,
+    /// What the last probe has found.
+    found: Option<Found>,
+}
+
+impl Watched {
+    pub fn new(transport: Box<dyn Transport>, witness: Rc<dyn Witness>) -> Watched {
+        Watched { transport, witness, beginning: None, found: None }
+    }
+
+    fn begun(&mut self, id: RequestId, begun: Begun) -> Begun {
+        self.beginning = matches!(begun, Begun::Again(_)).then_some(id);
+        match &begun {
+            Begun::Ended(ending) => self.witness.ended(ending),
+            Begun::Again(step) => self.stepped(step),
+            Begun::UnderWay => {}
+        }
+        begun
+    }
+
+    fn stepped(&self, step: &Step) {
+        if let Step::Ended(ending) = step {
+            self.witness.ended(ending);
+        }
+    }
+}
+
+impl Transport for Watched {
+    fn tag_max(&self) -> i32 {
+        self.transport.tag_max()
+    }
+
+    fn node_of(&self, rank: u32) -> u32 {
+        self.transport.node_of(rank)
+    }
+
+    fn send(
+        &mut self,
+        local: &mut Local,
+        id: RequestId,
+        to: Address,
+        bytes: Bytes,
+        mode: Mode,
+    ) -> Result<bool> {
+        self.witness.sends(id, to, bytes, mode);
+        let begun = self.transport.send(local, id, to, bytes, mode);
+        match begun {
+            Ok(true) => self.witness.sent(id),
+            Ok(false) => {}
+            Err(_) => self.witness.unsent(id),
+        }
+        begun
+    }
+
+    fn receive(&mut self, local: &mut Local, id: RequestId, wanted: Wanted, room: Bytes) -> Begun {
+        if self.beginning != Some(id) {
+            self.witness.receives(id, wanted, room);
+        }
+        let begun = self.transport.receive(local, id, wanted, room);
+        self.begun(id, begun)
+    }
+
+    fn receive_taken(
+        &mut self,
+        local: &mut Local,
+        id: RequestId,
+        message: Taken,
+        room: Bytes,
+    ) -> Begun {
+        if self.beginning != Some(id) {
+            self.witness.receives_taken(id, message, room);
+        }
+        let begun = self.transport.receive_taken(local, id, message, room);
+        self.begun(id, begun)
+    }
+
+    fn cancel(&mut self, local: &mut Local, id: RequestId) -> bool {
+        let cancelled = self.transport.cancel(local, id);
+        self.witness.cancels(id, cancelled);
+        cancelled
+    }
+
+    fn find(&mut self, local: &mut Local, wanted: Wanted) -> Option<Found> {
+        self.found = self.transport.find(local, wanted);
+        self.witness.probed(wanted, self.found);
+        self.found
+    }
+
+    fn has(&mut self, local: &mut Local, wanted: Wanted) -> bool {
+        let has = self.transport.has(local, wanted);
+        self.witness.promises(wanted, has);
+        has
+    }
+
+    fn take(&mut self, local: &mut Local, wanted: Wanted) -> Taken {
+        let taken = self.transport.take(local, wanted);
+        let found = self.found.expect("only a message that was found is taken");
+        self.witness.takes(wanted, taken, found);
+        taken
+    }
+
+    fn poll(&mut self, local: &mut Local) -> Step {
+        let step = self.transport.poll(local);
+        self.stepped(&step);
+        step
+    }
+
+    fn wait(&mut self, local: &mut Local) -> Step {
+        let step = self.transport.wait(local);
+        self.stepped(&step);
+        step
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.transport.is_quiet()
+    }
+}

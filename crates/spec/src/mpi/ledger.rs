@@ -1,0 +1,93 @@
+//! The processes of a run. Each has an inbox behind a lock of its own: senders put messages there, and its
+//! own thread all else. What one process looks for was put there by causes of what it is told, and so before.
+
+use super::inbox::{Inbox, Kept};
+use super::verdict::{rule, Broken};
+use super::Tally;
+use std::sync::{Mutex, MutexGuard};
+
+/// The processes of a run.
+#[derive(Debug)]
+pub struct Ledger {
+    inboxes: Vec<Mutex<Inbox>>,
+    /// What may show to either side first, and is told at the end.
+    late: Mutex<Vec<Broken>>,
+}
+
+impl Ledger {
+    /// For so many ranks.
+    pub fn new(ranks: u32) -> Ledger {
+        let inboxes = (0..ranks).map(|_| Mutex::default()).collect();
+        Ledger { inboxes, late: Mutex::default() }
+    }
+
+    pub(super) fn inbox(&self, rank: u32) -> MutexGuard<'_, Inbox> {
+        self.inboxes[rank as usize].lock().expect("nobody panics with an inbox")
+    }
+
+    pub(super) fn too_late(&self, broken: Broken) {
+        self.late.lock().expect("nobody panics with it").push(broken);
+    }
+
+    /// What has been compared.
+    pub fn tally(&self) -> Tally {
+        let mut all = Tally::default();
+        (0..self.inboxes.len()).for_each(|rank| all += self.inbox(rank as u32).tally);
+        all
+    }
+
+    /// The run is over. `waits` says of a rank that nothing moves any more while it is in a call: then no
+    /// receive may wait for a message that was sent. The first rule that was broken comes first.
+    pub fn conclude(&self, at: u64, waits: impl Fn(u32) -> bool) -> Vec<Broken> {
+        let mut all = self.late.lock().expect("nobody panics with it").clone();
+        for rank in 0..self.inboxes.len() as u32 {
+            let inbox = self.inbox(rank);
+            all.extend(inbox.unmet(at));
+            if waits(rank) {
+                all.extend(inbox.lost(rank, at));
+            }
+        }
+        all.sort_by_key(|broken| (broken.at, broken.rank));
+        all
+    }
+}
+
+impl Inbox {
+    /// A synchronous send that has ended although nobody can have received it.
+    fn unmet(&self, at: u64) -> Option<Broken> {
+        let mut left = self.ways.values().flatten();
+        let message = left.find(|message| {
+            let ended = message.meeting.as_ref().is_some_and(|meeting| {
+                meeting.lock().expect("nobody panics with it").ended.is_some()
+            });
+            let mut standing = self.standing.values();
+            ended && !standing.any(|standing| standing.wanted.accepts(message.envelope))
+        })?;
+        let what = format!("synchronous {message} ended, and no receive of it has begun");
+        Some(Broken { rank: message.from, at, rule: rule::SYNCHRONOUS, what })
+    }
+
+    /// A receive that waits for ever for a message that was sent.
+    fn lost(&self, rank: u32, at: u64) -> Option<Broken> {
+        let broken = |what| Some(Broken { rank, at, rule: rule::PROGRESS, what });
+        for standing in self.standing.values().filter(|standing| standing.ended.is_none()) {
+            if let Some((by, _)) = standing.met {
+                let by = super::verdict::time(by);
+                return broken(format!(
+                    "{standing} of rank {rank} must have had its message by {by}, and never ended"
+                ));
+            }
+            let mut left = self.ways.values().flatten();
+            if let Some(message) = left.find(|left| standing.wanted.accepts(left.envelope)) {
+                return broken(format!(
+                    "{standing} of rank {rank} waits for ever, and {message} was never received"
+                ));
+            }
+        }
+        let claimed = self.claims.values().find_map(|(name, _)| match self.kept.get(name) {
+            Some(Kept::Known(message)) => Some(message),
+            _ => None,
+        })?;
+        broken(format!("the receive of {claimed}, which was taken, never ended"))
+    }
+}
