@@ -159,7 +159,9 @@ fn cause(report: &Report, segment: &Segment, entries: u32) -> String {
         told += &format!("; {}", decides.join(", "));
     }
     if segment.place == Place::Firmware {
-        if report.firmware.is_none() {
+        // A model may have Portals' steps, and no firmware.
+        let model = machine::models::model(report.machine.model);
+        if model.is_none_or(|model| model.firmware.is_none()) {
             return told;
         }
         told += &format!("; firmware function {}", cause.function);

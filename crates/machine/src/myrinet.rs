@@ -16,6 +16,7 @@
 //! | `observed` | what the card's processor tells a recorder of its cycles |
 //! | `monitor` | somebody who stops the card's processor and looks |
 //! | `switch` | a switch as a process of its own |
+//! | `trail`, `way` | what is known of the program's packets, and the steps of their way |
 //! | `driver` | what the host does to the card |
 //! | `workloads` | the packets that it sends |
 //!
@@ -42,6 +43,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use switch::{Crossbar, Left};
+use trail::Trail;
 use workloads::Seat;
 
 mod driver;
@@ -53,10 +55,13 @@ mod observed;
 mod pins;
 mod settings;
 mod switch;
+mod trail;
+mod way;
 mod workloads;
 
 pub(crate) use image::FIRMWARE;
 pub(crate) use settings::ROWS;
+pub(crate) use way::{QUEUES, WAY};
 pub(crate) use workloads::WORKLOADS;
 
 struct Machine<'a> {
@@ -84,13 +89,16 @@ impl Machine<'_> {
         };
         let journal = self.bench.journal(nid);
         let host = self.bench.host(nid);
-        let memory = host.memory().clone();
-        let mut nic = Station::new(*card, joints, self.image.clone(), memory);
+        journal.employ(nid..nid + 1);
+        let trail = Rc::new(Trail::new(nid, self.bench.nodes, journal.clone()));
+        let shared = (host.memory().clone(), trail.clone());
+        let mut nic = Station::new(*card, joints, self.image.clone(), shared);
         nic.set_teller(self.code.clone().map(|code| self.teller(code, &journal)));
         let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
         nic.set_desk(desk.take_if(|(of, _)| *of == nid).map(|(_, desk)| desk));
         let routes = fabric.routes(nid);
-        let driver = Driver::new(nid as u16, self.image.clone(), routes, *driver, *poll);
+        let times = (*driver, *poll);
+        let driver = Driver::new(nid as u16, self.image.clone(), routes, times, trail);
         let seat = Seat::new(nid, self.bench.nodes, self.workload, driver);
         Node::new(self.bench, nid, nic, (host, Box::new(seat)), journal, None)
     }

@@ -191,6 +191,10 @@ impl<M: HostMemory> PciBus<M> {
     pub fn counters(&self) -> &Counters {
         self.bus.counters()
     }
+    /// Accesses of the processor that wait.
+    pub fn waiting(&self) -> usize {
+        self.accesses.len()
+    }
     /// Most accesses of the processor that have ever waited.
     pub fn accesses_max(&self) -> usize {
         self.accesses_max

@@ -3,6 +3,7 @@
 mod chip;
 mod dma;
 mod host;
+mod points;
 mod receive;
 mod registers;
 mod send;
@@ -13,6 +14,7 @@ use abi::myrinet as my;
 use chip::Chip;
 use des::{Clock, Time};
 use lanai::{Config, Core, Off, Probe, Stop};
+pub use points::Point;
 use std::fmt;
 
 /// What a card is made with.

@@ -14,7 +14,7 @@
 //! | `pulse` | heartbeat: a cable that goes silent is noticed |
 //! | `switch` | source routing: a byte taken off, the CRC-8 made anew, cut-through |
 //! | `routes` | which links wait for which; cyclic routes are named as deadlock |
-//! | `card` | the card: `registers`, `dma`, `send`, `receive`, `host` |
+//! | `card` | the card: `registers`, `dma`, `send`, `receive`, `host`; `points` of a packet's way |
 //! | `plant` | bugs for the tests to find |
 //!
 //! Cards and switches are passive: they are called with the time, act through [`Wires`] and [`Host`], and
@@ -53,7 +53,7 @@ mod routes;
 mod slack;
 mod switch;
 
-pub use card::{Card, CardParams, Counters, Host, Stopped};
+pub use card::{Card, CardParams, Counters, Host, Point, Stopped};
 pub use crc::{crc32, crc8};
 pub use link::{Params, Signal, Slot, Wires};
 pub use plant::{plant, Plant};

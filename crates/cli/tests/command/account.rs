@@ -238,7 +238,6 @@ fn messages_are_explained_by_name() {
     refused("--size 77 -n 2 builtin:barrier", &["no message of 77 bytes"]);
     refused("--rank 2 -n 2 builtin:barrier", &["there is no rank 2"]);
     refused("--call MPI_Bcast -n 2 builtin:barrier", &["MPI_Bcast was not called", "MPI_Barrier"]);
-    refused("-m amata -n 2 builtin:myrinet-pingpong", &["model myrinet tells neither"]);
 }
 
 fn diff(a: &Path, b: &Path) -> String {

@@ -5,6 +5,8 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
+mod messages;
+
 fn report(line: &str) -> Value {
     let ended = unjudged(&format!("run --json - -q -m amata {line}"));
     assert_eq!(ended.code, 0, "{ended:#?}");
@@ -315,7 +317,7 @@ fn switches_are_counted() {
         let out = counter(number, "bytes_out") + counter(number, "route_bytes");
         assert_eq!(counter(number, "bytes_in"), out);
     }
-    let people = unjudged("run -n 2 -m amata builtin:myrinet-pingpong 8 2");
+    let people = unjudged("run --full -n 2 -m amata builtin:myrinet-pingpong 8 2");
     assert!(people.went_well().stdout.contains("Switches since power-on"), "{people:#?}");
 }
 

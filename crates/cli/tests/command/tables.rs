@@ -140,13 +140,14 @@ fn tables_are_the_same_on_any_number_of_threads() {
     assert_eq!(plain["trace_hash"], first.0);
 }
 
-/// Remote writes have rows as messages of MPI do, with the steps of their model.
+/// Remote writes and packets of Myrinet have rows as messages of MPI do, with the steps of their model.
 #[test]
-fn tables_of_remote_writes_are_what_the_report_adds_up() {
+fn tables_of_other_models_are_what_the_report_adds_up() {
     let folder = tempfile::tempdir().unwrap();
-    for line in [
-        "-n 2 -m forth builtin:rdma-pingpong 8 20",
-        "-n 5 -m forth-switch builtin:rdma-permutation 12296 3",
+    for (line, step) in [
+        ("-n 2 -m forth builtin:rdma-pingpong 8 20", "lanes_ps"),
+        ("-n 5 -m forth-switch builtin:rdma-permutation 12296 3", "lanes_ps"),
+        ("-n 5 -m amata builtin:myrinet-incast 300 4", "cables_and_switches_ps"),
     ] {
         let report = run(folder.path(), line);
         let told: Value = serde_json::from_str(&python(folder.path(), READ)).unwrap();
@@ -157,7 +158,7 @@ fn tables_of_remote_writes_are_what_the_report_adds_up() {
         let all = ranks.iter().flat_map(|rank| rank["calls"].as_array().unwrap());
         let times = all.map(|call| number(&call["times"])).sum::<u64>();
         assert_eq!(number(&calls["rows"]), times, "{line}");
-        assert!(number(&told["steps"]["lanes_ps"]) > 0, "{told}");
+        assert!(number(&told["steps"][step]) > 0, "{told}");
     }
 }
 
@@ -166,6 +167,7 @@ fn tables_of_remote_writes_are_what_the_report_adds_up() {
 fn every_column_is_documented() {
     columns_are_documented("-n 2 builtin:pingpong 8 2");
     columns_are_documented("-n 2 -m forth builtin:rdma-pingpong 8 2");
+    columns_are_documented("-n 2 -m amata builtin:myrinet-pingpong 8 2");
 }
 
 fn columns_are_documented(line: &str) {
@@ -241,8 +243,5 @@ fn what_cannot_be_written_is_told_before_the_run() {
     let refused = |line: &str, words: &[&str]| {
         ended(command().args(line.split_whitespace())).said(2, words);
     };
-    let builtin = "-n 2 -m amata builtin:myrinet-pingpong 8 2";
-    let neither = "model myrinet tells neither of messages";
-    refused(&format!("run --calls c.parquet {builtin}"), &[neither]);
     refused("run --messages no/such/m.parquet -n 2 builtin:barrier", &["no/such/m.parquet"]);
 }

@@ -4,6 +4,8 @@
 
 use super::image::Image;
 use super::nic::IDS;
+use super::trail::{Trail, RECEIVE};
+use crate::instruments::journey::Waypoint;
 use crate::pcibus::{CONFIG, REGION};
 use abi::myrinet::{
     self as my, board_control, command, command_area, dma_block, isr, packet_type, register, status,
@@ -13,6 +15,7 @@ use host::{Cpu, Waker};
 use pci::register as config;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Most bytes of a packet behind its header.
@@ -28,6 +31,10 @@ const COMMAND: u16 = 1 << 1 | 1 << 2 | 1 << 6;
 pub(super) struct Packet {
     pub source: u16,
     pub bytes: Vec<u8>,
+    /// Its name; none of one that nobody has announced.
+    message: Option<abi::MessageId>,
+    /// Nobody waited for it.
+    kept: bool,
 }
 
 /// A node's driver.
@@ -45,6 +52,7 @@ pub(super) struct Driver {
     arrived: RefCell<VecDeque<Packet>>,
     /// Who waits for one.
     waiting: RefCell<Option<Waker>>,
+    trail: Rc<Trail>,
 }
 
 impl Driver {
@@ -52,8 +60,8 @@ impl Driver {
         nid: u16,
         image: Arc<Image>,
         routes: Vec<Vec<u8>>,
-        work: Duration,
-        poll: Duration,
+        (work, poll): (Duration, Duration),
+        trail: Rc<Trail>,
     ) -> Driver {
         Driver {
             nid,
@@ -64,6 +72,7 @@ impl Driver {
             buffer: Cell::default(),
             arrived: RefCell::default(),
             waiting: RefCell::default(),
+            trail,
         }
     }
 
@@ -117,6 +126,7 @@ impl Driver {
 
     /// Sends a packet, and waits until the card has read it.
     pub fn send(&self, cpu: &Cpu, target: u16, bytes: &[u8]) {
+        let message = self.trail.sends(cpu.now(), target, bytes.len());
         let header = my::PacketHeader {
             kind: packet_type::DP,
             target,
@@ -130,10 +140,12 @@ impl Driver {
         header.emit(&mut packet);
         packet.extend_from_slice(bytes);
         cpu.kernel(|| {
+            self.trail.mark(cpu.now(), message, Waypoint::KernelEntered);
             cpu.spend(self.work);
             cpu.mmio_write(REGION + my::REGION_SEND_BASE, &packet);
             set(cpu, at_area(command_area::LENGTH), packet.len() as u32);
             set(cpu, at_area(command_area::COMMAND), command::SEND);
+            self.trail.commanded(cpu.now(), message);
         });
         // Interrupts are let in meanwhile: the way may be taken by a packet that wants this node.
         self.until(cpu, "a packet is not sent", || {
@@ -143,37 +155,67 @@ impl Driver {
         if status != status::DONE {
             cpu.fault(format_args!("the card answers {status} to a packet for node {target}"));
         }
+        self.trail.calls.awaited_interface(cpu.now());
+        self.trail.calls.returns(cpu.now());
     }
 
     /// The next packet, whoever sends it.
     pub fn receive(&self, cpu: &Cpu) -> Packet {
+        self.trail.calls.enters(cpu.now(), RECEIVE);
         *self.waiting.borrow_mut() = Some(cpu.waker());
         loop {
             let packet = self.arrived.borrow_mut().pop_front();
             if let Some(packet) = packet {
                 *self.waiting.borrow_mut() = None;
-                cpu.spend(cpu.copy_cost(packet.bytes.len() as u64));
+                self.take(cpu, &packet);
                 return packet;
             }
             cpu.wait(self.poll);
         }
     }
 
+    /// The process takes a packet, and its call returns.
+    fn take(&self, cpu: &Cpu, packet: &Packet) {
+        let calls = &self.trail.calls;
+        if packet.kept {
+            self.trail.claims(cpu.now());
+        }
+        if let Some(message) = packet.message {
+            calls.takes(cpu.now(), message, Waypoint::CompletionDrained);
+        }
+        cpu.spend(cpu.copy_cost(packet.bytes.len() as u64));
+        calls.returns(cpu.now());
+        if let Some(message) = packet.message {
+            calls.ends(cpu.now(), message);
+        }
+    }
+
     /// Takes the packet that is there, if there is one.
     pub fn interrupt(&self, cpu: &Cpu) {
+        let entered = cpu.now();
         set(cpu, my::BOARD_SPECIAL + register::ISR, isr::HOST);
         if area(cpu, command_area::WAITING) == 0 {
             return;
         }
+        let message = self.trail.held();
+        let mark = |at, waypoint| {
+            if let Some(message) = message {
+                self.trail.mark(at, message, waypoint);
+            }
+        };
+        mark(entered, Waypoint::HandlerEntered);
         cpu.spend(self.work);
         let length = get(cpu, at_block(dma_block::LENGTH)) as usize;
+        mark(cpu.now(), Waypoint::EventDrained);
         let buffer = self.buffer.get();
         set(cpu, at_block(dma_block::HOST_HI), (buffer >> 32) as u32);
         set(cpu, at_block(dma_block::HOST_LO), buffer as u32);
         set(cpu, my::BOARD_CONTROL, board_control::DMA_1);
+        mark(cpu.now(), Waypoint::ReceiveWritten);
         self.until(cpu, "a packet does not come into memory", || {
             area(cpu, command_area::WAITING) == 0
         });
+        mark(cpu.now(), Waypoint::CompletionDrained);
         let mut bytes = vec![0; length];
         if let Err(why) = cpu.memory().borrow_mut().read_phys(buffer, &mut bytes) {
             cpu.fault(why);
@@ -189,7 +231,13 @@ impl Driver {
                 "a packet for node {target} came that has {has} bytes and says {says}"
             ));
         }
-        self.arrived.borrow_mut().push_back(Packet { source: header.source, bytes });
+        // Who waits takes the first.
+        let kept = !self.is_waited_for() || !self.arrived.borrow().is_empty();
+        if kept {
+            self.trail.keeps(cpu.now());
+        }
+        let packet = Packet { source: header.source, bytes, message, kept };
+        self.arrived.borrow_mut().push_back(packet);
         if let Some(waker) = &*self.waiting.borrow() {
             waker.wake();
         }

@@ -5,15 +5,18 @@ use super::image::Image;
 use super::monitor::{Desk, Then};
 use super::observed::{Observed, Teller};
 use super::pins::{Ending, Pins};
+use super::trail::Trail;
 use crate::firmware::profile::Profile;
 use crate::node::{Nic, Ports};
 use crate::pcibus::{digest, Behind, PciBus};
-use ::myrinet::{Card, CardParams, Host, Signal, Stopped, Wires};
-use abi::myrinet::SPACE_SIZE;
+use ::myrinet::{Card, CardParams, Host, Point, Signal, Stopped, Wires};
+use abi::myrinet::{command_area, REGION_COMMAND_BASE, SPACE_SIZE};
+use abi::MessageId;
 use bus::BusError;
 use des::{Clock, Duration, Time};
 use host::SharedMemory;
 use pci::{ConfigSpace, Device, TargetRead, TargetWrite};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// What goes over a cable.
@@ -55,6 +58,9 @@ pub(super) struct Station {
     /// Bytes that a cut cable has lost, out of the card or on their way to it.
     lost: u64,
     failed: bool,
+    /// What is known of the program's packets, and points that the card has passed.
+    trail: Rc<Trail>,
+    points: Vec<(Time, Point)>,
     /// Tells of the processor's cycles, if somebody wants to know.
     teller: Option<Box<Teller>>,
     /// Somebody stops the processor and looks.
@@ -140,17 +146,25 @@ fn runs(enables: u8) -> impl Iterator<Item = std::ops::Range<usize>> {
     })
 }
 
+/// True of a write to the word by which the driver gives a command.
+fn is_command(write: &TargetWrite) -> bool {
+    let command = REGION_COMMAND_BASE + command_area::COMMAND as u32;
+    let lane = command.wrapping_sub(write.offset);
+    lane < 8 && write.enables >> lane & 1 != 0
+}
+
 impl Station {
     pub fn new(
         params: CardParams,
         joints: Joints,
         image: Arc<Image>,
-        memory: SharedMemory,
+        (memory, trail): (SharedMemory, Rc<Trail>),
     ) -> Station {
         let (vendor, device, class) = IDS;
         let space = ConfigSpace::new(vendor, device, class, SPACE_SIZE, false);
         let mut card = Card::new(params);
         card.set_booking(joints.park);
+        card.watch_points();
         Station {
             card,
             bus: PciBus::new(joints.pci, Behind(memory), space),
@@ -161,6 +175,8 @@ impl Station {
             sent: Vec::new(),
             lost: 0,
             failed: false,
+            trail,
+            points: Vec::new(),
             teller: None,
             desk: None,
         }
@@ -237,10 +253,19 @@ impl Station {
     /// What is on the cable goes to the other end; why the card has stopped ends the run.
     fn tell(&mut self, ports: &mut Ports<Station>) {
         let Joints { socket, cable, cut, .. } = self.joints;
+        self.card.take_points(&mut self.points);
+        for (at, point) in self.points.drain(..) {
+            self.trail.passes(at, point, self.card.sram());
+        }
         for (at, signal) in self.sent.drain(..) {
             if at >= cut {
                 self.lost += signal.bytes();
                 continue;
+            }
+            if let Signal::Slot(slot) = &signal {
+                if let Some((message, target)) = self.trail.slot_leaves(at, slot) {
+                    ports.departs(at, message, target);
+                }
             }
             ports.send(socket.process, at + cable, Message { port: socket.port, signal });
         }
@@ -278,8 +303,11 @@ impl Station {
             ports.answer(next, word);
         }
         if self.bus.rises() {
-            ports.interrupt(now + self.joints.interrupt);
+            let at = now + self.joints.interrupt;
+            self.trail.interrupts(at);
+            ports.interrupt(at);
         }
+        self.trail.bus(now, self.bus.waiting());
         if self.pins.rest() && self.bus.rests(&self.pins.outputs()) {
             self.bus.stop();
         } else {
@@ -316,6 +344,9 @@ impl Station {
 
     fn write(&mut self, now: Time, write: &TargetWrite) -> Result<(), BusError> {
         let bytes = write.data.to_le_bytes();
+        if is_command(write) {
+            self.trail.command_arrives(now);
+        }
         runs(write.enables).try_for_each(|run| {
             self.card.host_write(now, write.offset + run.start as u32, &bytes[run])
         })
@@ -351,12 +382,20 @@ impl Nic for Station {
             return;
         }
         self.advance(now, ports);
+        if let Signal::Slot(slot) = &message.signal {
+            self.trail.slot_comes(now, slot);
+        }
         self.card.arrive(now, message.signal, &mut Sent(&mut self.sent));
         self.tell(ports);
     }
 
+    fn foreseen(&mut self, message: MessageId) {
+        self.trail.foreseen(message);
+    }
+
     fn store(&mut self, now: Time, addr: u32, data: &[u8], ports: &mut Ports<Station>) {
         self.bus.store(addr, data);
+        self.trail.bus(now, self.bus.waiting());
         if self.bus.is_wanted() {
             start(&mut self.bus, now, ports);
         }

@@ -1,6 +1,7 @@
 //! All of the card but the processor, and what the processor sees of it.
 
 use super::dma::Dma;
+use super::points::Points;
 use super::receive::Receive;
 use super::send::Send;
 use super::timers::Timers;
@@ -33,6 +34,7 @@ pub(super) struct Chip {
     /// Next entry of the queue of doorbells.
     pub doorbells: u32,
     pub counters: Counters,
+    pub points: Points,
     /// What others than the processor have written since it was told.
     pub written: Option<(u32, u32)>,
     pub until: Time,
@@ -62,6 +64,7 @@ impl Chip {
             timers: Timers::default(),
             doorbells: 0,
             counters: Counters::default(),
+            points: Points::default(),
             written: None,
             until: Time::ZERO,
             link_share: share(8 * params.link.byte.0),

@@ -1,6 +1,7 @@
 //! The two DMA chains between local memory and the host.
 
 use super::chip::Chip;
+use super::points::Point;
 use super::{Host, Stopped};
 use crate::plant::{is_planted, Plant};
 use abi::myrinet::{self as my, dma, dma_block, isr};
@@ -104,6 +105,7 @@ impl Chip {
         let sum = u32::from(fold(block.sum));
         self.put_word(block.addr + dma_block::SUMS as u32, sum << 16);
         self.counters.blocks += 1;
+        self.points.pass(now, Point::Moved);
         self.dma.block = None;
         if block.next & dma::WAKE != 0 {
             self.raise(now, isr::WAKE);

@@ -77,7 +77,7 @@ impl Card {
             self.chip.interrupts_on = false;
         }
         let chains = [control::DMA_0, control::DMA_1].map(|bit| u32::from(value & bit != 0));
-        self.chip.dma.start(now, chains[0] | chains[1] << 1);
+        self.chip.start_dma(now, chains[0] | chains[1] << 1);
         self.chip.line_due = self.chip.line_due.min(now);
     }
 

@@ -2,6 +2,7 @@
 //! to a limit. The CRCs are taken off and checked.
 
 use super::chip::Chip;
+use super::points::Point;
 use crate::crc::extend8;
 use crate::link::{Params, Signal, Slot, Wires};
 use crate::plant::{is_planted, Plant};
@@ -13,6 +14,8 @@ pub(super) struct Receive {
     slack: Slack,
     pub next: u32,
     pub limit: u32,
+    /// First byte of the packet that is let in.
+    begin: u32,
     /// Behind the last byte of the last packet.
     pub end: u32,
     /// A packet may come in, or does.
@@ -35,6 +38,7 @@ impl Receive {
             slack: link.buffer(),
             next: 0,
             limit: 0,
+            begin: 0,
             end: 0,
             open: false,
             begun: false,
@@ -60,7 +64,7 @@ impl Receive {
     }
     /// Lets the next packet in.
     pub fn let_in(&mut self, now: Time, limit: u32) {
-        (self.limit, self.open) = (limit, true);
+        (self.limit, self.open, self.begin) = (limit, true, self.next);
         self.since = now;
     }
     pub fn take(&mut self, slot: Slot) -> Option<Signal> {
@@ -102,6 +106,11 @@ impl Chip {
     /// Takes what stands in the slack buffer, up to the end of a packet.
     pub fn drain(&mut self, now: Time, wires: &mut impl Wires) {
         self.receive.since = Time::NEVER;
+        self.take_slots(now, wires);
+        self.tell_held(now);
+    }
+
+    fn take_slots(&mut self, now: Time, wires: &mut impl Wires) {
         let keep = if self.crc32 { 5 } else { 1 };
         while self.receive.open {
             let Some((slot, answer)) = self.receive.slack.pop() else {
@@ -116,6 +125,7 @@ impl Chip {
                 self.counters.packets_received += 1;
                 self.counters.wrong_crc8 += u64::from(bits & isr::LINK0 != 0);
                 self.counters.wrong_crc32 += u64::from(bits & isr::LINK1 != 0);
+                self.points.pass(now, Point::Received(self.receive.begin));
                 self.raise(now, bits);
             }
         }

@@ -1,6 +1,7 @@
 //! The special registers, for processor and host.
 
 use super::chip::Chip;
+use super::points::Point;
 use abi::myrinet::{isr, mode, register};
 use des::Time;
 
@@ -55,10 +56,13 @@ impl Chip {
             register::SMP => self.send.next = value,
             register::SMH => self.send.set_header_end(value),
             register::SML => self.send.begin(now, value, false),
-            register::SMLT => self.send.begin(now, value, true),
+            register::SMLT => {
+                self.points.pass(now, Point::Asked);
+                self.send.begin(now, value, true);
+            }
             register::MYRINET => self.crc32 = value & mode::CRC32 != 0,
             register::LED => self.led = value,
-            register::PULSE => self.dma.start(now, value),
+            register::PULSE => self.start_dma(now, value),
             _ => return false,
         }
         true
@@ -67,6 +71,12 @@ impl Chip {
     /// A bit that is written is cleared; but the processor sets the one that signals the host.
     fn write_status(&mut self, now: Time, value: u32, by_processor: bool) {
         let set = if by_processor { value & isr::HOST } else { 0 };
+        if set != 0 {
+            self.points.pass(now, Point::Signalled);
+        }
+        if by_processor && self.isr & value & isr::WAKE != 0 {
+            self.points.pass(now, Point::Released);
+        }
         self.isr = self.isr & !value | set;
         self.line_due = self.line_due.min(now);
     }

@@ -118,7 +118,7 @@ fn the_matrix_is_that_of_the_account() {
 fn every_model_has_a_page_which_says_what_it_does_not_tell() {
     for (line, told) in [
         ("-m forth -n 2 builtin:rdma-pingpong 8 2", true),
-        ("-m amata -n 2 builtin:myrinet-pingpong 8 2", false),
+        ("-m amata -n 2 builtin:myrinet-pingpong 8 2", true),
         ("-m ideal -n 2 builtin:pingpong 8 2", true),
         ("-m example -n 2 builtin:pingpong 8 2", true),
     ] {
@@ -136,5 +136,56 @@ fn every_model_has_a_page_which_says_what_it_does_not_tell() {
         for (part, has) in [("#account", told), ("#messages", told), ("#curves", mpi)] {
             assert_eq!(!all(&page, part).is_empty(), has, "{line}: {part}");
         }
+    }
+}
+
+/// From a bar to its slowest message, where all messages are of one class.
+const ONE_CLASS: &str = r##"<script>
+const thrown = [];
+addEventListener("error", (event) => thrown.push(String(event.message)));
+addEventListener("securitypolicyviolation", (event) => thrown.push(event.violatedDirective));
+const wait = () => new Promise((done) => setTimeout(done, 50));
+addEventListener("load", async () => {
+  const found = {};
+  try {
+    const bar = document.querySelector("#calls a.stack");
+    found.label = bar.getAttribute("aria-label");
+    bar.click();
+    await wait();
+    const link = document.querySelector(`${bar.hash} .links a`);
+    link.click();
+    await wait();
+    const message = document.querySelector(link.hash);
+    found.message = message.dataset.message;
+    found.open = message.open && message.checkVisibility();
+    found.steps = [...message.querySelectorAll("table.steps tr[data-name]")].map((row) => row.dataset.name);
+    found.height = message.querySelector("table.steps").getBoundingClientRect().height;
+    found.queues = document.querySelectorAll("#queues figure").length;
+  } catch (error) { thrown.push(String(error)); }
+  found.thrown = thrown;
+  found.wide = document.documentElement.scrollWidth > innerWidth;
+  const probe = document.createElement("pre");
+  probe.id = "probe";
+  probe.textContent = JSON.stringify(found);
+  document.body.append(probe);
+});
+</script>"##;
+
+/// The page of a machine with another library is clicked through in the same way.
+#[test]
+fn a_bar_of_another_library_leads_to_a_packet() {
+    let written = report("--largest 0 -m amata -n 4 builtin:myrinet-incast 512 4");
+    let slowest = written.run["messages"]["slowest"].as_array().unwrap();
+    for width in [1280, 390] {
+        let (found, _) = browse(&written, ONE_CLASS, width);
+        assert_eq!((&found["thrown"], &found["wide"]), (&serde_json::json!([]), &false.into()));
+        assert!(found["label"].as_str().unwrap().starts_with("dp_"), "{found:#}");
+        assert_eq!(found["open"], true, "{found:#}");
+        let message = slowest.iter().find(|one| one["message"] == found["message"]);
+        let segments = message.expect("a message of the run")["segments"].as_array().unwrap();
+        let names: Vec<&serde_json::Value> = segments.iter().map(|one| &one["name"]).collect();
+        let steps = found["steps"].as_array().unwrap().iter();
+        assert_eq!(steps.collect::<Vec<_>>(), names, "{found:#}");
+        assert!(value(&found["height"]) > 200.0 && value(&found["queues"]) >= 2.0, "{found:#}");
     }
 }

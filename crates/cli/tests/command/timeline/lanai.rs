@@ -95,3 +95,42 @@ fn the_trace_of_a_lanai_lists_the_same_functions() {
         assert!((ns - (slice.end - slice.begin.at) as f64).abs() < 2.0, "{line}");
     }
 }
+
+/// A packet begins where its rank sends it, is in both engines, and ends where one takes it; queues are empty
+/// at the end.
+#[test]
+fn packets_and_queues_are_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = trace(folder.path());
+    let slices = trace.slices();
+    let of = |place: &str, depth| {
+        let place = place.to_owned();
+        slices.iter().filter(move |slice| slice.begin.place == place && slice.depth == depth)
+    };
+    assert_eq!((of("NIC/TX DMA", 0).count(), of("NIC/RX DMA", 0).count()), (10, 10));
+    for stage in ["waits for the host", "DMA to the host", "waits for the control program"] {
+        let named = of("NIC/RX DMA", 1).filter(|slice| slice.begin.name == stage);
+        assert_eq!(named.count(), 10, "{stage}");
+    }
+    let ways = trace.ways();
+    assert_eq!(ways.len(), 10);
+    for way in ways.values() {
+        assert_eq!(way[0].name, "posts", "{way:?}");
+        assert_eq!(way.last().unwrap().name, "takes", "{way:?}");
+        assert!(way.iter().any(|event| event.place == "NIC/TX DMA"), "{way:?}");
+    }
+    let calls = |name: &str| {
+        slices
+            .iter()
+            .filter(|slice| slice.begin.place.starts_with("rank ") && slice.begin.name == name)
+            .count()
+    };
+    assert_eq!((calls("dp_send"), calls("dp_receive")), (10, 10));
+    let mut depths = std::collections::BTreeMap::new();
+    for event in &trace.events {
+        if let super::Kind::Value(value) = event.kind {
+            assert_ne!(depths.insert(event.track, value), Some(value), "{event:?}");
+        }
+    }
+    assert!(depths.len() >= 2 && depths.values().all(|value| *value == 0), "{depths:?}");
+}

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Of MPI, from one rank to another.
+    /// From one rank to another, which receives it: of MPI, or a packet of a driver that has such calls.
     Send,
     /// A put of a program that uses Portals itself, or of another interface.
     Put,

@@ -1,0 +1,72 @@
+//! Points of a packet's way through the card, for whoever wants to know when it passed them.
+
+use super::chip::Chip;
+use super::Card;
+use des::Time;
+
+/// A point that a packet passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// The control program has asked for a packet to be sent, to its end.
+    Asked,
+    /// A packet is in the receive buffer, from this address on.
+    Received(u32),
+    /// The control program has signalled the host.
+    Signalled,
+    /// DMA chain 1 was started.
+    Started,
+    /// A DMA block is complete.
+    Moved,
+    /// The control program has seen that a DMA block is complete.
+    Released,
+    /// So many bytes stand in the slack buffer.
+    Held(u32),
+}
+
+/// What has happened since somebody looked; nothing is kept for nobody.
+#[derive(Debug, Default)]
+pub(super) struct Points {
+    wanted: bool,
+    passed: Vec<(Time, Point)>,
+    held: u32,
+}
+
+impl Points {
+    #[inline]
+    pub fn pass(&mut self, at: Time, point: Point) {
+        if self.wanted {
+            self.passed.push((at, point));
+        }
+    }
+}
+
+impl Chip {
+    /// The slack buffer may hold more or less than before.
+    pub fn tell_held(&mut self, now: Time) {
+        let held = self.receive.held();
+        if std::mem::replace(&mut self.points.held, held) != held {
+            self.points.pass(now, Point::Held(held));
+        }
+    }
+
+    /// Starts DMA chains, a bit each.
+    pub fn start_dma(&mut self, now: Time, chains: u32) {
+        if chains & 2 != 0 {
+            self.points.pass(now, Point::Started);
+        }
+        self.dma.start(now, chains);
+    }
+}
+
+impl Card {
+    /// From now on [`Card::take_points`] tells of what happens.
+    pub fn watch_points(&mut self) {
+        self.chip.points.wanted = true;
+    }
+
+    /// Gives what has happened since, in order of time, and takes back an empty list for what comes.
+    pub fn take_points(&mut self, passed: &mut Vec<(Time, Point)>) {
+        debug_assert!(passed.is_empty());
+        std::mem::swap(passed, &mut self.chip.points.passed);
+    }
+}
