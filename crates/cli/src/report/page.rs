@@ -3,7 +3,7 @@
 use maud::{html, Markup, PreEscaped, DOCTYPE};
 
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const SCRIPT: &str = concat!(include_str!("page.js"), include_str!("charts.js"));
 
 /// What a page begins with, in any case.
 pub const HEAD: &[u8] = b"<!DOCTYPE html>";

@@ -158,7 +158,8 @@ addEventListener("load", async () => {
     const message = document.querySelector(link.hash);
     found.message = message.dataset.message;
     found.open = message.open && message.checkVisibility();
-    found.steps = [...message.querySelectorAll("table.steps tr[data-name]")].map((row) => row.dataset.name);
+    const rows = [...message.querySelectorAll("table.steps tr[data-name]")];
+    found.steps = rows.map((row) => row.dataset.name);
     found.height = message.querySelector("table.steps").getBoundingClientRect().height;
     found.queues = document.querySelectorAll("#queues figure").length;
   } catch (error) { thrown.push(String(error)); }
@@ -187,5 +188,110 @@ fn a_bar_of_another_library_leads_to_a_packet() {
         let steps = found["steps"].as_array().unwrap().iter();
         assert_eq!(steps.collect::<Vec<_>>(), names, "{found:#}");
         assert!(value(&found["height"]) > 200.0 && value(&found["queues"]) >= 2.0, "{found:#}");
+    }
+}
+
+/// Looks closer at a chart by button, wheel, keys and dragging, and saves what is shown and its numbers.
+const CLOSER: &str = r##"<script>
+const thrown = [];
+addEventListener("error", (event) => thrown.push(String(event.message)));
+addEventListener("securitypolicyviolation", (event) => thrown.push(event.violatedDirective));
+const blobs = [];
+const names = [];
+const address = URL.createObjectURL;
+URL.createObjectURL = (blob) => { blobs.push(blob); return address.call(URL, blob); };
+HTMLAnchorElement.prototype.click = function () { names.push(this.download); };
+addEventListener("load", async () => {
+  const found = {};
+  try {
+    const chart = document.querySelector("#waterfall svg.chart");
+    const tools = chart.previousElementSibling;
+    const buttons = [...tools.querySelectorAll("button")];
+    const button = (text) => buttons.find((one) => one.textContent === text);
+    const view = () => chart.getAttribute("viewBox").split(" ").map(Number);
+    found.tools = document.querySelectorAll(".tools").length;
+    found.charts = document.querySelectorAll("svg.chart").length;
+    found.label = [tools.getAttribute("role"), tools.getAttribute("aria-label")];
+    found.height = tools.getBoundingClientRect().height;
+    found.views = [view()];
+    found.disabled = [button("whole").disabled];
+    button("+").click();
+    button("+").click();
+    found.views.push(view());
+    const key = (key) => chart.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+    key("ArrowRight");
+    found.views.push(view());
+    const drag = { buttons: 1, movementX: 30, bubbles: true };
+    chart.dispatchEvent(new PointerEvent("pointermove", drag));
+    found.views.push(view());
+    const box = chart.getBoundingClientRect();
+    const corner = { clientX: box.left, clientY: box.top };
+    const wheel = { ctrlKey: true, deltaY: -1, cancelable: true, ...corner };
+    chart.dispatchEvent(new WheelEvent("wheel", wheel));
+    found.views.push(view());
+    button("SVG").click();
+    button("CSV").click();
+    found.zoomed = view();
+    key("0");
+    found.views.push(view());
+    found.disabled.push(button("whole").disabled);
+    const [svg, csv] = await Promise.all(blobs.map((blob) => blob.text()));
+    const read = new DOMParser().parseFromString(svg, "image/svg+xml");
+    found.saved = {
+      errors: read.querySelectorAll("parsererror").length,
+      view: read.documentElement.getAttribute("viewBox").split(" ").map(Number),
+      marks: read.documentElement.querySelectorAll("[data-ns]").length,
+      drawn: chart.querySelectorAll("[data-ns]").length,
+      styled: read.querySelector("style").textContent.includes(".chart text"),
+    };
+    found.csv = csv;
+    found.names = names;
+  } catch (error) { thrown.push(String(error)); }
+  found.thrown = thrown;
+  found.wide = document.documentElement.scrollWidth > innerWidth;
+  const probe = document.createElement("pre");
+  probe.id = "probe";
+  probe.textContent = JSON.stringify(found);
+  document.body.append(probe);
+});
+</script>"##;
+
+#[test]
+fn charts_are_looked_at_closely_and_saved() {
+    let written = of_a_program();
+    for width in [1280, 390] {
+        let (found, page) = browse(written, CLOSER, width);
+        assert_eq!((&found["thrown"], &found["wide"]), (&serde_json::json!([]), &false.into()));
+        assert_eq!(found["tools"], found["charts"], "each chart has its tools: {found:#}");
+        assert_eq!(found["label"][0], "toolbar");
+        assert!(value(&found["height"]) > 10.0, "{found:#}");
+        let views: Vec<Vec<f64>> = serde_json::from_value(found["views"].clone()).unwrap();
+        let [whole, closer, right, dragged, wheel, again] = &views[..] else { panic!("{views:?}") };
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-6 * b.abs().max(1.0);
+        assert!(near(closer[2] * 2.25, whole[2]) && near(closer[3] * 2.25, whole[3]), "{views:?}");
+        assert!(near(closer[0] + closer[2] / 2.0, whole[0] + whole[2] / 2.0), "{views:?}");
+        assert!(right[0] > closer[0] && near(right[2], closer[2]), "{views:?}");
+        assert!(dragged[0] < right[0] && near(dragged[2], closer[2]), "{views:?}");
+        // The place under the wheel stays where it is, but for parts of a pixel that an event has not.
+        let pixel = dragged[2] / 300.0;
+        assert!(near(wheel[2] * 1.5, dragged[2]), "{views:?}");
+        assert!((wheel[0] - dragged[0]).abs() < pixel, "{views:?}");
+        assert_eq!((again, &found["disabled"]), (whole, &serde_json::json!([true, true])));
+        let saved = &found["saved"];
+        assert_eq!((&saved["errors"], &saved["styled"]), (&0.into(), &true.into()), "{saved:#}");
+        assert_eq!((&saved["view"], &saved["marks"]), (&found["zoomed"], &saved["drawn"]));
+        // A line for each step that is drawn, with its number.
+        let steps = all(&page, "#waterfall svg.chart [data-ns]");
+        let first = value(&saved["drawn"]) as usize;
+        assert!(first > 5 && steps.len() >= first, "{first} of {}", steps.len());
+        let csv = found["csv"].as_str().unwrap();
+        assert_eq!(csv.lines().count(), first + 1, "{csv}");
+        assert!(csv.lines().next().unwrap().split(',').any(|name| name == "ns"), "{csv}");
+        for step in &steps[..first] {
+            assert!(csv.contains(step.attr("data-ns").unwrap()), "{} in {csv}", step.html());
+        }
+        let names = found["names"].as_array().unwrap();
+        assert!(names[0].as_str().unwrap().ends_with(".svg"), "{names:?}");
+        assert!(names[1].as_str().unwrap().ends_with(".csv"), "{names:?}");
     }
 }
