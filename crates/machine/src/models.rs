@@ -187,7 +187,7 @@ pub static MODELS: [Model; 6] = [
         doc: "MPI's queues on the NIC, with or without matching units (brightwell2005)",
         rows: offload::ROWS,
         firmware: Some(&offload::FIRMWARE),
-        messages: Some(&PORTALS),
+        messages: None,
         queues: &[],
         packets: false,
         link_type: None,

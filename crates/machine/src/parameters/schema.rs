@@ -226,9 +226,23 @@ mod tests {
             }
             let numeric = !matches!(row.kind, Kind::Choice(_) | Kind::Switch);
             assert_eq!(numeric, row.range != ("", ""), "{}", row.key);
-            assert!(rows[..index].iter().all(|other| other.key != row.key), "{}", row.key);
+            // Models that have the same part have the same rows of it.
+            for other in rows[..index].iter().filter(|other| other.key == row.key) {
+                assert_eq!((other.kind, other.range), (row.kind, row.range), "{}", row.key);
+            }
             let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._".contains(c);
             assert!(row.key.contains('.') && row.key.chars().all(word), "{}", row.key);
+        }
+    }
+
+    #[test]
+    fn a_model_has_a_row_once_and_none_that_all_have() {
+        for model in &MODELS {
+            let rows = model.rows;
+            for (index, row) in rows.iter().enumerate() {
+                let before = rows[..index].iter().chain(COMMON);
+                assert!(before.into_iter().all(|other| other.key != row.key), "{}", row.key);
+            }
         }
     }
 

@@ -126,6 +126,7 @@ mod tests {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/breakdown.md");
         let page = std::fs::read_to_string(page).unwrap();
         let (_, section) = page.split_once("\n## Remote writes\n").unwrap();
+        let section = section.split("\n## ").next().unwrap();
         let rows = section.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
         assert!(rows.skip(1).eq(WAY.stretches.iter().map(|stretch| stretch.name)));
         let ends: Vec<Waypoint> = WAY.stretches.iter().map(|stretch| stretch.ends).collect();
