@@ -64,7 +64,7 @@ fn parking_changes_nothing_but_the_wall_time() {
     assert_eq!(parked["trace_hash"], plain["trace_hash"]);
 }
 
-/// The processor's own tests compare every part of it (`crates/ppc440/tests/translate.rs`).
+/// The processor's own tests compare every part of it (`crates/ppc440/tests/core/translate.rs`).
 #[test]
 fn translation_changes_nothing_but_the_wall_time() {
     let lines = [

@@ -61,7 +61,9 @@ impl Chip {
     pub fn write_bytes(&mut self, addr: u64, data: &[u8]) {
         let before = vec![0xEE; (addr % 8) as usize];
         let lanes = [&before, data, &[0xEE; 7]].concat();
-        let words = lanes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes")));
+        let words = lanes
+            .chunks_exact(8)
+            .map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes")));
         let words = words.take((addr % 8 + data.len() as u64).div_ceil(8) as usize).collect();
         let bytes = data.len() as u16;
         let request = Request { operation: Operation::Write, addr, bytes, tag: 0 };

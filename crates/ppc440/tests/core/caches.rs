@@ -1,11 +1,9 @@
 //! The caches hold data, are not coherent, and obey the cache control instructions.
-#![allow(clippy::unwrap_used)]
 
-mod support;
-
+use crate::support;
+use crate::support::asm::*;
+use crate::support::{core, map, run_to_fault, Flat, ALL};
 use ppc440::{spr, Core, TlbEntry, TLB_I, TLB_W};
-use support::asm::*;
-use support::{core, map, run_to_fault, Flat, ALL};
 
 const CODE: u32 = 0x1000;
 const DATA: u32 = 0x8000;

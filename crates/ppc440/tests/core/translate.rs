@@ -1,19 +1,13 @@
 //! What is translated does what the interpreter does, instruction by instruction and cycle by cycle:
 //! wherever runs are cut, every part of both cores, their memories and all transactions are the same.
-#![allow(clippy::unwrap_used)]
 
-#[path = "support/polled.rs"]
-mod polled;
-#[path = "support/program.rs"]
-mod program;
-mod support;
-
+use crate::polled::{advance, start, MAILBOX};
+use crate::program::Program;
+use crate::support;
+use crate::support::asm::*;
+use crate::support::{twin, Flat, ALL};
 use des::{Duration, Random, Time};
-use polled::{advance, start, MAILBOX};
 use ppc440::{Core, Stop, TlbEntry, TLB_E, TLB_G, TLB_I, TLB_W};
-use program::Program;
-use support::asm::*;
-use support::{twin, Flat, ALL};
 
 /// Two that are the same but for this: one is never translated, the other from the first time on.
 struct Pair {

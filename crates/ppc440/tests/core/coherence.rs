@@ -1,12 +1,9 @@
 //! Bytes that others change or read behind the data cache: faults, and what makes them none.
-#![allow(clippy::unwrap_used)]
 
-mod support;
-
+use crate::support::asm::*;
+use crate::support::{Flat, ALL, CLOCK, TIMING};
 use des::{Duration, Time};
 use ppc440::{Config, Core, FaultKind, Stop, TlbEntry, TLB_I, TLB_W};
-use support::asm::*;
-use support::{Flat, ALL, CLOCK, TIMING};
 
 /// A cached word, and the addresses of the same page inhibited and written through.
 const DATA: u64 = 0x8010;

@@ -1,13 +1,9 @@
 //! Parking is exact: a core that skips the turns of its polling loop and one that executes them are
 //! equal in everything, whenever somebody looks and whenever the loop is left.
-#![allow(clippy::unwrap_used)]
 
-#[path = "support/polled.rs"]
-mod polled;
-mod support;
-
+use crate::polled::{advance, start, start_loop, Polled, BUSY, HEARTBEAT, MAILBOX};
+use crate::{polled, support};
 use des::{Duration, Time};
-use polled::{advance, start, start_loop, Polled, BUSY, HEARTBEAT, MAILBOX};
 use ppc440::{Core, TLB_E};
 
 fn assert_equal(at: Time, parked: &(Core, Polled), other: &(Core, Polled)) {

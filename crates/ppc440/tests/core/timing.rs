@@ -1,12 +1,9 @@
 //! The timing model on small loops: cycles an iteration in the steady state, with the reason.
-#![allow(clippy::unwrap_used)]
 
-mod support;
-
+use crate::support::asm::*;
+use crate::support::{core, run_to_fault, Flat, ALL, CLOCK};
 use des::Time;
 use ppc440::{spr, Core, TlbEntry, TLB_G, TLB_I};
-use support::asm::*;
-use support::{core, run_to_fault, Flat, ALL, CLOCK};
 
 /// A line fill and an uncached read take 20 cycles on this test's bus (40 ns), a write 10.
 const FILL: u64 = 20;

@@ -1,18 +1,12 @@
 //! A probe is told of every cycle, instruction and miss, once, and changes nothing.
-#![allow(clippy::unwrap_used)]
 
-#[path = "support/polled.rs"]
-mod polled;
-#[path = "support/program.rs"]
-mod program;
-mod support;
-
+use crate::polled::{start, Polled, BUSY, MAILBOX};
+use crate::support::asm::*;
+use crate::support::Flat;
+use crate::{polled, program, support};
 use des::{Duration, Time};
-use polled::{start, Polled, BUSY, MAILBOX};
 use ppc440::{Cause, Core, Jump, Observation, Probe, Stop, TlbEntry, TLB_E, TLB_I};
 use std::collections::BTreeMap;
-use support::asm::*;
-use support::Flat;
 
 /// Sums of what was told.
 #[derive(Default, PartialEq, Eq, Debug)]

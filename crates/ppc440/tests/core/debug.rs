@@ -1,20 +1,14 @@
 //! A debugger may halt a core before any instruction and look at everything: nobody else can see it. What it
 //! is told of the next instruction is what that does.
-#![allow(clippy::unwrap_used)]
 
-#[path = "support/polled.rs"]
-mod polled;
-#[path = "support/program.rs"]
-mod program;
-mod support;
-
+use crate::polled::{start, BUSY, MAILBOX};
+use crate::support::asm::*;
+use crate::support::Flat;
+use crate::{polled, program, support};
 use bus::Bus;
 use des::{Duration, Time};
-use polled::{start, BUSY, MAILBOX};
 use ppc440::{Core, DataAccess, Observation, Probe, Stop, Trouble, Upcoming};
 use ppc440::{TlbEntry, TLB_E, TLB_G, TLB_I, TLB_W};
-use support::asm::*;
-use support::Flat;
 
 /// Halts before each instruction that has not been halted before.
 #[derive(Default)]

@@ -1,15 +1,12 @@
 //! Exceptions that software handles, interrupts, timers, translation, and the state out of reset.
-#![allow(clippy::unwrap_used)]
 
-mod support;
-
+use crate::support::asm::*;
+use crate::support::{core, map, run_to_fault, Flat, ALL, CLOCK, TIMING};
 use des::{Duration, Time};
 use ppc440::{
     spr, Config, Core, Stop, TlbEntry, MSR_CE, MSR_DS, MSR_EE, MSR_IS, MSR_ME, MSR_PR, MSR_WE,
     TLB_E, TLB_I, TLB_W,
 };
-use support::asm::*;
-use support::{core, map, run_to_fault, Flat, ALL, CLOCK, TIMING};
 
 const CODE: u32 = 0x1000;
 /// IVORn points to `VECTORS + 0x100 * n`; each handler is an illegal word, so the core stops there.

@@ -1,11 +1,8 @@
 //! Instruction groups against values from the PPC440x5 manual's definitions.
-#![allow(clippy::unwrap_used)]
 
-mod support;
-
+use crate::support::asm::*;
+use crate::support::{core, map, run_to_fault, Flat};
 use ppc440::{spr, Core, FaultKind};
-use support::asm::*;
-use support::{core, map, run_to_fault, Flat};
 
 /// Executes `words` with the given registers and returns the core.
 fn execute(words: &[u32], registers: &[(usize, u32)]) -> Core {

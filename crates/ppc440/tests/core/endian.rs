@@ -1,12 +1,9 @@
 //! Byte order is a property of the page: properties from the PPC440x5 manual.
-#![allow(clippy::unwrap_used)]
 
-mod support;
-
+use crate::support::asm::*;
+use crate::support::{core, run_to_fault, Flat, ALL};
 use des::Random;
 use ppc440::{Core, TlbEntry, TLB_E, TLB_I, TLB_W};
-use support::asm::*;
-use support::{core, run_to_fault, Flat, ALL};
 
 const CODE: u32 = 0x1_0000;
 /// The same 16 KB of real memory at `REAL`, seen big-endian and little-endian.

@@ -1,14 +1,11 @@
 //! The bench's contract: no transaction at or after the horizon, no effect of where the runs are
 //! cut.
-#![allow(clippy::unwrap_used)]
 
-mod support;
-
+use crate::support::asm::*;
+use crate::support::{core, map, twin, Flat, ALL};
 use bus::{Bus, BusError};
 use des::{Duration, Random, Time};
 use ppc440::{spr, Core, Stop, TlbEntry, MSR_EE, TLB_G, TLB_I, TLB_W};
-use support::asm::*;
-use support::{core, map, twin, Flat, ALL};
 
 /// A device at `DEVICE` whose every read counts, before flat memory.
 struct Counting {
