@@ -37,6 +37,14 @@ package abi_forth_pkg;
   // 64 bits a flow (write only): words of buffer at the other end that are the flow's, set before the first message.
   localparam int unsigned LimitsOffset = 8192;
 
+  // 64 bits a binding (write only): binding fields. Handles name bindings, of which a card has up to 512 or none.
+  localparam int unsigned BindingsOffset = 12288;
+
+  // Fields of a binding: a page of a receiver's memory to which remote writes may go.
+  localparam logic [63:0] BindingPageMask = 64'hFFFFF000;
+  localparam logic [63:0] BindingFlowShift = 64'h20;
+  localparam logic [63:0] BindingValid = 64'h1;
+
   // 64-bit registers, by their offset in bytes.
   localparam logic [31:0] RegisterControl = 32'h1000;
   localparam logic [31:0] RegisterInterrupt = 32'h1008;
@@ -54,17 +62,20 @@ package abi_forth_pkg;
   localparam logic [31:0] RegisterBondErrors = 32'h1068;
   localparam logic [31:0] RegisterOverflows = 32'h1070;
   localparam logic [31:0] RegisterInterrupts = 32'h1078;
+  localparam logic [31:0] RegisterBindings = 32'h1080;
 
   // Bits of CONTROL.
   localparam logic [31:0] ControlBitSend = 32'h1;
   localparam logic [31:0] ControlBitReceive = 32'h2;
   localparam logic [31:0] ControlBitLoopBack = 32'h4;
   localparam logic [31:0] ControlBitFreeze = 32'h8;
+  localparam logic [31:0] ControlBitHandles = 32'h10;
 
   // Bits of STATUS.
   localparam logic [31:0] StatusBitFrozen = 32'h1;
   localparam logic [31:0] StatusBitBadDescriptor = 32'h2;
   localparam logic [31:0] StatusBitAborted = 32'h4;
+  localparam logic [31:0] StatusBitBadHandle = 32'h8;
 
   // Words of a packet besides its payload, as credits count them.
   localparam int unsigned PacketOverhead = 3;

@@ -6,6 +6,7 @@ module rdma_bus_side #(
   parameter int unsigned TX_WORDS = 1024,
   parameter int unsigned RX_DEPTH = 1024,
   parameter int unsigned READS    = 2,
+  parameter int unsigned BINDINGS = 0,
   parameter int unsigned SMALL    = 8
 ) (
   input  logic               clk_i,
@@ -78,11 +79,13 @@ module rdma_bus_side #(
 
   // ---- the host writes ---------------------------------------------------------------------------------
 
-  logic       to_queue, to_limits, to_registers, bad_descriptor;
+  logic       to_queue, to_limits, to_bindings, to_registers, bad_descriptor, bad_handle;
   logic [9:0] limit_flow;
   assign to_queue     = write_i && write_offset_i < 14'(abi_forth_pkg::QueueSize);
-  assign to_limits    = write_i && write_offset_i >= 14'(abi_forth_pkg::LimitsOffset);
-  assign to_registers = write_i && !to_queue && !to_limits;
+  assign to_bindings  = write_i && write_offset_i >= 14'(abi_forth_pkg::BindingsOffset);
+  assign to_limits    = write_i && write_offset_i >= 14'(abi_forth_pkg::LimitsOffset)
+      && !to_bindings;
+  assign to_registers = write_i && !to_queue && !to_limits && !to_bindings;
   assign limit_flow   = 10'((write_offset_i - 14'(abi_forth_pkg::LimitsOffset)) >> 3);
   assign limit_push_o = to_limits && limit_flow < 10'(abi_forth_pkg::Flows);
   assign limit_o      = '{flow: limit_flow[6:0], words: write_data_i[15:0]};
@@ -91,7 +94,10 @@ module rdma_bus_side #(
   logic [7:0]  queue_free;
   logic [63:0] head_source;
   logic [31:0] head_destination, head_control;
-  logic [9:0]  next_head_words;
+  logic [9:0]  next_head_words, put_words;
+  logic [31:0] put_destination, destination, bound;
+  logic [6:0]  put_flow;
+  logic        handles, refused, refuse;
   rdma_queue #(
     .QUEUE(QUEUE)
   ) u_queue (
@@ -103,6 +109,12 @@ module rdma_bus_side #(
     .enables_i    (write_enables_i),
     .busy_o,
     .bad_o        (bad_descriptor),
+    .refused_o    (bad_handle),
+    .put_destination_o(put_destination),
+    .put_flow_o   (put_flow),
+    .put_words_o  (put_words),
+    .destination_i(destination),
+    .refuse_i     (refuse),
     .free_o       (queue_free),
     .valid_o      (queued),
     .source_o     (head_source),
@@ -112,6 +124,30 @@ module rdma_bus_side #(
     .next_valid_o (next_queued),
     .next_words_o (next_head_words)
   );
+
+  if (BINDINGS > 0) begin : gen_bindings
+    rdma_bindings #(
+      .BINDINGS(BINDINGS)
+    ) u_bindings (
+      .clk_i,
+      .rst_ni,
+      .write_i      (to_bindings),
+      .number_i     (write_offset_i[11:3]),
+      .data_i       (write_data_i),
+      .handle_i     (put_destination),
+      .flow_i       (put_flow),
+      .words_i      (put_words),
+      .destination_o(bound),
+      .refused_o    (refused)
+    );
+  end else begin : gen_none
+    logic unused;
+    assign bound   = put_destination;
+    assign refused = 1'b0;
+    assign unused  = ^{put_flow, put_words};
+  end
+  assign destination = handles ? bound : put_destination;
+  assign refuse      = handles && refused;
 
   // ---- sending -----------------------------------------------------------------------------------------
 
@@ -186,7 +222,9 @@ module rdma_bus_side #(
   assign notified_d = notified_q + 64'(notify);
   assign told_d     = owner_q == OwnerNotify && ended_i ? notified_d : told_q;
 
-  rdma_registers u_registers (
+  rdma_registers #(
+    .BINDINGS(BINDINGS)
+  ) u_registers (
     .clk_i,
     .rst_ni,
     .write_i         (to_registers),
@@ -201,7 +239,9 @@ module rdma_bus_side #(
     .freeze_o,
     .notify_addr_o   (notify_addr),
     .free_i          (queue_free),
+    .handles_o       (handles),
     .bad_descriptor_i(bad_descriptor),
+    .bad_handle_i    (bad_handle),
     .aborted_i       (fetch_aborted || deposit_aborted),
     .stop_i,
     .stop_now_i      (deposit_aborted),

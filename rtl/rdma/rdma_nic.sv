@@ -7,7 +7,8 @@ module rdma_nic #(
   parameter int unsigned RX_WORDS   = 640,  // of the receiving FIFO that flow control counts with
   parameter int unsigned PEER_WORDS = 640,  // of the buffer at the other end
   parameter int unsigned READS      = 2,    // of host memory, open at a time
-  parameter int unsigned LANES      = 2,
+  parameter int unsigned BINDINGS   = 0,    // pages that handles can be bound to, up to 512
+  parameter int unsigned LANES      = 2,    // or 1, or 4
   parameter int unsigned URGENT     = 64    // words freed that make a credit urgent
 ) (
   // Straps.
@@ -40,7 +41,7 @@ module rdma_nic #(
   input  logic              ended_i,         // the write is over
   input  logic              aborted_i,       // nobody has claimed its address
 
-  // ---- the transceivers: four bytes a lane and cycle, with the flag of control characters ----------------
+  // ---- the transceivers: four bytes a lane and cycle (two of four lanes), with flags of control characters -
   input  logic              link_clk_i,
   input  logic [1:0][31:0]  bytes_i,
   input  logic [1:0][3:0]   control_i,
@@ -197,6 +198,7 @@ module rdma_nic #(
     .TX_WORDS(TX_WORDS),
     .RX_DEPTH(RxDepth),
     .READS   (READS),
+    .BINDINGS(BINDINGS),
     .SMALL   (Small)
   ) u_bus_side (
     .clk_i              (bus_clk_i),

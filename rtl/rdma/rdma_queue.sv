@@ -13,6 +13,14 @@ module rdma_queue #(
   input  logic [7:0]  enables_i, // by byte; words that are not whole are ignored
   output logic        busy_o,
   output logic        bad_o,     // a descriptor that cannot be: dropped
+  output logic        refused_o, // one whose handle is refused: dropped
+
+  // The destination of what is written, and what is to stand in its place.
+  output logic [31:0] put_destination_o,
+  output logic [6:0]  put_flow_o,
+  output logic [9:0]  put_words_o,
+  input  logic [31:0] destination_i,
+  input  logic        refuse_i,
   output logic [7:0]  free_o,
 
   output logic        valid_o,   // the oldest descriptor
@@ -46,11 +54,15 @@ module rdma_queue #(
 
   assign whole = {&enables_i[7:4], &enables_i[3:0]};
   assign last  = write_i && upper_i && whole[1];
-  assign put   = {data_i[63:32], whole[0] ? data_i[31:0] : destination_q, high_q, low_q};
+  assign put   = {data_i[63:32], destination_i, high_q, low_q};
+  assign put_destination_o = whole[0] ? data_i[31:0] : destination_q;
+  assign put_flow_o  = 7'(data_i[63:32] >> abi_forth_pkg::ControlFlowShift);
+  assign put_words_o = data_i[41:32];
   assign good  = put[105:96] != '0 && put[105:96] <= 10'(abi_forth_pkg::WordsMax)
-      && put[2:0] == '0 && put[66:64] == '0;
-  assign push  = last && good;
-  assign bad_o = last && !good;
+      && put[2:0] == '0 && put_destination_o[2:0] == '0;
+  assign push      = last && good && !refuse_i;
+  assign bad_o     = last && !good;
+  assign refused_o = last && good && refuse_i;
 
   assign read_d  = pop_i ? after(read_q) : read_q;
   assign count_d = count_q + count_t'(push) - count_t'(pop_i);

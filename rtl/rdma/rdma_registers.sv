@@ -1,7 +1,9 @@
 // The registers behind the region. What the host writes is in force in the same cycle; what it reads stands
 // at the output in the next. Counters of the lanes' clock come in Gray code, through two flip-flops.
 
-module rdma_registers (
+module rdma_registers #(
+  parameter int unsigned BINDINGS = 0
+) (
   input  logic             clk_i,
   input  logic             rst_ni,
 
@@ -16,10 +18,12 @@ module rdma_registers (
   output logic             receive_o,   // what arrives is written to memory
   output logic             loop_back_o, // as of the last edge, for the lanes' clock
   output logic             freeze_o,
+  output logic             handles_o,   // destinations are handles
   output logic [63:0]      notify_addr_o,
 
   input  logic [7:0]       free_i, // descriptors for which there is room
   input  logic             bad_descriptor_i,
+  input  logic             bad_handle_i,
   input  logic             aborted_i,
   input  logic             stop_i,      // the lanes have found an error
   input  logic             stop_now_i,  // a transfer has failed
@@ -88,12 +92,14 @@ module rdma_registers (
   assign frozen_o        = frozen_q;
   assign status_d = (status_q & ~status_clear)
       | (bad_descriptor_i ? abi_forth_pkg::StatusBitBadDescriptor : '0)
+      | (bad_handle_i ? abi_forth_pkg::StatusBitBadHandle : '0)
       | (aborted_i ? abi_forth_pkg::StatusBitAborted : '0);
 
   assign send_o        = (control_d & abi_forth_pkg::ControlBitSend) != '0;
   assign receive_o     = (control_d & abi_forth_pkg::ControlBitReceive) != '0;
   assign loop_back_o   = (control_q & abi_forth_pkg::ControlBitLoopBack) != '0;
   assign freeze_o      = (control_q & abi_forth_pkg::ControlBitFreeze) != '0;
+  assign handles_o     = (control_q & abi_forth_pkg::ControlBitHandles) != '0;
   assign notify_addr_o = notify_addr_q;
   assign line_o        = line_q;
 
@@ -160,6 +166,7 @@ module rdma_registers (
       abi_forth_pkg::RegisterReceivedWords:    word = words_q;
       abi_forth_pkg::RegisterSentMessages:     word = sent_q;
       abi_forth_pkg::RegisterReceivedMessages: word = received_q;
+      abi_forth_pkg::RegisterBindings:         word = 64'(BINDINGS);
       abi_forth_pkg::RegisterInterrupts:       word = interrupts_q;
       default:                                 word = '0;
     endcase

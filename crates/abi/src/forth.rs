@@ -34,7 +34,7 @@ pub mod descriptor {
     pub const SOURCE_LO: usize = 0;
     /// Source: bits 63..32.
     pub const SOURCE_HI: usize = 4;
-    /// Physical address at the receiver, a multiple of 8.
+    /// Physical address at the receiver, a multiple of 8; or a handle: bits 31..12 a binding's number, below them the byte in its page.
     pub const DESTINATION: usize = 8;
     /// control bits
     pub const CONTROL: usize = 12;
@@ -49,7 +49,7 @@ pub struct Descriptor {
     pub source_lo: u32,
     /// Source: bits 63..32.
     pub source_hi: u32,
-    /// Physical address at the receiver, a multiple of 8.
+    /// Physical address at the receiver, a multiple of 8; or a handle: bits 31..12 a binding's number, below them the byte in its page.
     pub destination: u32,
     /// control bits
     pub control: u32,
@@ -102,6 +102,23 @@ pub const QUEUE_SIZE: u32 = 4096;
 /// Source: marazakis2006 s3.5: initialised with the space downstream; place assumed.
 pub const LIMITS_OFFSET: u32 = 8192;
 
+/// 64 bits a binding (write only): binding fields. Handles name bindings, of which a card has up to 512 or none.
+///
+/// Source: marazakis2006 s2.2: the destination as a handle, to be resolved by pre-established bindings; form and place assumed.
+pub const BINDINGS_OFFSET: u32 = 12288;
+
+/// Fields of a binding: a page of a receiver's memory to which remote writes may go.
+///
+/// Source: assumed.
+pub mod binding {
+    /// Physical address of the page.
+    pub const PAGE_MASK: u64 = 0xFFFF_F000;
+    /// Place of the flow that leads to it, of FLOW_MASK.
+    pub const FLOW_SHIFT: u64 = 32;
+    /// Without it the binding is taken back.
+    pub const VALID: u64 = 1;
+}
+
 /// 64-bit registers, by their offset in bytes.
 ///
 /// Source: counters and status: marazakis2006 s2.5 to s3.4; places assumed.
@@ -138,6 +155,8 @@ pub mod register {
     pub const OVERFLOWS: u32 = 4208;
     /// Interrupts raised.
     pub const INTERRUPTS: u32 = 4216;
+    /// Bindings that the card has; 0: it treats all destinations as physical addresses.
+    pub const BINDINGS: u32 = 4224;
 }
 
 /// Bits of CONTROL.
@@ -152,6 +171,8 @@ pub mod control_bit {
     pub const LOOP_BACK: u32 = 4;
     /// Stop at the first wrong CRC, and when the lanes lose one another.
     pub const FREEZE: u32 = 8;
+    /// Destinations of descriptors are handles, if the card has bindings.
+    pub const HANDLES: u32 = 16;
 }
 
 /// Bits of STATUS.
@@ -164,6 +185,8 @@ pub mod status_bit {
     pub const BAD_DESCRIPTOR: u32 = 2;
     /// A transfer to or from memory that does not exist.
     pub const ABORTED: u32 = 4;
+    /// A descriptor whose handle has no binding, or one of another flow, or that goes beyond its page: dropped.
+    pub const BAD_HANDLE: u32 = 8;
 }
 
 /// Words of a packet besides its payload, as credits count them.

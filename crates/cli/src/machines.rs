@@ -127,7 +127,7 @@ fn parameters(machine: &Parameters, terminal: &Terminal) -> String {
 }
 
 /// `text` in lines of at most `width` columns, each indented by `indent`.
-fn wrapped(text: &str, indent: usize, width: usize) -> String {
+pub fn wrapped(text: &str, indent: usize, width: usize) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let line = lines.last_mut().expect("there is always a last line");

@@ -10,7 +10,7 @@ use bench::{World, MEMORY_BYTES};
 use crossbar::{Params, Switch};
 use des::{Clock, Random, Time};
 use rdma::LINK_HZ;
-use serial::{Channel, ChannelParams, Symbol};
+use serial::{Channel, ChannelParams, Symbol, Symbols};
 
 /// A crossbar with its clock, and a lane each way for each card.
 struct Star {
@@ -38,10 +38,10 @@ impl Star {
 }
 
 impl Fabric for Star {
-    fn send(&mut self, node: usize, now: Time, symbols: [Symbol; 2]) {
+    fn send(&mut self, node: usize, now: Time, symbols: Symbols) {
         self.up[node].send(now, symbols[0]);
     }
-    fn receive(&mut self, node: usize, now: Time) -> [Symbol; 2] {
+    fn receive(&mut self, node: usize, now: Time) -> Symbols {
         [self.down[node].receive(now), Symbol::default()]
     }
     fn next_edge(&self) -> Time {

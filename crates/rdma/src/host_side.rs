@@ -1,10 +1,12 @@
 //! The DMA engine, request queue and registers: the NIC's half in the clock of the bus.
 
+use crate::bindings::Bindings;
 use crate::nic::{Arrival, Crossing};
 use crate::packet::{Entry, Header};
 use crate::params::Params;
 use abi::forth::{
-    control, control_bit, status_bit, Descriptor, FLOWS, LIMITS_OFFSET, QUEUE_SIZE, WORDS_MAX,
+    control, control_bit, status_bit, Descriptor, BINDINGS_OFFSET, FLOWS, LIMITS_OFFSET,
+    QUEUE_SIZE, WORDS_MAX,
 };
 use pci::{Completion, DeviceIn, DeviceOut, Ended, Operation, Request, TargetWrite, BLOCK, WORD};
 use std::collections::VecDeque;
@@ -63,6 +65,7 @@ pub(crate) struct HostSide {
     params: Params,
     stage: [u32; 4],
     queue: VecDeque<Descriptor>,
+    bindings: Bindings,
     owner: Owner,
     fetching: VecDeque<Fetching>,
     /// Words that were asked for and have not come.
@@ -88,6 +91,7 @@ impl HostSide {
             params,
             stage: [0; 4],
             queue: VecDeque::with_capacity(usize::from(params.queue_depth)),
+            bindings: Bindings::new(params.bindings),
             owner: Owner::Nobody,
             fetching: VecDeque::with_capacity(usize::from(params.reads_max)),
             reserved: 0,
@@ -232,7 +236,7 @@ impl HostSide {
         let header = Header {
             destination: head.destination,
             words: words(&head),
-            flow: (head.control >> control::FLOW_SHIFT & control::FLOW_MASK) as u8,
+            flow: flow(&head),
             source: self.params.source,
             interrupt: head.control & control::INTERRUPT != 0,
         };
@@ -326,6 +330,10 @@ impl HostSide {
             self.post(write);
             return None;
         }
+        if write.offset >= BINDINGS_OFFSET {
+            self.bindings.set((write.offset - BINDINGS_OFFSET) / WORD as u32, write.data);
+            return None;
+        }
         if write.offset >= LIMITS_OFFSET {
             let flow = (write.offset - LIMITS_OFFSET) / WORD as u32;
             return (flow < FLOWS).then_some((flow as u8, write.data as u16));
@@ -350,11 +358,19 @@ impl HostSide {
 
     fn enqueue(&mut self) {
         let [source_lo, source_hi, destination, control] = self.stage;
-        let descriptor = Descriptor { source_lo, source_hi, destination, control };
+        let mut descriptor = Descriptor { source_lo, source_hi, destination, control };
         let sized = (1..=WORDS_MAX as u16).contains(&words(&descriptor));
         if !sized || source_lo % 8 != 0 || destination % 8 != 0 {
             self.status |= status_bit::BAD_DESCRIPTOR;
             return;
+        }
+        if self.control & control_bit::HANDLES != 0 && !self.bindings.is_none() {
+            let (flow, words) = (flow(&descriptor), words(&descriptor));
+            let Some(address) = self.bindings.resolve(destination, flow, words) else {
+                self.status |= status_bit::BAD_HANDLE;
+                return;
+            };
+            descriptor.destination = address;
         }
         assert!(self.queue.len() < usize::from(self.params.queue_depth), "a full queue is busy");
         self.queue.push_back(descriptor);
@@ -379,6 +395,9 @@ impl Depositing {
 
 fn source(descriptor: &Descriptor) -> u64 {
     u64::from(descriptor.source_hi) << 32 | u64::from(descriptor.source_lo)
+}
+fn flow(descriptor: &Descriptor) -> u8 {
+    (descriptor.control >> control::FLOW_SHIFT & control::FLOW_MASK) as u8
 }
 fn words(descriptor: &Descriptor) -> u16 {
     (descriptor.control & control::WORDS_MASK) as u16

@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod account;
+mod bindings;
 mod credit;
 mod fifo;
 mod host_side;

@@ -5,7 +5,7 @@ use crate::nic::Crossing;
 use crate::packet::{Header, Parser};
 use crate::params::Params;
 use abi::forth::PACKET_OVERHEAD;
-use serial::{crc32, LinkRx, LinkTx, Symbol, Word};
+use serial::{crc32, LinkRx, LinkTx, Symbols, Word};
 
 /// What the lanes' half has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl LinkSide {
     }
 
     /// The edge: symbols at the transceivers in, symbols for them out.
-    pub fn clock(&mut self, symbols: [Symbol; 2], crossing: &mut Crossing) -> [Symbol; 2] {
+    pub fn clock(&mut self, symbols: Symbols, crossing: &mut Crossing) -> Symbols {
         let loop_back = crossing.levels_seen.seen().loop_back;
         let arrived = if loop_back { self.looped } else { self.rx.word() };
         let lost = self.rx.errors();

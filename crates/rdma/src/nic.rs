@@ -7,7 +7,7 @@ use crate::packet::{Entry, Header};
 use crate::params::Params;
 use crate::sync::Sync;
 use pci::{Device, DeviceIn, DeviceOut, TargetRead};
-use serial::{Symbol, Word};
+use serial::{Symbols, Word};
 
 /// Messages, limits and freed words that can cross at a time (assumed).
 const SMALL_FIFO: usize = 8;
@@ -81,9 +81,8 @@ impl Nic {
         }
     }
 
-    /// The edge of the lanes' clock: what the transceivers give in, what they are given out. A link of one
-    /// lane uses the first only.
-    pub fn link_clock(&mut self, symbols: [Symbol; 2]) -> [Symbol; 2] {
+    /// The edge of the lanes' clock: what the transceivers give in, what they are given out.
+    pub fn link_clock(&mut self, symbols: Symbols) -> Symbols {
         if !self.link.is_ready() {
             self.link.busy_edges(&mut self.crossing);
         }

@@ -30,7 +30,11 @@ pub struct Params {
     pub peer_words: u16,
     /// Reads of host memory under way at a time: two follow from marazakis2006 Fig. 4b.
     pub reads_max: u8,
-    /// Lanes: two bonded (marazakis2006 s2.1), or one to the crossbar (s2.3).
+    /// Pages that handles can be bound to; 0: destinations of descriptors are physical addresses
+    /// (marazakis2006 s2.2).
+    pub bindings: u16,
+    /// Lanes: two bonded or four (marazakis2006 s2.1), or one to the crossbar (s2.3). Four take a word at
+    /// each edge of twice the clock, two bytes a lane.
     pub lanes: u8,
     /// Space that a packet is taken to need.
     pub estimate: Estimate,
@@ -51,6 +55,7 @@ impl Default for Params {
             rx_words: 640,
             peer_words: 640,
             reads_max: 2,
+            bindings: 0,
             lanes: 2,
             estimate: Estimate::Fine,
             round_trip_words: 96,

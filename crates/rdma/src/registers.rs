@@ -26,6 +26,7 @@ impl HostSide {
             register::CREDIT_ERRORS => link.credit_errors,
             register::BOND_ERRORS => link.bond_errors,
             register::OVERFLOWS => link.overflows,
+            register::BINDINGS => self.params.bindings.into(),
             register::INTERRUPTS => self.counters.interrupts,
             _ => 0,
         };

@@ -2,7 +2,7 @@
 
 use pci::{Device, DeviceIn, DeviceOut, Operation, Request};
 use rdma::{Arrival, Estimate, Header, HostCounters, LinkCounters, Params};
-use serial::Symbol;
+use serial::{Symbol, Symbols};
 use std::ffi::c_void;
 use verilated::{Design, Library, Place, Unbuilt};
 
@@ -100,6 +100,7 @@ impl NicDesign {
                     ("RX_WORDS", params.rx_words.into()),
                     ("PEER_WORDS", params.peer_words.into()),
                     ("READS", params.reads_max.into()),
+                    ("BINDINGS", params.bindings.into()),
                     ("LANES", params.lanes.into()),
                     ("URGENT", params.credit_words.into()),
                 ],
@@ -146,7 +147,7 @@ impl Nic {
     }
 
     /// The edge of the lanes' clock, as [`rdma::Nic::link_clock`].
-    pub fn link_clock(&mut self, symbols: [Symbol; 2]) -> [Symbol; 2] {
+    pub fn link_clock(&mut self, symbols: Symbols) -> Symbols {
         let input = LinkIn {
             bytes: symbols.map(|symbol| symbol.bytes),
             control: symbols.map(|symbol| symbol.control),

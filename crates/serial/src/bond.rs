@@ -1,10 +1,14 @@
-//! Two lanes as one link, or one lane that carries the halves of a word one after the other.
+//! Two or four lanes as one link, or one lane that carries the halves of a word one after the other.
 
+use crate::lanes::{is_count, lane, lane_bytes, set_lane, Symbols};
 use crate::{Aligner, Symbol, Word};
 use std::collections::VecDeque;
 
 /// Symbols that a synchronisation FIFO holds.
 pub const SYNC_DEPTH: usize = 8;
+
+/// Most parts of a word.
+const PARTS_MAX: usize = 4;
 
 /// The sending side.
 #[derive(Clone, Debug)]
@@ -15,9 +19,9 @@ pub struct LinkTx {
 }
 
 impl LinkTx {
-    /// Over one lane or two.
+    /// Over one lane, two or four.
     pub fn new(lanes: u8) -> LinkTx {
-        assert!(matches!(lanes, 1 | 2), "a link has one lane or two");
+        assert!(is_count(lanes), "a link has one lane, two or four");
         LinkTx { lanes, held: None }
     }
     /// True if the next cycle takes a word.
@@ -25,9 +29,14 @@ impl LinkTx {
         self.held.is_none()
     }
     /// A cycle: the symbols of the lanes. `word` is not looked at unless `ready`.
-    pub fn clock(&mut self, word: Word) -> [Symbol; 2] {
+    pub fn clock(&mut self, word: Word) -> Symbols {
         if let Some(half) = self.held.take() {
             return [half, Symbol::default()];
+        }
+        if self.lanes == 4 {
+            let mut symbols = Symbols::default();
+            (0..4).for_each(|n| set_lane(&mut symbols, (4, n), word.quarter(n)));
+            return symbols;
         }
         let halves = [word.half(0), word.half(1)];
         if self.lanes == 1 {
@@ -42,9 +51,11 @@ impl LinkTx {
 #[derive(Clone, Debug)]
 pub struct LinkRx {
     lanes: u8,
-    aligners: [Aligner; 2],
-    /// Synchronisation FIFOs: halves of a word do not come in the same cycle.
-    fifos: [VecDeque<Symbol>; 2],
+    aligners: [Aligner; PARTS_MAX],
+    /// Synchronisation FIFOs, one for each part of a word: its parts do not come in the same cycle.
+    fifos: [VecDeque<Symbol>; PARTS_MAX],
+    /// Parts of a word: two halves or four quarters.
+    parts: usize,
     /// A single lane: which half comes next.
     next: usize,
     word: Option<Word>,
@@ -52,13 +63,14 @@ pub struct LinkRx {
 }
 
 impl LinkRx {
-    /// Over one lane or two.
+    /// Over one lane, two or four.
     pub fn new(lanes: u8) -> LinkRx {
-        assert!(matches!(lanes, 1 | 2), "a link has one lane or two");
+        assert!(is_count(lanes), "a link has one lane, two or four");
         LinkRx {
             lanes,
-            aligners: [Aligner::default(); 2],
-            fifos: [VecDeque::with_capacity(SYNC_DEPTH), VecDeque::with_capacity(SYNC_DEPTH)],
+            aligners: [Aligner::new(lane_bytes(lanes)); PARTS_MAX],
+            fifos: std::array::from_fn(|_| VecDeque::with_capacity(SYNC_DEPTH)),
+            parts: usize::from(lanes).max(2),
             next: 0,
             word: None,
             errors: 0,
@@ -68,31 +80,32 @@ impl LinkRx {
     pub fn word(&self) -> Option<Word> {
         self.word
     }
-    /// Halves that did not belong together, or found their FIFO full.
+    /// Parts of words that did not belong together, or found their FIFO full.
     pub fn errors(&self) -> u64 {
         self.errors
     }
 
-    /// True if it holds no word, and no half of one.
+    /// True if it holds no word, and no part of one.
     pub fn is_empty(&self) -> bool {
         self.word.is_none() && self.fifos.iter().all(VecDeque::is_empty)
     }
 
     /// The clock's edge: the symbols at the transceivers.
-    pub fn clock(&mut self, symbols: [Symbol; 2]) {
+    pub fn clock(&mut self, symbols: Symbols) {
         // All of it looks at the registers as they were before the edge.
         self.pair();
-        for (lane, arrived) in symbols.into_iter().enumerate().take(usize::from(self.lanes)) {
-            if let Some(symbol) = self.aligners[lane].output() {
-                self.take(lane, symbol);
+        for n in 0..self.lanes {
+            let place = usize::from(n);
+            if let Some(symbol) = self.aligners[place].output() {
+                self.take(place, symbol);
             }
-            self.aligners[lane].clock(arrived);
+            self.aligners[place].clock(lane(&symbols, self.lanes, n));
         }
     }
 
     fn take(&mut self, lane: usize, symbol: Symbol) {
-        let place = if self.lanes == 2 { lane } else { symbol.lane().unwrap_or(self.next) };
-        self.next = 1 - place;
+        let place = if self.lanes > 1 { lane } else { symbol.lane().unwrap_or(self.next) };
+        self.next = 1 - place.min(1);
         if symbol.is_idle() {
             return;
         }
@@ -104,18 +117,23 @@ impl LinkRx {
 
     fn pair(&mut self) {
         self.word = None;
-        let [even, odd] = &mut self.fifos;
-        if even.is_empty() || odd.is_empty() {
+        if self.fifos[..self.parts].iter().any(VecDeque::is_empty) {
             return;
         }
-        let halves = even.pop_front().zip(odd.pop_front());
-        self.word = halves.and_then(|(even, odd)| Word::join(even, odd));
+        let mut parts = [Symbol::default(); PARTS_MAX];
+        for (part, fifo) in parts.iter_mut().zip(&mut self.fifos[..self.parts]) {
+            *part = fifo.pop_front().expect("none is empty");
+        }
+        self.word = match self.parts {
+            2 => Word::join(parts[0], parts[1]),
+            _ => Word::join_quarters(&parts),
+        };
         if self.word.is_none() {
             self.out_of_step();
         }
     }
 
-    /// The lanes have lost one another: both start anew.
+    /// The lanes have lost one another: all start anew.
     fn out_of_step(&mut self) {
         self.errors += 1;
         self.fifos.iter_mut().for_each(VecDeque::clear);
@@ -125,35 +143,36 @@ impl LinkRx {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Shifter;
 
-    /// What was sent comes, in order, whatever the shifts of the lanes.
-    fn check(lanes: u8, shifts: [u32; 2], late: usize) {
+    /// What was sent comes, in order, whatever the shifts of the lanes. The last lane is late, and by some
+    /// cycles.
+    fn check(lanes: u8, shifts: [u8; 4], late: usize) {
         let (mut tx, mut rx) = (LinkTx::new(lanes), LinkRx::new(lanes));
         let sent: Vec<Word> = (0..40).map(|n| Word::Data(n * 0x0101_0203_0509)).collect();
         let mut words = vec![Word::Idle; 5];
         words.extend(&sent);
         words.extend([Word::Idle; 20]);
-        let (mut symbols, mut words) = ([Vec::new(), Vec::new()], words.into_iter());
+        let (mut symbols, mut words) = (vec![Vec::new(); lanes.into()], words.into_iter());
         while let Some(word) = if tx.ready() { words.next() } else { Some(Word::Idle) } {
             let cycle = tx.clock(word);
-            (0..2).for_each(|lane| symbols[lane].push(cycle[lane]));
+            (0..lanes).for_each(|n| symbols[usize::from(n)].push(lane(&cycle, lanes, n)));
         }
-        symbols[1].splice(0..0, vec![Word::Idle.half(1); late]);
+        let last = symbols.last_mut().unwrap();
+        last.splice(0..0, vec![Word::Idle.part(lanes, lanes - 1); late]);
         let mut got = Vec::new();
-        let mut before = [Symbol::default(); 2];
-        let [even, odd] = &symbols;
-        for cycle in even.iter().zip(odd).map(|(even, odd)| [*even, *odd]) {
-            let arrived = std::array::from_fn(|lane| {
-                let (now, old, shift): (Symbol, Symbol, u32) =
-                    (cycle[lane], before[lane], shifts[lane]);
-                let bytes = u64::from(now.bytes) << 32 | u64::from(old.bytes);
-                let control = u16::from(now.control) << 4 | u16::from(old.control);
-                before[lane] = now;
-                Symbol {
-                    bytes: (bytes >> (32 - 8 * shift)) as u32,
-                    control: (control >> (4 - shift) & 0xF) as u8,
-                }
-            });
+        let mut shifters: Vec<Shifter> =
+            (0..lanes).map(|n| Shifter::new(lane_bytes(lanes), shifts[usize::from(n)])).collect();
+        let cycles = symbols[0].len();
+        let mut waiting: Vec<_> = symbols.into_iter().map(Vec::into_iter).collect();
+        for _ in 0..cycles {
+            let mut arrived = Symbols::default();
+            for n in 0..lanes {
+                let place = usize::from(n);
+                let symbol = waiting[place].next().expect("the last lane has more");
+                let symbol = shifters[place].shift(symbol);
+                set_lane(&mut arrived, (lanes, n), symbol);
+            }
             rx.clock(arrived);
             got.extend(rx.word());
         }
@@ -165,26 +184,33 @@ mod tests {
     fn shifted_lanes_are_aligned_and_paired() {
         for even in 0..4 {
             for odd in 0..4 {
-                check(2, [even, odd], 0);
-                check(2, [even, odd], 3);
+                check(2, [even, odd, 0, 0], 0);
+                check(2, [even, odd, 0, 0], 3);
             }
-            check(1, [even, 0], 0);
+            check(1, [even, 0, 0, 0], 0);
+        }
+        for bits in 0..16 {
+            let shifts = std::array::from_fn(|lane| bits >> lane & 1);
+            check(4, shifts, 0);
+            check(4, shifts, 3);
         }
     }
 
     #[test]
-    fn a_lost_half_is_found_out_at_the_next_mark() {
-        let (mut tx, mut rx) = (LinkTx::new(2), LinkRx::new(2));
-        let mut words = vec![Word::Idle; 3];
-        words.extend([Word::Start, Word::Data(1), Word::Data(2), Word::Idle, Word::Start]);
-        words.extend([Word::Data(3), Word::Idle, Word::Idle, Word::Idle, Word::Idle]);
-        for (cycle, word) in words.into_iter().enumerate() {
-            let mut symbols = tx.clock(word);
-            if cycle == 5 {
-                symbols[0] = Word::Idle.half(0);
+    fn a_lost_part_is_found_out_at_the_next_mark() {
+        for lanes in [2, 4] {
+            let (mut tx, mut rx) = (LinkTx::new(lanes), LinkRx::new(lanes));
+            let mut words = vec![Word::Idle; 3];
+            words.extend([Word::Start, Word::Data(1), Word::Data(2), Word::Idle, Word::Start]);
+            words.extend([Word::Data(3), Word::Idle, Word::Idle, Word::Idle, Word::Idle]);
+            for (cycle, word) in words.into_iter().enumerate() {
+                let mut symbols = tx.clock(word);
+                if cycle == 5 {
+                    set_lane(&mut symbols, (lanes, 0), Word::Idle.part(lanes, 0));
+                }
+                rx.clock(symbols);
             }
-            rx.clock(symbols);
+            assert_eq!(rx.errors(), 1, "{lanes} lanes");
         }
-        assert_eq!(rx.errors(), 1);
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! Behavioural: it stands for two transceivers and a cable, whose insides are the manufacturer's.
 
-use crate::{Symbol, Word};
+use crate::lanes::lane_bytes;
+use crate::{Shifter, Symbol, Word};
 use des::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -12,7 +13,9 @@ use std::collections::VecDeque;
 pub struct ChannelParams {
     /// From the transmitter's input to the receiver's elastic buffer.
     pub latency: Duration,
-    /// Bytes by which words are late at the receiver, 0 to 3: where the receiver locked on.
+    /// Lanes of the link: of four each carries two bytes in a cycle, else four.
+    pub lanes: u8,
+    /// Bytes by which words are late at the receiver, less than a symbol has: where the receiver locked on.
     pub shift: u8,
     /// Elastic buffer: it fills up to `fill` symbols before the first is taken, holds `depth`, and drops or
     /// repeats an idle symbol when it holds more than `fill + 1` or less than `fill`.
@@ -28,6 +31,7 @@ impl Default for ChannelParams {
     fn default() -> ChannelParams {
         ChannelParams {
             latency: Duration::from_ns(384),
+            lanes: 2,
             shift: 0,
             fill: 4,
             depth: 16,
@@ -56,8 +60,7 @@ pub struct Elastic {
     /// The transmitter sends idle symbols of which nobody tells.
     resting: bool,
     last: Symbol,
-    /// The symbol before, for the shift of bytes.
-    before: Symbol,
+    shifter: Shifter,
     idle: Symbol,
     dropped: u64,
     repeated: u64,
@@ -65,17 +68,19 @@ pub struct Elastic {
 }
 
 impl Elastic {
-    /// Of the even (0) or odd (1) lane of a link.
+    /// Of lane `lane` of a link.
     pub fn new(params: ChannelParams, lane: u8) -> Elastic {
-        assert!(params.shift < 4 && params.fill + 1 < params.depth, "a lane's settings");
-        let idle = Word::Idle.half(lane);
+        assert!(params.fill + 1 < params.depth, "a lane's settings");
+        let idle = Word::Idle.part(params.lanes, lane);
+        let mut shifter = Shifter::new(lane_bytes(params.lanes), params.shift);
+        shifter.shift(idle);
         Elastic {
             params,
             symbols: VecDeque::with_capacity(params.depth),
             running: false,
             resting: false,
             last: idle,
-            before: idle,
+            shifter,
             idle,
             dropped: 0,
             repeated: 0,
@@ -124,14 +129,7 @@ impl Elastic {
         self.running |= self.symbols.len() >= self.params.fill;
         let take = self.running && !self.resting;
         let symbol = if take { self.take() } else { self.idle };
-        let before = std::mem::replace(&mut self.before, symbol);
-        let shift = u32::from(self.params.shift);
-        let bytes = u64::from(symbol.bytes) << 32 | u64::from(before.bytes);
-        let control = u16::from(symbol.control) << 4 | u16::from(before.control);
-        Symbol {
-            bytes: (bytes >> (32 - 8 * shift)) as u32,
-            control: (control >> (4 - shift) & 0xF) as u8,
-        }
+        self.shifter.shift(symbol)
     }
 
     fn take(&mut self) -> Symbol {
@@ -165,7 +163,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// The even (0) or odd (1) lane of a link.
+    /// Lane `lane` of a link.
     pub fn new(params: ChannelParams, lane: u8) -> Channel {
         let (latency, elastic) = (params.latency, Elastic::new(params, lane));
         Channel { latency, flying: VecDeque::new(), elastic, sent: 0, fault: None }
@@ -275,7 +273,7 @@ mod tests {
             (1..20).for_each(|n| edge(&mut elastic, Some(data(n))));
             (0..40).for_each(|_| edge(&mut elastic, Some(idle)));
             // Aligned, what comes is each number once, in order.
-            let mut aligner = crate::Aligner::default();
+            let mut aligner = crate::Aligner::new(4);
             let mut numbers = Vec::new();
             for symbol in seen {
                 aligner.clock(symbol);

@@ -3,7 +3,7 @@
 use abi::forth::mark;
 
 /// What a lane carries in a cycle: four bytes, the lowest first on the wire, and for each whether it is a
-/// control character (K) of the 8b/10b code.
+/// control character (K) of the 8b/10b code. Where four lanes share a word it is the lower two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Symbol {
     /// The bytes.
@@ -56,13 +56,67 @@ impl Symbol {
     pub fn is_idle(&self) -> bool {
         self.control == 1 && self.bytes & 0xFF == u32::from(mark::IDLE)
     }
-    /// Lane of a control symbol, as it tells itself.
+    /// Half of a word that a control symbol is, as it tells itself.
     pub(crate) fn lane(&self) -> Option<usize> {
         (self.control == 1).then_some((self.bytes >> 8 & 1) as usize)
     }
 }
 
 impl Word {
+    /// What lane `lane` of a link of `lanes` carries of it. A single lane carries both halves in turn.
+    pub fn part(&self, lanes: u8, lane: u8) -> Symbol {
+        if lanes == 4 {
+            self.quarter(lane)
+        } else {
+            self.half(lane)
+        }
+    }
+
+    /// What lane 0 to 3 of four carries of it: two bytes. Marks tell their lane, but for those of a credit,
+    /// whose second bytes are what it says; the last of these tells its lane.
+    pub fn quarter(&self, lane: u8) -> Symbol {
+        let control = |mark: u8, second: u8| Symbol {
+            bytes: u32::from(second) << 8 | u32::from(mark),
+            control: 1,
+        };
+        match self {
+            Word::Idle => control(mark::IDLE, lane),
+            Word::Start => control(mark::START, lane),
+            Word::Credit(credit) => {
+                let flow = credit.flow | u8::from(credit.parity) << 7;
+                let [low, high] = credit.count.to_le_bytes();
+                control(mark::CREDIT, [flow, low, high, 3][usize::from(lane)])
+            }
+            Word::Data(data) => {
+                let bytes = data.to_le_bytes();
+                let dealt = [bytes[usize::from(lane)], bytes[usize::from(lane) + 4]];
+                Symbol { bytes: u16::from_le_bytes(dealt).into(), control: 0 }
+            }
+        }
+    }
+
+    /// The word of four quarters; `None` if they do not belong together.
+    pub fn join_quarters(quarters: &[Symbol; 4]) -> Option<Word> {
+        let all = |control: u8| quarters.iter().all(|quarter| quarter.control == control);
+        let [first, second] = [0, 8].map(|at| quarters.map(|quarter| (quarter.bytes >> at) as u8));
+        if all(0) {
+            let bytes = std::array::from_fn(|n| if n < 4 { first[n] } else { second[n - 4] });
+            return Some(Word::Data(u64::from_le_bytes(bytes)));
+        }
+        if !all(1) || first != [first[0]; 4] {
+            return None;
+        }
+        match (first[0], second) {
+            (mark::IDLE, [0, 1, 2, 3]) => Some(Word::Idle),
+            (mark::START, [0, 1, 2, 3]) => Some(Word::Start),
+            (mark::CREDIT, [flow, low, high, 3]) => {
+                let (count, parity) = (u16::from_le_bytes([low, high]), flow >> 7 == 1);
+                Some(Word::Credit(Credit { flow: flow & 0x7F, count, parity }))
+            }
+            _ => None,
+        }
+    }
+
     /// What the even (0) or odd (1) lane carries of it. Bytes are dealt to the lanes in turn.
     pub fn half(&self, lane: u8) -> Symbol {
         match self {
@@ -133,6 +187,26 @@ mod tests {
         }
         assert_eq!(Word::Data(0x0706_0504_0302_0100).half(1).bytes, 0x0705_0301);
         assert_eq!(Word::join(Word::Start.half(0), Word::Data(0).half(1)), None);
+    }
+
+    #[test]
+    fn quarters_join_to_their_word() {
+        let words = [
+            Word::Idle,
+            Word::Start,
+            Word::Credit(Credit::new(0x5A, 0xBEEF)),
+            Word::Data(0x0123_4567_89AB_CDEF),
+        ];
+        for word in words {
+            let quarters = [0, 1, 2, 3].map(|lane| word.quarter(lane));
+            assert_eq!(Word::join_quarters(&quarters), Some(word));
+            let [a, b, c, d] = quarters;
+            assert_ne!(Word::join_quarters(&[a, b, d, c]), Some(word), "lanes that are crossed");
+            let other = Word::Idle.quarter(1);
+            let joined = Word::join_quarters(&[a, other, c, d]);
+            assert!(word == Word::Idle || joined.is_none(), "{joined:?}");
+        }
+        assert_eq!(Word::Data(0x0706_0504_0302_0100).quarter(1).bytes, 0x0501);
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub struct Published {
     pub measurement: Option<String>,
     /// What it is to the machine.
     pub role: Role,
+    /// Why it is missed, if it is: a sentence that is told beside the numbers.
+    pub missed_because: Option<String>,
     /// Relative difference from which it counts as missed; its file says it once for all.
     #[serde(skip)]
     pub within: f64,
@@ -138,6 +140,7 @@ impl Published {
             simulated,
             ratio: simulated.and_then(|simulated| self.ratio(simulated)),
             role: self.role_on(machine),
+            missed_because: self.missed_because.clone(),
             within: self.within,
         })
     }
@@ -165,6 +168,9 @@ pub struct Comparison {
     pub ratio: Option<f64>,
     /// `calibrated`, `predicted` or `reported`.
     pub role: &'static str,
+    /// Why it is missed, if it is and the reason is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missed_because: Option<String>,
     /// Relative difference from which it counts as missed.
     #[serde(skip)]
     pub within: f64,

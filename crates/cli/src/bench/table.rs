@@ -3,6 +3,7 @@
 use super::ladder::{Ladder, Step};
 use super::measure::Point;
 use super::published::{Comparison, MISS};
+use crate::machines::wrapped;
 use crate::summary::grouped;
 use crate::terminal::Terminal;
 use machine::parameters::Parameters;
@@ -102,7 +103,9 @@ fn comparison(out: &mut String, result: &Comparison) -> fmt::Result {
     // A long one stands apart from the published one all the same.
     let simulated = if simulated.len() > 10 { format!(" {simulated}") } else { simulated };
     let line = format!("  {quantity:31}{published:>12}{simulated:>11}{ratio}  {role:10} {miss}");
-    writeln!(out, "{}", line.trim_end())
+    writeln!(out, "{}", line.trim_end())?;
+    let because = result.missed_because.as_deref().filter(|_| result.missed());
+    because.map_or(Ok(()), |because| writeln!(out, "{}", wrapped(because, 6, 78)))
 }
 
 /// All that is published beside what a machine does.
@@ -222,6 +225,7 @@ mod tests {
             simulated: Some(4.0),
             ratio: Some(4.0 / 4.9),
             role: "calibrated",
+            missed_because: None,
             within: MISS,
         }];
         let text = ladder(&example, &PLAIN);
@@ -254,6 +258,7 @@ mod tests {
             simulated: ratio.map(|ratio| 10.0 * ratio),
             ratio,
             role,
+            missed_because: Some("A reason of some length. ".repeat(8).trim().into()),
             within: MISS,
         };
         let ten = Number::One(10.0);
@@ -275,6 +280,7 @@ mod tests {
             "latency of an empty MPI message 10 us 10.50 us 1.05 predicted",
             "latency of an empty MPI message 10 us 3.00 us 0.30 predicted miss",
             "latency of an empty MPI message 2 to 3 us - - reported",
+            "A reason of some length. A reason of some length. A reason of some",
             "Within 10 % 1 of 1 calibrated, 1 of 2 predicted, 0 of 0 reported",
         ] {
             assert!(lines.iter().any(|found| found == line), "no {line} in\n{text}");

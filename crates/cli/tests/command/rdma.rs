@@ -210,14 +210,71 @@ fn what_the_model_has_not_is_refused_by_name() {
              builtin:rdma-stream",
         &["never"],
     );
+    refused(
+        "run -n 2 -m forth --set lanes.bonded=3 builtin:rdma-stream",
+        &["lanes.bonded", "allowed is 2 or 4"],
+    );
+    refused(
+        "run -n 2 -m forth-switch --set lanes.bonded=4 builtin:rdma-stream",
+        &["lanes.bonded=4", "a lane each way"],
+    );
     refused("run -n 2 -m forth --gdb 0 builtin:rdma-pingpong", &["--gdb", "firmware"]);
     refused("run -n 2 -m forth --set ht.latency=1ns builtin:rdma-pingpong", &["ht.latency"]);
+}
+
+/// Four lanes carry twice as much as two: more than the bus does.
+#[test]
+fn four_lanes_carry_what_the_bus_can() {
+    let line = "-n 2 -m forth builtin:rdma-stream 4096 40";
+    let time = |options: &str| {
+        let told = report(&format!("--judge {options} {line}"));
+        assert_eq!(told["judged"]["messages"], 42, "{options}");
+        (told["trace_hash"].clone(), told["simulated_ns"].as_f64().unwrap())
+    };
+    let (two, four) = (time(""), time("--set lanes.bonded=4"));
+    assert_eq!(time("-t 2 --set lanes.bonded=4"), four);
+    assert_eq!(time("--set lanes.bonded=2"), two);
+    assert!(four.1 < two.1, "{four:?} {two:?}");
+    // A symbol is of two bytes, and any of them can be spoilt.
+    let told = report(&format!("--set lanes.bonded=4 --fault lane.biterror=#3000@1 {line}"));
+    let errors = ["rx.header_errors", "rx.payload_errors"].map(|name| counter(&told, 1, name));
+    assert_eq!(errors.iter().sum::<u64>(), 1);
+}
+
+/// Handles instead of addresses lead to the same memory, in the same cycles.
+#[test]
+fn handles_lead_to_the_same_memory() {
+    for (line, bindings, messages) in [
+        ("-n 2 -m forth builtin:rdma-stream 12296 5", 6, 4 * 5 + 2),
+        ("-n 4 -m forth-switch builtin:rdma-permutation 8192 5", 10, 4 * (2 * 5 + 2)),
+    ] {
+        let plain = report(&format!("--judge {line}"));
+        let bound = report(&format!("--judge --set nic.bindings={bindings} {line}"));
+        assert_eq!(bound["judged"]["messages"], messages, "{line}");
+        assert_eq!(bound["breakdowns"], plain["breakdowns"], "{line}");
+        assert_ne!(bound["trace_hash"], plain["trace_hash"], "{line}: bindings are made");
+        let few = format!("run --set nic.bindings={} {line}", bindings - 1);
+        let need = format!("need {bindings} each");
+        unjudged(&few).said(2, &["nic.bindings", "too few", &need]);
+    }
 }
 
 #[test]
 fn a_lost_interrupt_is_a_deadlock_that_is_told() {
     let lost = "-q -n 2 -m forth --fault interrupt.lost=1 builtin:rdma-stream 64 3";
     run(lost).said(1, &["deadlock", "rank 1 waits"]);
+}
+
+/// A doorbell that is rung between the handler's first look and the enabling raises nothing: the second look
+/// finds it, and a handler without one loses it.
+#[test]
+fn the_second_look_finds_what_came_before_the_interrupt_was_enabled() {
+    let line = "-n 2 -m forth-switch --set rdma.doorbell=500ns builtin:rdma-stream 512 2";
+    let told = report(line);
+    assert_eq!(counter(&told, 1, "host.second_looks"), 1);
+    assert_eq!(counter(&told, 1, "nic.interrupts"), 1, "two doorbells");
+    let once = format!("-q --set rdma.second_look=off {line}");
+    run(&once).said(1, &["deadlock", "rank 1 waits"]);
 }
 
 /// Counts of credits are cumulative: the next one tells what a lost one would have.

@@ -18,7 +18,7 @@ use abi::forth::{mark, REGION_SIZE};
 use abi::MessageId;
 use des::{Duration, Time};
 use pci::{ConfigSpace, Device, WriteCombiner};
-use serial::{Elastic, Symbol};
+use serial::{are_idle, lane, lane_bytes, set_lane, Elastic, Symbols};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -44,9 +44,6 @@ pub(super) enum Event {
     Lanes(u32),
 }
 
-/// The symbols of an edge, for the receivers at the other end.
-pub(super) type Symbols = [Symbol; 2];
-
 /// The card with its bus.
 pub(super) struct Card {
     bus: PciBus<Behind>,
@@ -54,6 +51,7 @@ pub(super) struct Card {
     combiner: Option<WriteCombiner>,
     lanes_clock: Domain,
     receivers: Vec<Elastic>,
+    lanes: u8,
     /// Edges since a word was anywhere in the lanes' half, and since one was sent.
     still: u32,
     /// Edges after which a link that stands still and does not rest is given up.
@@ -98,6 +96,7 @@ impl Card {
             combiner: s.combining.then(|| WriteCombiner::new(1)),
             lanes_clock: Domain::new(s.lanes_clock(nid)),
             receivers: (0..params.lanes).map(receiver).collect(),
+            lanes: params.lanes,
             still: 0,
             starved: (s.lanes_hz / STARVED_PART) as u32,
             idle_run: 0,
@@ -128,18 +127,24 @@ impl Card {
     /// Bits are turned on the way.
     fn spoil(&mut self, now: Time, symbols: &mut Symbols) {
         let Some(faults) = &mut self.faults else { return };
-        let lanes = symbols.iter_mut().take(self.receivers.len()).enumerate();
-        for (lane, symbol) in lanes.filter(|(_, symbol)| !symbol.is_idle()) {
-            if let Some(chance) = faults.next(now, Struck::Symbols) {
-                symbol.bytes ^= 1 << (chance % 32);
+        let bits = 8 * u64::from(lane_bytes(self.lanes));
+        for n in 0..self.lanes {
+            let mut symbol = lane(symbols, self.lanes, n);
+            if symbol.is_idle() {
+                continue;
             }
-            // The half with the flow stands for the credit.
+            if let Some(chance) = faults.next(now, Struck::Symbols) {
+                symbol.bytes ^= 1 << (chance % bits);
+            }
+            // The part with the flow stands for the credit.
             let credit = symbol.control == 1 && symbol.bytes & 0xFF == u32::from(mark::CREDIT);
-            if credit && lane == 0 && symbol.bytes >> 8 & 0xFF == 0 {
+            let told = bits == 16 || symbol.bytes >> 8 & 0xFF == 0;
+            if credit && n == 0 && told {
                 if let Some(chance) = faults.next(now, Struck::Credits) {
-                    symbol.bytes ^= 1 << (16 + chance % 8);
+                    symbol.bytes ^= 1 << (bits / 2 + chance % 8);
                 }
             }
+            set_lane(symbols, (self.lanes, n), symbol);
         }
     }
 
@@ -236,19 +241,21 @@ impl Card {
     fn lanes_edge(&mut self, now: Time, ports: &mut Ports<Card>) {
         let mut waits = false;
         let mut arrived = Symbols::default();
-        for (symbol, receiver) in arrived.iter_mut().zip(&mut self.receivers) {
+        for (n, receiver) in (0..).zip(&mut self.receivers) {
             waits |= !receiver.is_idle();
-            *symbol = receiver.receive();
+            set_lane(&mut arrived, (self.lanes, n), receiver.receive());
         }
         let sent = self.nic.link_clock(arrived);
         self.lanes_clock.next += 1;
         if let Some(tap) = &mut self.tap {
             tap.edge(now, arrived, sent);
         }
-        if let Some((message, to)) = self.trail.lanes(now, (self.nic.word(), sent[0])) {
+        if let Some((message, to)) =
+            self.trail.lanes(now, (self.nic.word(), lane(&sent, self.lanes, 0)))
+        {
             ports.departs(now, message, to);
         }
-        let idle = sent.iter().take(self.receivers.len()).all(Symbol::is_idle);
+        let idle = are_idle(&sent, self.lanes);
         self.idle_run = if idle { self.idle_run.saturating_add(1) } else { 0 };
         if self.idle_run <= self.idle_run_max {
             ports.send(self.peer, now + self.latency, sent);
@@ -288,13 +295,12 @@ impl Nic for Card {
     }
 
     fn receive(&mut self, now: Time, mut symbols: Symbols, ports: &mut Ports<Card>) {
-        let lanes = self.receivers.len();
-        if !self.lanes_clock.runs && symbols.iter().take(lanes).all(Symbol::is_idle) {
+        if !self.lanes_clock.runs && are_idle(&symbols, self.lanes) {
             return; // The receivers know: they rest.
         }
         self.spoil(now, &mut symbols);
-        for (receiver, symbol) in self.receivers.iter_mut().zip(symbols) {
-            receiver.arrive(symbol);
+        for (n, receiver) in (0..).zip(&mut self.receivers) {
+            receiver.arrive(lane(&symbols, self.lanes, n));
         }
         self.start_lanes(now, ports);
     }

@@ -6,7 +6,7 @@ use ::rdma::{Arrival, HostCounters, LinkCounters};
 use crossbar::{Counters, PORTS_MAX};
 use pci::{Device, DeviceIn, DeviceOut};
 use rtl::{NicDesign, Place, SwitchDesign};
-use serial::{LinkRx, Symbol, Word};
+use serial::{LinkRx, Symbol, Symbols, Word};
 
 /// Which parts of a run are RTL, compiled.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,7 +75,7 @@ macro_rules! either {
 }
 
 impl Chip {
-    pub fn link_clock(&mut self, symbols: [Symbol; 2]) -> [Symbol; 2] {
+    pub fn link_clock(&mut self, symbols: Symbols) -> Symbols {
         if let Chip::Rtl(_, words) = self {
             words.clock(symbols);
         }

@@ -27,6 +27,8 @@ pub(super) struct Buffer {
     pub page: u64,
     /// Bytes from there to its first.
     pub offset: u64,
+    /// Binding of its first page, if another node's card may be asked to write to it by handles only.
+    pub binding: Option<u32>,
 }
 
 impl Buffer {
@@ -34,6 +36,12 @@ impl Buffer {
     pub fn phys(&self, at: u64) -> u64 {
         let at = self.offset + at;
         frame(self.nid, self.page + at / PAGE) + at % PAGE
+    }
+    /// What a descriptor has for byte `at` as its destination.
+    fn destination(&self, at: u64) -> u64 {
+        let place = self.offset + at;
+        let handle = |binding| (u64::from(binding) + place / PAGE) * PAGE + place % PAGE;
+        self.binding.map_or(self.phys(at), handle)
     }
     /// Bytes from byte `at` to the end of its page.
     fn to_border(self, at: u64) -> u64 {
@@ -45,7 +53,9 @@ impl Buffer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Segment {
     from: u64,
+    /// Physical address at the receiver, and what the descriptor has for it.
     to: u32,
+    destination: u32,
     words: u16,
 }
 
@@ -60,8 +70,10 @@ fn segments(from: Buffer, to: Buffer, bytes: u64) -> impl Iterator<Item = Segmen
         }
         let most = (u64::from(WORDS_MAX) * 8).min(from.to_border(at)).min(to.to_border(at));
         let length = rest.min(most);
-        let target = u32::try_from(to.phys(at)).expect("pinned pages lie below 4 GB");
-        let segment = Segment { from: from.phys(at), to: target, words: (length / 8) as u16 };
+        let low = |addr| u32::try_from(addr).expect("pinned pages lie below 4 GB");
+        let (target, destination) = (low(to.phys(at)), low(to.destination(at)));
+        let words = (length / 8) as u16;
+        let segment = Segment { from: from.phys(at), to: target, destination, words };
         at += length;
         Some(segment)
     })
@@ -139,7 +151,13 @@ impl Library {
     /// Registers a buffer of `bytes` that begins `offset` bytes behind the border of a page.
     pub fn register(&self, offset: u64, bytes: u64) -> Buffer {
         let page = self.module.pin(&self.cpu, pages(offset + bytes));
-        Buffer { nid: self.nid, page, offset }
+        Buffer { nid: self.nid, page, offset, binding: None }
+    }
+
+    /// Prepares for writes of `bytes` into a buffer of another node's.
+    pub fn bind(&self, buffer: Buffer, bytes: u64) -> Buffer {
+        let range = buffer.page..buffer.page + pages(buffer.offset + bytes);
+        Buffer { binding: self.module.bind(&self.cpu, buffer.nid, range), ..buffer }
     }
 
     /// Writes `bytes` of a buffer here into one on another node.
@@ -191,10 +209,13 @@ impl Library {
         add(&self.rings, 1);
         let from = frame(self.nid, self.bells) + 8 * place;
         set_word(self.cpu.memory(), from, count);
-        let target = u32::try_from(doorbell(to, self.nid)).expect("pinned pages lie below 4 GB");
+        let at = doorbell(to, self.nid);
+        let target = u32::try_from(at).expect("pinned pages lie below 4 GB");
+        let handle = |binding| binding * PAGE as u32 + (at % PAGE) as u32;
+        let destination = self.module.doorbells(to).map_or(target, handle);
         self.in_call(function::RING, || {
             let message = self.begins(to, 8, (1, true));
-            let segment = Segment { from, to: target, words: 1 };
+            let segment = Segment { from, to: target, destination, words: 1 };
             self.post((message, to), segment, (0, 1), control::INTERRUPT);
             self.flush();
         });
@@ -232,7 +253,7 @@ impl Library {
         let descriptor = Descriptor {
             source_lo: segment.from as u32,
             source_hi: (segment.from >> 32) as u32,
-            destination: segment.to,
+            destination: segment.destination,
             control: u32::from(segment.words) | flags | flow << control::FLOW_SHIFT,
         };
         let mut bytes = [0; Descriptor::SIZE];
@@ -358,7 +379,8 @@ mod tests {
 
     #[test]
     fn segments_end_at_the_borders_of_both_sides() {
-        let buffer = |nid, offset| Buffer { nid, page: 5, offset };
+        let buffer =
+            |nid, offset| Buffer { nid, page: 5, offset, binding: (nid == 1).then_some(9) };
         for (from, to, bytes, count) in [
             (0, 0, 8, 1),
             (0, 0, 4096, 1),
@@ -376,6 +398,8 @@ mod tests {
                 let length = 8 * u64::from(segment.words);
                 assert_eq!(segment.from, from.phys(at));
                 assert_eq!(u64::from(segment.to), to.phys(at));
+                // Bindings follow one another as pages do.
+                assert_eq!(u64::from(segment.destination), 9 * PAGE + to.offset + at);
                 for end in [segment.from, segment.to.into()].map(|start| start + length - 1) {
                     assert!(end / PAGE == (end + 1 - length) / PAGE && length <= 4096);
                 }

@@ -183,6 +183,14 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
     let common = Common::new(parameters, options.ranks).map_err(Mistake)?;
     let nodes = nodes(parameters, options.ranks).map_err(Mistake)?;
     let settings = Settings::of(parameters, nodes).map_err(Mistake)?;
+    let (has, needs) = (settings.bindings(), workloads::bindings(nodes, &workload));
+    if has > 0 && needs > has.into() {
+        return Err(Mistake(format!(
+            "nic.bindings: {has} are too few, as {nodes} nodes that send {} bytes to one another \
+             need {needs} each, one for a page of 4 KB (512 are the most); 0 does without handles",
+            workload.bytes
+        )));
+    }
     let (model, launch) = (parameters.model(), common.launch());
     let faults = faults::parse_of_hosts(&options.faults, options.seed, nodes, launch, model);
     let bench = Bench::new(options, common, nodes, faults.map_err(Mistake)?)?;

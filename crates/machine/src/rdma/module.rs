@@ -5,7 +5,7 @@ use super::settings::{Costs, Settings};
 use super::tally::{add, Tally};
 use super::trail::Trail;
 use crate::pcibus::{CONFIG, REGION};
-use abi::forth::{control_bit, register, LIMITS_OFFSET};
+use abi::forth::{binding, control_bit, register, BINDINGS_OFFSET, LIMITS_OFFSET};
 use des::{Duration, Time};
 use host::{Cpu, Waker};
 use pci::register as config;
@@ -20,7 +20,12 @@ pub(super) struct Module {
     nid: u32,
     nodes: u32,
     pub costs: Costs,
+    second_look: bool,
     flow_words: u16,
+    /// Pages that handles can be bound to; 0: descriptors have physical addresses.
+    bindings: u16,
+    /// Bindings made so far. The first are those of the other nodes' doorbells, in their order.
+    bound: Cell<u32>,
     pub tally: Rc<Tally>,
     pub trail: Rc<Trail>,
     /// Pages pinned so far.
@@ -56,7 +61,10 @@ impl Module {
             nid,
             nodes: settings.nodes,
             costs: settings.costs,
+            second_look: settings.second_look,
             flow_words: settings.flow_words(),
+            bindings: settings.bindings(),
+            bound: Cell::new(settings.nodes),
             tally,
             trail,
             pinned: Cell::new(0),
@@ -87,7 +95,13 @@ impl Module {
             self.set(cpu, LIMITS_OFFSET + 8 * flow, self.flow_words.into());
         }
         self.set(cpu, register::INTERRUPT, 1);
-        let on = control_bit::SEND | control_bit::RECEIVE;
+        let mut on = control_bit::SEND | control_bit::RECEIVE;
+        if self.bindings > 0 {
+            on |= control_bit::HANDLES;
+            for node in (0..self.nodes).filter(|node| *node != self.nid) {
+                self.set_binding(cpu, node, node, DOORBELLS_PAGE);
+            }
+        }
         self.set(cpu, register::CONTROL, on.into());
         // A read comes back behind all that was posted before.
         let control = cpu.mmio_read(REGION + register::CONTROL);
@@ -95,6 +109,33 @@ impl Module {
             cpu.fault(format_args!("the card has not started: its CONTROL is {control:#x}"));
         }
         self.ready.set(true);
+    }
+
+    /// Binds `pages` of another node's to handles for a process here; gives the number of the first binding,
+    /// or none where descriptors have physical addresses.
+    pub fn bind(&self, cpu: &Cpu, node: u32, pages: std::ops::Range<u64>) -> Option<u32> {
+        if self.bindings == 0 {
+            return None;
+        }
+        let first = self.bound.get();
+        cpu.kernel(|| {
+            for (number, page) in (first..).zip(pages) {
+                self.set_binding(cpu, number, node, page);
+                self.bound.set(number + 1);
+            }
+        });
+        Some(first)
+    }
+
+    /// The binding of another node's doorbells.
+    pub fn doorbells(&self, node: u32) -> Option<u32> {
+        (self.bindings > 0).then_some(node)
+    }
+
+    fn set_binding(&self, cpu: &Cpu, number: u32, node: u32, page: u64) {
+        assert!(number < self.bindings.into(), "workloads are held to what there is");
+        let word = frame(node, page) | u64::from(node) << binding::FLOW_SHIFT | binding::VALID;
+        self.set(cpu, BINDINGS_OFFSET + 8 * number, word);
     }
 
     fn set(&self, cpu: &Cpu, offset: u32, value: u64) {
@@ -117,6 +158,9 @@ impl Module {
         self.set(cpu, register::INTERRUPT, 0);
         self.drain(cpu, entered);
         self.set(cpu, register::INTERRUPT, 1);
+        if !self.second_look {
+            return; // The mistake that marazakis2006 s4.1 warns of, on request.
+        }
         // What came between draining and enabling has raised nothing: it must be looked for again, once the
         // card has seen the write.
         cpu.mmio_read(REGION + register::INTERRUPT);

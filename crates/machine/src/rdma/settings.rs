@@ -4,7 +4,7 @@ use crate::parameters::schema::{bytes, choice, count, cycles, frequency, switch,
 use crate::parameters::{Parameters, Row};
 use ::rdma::Estimate;
 use des::{Clock, Duration};
-use serial::ChannelParams;
+use serial::{lane_bytes, ChannelParams};
 
 /// Parameters of machines of this model.
 pub(crate) const ROWS: &[Row] = &[
@@ -23,6 +23,7 @@ pub(crate) const ROWS: &[Row] = &[
     bytes("nic.tx_fifo", "4096 B", "65536 B"),
     bytes("nic.rx_fifo", "4120 B", "65536 B"),
     count("nic.reads", "1", "8"),
+    count("nic.bindings", "0", "512"),
     choice("nic.estimate", &["fine", "conservative"]),
     bytes("nic.round_trip", "0 B", "8192 B"),
     bytes("nic.credit", "8 B", "4096 B"),
@@ -32,6 +33,7 @@ pub(crate) const ROWS: &[Row] = &[
     count("lanes.fill", "2", "8"),
     count("lanes.depth", "10", "64"),
     choice("lanes.topology", &["link", "crossbar"]),
+    choice("lanes.bonded", &["2", "4"]),
     switch("nic.rtl"),
     switch("switch.rtl"),
     bytes("crossbar.point", "8192 B", "65536 B"),
@@ -43,6 +45,7 @@ pub(crate) const ROWS: &[Row] = &[
     time("rdma.doorbell", "0 ns", "1 ms"),
     count("rdma.handles", "8", "256"),
     count("rdma.notify", "1", "64"),
+    switch("rdma.second_look"),
 ];
 
 /// Most nodes: the ports of the crossbar.
@@ -59,14 +62,17 @@ pub(super) struct Settings {
     pub combining: bool,
     /// Those of node 0.
     nic: ::rdma::Params,
+    /// Edges a second: four lanes take two bytes at each edge of twice the clock.
     pub lanes_hz: u64,
     drift_ppm: u64,
     lane: ChannelParams,
-    /// There is a crossbar, a lane each way to each node; otherwise a link of two lanes between two nodes.
+    /// There is a crossbar, a lane each way to each node; otherwise a link of bonded lanes between two nodes.
     pub crossbar: Option<crossbar::Params>,
     /// Clock of the processor that watches it, and bits a second of its serial line.
     pub console: (Clock, u64),
     pub costs: Costs,
+    /// The handler looks at the doorbells again, once it has enabled the interrupt.
+    pub second_look: bool,
 }
 
 /// What the host library and the kernel module take and have.
@@ -91,6 +97,17 @@ impl Settings {
     pub fn of(p: &Parameters, nodes: u32) -> Result<Settings, String> {
         let words = |key: &str| p.number::<u16>(key) / WORD;
         let crossed = p.choice("lanes.topology") == "crossbar";
+        let four = p.choice("lanes.bonded") == "4";
+        if four && crossed {
+            return Err("lanes.bonded=4 is for a link (lanes.topology); \
+                        the crossbar has a lane each way to each node"
+                .into());
+        }
+        let lanes = match (crossed, four) {
+            (true, _) => 1,
+            (_, true) => 4,
+            _ => 2,
+        };
         let credit_words = words("crossbar.credit");
         let crossbar = crossed.then(|| crossbar::Params {
             ports: nodes.max(2) as usize,
@@ -105,7 +122,8 @@ impl Settings {
             rx_words: words("nic.rx_fifo"),
             peer_words: crossbar.map_or(words("nic.rx_fifo"), |crossbar| crossbar.point_words),
             reads_max: p.number("nic.reads"),
-            lanes: if crossed { 1 } else { 2 },
+            bindings: p.number("nic.bindings"),
+            lanes,
             estimate: match p.choice("nic.estimate") {
                 "conservative" => Estimate::Conservative,
                 _ => Estimate::Fine,
@@ -118,10 +136,11 @@ impl Settings {
             bus: bus(p),
             combining: p.switch("pcix.combining"),
             nic,
-            lanes_hz: p.clock("lanes.clock").hz(),
+            lanes_hz: p.clock("lanes.clock").hz() * if four { 2 } else { 1 },
             drift_ppm: p.number("lanes.drift"),
             lane: ChannelParams {
                 latency: p.duration("lanes.delay"),
+                lanes,
                 shift: 0,
                 fill: p.number("lanes.fill"),
                 depth: p.number("lanes.depth"),
@@ -130,6 +149,7 @@ impl Settings {
             crossbar,
             console: (p.clock("console.clock"), p.number("console.baud")),
             costs: costs(p),
+            second_look: p.switch("rdma.second_look"),
         };
         settings.mistake().map_or(Ok(settings), Err)
     }
@@ -161,6 +181,10 @@ impl Settings {
     pub fn nic(&self, nid: u32) -> ::rdma::Params {
         ::rdma::Params { source: nid as u8, ..self.nic }
     }
+    /// Pages that handles can be bound to; 0: destinations are physical addresses.
+    pub fn bindings(&self) -> u16 {
+        self.nic.bindings
+    }
     /// Words of buffer that a flow has at the other end of the lanes.
     pub fn flow_words(&self) -> u16 {
         self.nic.peer_words
@@ -172,7 +196,8 @@ impl Settings {
     }
     /// Lane `lane` of a receiver, whose number says where it locks on.
     pub fn lane(&self, receiver: u32, lane: u8) -> ChannelParams {
-        ChannelParams { shift: ((receiver + u32::from(lane)) % 4) as u8, ..self.lane }
+        let bytes = u32::from(lane_bytes(self.nic.lanes));
+        ChannelParams { shift: ((receiver + u32::from(lane)) % bytes) as u8, ..self.lane }
     }
     /// From a transmitter to the elastic buffer behind it.
     pub fn latency(&self) -> Duration {

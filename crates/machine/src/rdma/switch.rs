@@ -1,6 +1,5 @@
 //! The crossbar as a process of its own, with a lane each way to each node.
 
-use super::card::Symbols;
 use super::chip::{Crossbar, Designs};
 use super::console::{self, Console};
 use super::settings::Settings;
@@ -9,7 +8,7 @@ use crate::node::{self, Crossing};
 use crate::pcibus::Domain;
 use crossbar::{Counters, PORTS_MAX};
 use des::{Duration, Envelope, EventQueue, Outbox, Time, TraceHash};
-use serial::{Elastic, Symbol};
+use serial::{Elastic, Symbol, Symbols};
 
 /// Edges without a word anywhere, after which the clock may stand still.
 const STILL_EDGES: u32 = 8;

@@ -5,7 +5,7 @@ use crate::instruments::spool::Stream;
 use ::rdma::Header;
 use abi::forth::PACKET_OVERHEAD;
 use des::Time;
-use serial::{LinkRx, Symbol, Word};
+use serial::{LinkRx, Symbols, Word};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Words of a header.
@@ -47,7 +47,7 @@ impl Wire {
     }
 
     /// An edge; true if a packet is whole, or has a header that says nothing.
-    fn edge(&mut self, symbols: [Symbol; 2]) -> bool {
+    fn edge(&mut self, symbols: Symbols) -> bool {
         self.link.clock(symbols);
         match self.link.word() {
             Some(Word::Start) => {
@@ -75,8 +75,8 @@ impl Wiretap {
         Wiretap { nid, tap, sent: Wire::new(lanes), came: Wire::new(lanes), streams }
     }
 
-    /// An edge of the lanes. A packet is told of with its last word, once its halves are paired.
-    pub fn edge(&mut self, now: Time, came: [Symbol; 2], sent: [Symbol; 2]) {
+    /// An edge of the lanes. A packet is told of with its last word, once its parts are paired.
+    pub fn edge(&mut self, now: Time, came: Symbols, sent: Symbols) {
         let sides = [(&mut self.came, came, Side::Received), (&mut self.sent, sent, Side::Sent)];
         for (wire, symbols, side) in sides {
             if wire.edge(symbols) {

@@ -32,6 +32,13 @@ pub(super) struct Task<'a> {
     /// A buffer for each sender, and one out of which is sent.
     slots: Vec<Buffer>,
     source: Buffer,
+    /// Buffers of the other ranks for what is sent from here.
+    targets: Vec<Buffer>,
+}
+
+/// Bindings that each of so many nodes needs for handles: its pages at all others, and their doorbells.
+pub(super) fn bindings(nodes: u32, workload: &Workload) -> u64 {
+    u64::from(nodes) + u64::from(nodes - 1) * pages(workload.bytes)
 }
 
 impl<'a> Task<'a> {
@@ -39,7 +46,17 @@ impl<'a> Task<'a> {
     pub fn new(library: &'a Library, rank: u32, ranks: u32, workload: Workload) -> Task<'a> {
         let slots = (0..ranks).map(|_| library.register(0, workload.bytes)).collect();
         let source = library.register(0, workload.bytes);
-        Task { library, rank, ranks, workload, slots, source }
+        let target = |to| {
+            // Behind the pages of module and library; each slot has whole pages.
+            let page = OWN_PAGES + 1 + u64::from(rank) * pages(workload.bytes);
+            let buffer = Buffer { nid: to, page, offset: 0, binding: None };
+            if to == rank {
+                return buffer;
+            }
+            library.bind(buffer, workload.bytes)
+        };
+        let targets = (0..ranks).map(target).collect();
+        Task { library, rank, ranks, workload, slots, source, targets }
     }
 
     /// Runs it; gives what is to be printed, or a sentence about what went wrong.
@@ -57,9 +74,7 @@ impl<'a> Task<'a> {
 
     /// The buffer for what this rank sends to `rank`.
     fn slot_at(&self, rank: u32) -> Buffer {
-        // Behind the pages of module and library; each slot has whole pages.
-        let page = OWN_PAGES + 1 + u64::from(self.rank) * pages(self.workload.bytes);
-        Buffer { nid: rank, page, offset: 0 }
+        self.targets[rank as usize]
     }
 
     // ---- payload: no two messages have a word in common --------------------------------------------------

@@ -1,14 +1,14 @@
 //! What lies between the cards.
 
 use des::Time;
-use serial::{Channel, ChannelParams, Fault, Symbol};
+use serial::{lane, set_lane, Channel, ChannelParams, Fault, Symbols};
 
 /// Takes and gives symbols at the edges of the cards' clocks.
 pub trait Fabric {
     /// A card's transmitters.
-    fn send(&mut self, node: usize, now: Time, symbols: [Symbol; 2]);
+    fn send(&mut self, node: usize, now: Time, symbols: Symbols);
     /// A card's receivers.
-    fn receive(&mut self, node: usize, now: Time) -> [Symbol; 2];
+    fn receive(&mut self, node: usize, now: Time) -> Symbols;
     /// Its own next edge.
     fn next_edge(&self) -> Time {
         Time::NEVER
@@ -23,19 +23,23 @@ pub trait Fabric {
 
 /// Two cards, back to back.
 pub struct Cable {
+    lanes: u8,
     /// By receiver, then lane.
-    channels: [[Channel; 2]; 2],
+    channels: [Vec<Channel>; 2],
 }
 
 impl Cable {
-    /// Lanes of the same settings, with words late by `shifts` bytes.
+    /// Lanes of the same settings, with words late by `shifts` bytes. A link of one lane has a second that
+    /// nobody listens to.
     pub fn new(params: ChannelParams, shifts: [u8; 4]) -> Cable {
+        let lanes = params.lanes.max(2);
+        let params = ChannelParams { lanes, ..params };
         let channel = |to: u8, lane: u8| {
-            let shift = shifts[usize::from(2 * to + lane)];
+            let shift = shifts[usize::from(lanes * to + lane) % 4];
             Channel::new(ChannelParams { shift, ..params }, lane)
         };
-        let to = |to| [channel(to, 0), channel(to, 1)];
-        Cable { channels: [to(0), to(1)] }
+        let to = |to| (0..lanes).map(|lane| channel(to, lane)).collect();
+        Cable { lanes, channels: [to(0), to(1)] }
     }
     /// Turns bits on the lane to a node.
     pub fn plant(&mut self, to: usize, lane: usize, fault: Fault) {
@@ -48,13 +52,16 @@ impl Cable {
 }
 
 impl Fabric for Cable {
-    fn send(&mut self, node: usize, now: Time, symbols: [Symbol; 2]) {
-        for (channel, symbol) in self.channels[1 - node].iter_mut().zip(symbols) {
-            channel.send(now, symbol);
+    fn send(&mut self, node: usize, now: Time, symbols: Symbols) {
+        for (n, channel) in (0..).zip(&mut self.channels[1 - node]) {
+            channel.send(now, lane(&symbols, self.lanes, n));
         }
     }
-    fn receive(&mut self, node: usize, now: Time) -> [Symbol; 2] {
-        let [even, odd] = &mut self.channels[node];
-        [even.receive(now), odd.receive(now)]
+    fn receive(&mut self, node: usize, now: Time) -> Symbols {
+        let mut symbols = Symbols::default();
+        for (n, channel) in (0..).zip(&mut self.channels[node]) {
+            set_lane(&mut symbols, (self.lanes, n), channel.receive(now));
+        }
+        symbols
     }
 }

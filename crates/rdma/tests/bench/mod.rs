@@ -14,7 +14,7 @@ use pci::{
     register as config, Burst, Bus, ConfigSpace, Cycle, Device, HostRead, Monitor, WriteCombiner,
 };
 use rdma::{Arrival, Message, Nic, Params, Spec, LINK_HZ};
-use serial::Symbol;
+use serial::Symbols;
 use std::collections::VecDeque;
 
 /// Where hosts put the card's region.
@@ -26,13 +26,13 @@ pub const NOTIFY_ADDR: u64 = 0x100;
 
 /// A card: the model, or what is run beside it.
 pub trait Card: Device {
-    fn link_clock(&mut self, symbols: [Symbol; 2]) -> [Symbol; 2];
+    fn link_clock(&mut self, symbols: Symbols) -> Symbols;
     fn arrival(&self) -> Option<Arrival>;
     fn is_quiet(&self) -> bool;
 }
 
 impl Card for Nic {
-    fn link_clock(&mut self, symbols: [Symbol; 2]) -> [Symbol; 2] {
+    fn link_clock(&mut self, symbols: Symbols) -> Symbols {
         Nic::link_clock(self, symbols)
     }
     fn arrival(&self) -> Option<Arrival> {
