@@ -125,8 +125,8 @@ struct Program {
     faults: bool,
     /// What each card's CONTROL has.
     modes: [u32; 2],
-    /// Destinations are handles: for each card its bindings, as flow and page.
-    handles: Option<[[(u8, u32); 5]; 2]>,
+    /// Destinations are handles: for each card its bindings, as flow and page, and whether they are valid.
+    handles: Option<[[(u8, u32, bool); 5]; 2]>,
 }
 
 impl Program {
@@ -206,7 +206,7 @@ impl Program {
             // A flow that is none.
             5 => world.nodes[node].set_limit(201, 64),
             10 | 11 if self.handles.is_some() => self.bind(world, node),
-            12 if self.handles.is_some() => {
+            12..=15 if self.handles.is_some() => {
                 let bad = self.bad_handle(node);
                 world.nodes[node].post(&[bad]);
             }
@@ -253,7 +253,7 @@ impl Program {
         let flow = flow_of(random, node);
         let page = MEMORY_BYTES as u32 / 2 + 4096 * random.below(0x7E) as u32;
         if let Some(bound) = bindings[node].get_mut(number) {
-            *bound = (if valid { flow } else { NOT_BOUND }, page);
+            *bound = (flow, page, valid);
         }
         let word = u64::from(page) | u64::from(flow) << binding::FLOW_SHIFT;
         let word = word | if valid { binding::VALID } else { 0 };
@@ -263,9 +263,15 @@ impl Program {
     /// A descriptor whose handle is refused.
     fn bad_handle(&mut self, node: usize) -> Descriptor {
         let random = &mut self.random;
-        let number = random.below(5) as u32;
-        let flow = self.handles.expect("there are handles")[node][number as usize].0;
-        let (handle, words, flow) = match random.below(3) {
+        let bindings = &self.handles.expect("there are handles")[node];
+        let taken_back = bindings.iter().position(|(_, _, valid)| !valid);
+        let number = random.below(5) as usize;
+        let kind = random.below(4);
+        // One that is taken back is refused on its old flow, too.
+        let number = taken_back.filter(|_| kind == 3).unwrap_or(number);
+        let (flow, number) = (bindings[number].0, number as u32);
+        let (handle, words, flow) = match kind {
+            3 if taken_back.is_some() => (number << 12, 1, flow),
             0 => ((number << 12) + 8 * 508, 5, flow),
             1 => (number << 12, 1, 1 + flow % 100),
             _ => ((5 + random.below(3) as u32) << 12, 1, flow),
@@ -278,12 +284,12 @@ impl Program {
         if let Some(bindings) = &self.handles {
             let random = &mut self.random;
             let number = random.below(5) as usize;
-            let (flow, page) = bindings[node][number];
+            let (flow, page, valid) = bindings[node][number];
             let words = 1 + random.below(most.min(512)) as u16;
             let offset = 8 * random.below(513 - u64::from(words)) as u32;
             let from = 0x200 + 8 * random.below(0xF000);
             let flags = [0, control::NOTIFY, control::INTERRUPT][random.below(3) as usize];
-            if flow != NOT_BOUND {
+            if valid {
                 let descriptor = world.tell(node, from, flow, page + offset, words, flags);
                 let destination = (number as u32) << 12 | offset;
                 world.nodes[node].post(&[Descriptor { destination, ..descriptor }]);
@@ -301,9 +307,6 @@ impl Program {
         world.write(node, from, flow, to as u32, words as u16, flags);
     }
 }
-
-/// No flow: a binding that is taken back.
-const NOT_BOUND: u8 = 0xFF;
 
 /// The flow of a message from a node.
 fn flow_of(random: &mut Random, node: usize) -> u8 {
@@ -330,7 +333,7 @@ fn play(design: NicDesign, params: Params, seed: u64, acts: u64) -> (u64, u64) {
     // Cards without bindings do not heed the bit.
     let handles = seed % 5 == 2;
     let modes = modes.map(|mode| mode | if handles { control_bit::HANDLES } else { 0 });
-    let handles = (handles && params.bindings > 0).then_some([[(NOT_BOUND, 0); 5]; 2]);
+    let handles = (handles && params.bindings > 0).then_some([[(0, 0, false); 5]; 2]);
     let bound = handles.is_some();
     let mut program = Program { random, params, longest, faults, modes, handles };
     let mut world = program.world(design);
