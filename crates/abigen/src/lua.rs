@@ -11,7 +11,7 @@ use std::fmt::Write;
 type Dissector =
     (&'static str, &'static str, &'static [(&'static str, &'static str)], &'static str);
 
-const DISSECTORS: [Dissector; 2] = [
+const DISSECTORS: [Dissector; 3] = [
     (
         "seastar",
         "wireshark/sunstar.lua",
@@ -27,6 +27,12 @@ const DISSECTORS: [Dissector; 2] = [
         "wireshark/forth.lua",
         &[("packet_header", "forth"), ("packet_trailer", "forth")],
         include_str!("dissector_forth.lua"),
+    ),
+    (
+        "offload",
+        "wireshark/offload.lua",
+        &[("packet", "offload")],
+        include_str!("dissector_offload.lua"),
     ),
 ];
 

@@ -49,6 +49,8 @@ fn text(report: &Report, options: &ExplainOptions, terminal: &Terminal) -> Resul
         account::largest(&mut out, account, terminal).expect(string);
         writeln!(out).expect(string);
         account::calls(&mut out, (account, of), terminal).expect(string);
+        writeln!(out).expect(string);
+        account::collectives(&mut out, &report.collectives, terminal).expect(string);
     }
     if let Some(id) = options.message {
         let followed = all.followed.as_ref().ok_or_else(|| {
@@ -147,9 +149,16 @@ fn cause(report: &Report, segment: &Segment, entries: u32) -> String {
     let value = |key: &str| report.machine.values.get(key).map(|setting| setting.value.as_str());
     let mut told = match cause.walks && entries > 1 {
         true => {
-            let each = value("portals.list_entry").unwrap_or_default();
+            // What it costs in firmware only a run tells.
+            let (each, key) = match segment.place {
+                Place::Firmware => (time_of(segment.ns / f64::from(entries)), ""),
+                _ => {
+                    let each = value("portals.list_entry").unwrap_or_default();
+                    (each.to_owned(), " (portals.list_entry)")
+                }
+            };
             let number = grouped(entries.into());
-            format!("walked {number} entries of the posted list, {each} each (portals.list_entry)")
+            format!("walked {number} entries of the posted list, {each} each{key}")
         }
         false => cause.sentence.to_string(),
     };
@@ -187,7 +196,9 @@ fn rank(out: &mut String, report: &Report, rank: &Rank, terminal: &Terminal) -> 
         mean(rank.unexpected_time)
     )?;
     let (searched, time) = (grouped(rank.searched), time_of(rank.searching_ps as f64 / 1e3));
-    writeln!(out, "  receives looked at {searched} of those: {time} in the library")?;
+    let walkers = account::walkers(report);
+    let by = walkers.unexpected;
+    writeln!(out, "  receives looked at {searched} of those: {time} in the {by}")?;
     let (posted, most) = (grouped(rank.posted), grouped(rank.posted_most));
     writeln!(
         out,
@@ -195,11 +206,17 @@ fn rank(out: &mut String, report: &Report, rank: &Rank, terminal: &Terminal) -> 
         mean(rank.posted_time)
     )?;
     let (entries, most) = (grouped(rank.entries), grouped(rank.entries_most.into()));
-    let by = match account::firmware_walks(report) {
-        true => "in the firmware".to_owned(),
-        false => format!("{} in the kernel", time_of(rank.walking_ps as f64 / 1e3)),
+    let time = match walkers.timed {
+        true => format!("{} ", time_of(rank.walking_ps as f64 / 1e3)),
+        false => String::new(),
     };
-    writeln!(out, "  messages walked {entries} of those, up to {most} each: {by}")?;
+    let by = walkers.posted;
+    writeln!(out, "  messages walked {entries} of those, up to {most} each: {time}in the {by}")?;
+    if rank.unit_results > 0 {
+        let (results, time) = (rank.unit_results, time_of(rank.unit_ps as f64 / 1e3));
+        let results = plural(results, "result");
+        writeln!(out, "  matching units gave {results}: {time} until the firmware had them")?;
+    }
     // Others waited for it.
     let for_it = |other: &Rank| -> u64 {
         let waits = other.calls.iter().flat_map(|call| &call.waits_for);
@@ -248,6 +265,9 @@ fn call(out: &mut String, report: &Report, name: &str, terminal: &Terminal) -> R
     for (what, ps) in parts.into_iter().filter(|(_, ps)| *ps > 0) {
         let share = 100.0 * ps as f64 / sum.total_ps.max(1) as f64;
         writeln!(out, "  {share:>3.0} % {:>11}  {what}", time_of(ps as f64 / 1e3)).expect(string);
+    }
+    if let Some(all) = report.collectives.iter().find(|all| all.call == sum.call) {
+        writeln!(out, "  {}", account::came_last(all)).expect(string);
     }
     if let Some((rank, ps)) = waits.first() {
         let share = 100.0 * *ps as f64 / sum.waiting_ps().max(1) as f64;

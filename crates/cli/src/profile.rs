@@ -15,6 +15,19 @@ use machine::firmware::symbols::Symbols;
 use machine::report::Report;
 use serde_json::{json, Map, Value};
 
+/// Functions of firmware that walk lists for MPI's messages, with what they call for an entry.
+pub const WALKERS: [&str; 4] = ["match_request", "search_posted", "search_unexpected", "differ"];
+
+/// What they have cost, if the firmware has such.
+fn walks(summary: &Summary) -> Option<Cost> {
+    let functions = summary.functions.iter();
+    let walkers = functions.filter(|function| WALKERS.contains(&function.name.as_str()));
+    walkers.map(|function| function.own).reduce(|mut sum, own| {
+        sum += own;
+        sum
+    })
+}
+
 /// Runs the program and prints the profile after the program's own output.
 pub fn profile(root: &Root, options: &ProfileOptions) -> Result<u8, Mistake> {
     let drawn = options.flame.as_deref().map(|file| ("--flame", file));
@@ -116,6 +129,7 @@ fn json_of(options: &ProfileOptions, report: &Report, nodes: &[u32], summary: &S
         "work_turns": summary.work_turns,
         "idle_turns": summary.idle_turns,
         "work": costs(&summary.work),
+        "walk_cycles": walks(summary).map_or(0, |walks| walks.total()),
         "idle": costs(&summary.idle),
         "functions": functions,
         "lines": lines,

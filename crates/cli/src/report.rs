@@ -20,6 +20,7 @@ pub mod queues;
 mod series;
 pub mod svg;
 pub mod units;
+mod uses;
 mod waterfall;
 
 use machine::console;
@@ -176,12 +177,14 @@ fn draw(
     let links = links::section(&report.nodes, report.simulated_ns, nodes);
     let heading = if about_machine { "The ping-pong behind this page" } else { "The run" };
     let summary = facts::summary(report, heading);
+    let uses = uses::section(nodes);
     let parts = [
         ("Run", "summary", summary),
         (named, "account", account),
         (listed, "messages", kept),
         ("Time of a message", "waterfall", waterfall),
         (if curves.series.is_empty() { "" } else { "Latency and bandwidth" }, "curves", drawn),
+        ("Use over time", "uses", uses),
         ("Queues", "queues", queues),
         ("Links", "links", links),
         ("Parameters", "parameters", facts::parameters(machine)),

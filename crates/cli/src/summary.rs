@@ -76,6 +76,10 @@ fn write_summary(
         account::largest(out, &report.account, terminal)?;
         writeln!(out)?;
         account::calls(out, (&report.account, "all ranks together"), terminal)?;
+        if facts.extent == Extent::Full && !report.collectives.is_empty() {
+            writeln!(out)?;
+            account::collectives(out, &report.collectives, terminal)?;
+        }
     }
     match &report.messages {
         Some(all) => {

@@ -12,11 +12,15 @@
 //! | `settings` | parameters, and what is built from them |
 //! | `image` | the firmware's files, and what it occupies |
 //! | `nic` | a card on its node |
+//! | `trail` | what is known of the program's messages there |
+//! | `lists` | MPI's lists, as far as that needs them |
+//! | `way` | the steps of a message |
 //!
 //! There is no kernel below MPI and no Portals: who calls it is told so.
 
 use crate::bench::{self, Bench, Carrier, Plan};
 use crate::firmware::recorder::{Code, Recorder};
+use crate::instruments::capture::{Capture, Streams};
 use crate::instruments::timeline::Picture;
 use crate::node::Node;
 use crate::parameters::Parameters;
@@ -28,13 +32,18 @@ use settings::Settings;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
+use trail::Trail;
 
 mod image;
+mod lists;
 mod nic;
 mod settings;
+mod trail;
+mod way;
 
 pub(crate) use image::FIRMWARE;
 pub(crate) use settings::ROWS;
+pub(crate) use way::{QUEUES, WAY};
 
 struct Machine<'a> {
     bench: &'a Bench<'a>,
@@ -44,6 +53,8 @@ struct Machine<'a> {
     code: Option<Arc<Code>>,
     /// Node and process of each rank.
     map: Arc<[(u32, u32)]>,
+    capture: Option<Capture>,
+    streams: Streams,
 }
 
 impl Machine<'_> {
@@ -75,8 +86,14 @@ impl Plan for Machine<'_> {
         let host = bench.host(nid);
         let journal = bench.journal(nid);
         let rings = Rc::new(mpi::Rings::default());
-        let mut station = Station::new(nid, &self.settings, &self.image, rings.clone());
+        let first = bench.common.placement.per_node * nid;
+        let trail = Trail::new(nid, first, journal.clone());
+        let seams = (rings.clone(), trail);
+        let mut station = Station::new(nid, &self.settings, &self.image, seams);
         station.set_options(bench.options);
+        if let Some(capture) = &self.capture {
+            station.set_tap(capture.tap(nid), self.streams.clone());
+        }
         station.set_recorder(self.recorder(&journal));
         let (map, read) = (self.map.clone(), self.settings.completion_read);
         let open = move |local: &mut mpi::Local, core: u32| {
@@ -132,16 +149,20 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
     let recorded = options.profile || !options.watchers.is_empty();
     let placement = bench.common.placement;
     let place = |rank| (rank / placement.per_node, placement.core(rank));
-    let machine = Machine {
+    let mut machine = Machine {
         bench: &bench,
         settings,
         code: recorded.then(|| Arc::new(Code::new(&image.symbols))),
         image,
         map: (0..options.ranks).map(place).collect(),
+        capture: Capture::wanted(options).map_err(Mistake)?,
+        streams: Streams::default(),
     };
     let mut ended = bench.simulate(&machine);
     options.writing.store(true, Ordering::Relaxed);
     let profiles = if options.profile { ended.take_profiles() } else { Vec::new() };
-    let (report, _) = bench.conclude(ended, None);
+    let (capture, streams) = (machine.capture.take(), machine.streams.take());
+    let captured = capture.map(|capture| capture.write(streams, parameters.name()));
+    let (report, _) = bench.conclude(ended, captured);
     Ok(Outcome { report, profiles, ..Outcome::default() })
 }

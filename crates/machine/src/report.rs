@@ -1,7 +1,7 @@
 //! What is left of a run, for people and for other programs (`--json`; the keys are documented in
 //! docs/reference/run-json.md).
 
-use crate::instruments::account::Rank;
+use crate::instruments::account::{Collective, Rank};
 use crate::instruments::journey::{Breakdown, Messages};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -31,6 +31,9 @@ pub struct Report {
     pub trace_hash: String,
     /// Where the time of each rank went; empty where programs make no calls that the bench knows.
     pub account: Vec<Rank>,
+    /// Who came last to collective operations, by function; absent where there were none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub collectives: Vec<Collective>,
     /// How many messages there were, and the slowest of them; absent where the model declares no steps.
     pub messages: Option<Messages>,
     /// Where the time of the program's smallest messages went; absent if none came to its end.

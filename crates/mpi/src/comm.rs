@@ -65,8 +65,18 @@ pub(crate) struct Comm {
     pub attributes: Attributes,
     /// The program has freed it; operations under way still use it.
     pub freed: bool,
+    /// Names it to those who observe: the same for all members.
+    pub identity: u64,
     /// Collective operations begun.
     collectives: u32,
+}
+
+/// Tells communicators apart by number and members (FNV-1a).
+fn identity_of(number: u16, members: &[u32]) -> u64 {
+    let words = std::iter::once(u32::from(number)).chain(members.iter().copied());
+    words.fold(0xCBF2_9CE4_8422_2325, |hash, word| {
+        (hash ^ u64::from(word)).wrapping_mul(0x0000_0100_0000_01B3)
+    })
 }
 
 impl Comm {
@@ -91,6 +101,11 @@ impl Comm {
         let (name, size) = (&self.name, self.size());
         Error::new(class, format!("{what} {rank} is not a rank of {name} (size {size})"))
     }
+}
+
+/// True if a message of this context is a part of a collective operation.
+pub(crate) fn is_collective(context: u16) -> bool {
+    context & 1 == 1
 }
 
 /// Communicators that can exist at a time: each takes one context for its point-to-point messages and one for
@@ -119,7 +134,8 @@ impl Comms {
     /// MPI_COMM_WORLD and MPI_COMM_SELF.
     pub fn new(world: &World) -> Comms {
         let everybody = (0..world.size).collect();
-        let comm = |name: &str, number, rank, members| Comm {
+        let comm = |name: &str, number, rank, members: Rc<[u32]>| Comm {
+            identity: identity_of(number, &members),
             name: name.into(),
             number,
             rank,
@@ -171,6 +187,10 @@ impl Comms {
     fn invalid() -> Error {
         Error::new(constant::ERR_COMM, "the communicator was freed or never existed")
     }
+    /// True of an operation of a passing communicator, which is none of the program's.
+    pub fn is_passing(tag: i32) -> bool {
+        tag as u32 & PASSING != 0
+    }
     /// Tag of the messages of the next collective operation on `id`: all ranks count alike.
     pub fn next_collective(&mut self, id: CommId) -> i32 {
         let comm = self.table.get_mut(id.0.into()).expect("an operation begins on it");
@@ -199,6 +219,7 @@ impl Comms {
     pub fn number(&mut self, id: CommId, number: u16) -> Result<()> {
         let comm = self.get_mut(id)?;
         (comm.number, comm.is_ready) = (number, true);
+        comm.identity = identity_of(number, &comm.members);
         self.free[usize::from(number) / 64] &= !(1 << (number % 64));
         Ok(())
     }
@@ -220,6 +241,7 @@ impl Comms {
             graph: None,
             attributes,
             freed: false,
+            identity: 0,
             collectives,
         };
         CommId(self.table.add(comm) as u32)

@@ -45,7 +45,7 @@ pub use comm::topology::balance;
 pub use comm::{CommId, OnError};
 pub use error::{Error, Result};
 pub use local::{Local, World};
-pub use observe::{Observer, Witness};
+pub use observe::{Observer, Sent, Witness};
 pub use params::Params;
 pub use process::Process;
 pub use reduction::op::Op;

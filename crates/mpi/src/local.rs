@@ -5,7 +5,7 @@ use crate::constant;
 use crate::error::{Error, Result};
 use crate::observe::{Observer, Witness};
 use crate::params::Params;
-use des::Duration;
+use des::{Duration, Time};
 use host::{Cpu, SpaceId, LIBRARY_BASE};
 use std::rc::Rc;
 
@@ -88,6 +88,11 @@ impl Local {
     #[inline]
     pub fn charge(&mut self, time: Duration) {
         self.owed += time;
+    }
+
+    /// The time, with what is owed.
+    pub fn now(&self) -> Time {
+        self.cpu.now() + self.owed
     }
 
     /// Spends the time that is owed.

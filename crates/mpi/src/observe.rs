@@ -17,6 +17,27 @@ pub trait Observer {
     fn posted(&self, at: Time);
     /// One of them stands there no more: the library has been told of its message, or takes it back.
     fn unposted(&self, at: Time);
+    /// A message begins that the network interface carries without a kernel.
+    fn begins(&self, message: MessageId, at: Time, sent: &Sent);
+    /// The library is told that the bytes of such a message may be used again.
+    fn sent(&self, message: MessageId, at: Time);
+    /// The library has such a message.
+    fn received(&self, message: MessageId, at: Time);
+    /// A collective operation begins on a communicator, which all its members call alike.
+    fn joins(&self, communicator: u64, members: u32);
+}
+
+/// What is known of a message when it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Rank of the receiver in the world.
+    pub to: u32,
+    /// Its bytes.
+    pub bytes: u64,
+    /// It is a part of a collective operation.
+    pub collective: bool,
+    /// Its bytes are fetched by the receiver.
+    pub fetched: bool,
 }
 
 /// Is told of everything that passes the seam below requests, whatever carries the messages: what is asked of

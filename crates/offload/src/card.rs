@@ -2,6 +2,7 @@
 
 use crate::inside::{Inside, POSTED, UNEXPECTED};
 use crate::local::LocalBus;
+use crate::point::{packet, Point};
 use crate::{Event, Image, Message, Params, Ports};
 use bus::BusError;
 use des::Time;
@@ -86,6 +87,11 @@ impl Card {
         self.inside.serial
     }
 
+    /// Swaps what observers have to be told for `empty`, in the order in which it happened.
+    pub fn points(&mut self, empty: &mut Vec<(Time, Point)>) {
+        std::mem::swap(&mut self.inside.points, empty);
+    }
+
     /// What it has counted.
     pub fn counters(&self) -> Counters {
         let mut counters = self.inside.counters;
@@ -150,6 +156,7 @@ impl Card {
             Event::Depart => inside.depart(now, ports),
             Event::Left => {
                 inside.sender.left();
+                inside.tell(now, Point::Left);
                 Ok(())
             }
             Event::Header => {
@@ -161,6 +168,7 @@ impl Card {
             Event::Moved => inside.moved(now, ports),
             Event::Stored => {
                 let (phys, bytes) = inside.stores.pop_front().expect("a store is on its way");
+                inside.tell(now, Point::Stored);
                 ports.host_write(now, phys, &bytes)
             }
         };
@@ -171,6 +179,7 @@ impl Card {
 
     /// A message has come to its end of the wire.
     pub fn receive<P: Ports>(&mut self, now: Time, message: Message, ports: &mut P) {
+        self.inside.tell(now, Point::Comes(packet(&message.header)));
         let header = self.inside.receiver.reach(now, message, self.inside.params.wire_rate);
         ports.schedule(header, Event::Header);
     }

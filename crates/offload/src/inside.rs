@@ -2,6 +2,7 @@
 
 use crate::card::{Counters, Fault};
 use crate::engine::{Mover, Order, Place, Receiver, Send, Sender, Source};
+use crate::point::{command_at, fetched, packet, Moves, Point};
 use crate::unit::{command_of, Unit};
 use crate::{Event, Image, Message, Params, Ports};
 use abi::offload as of;
@@ -42,6 +43,10 @@ pub(crate) struct Inside {
     pub serial: u32,
     pub fault: Option<(Time, Fault)>,
     pub counters: Counters,
+    /// What observers are told, until they have been.
+    pub points: Vec<(Time, Point)>,
+    /// Of what the processor has fetched last it is not told yet that it is done with it.
+    searches: bool,
 }
 
 fn word(bytes: &[u8], at: usize) -> u32 {
@@ -84,11 +89,36 @@ impl Inside {
             serial: 0,
             fault: None,
             counters: Counters::default(),
+            points: Vec::new(),
+            searches: false,
         }
     }
 
     pub fn fail(&mut self, at: Time, fault: Fault) {
         self.fault.get_or_insert((at, fault));
+    }
+
+    /// Observers are to be told this.
+    #[inline]
+    pub fn tell(&mut self, at: Time, point: Point) {
+        self.points.push((at, point));
+    }
+
+    /// The processor fetches something from memory.
+    #[inline(always)]
+    pub fn fetches(&mut self, at: Time, addr: u64) {
+        if let Some(point) = fetched(addr, &self.memory) {
+            self.searches = true;
+            self.tell(at, point);
+        }
+    }
+
+    /// It stores something that others can see.
+    #[inline]
+    pub fn acts(&mut self, at: Time) {
+        if std::mem::take(&mut self.searches) {
+            self.tell(at, Point::Acts);
+        }
     }
 
     /// The host stores `data` at `addr`.
@@ -105,6 +135,14 @@ impl Inside {
             let given = word(data, 0);
             let new = given.wrapping_sub(self.given[process]);
             self.counters.commands += u64::from(new);
+            for number in 0..new.min(of::COMMAND_COUNT) {
+                let slot = self.given[process].wrapping_add(number) % of::COMMAND_COUNT;
+                let process = process as u32;
+                let at = of::COMMAND_BASE + (process * of::COMMAND_COUNT + slot) * of::COMMAND_SIZE;
+                if let Some(command) = command_at(at, &self.memory) {
+                    self.tell(now, Point::Given { process, command });
+                }
+            }
             self.given[process] = given;
             self.settle(now);
             return Ok(());
@@ -130,6 +168,7 @@ impl Inside {
         let read = if length > 0 { ports.host_read(phys, &mut payload) } else { Ok(()) };
         self.counters.sent[0] += 1;
         self.counters.sent[1] += u64::from(length);
+        self.tell(now, Point::Departs(packet(&header), target));
         ports.send(now + self.params.wire, target, Message { header, payload });
         read
     }
@@ -138,6 +177,7 @@ impl Inside {
     pub fn moved<P: Ports>(&mut self, now: Time, ports: &mut P) -> Result<(), BusError> {
         let next = self.mover.queue.pop_front().expect("the engine moves something");
         self.mover.done += 1;
+        self.tell(now, Point::Moved);
         let bytes = match next.bytes {
             Source::Taken(bytes) => {
                 self.counters.received[1] += bytes.len() as u64;
@@ -167,12 +207,14 @@ impl Inside {
                         break;
                     }
                     delivered = of::DELIVERED;
+                    self.tell(now, Point::Delivered(POSTED));
                 }
             }
             let (place, mut header) = self.receiver.place();
             let high = word(&header, of::packet::BITS_HI) | delivered;
             header[of::packet::BITS_HI..][..4].copy_from_slice(&high.to_le_bytes());
             self.memory.write(place.into(), &header).expect("the header FIFO is memory");
+            self.tell(now, Point::Placed(packet(&header)));
         }
         for process in 0..PROCESSES {
             while self.seen[process] != self.given[process] {
@@ -202,6 +244,7 @@ impl Inside {
         if !units[UNEXPECTED].deliver(now, Request { bits, mask }) {
             return false;
         }
+        self.tell(now, Point::Delivered(UNEXPECTED));
         let high = word(&command, of::command::BITS_HI) | of::DELIVERED;
         let at = at + of::command::BITS_HI as u32;
         self.memory.write(at.into(), &high.to_le_bytes()).expect("it was read there");
@@ -237,7 +280,11 @@ impl Inside {
             }
             register::PANIC => self.fail(now, Fault::Panic(value)),
             register::READY => self.ready = value != 0,
-            register::CONTEXT => self.serial = value,
+            register::CONTEXT => {
+                self.serial = value;
+                self.searches = true;
+                self.tell(now, Point::Context(value));
+            }
             _ if of_process(register::WINDOW_LO) < PROCESSES => {
                 let window = &mut self.windows[of_process(register::WINDOW_LO)];
                 *window = *window >> 32 << 32 | u64::from(value);
@@ -275,7 +322,12 @@ impl Inside {
             return 0;
         };
         match offset {
-            unit_register::POP => unit.pop(now),
+            unit_register::POP => {
+                let result = unit.result(now);
+                unit.pop(now);
+                self.searches = true;
+                self.tell(now, Point::Answered(which, result));
+            }
             unit_register::DELIVERY => unit.delivery = value != 0,
             unit_register::COMMAND => match command_of(value) {
                 Some(command) => return self.command(now, which, command),
@@ -288,6 +340,7 @@ impl Inside {
     }
 
     fn command(&mut self, now: Time, which: usize, command: Command) -> u64 {
+        self.tell(now, Point::Commanded(which, command));
         let cycles = self.unit(which).map(|unit| unit.command(now, command));
         match cycles {
             Some(Some(cycles)) => cycles,
@@ -349,6 +402,7 @@ impl Inside {
         let phys = long(word(port, of::send_port::HOST_LO), word(port, of::send_port::HOST_HI));
         let length = word(port, of::send_port::LENGTH);
         let send = Send { header, phys, length, target: word(port, of::send_port::TARGET) };
+        self.tell(now, Point::Sends(packet(&send.header), send.target));
         match self.sender.take(now, send, &self.params) {
             Some(span) => {
                 ports.schedule(span.begins, Event::Depart);
@@ -366,6 +420,8 @@ impl Inside {
             phys: long(word(port, of::dma_port::HOST_LO), word(port, of::dma_port::HOST_HI)),
             length: word(port, of::dma_port::LENGTH),
         };
+        let Order { operation, local, length, .. } = order;
+        self.tell(now, Point::Moves(Moves { operation, local, length }));
         match self.mover.take(now, &order, &mut self.receiver, &self.params) {
             Ok(done) => ports.schedule(done, Event::Moved),
             Err(why) => self.fail(now, Fault::Part(why)),
@@ -375,8 +431,14 @@ impl Inside {
     /// The processor stores into a host window.
     pub fn set_window<P: Ports>(&mut self, now: Time, addr: u32, data: &[u8], ports: &mut P) {
         let offset = addr - of::WINDOW_BASE;
-        let window = self.windows[(offset / of::WINDOW_SIZE) as usize];
-        self.stores.push_back((window + u64::from(offset % of::WINDOW_SIZE), data.to_vec()));
+        let process = offset / of::WINDOW_SIZE;
+        let window = self.windows[process as usize];
+        let length = data.len().min(16);
+        let mut bytes = [0; 16];
+        bytes[..length].copy_from_slice(&data[..length]);
+        let (offset, length) = (offset % of::WINDOW_SIZE, length as u8);
+        self.tell(now, Point::Completes { process, offset, length, bytes });
+        self.stores.push_back((window + u64::from(offset), data.to_vec()));
         self.counters.stores += 1;
         ports.schedule(now + self.params.bus_delay, Event::Stored);
     }

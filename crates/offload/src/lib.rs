@@ -23,10 +23,12 @@ mod engine;
 mod inside;
 mod local;
 mod params;
+mod point;
 mod unit;
 
 pub use card::{Card, Counters, Fault};
 pub use params::{Image, Params, Units};
+pub use point::{Moves, Point};
 
 use bus::BusError;
 use des::Time;

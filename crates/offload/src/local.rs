@@ -3,7 +3,7 @@
 use crate::inside::Inside;
 use crate::Ports;
 use abi::offload as of;
-use abi::offload::register;
+use abi::offload::{register, unit_register};
 use bus::{Access, Bus, BusError};
 use des::{Duration, Time};
 
@@ -84,6 +84,7 @@ impl<P: Ports> Bus for LocalBus<'_, P> {
         let value = match decode(addr) {
             Target::Memory => {
                 self.inside.memory.read(addr, buf)?;
+                self.inside.fetches(granted, addr);
                 return Ok(there + self.inside.params.memory);
             }
             Target::Rom => {
@@ -109,6 +110,10 @@ impl<P: Ports> Bus for LocalBus<'_, P> {
         let offset = addr as u32;
         if target != Target::Memory && target != Target::Register(register::HEARTBEAT) {
             self.inside.idle = 0;
+            // A result that is taken away is no end of a search: it may be that the list comes next.
+            if !matches!(target, Target::Unit(_, unit_register::POP)) {
+                self.inside.acts(granted);
+            }
         }
         let waits = match target {
             Target::Memory => {

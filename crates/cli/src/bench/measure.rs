@@ -7,6 +7,7 @@ use crate::interrupt;
 use crate::report::quoted;
 use crate::root::Root;
 use crate::scratch::Scratch;
+use crate::summary::{grouped, time_of};
 use indicatif::{ProgressBar, ProgressStyle};
 use machine::console;
 use serde::Serialize;
@@ -16,6 +17,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 /// Memory that a run of two nodes may take, with its ranks; several times what it does take.
 pub const RUN_KIB: u64 = 256 << 10;
@@ -194,18 +196,61 @@ pub struct Broken {
     pub code: u8,
 }
 
+/// What the runs that are over were, for the progress bar.
+#[derive(Debug, Default)]
+struct Told {
+    runs: u64,
+    simulated_ns: f64,
+    messages: u64,
+    passed: Duration,
+    left: u64,
+}
+
+impl Told {
+    fn add(&mut self, report: &Value) {
+        self.runs += 1;
+        self.simulated_ns += report["simulated_ns"].as_f64().unwrap_or(0.0);
+        self.messages += report["messages"]["ended"].as_u64().unwrap_or(0);
+    }
+}
+
+impl std::fmt::Display for Told {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.runs == 0 {
+            return Ok(());
+        }
+        let seconds = self.passed.as_secs_f64();
+        let rate = grouped((self.messages as f64 / seconds.max(1e-3)).round() as u64);
+        let (time, messages) = (time_of(self.simulated_ns), grouped(self.messages));
+        let left = seconds * self.left as f64 / self.runs as f64;
+        write!(
+            f,
+            ": {time} simulated, {messages} messages, {rate} a second, about {left:.0} s left"
+        )
+    }
+}
+
 /// Runs all jobs, `side_by_side` at a time, with a progress bar if standard error is a terminal.
 pub fn measure(root: &Root, jobs: &[Job], side_by_side: usize) -> Result<Vec<Measured>, Broken> {
+    let begun = Instant::now();
     let bar = ProgressBar::new(jobs.len() as u64);
     let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {msg}");
     bar.set_style(style.expect("the template is right"));
-    let next = AtomicUsize::new(0);
+    let (next, told) = (AtomicUsize::new(0), Mutex::new(Told::default()));
     let results: Mutex<Vec<Option<Result<Measured, Broken>>>> = Mutex::new(vec![None; jobs.len()]);
     let work = || loop {
         let index = next.fetch_add(1, Ordering::Relaxed);
         let Some(job) = jobs.get(index) else { return };
-        bar.set_message(job.title.clone());
+        let told = || told.lock().expect("no thread panics with the lock");
+        bar.set_message(format!("{}{}", job.title, told()));
         let result = run(root, job);
+        if let Ok(measured) = &result {
+            let mut told = told();
+            told.add(&measured.report);
+            told.passed = begun.elapsed();
+            told.left = (jobs.len() as u64).saturating_sub(told.runs);
+            bar.set_message(format!("{}{told}", job.title));
+        }
         if result.is_err() {
             // Nothing more is begun.
             next.store(jobs.len(), Ordering::Relaxed);

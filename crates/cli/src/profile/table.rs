@@ -1,6 +1,6 @@
 //! The profile as tables.
 
-use crate::profile::name;
+use crate::profile::{name, walks};
 use crate::summary::grouped;
 use crate::terminal::Terminal;
 use machine::firmware::profile::{Cause, Cost, Summary};
@@ -72,18 +72,21 @@ fn totals(out: &mut String, summary: &Summary, nodes: &[u32], terminal: &Termina
         "  {:14}{:>16}{:>8}{:>16}{:>14}{:>8}{:>8}",
         "", "cycles", "%", "instructions", "turns", "Imiss", "Dmiss"
     )?;
+    let walks = walks(summary);
     let rows = [
-        ("work", &summary.work, summary.work_turns),
-        ("idle polling", &summary.idle, summary.idle_turns),
+        ("work", Some(&summary.work), Some(summary.work_turns)),
+        ("  of it walks", walks.as_ref(), None),
+        ("idle polling", Some(&summary.idle), Some(summary.idle_turns)),
     ];
     for (title, cost, turns) in rows {
+        let Some(cost) = cost else { continue };
         writeln!(
             out,
             "  {title:14}{:>16}{:>8.2}{:>16}{:>14}{:>8}{:>8}",
             grouped(cost.total()),
             percent(cost.total(), all),
             grouped(cost.instructions),
-            grouped(turns),
+            turns.map(grouped).unwrap_or_default(),
             grouped(cost.icache_misses),
             grouped(cost.dcache_misses),
         )?;

@@ -2,8 +2,9 @@
 
 use crate::bench::queues::{has_units, UNITS};
 use crate::mistake::Mistake;
+use crate::profile::WALKERS;
 use crate::run::{self, Run};
-use crate::summary::account::firmware_walks;
+use crate::summary::account::{walkers, Walkers};
 use machine::instruments::account::Rank;
 use machine::report::NodeReport;
 use serde_json::Value;
@@ -16,8 +17,6 @@ const UNIT_COUNTERS: [&str; 4] = [
     "alpu.unexpected_requests",
     "alpu.unexpected_matches",
 ];
-/// Functions of firmware that walk lists of posted receives for MPI.
-const WALKERS: [&str; 1] = ["match_request"];
 
 /// One of the two queues of a rank, or of all ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -72,11 +71,13 @@ pub struct Figures {
     pub ranks: Vec<Own>,
     /// Searches of which it is not known whether they were of posted receives.
     pub untold: u64,
-    /// The network interface keeps the queues, and tells of them only what its matching units were asked and
-    /// have found: posted receives, unexpected messages.
+    /// Who walks the lists.
+    pub walkers: Walkers,
+    /// What matching units were asked and have found, where the machine can have such: posted receives,
+    /// unexpected messages.
     pub units: Option<[u64; 4]>,
-    /// The firmware walks lists of posted receives; its time for that on all nodes, in nanoseconds, if it was
-    /// taken down.
+    /// The firmware walks lists of posted receives and tells no rank's time; that on all nodes, in
+    /// nanoseconds, if it was taken down.
     pub firmware: Option<Option<f64>>,
 }
 
@@ -84,9 +85,10 @@ impl Figures {
     /// Of a run in this process.
     pub fn of_run(setting: Option<String>, run: &Run) -> Result<Figures, Mistake> {
         let report = &run.outcome.report;
-        let firmware = match firmware_walks(report) {
-            true => Some(walking_ns(run)?),
-            false => None,
+        let walkers = walkers(report);
+        let firmware = match walkers.timed {
+            true => None,
+            false => Some(walking_ns(run)?),
         };
         let own = |rank: &Rank| Own {
             rank: rank.rank,
@@ -115,6 +117,7 @@ impl Figures {
             simulated_ns: report.simulated_ns,
             ranks: report.account.iter().map(own).collect(),
             untold: report.account.iter().map(|rank| rank.walks_untold).sum(),
+            walkers,
             units: has_units(&run.parameters).then(|| {
                 UNIT_COUNTERS.map(|name| {
                     let of = |node: &NodeReport| node.counters.get(name).copied();
@@ -187,6 +190,7 @@ impl Figures {
             simulated_ns: report["simulated_ns"].as_f64()?,
             ranks: account.iter().map(own).collect::<Option<_>>()?,
             untold,
+            walkers: Walkers::of(firmware.is_some(), has_units),
             units,
             firmware,
         })

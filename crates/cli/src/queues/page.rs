@@ -61,15 +61,16 @@ fn table(figures: &Figures, id: &str, title: &str, of: fn(&Own) -> &Queue) -> Ma
     html! {
         section id=(id) {
             h2 { (title) }
-            @if figures.units.is_some() {
-                p { "The network interface keeps this queue, and does not tell of it." }
-            } @else if id == "posted" && figures.untold > 0 {
+            @if id == "posted" && figures.untold > 0 {
                 p {
                     "Not whole: of " (figures.untold) " more searches it is not known whose they \
                      were."
                 }
             } @else {
                 p { "Every search is counted; it ends at its match, which counts as walked." }
+            }
+            @if figures.units.is_some() {
+                p { "The firmware walks what no matching unit holds." }
             }
             @if let (Some(ns), "posted") = (figures.firmware.flatten(), id) {
                 p { "The firmware walks them: " (time_of(ns)) " on all nodes." }

@@ -34,9 +34,6 @@ fn write(
     if let (Some(setting), true) = (&first.setting, all.len() > 1) {
         writeln!(out, "  with {setting}")?;
     }
-    if first.units.is_some() {
-        return units(out, all, terminal);
-    }
     let shown = if options.full { first.ranks.len() } else { RANKS_MAX };
     let [posted, unexpected] = first.all();
     let who = |count: usize| match first.ranks.len() {
@@ -56,20 +53,17 @@ fn write(
         line(out, "all ranks", &cells(&all, first.mean(of)))?;
     }
     notes(out, first)?;
+    if first.units.is_some() {
+        units(out, all, terminal)?;
+    }
     if all.len() > 1 {
         compare(out, all, terminal)?;
     }
     Ok(())
 }
 
-/// Where the network interface keeps the queues, and tells of them only what its units do.
+/// What matching units were asked and have found.
 fn units(out: &mut String, all: &[Figures], terminal: &Terminal) -> fmt::Result {
-    writeln!(
-        out,
-        "\n  The network interface keeps the queues. It does not tell their lengths, nor what its \
-         firmware\n  walks (sunstar profile does); what its matching units were asked and have \
-         found is told."
-    )?;
     writeln!(out, "\n{}", terminal.bold("What the units do"))?;
     let head = ["simulated", "posted asked", "found", "unexp. asked", "found"];
     let head: String = head.iter().map(|cell| format!("{cell:>14}")).collect();
@@ -113,6 +107,11 @@ fn notes(out: &mut String, figures: &Figures) -> fmt::Result {
     };
     writeln!(out, "\n  {whole} A search ends at its match, which counts as walked.")?;
     match figures.firmware {
+        None if figures.walkers.unexpected == "firmware" => writeln!(
+            out,
+            "  The network interface keeps both lists, and its firmware walks what no matching \
+             unit holds of them.\n  What a unit finds is not walked."
+        ),
         None => writeln!(
             out,
             "  Posted receives are walked in the kernel, whose time is that of all match lists, of \

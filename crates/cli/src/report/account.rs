@@ -4,8 +4,8 @@
 use super::messages::{kept, link, SLOWEST_MAX};
 use super::units::{share, time};
 use super::{matrix, part_of};
-use crate::summary::account::{by_call, costs, firmware_walks, waits_of, whole};
-use machine::instruments::account::{Call, Rank, WaitsFor};
+use crate::summary::account::{by_call, costs, waits_of, walkers, whole, Walkers};
+use machine::instruments::account::{Call, Collective, Rank, WaitsFor};
 use machine::instruments::journey::Slow;
 use machine::report::Report;
 use maud::{html, Markup};
@@ -199,10 +199,37 @@ fn calls(report: &Report) -> Markup {
                 details id={ "call-" (call.call) } {
                     summary { (call.call) ": what its time went into, and its messages" }
                     (parts_table(call))
+                    (last(report, call.call))
                     (self::waits(waits.iter().map(|&(rank, ps)| WaitsFor { rank, ps })))
                     (links(report, "sent in it", |slow| slow.sent_in == call.call))
                     (links(report, "received in it", |slow| slow.received_in == call.call))
                 }
+            }
+        }
+    }
+}
+
+/// Who came last to the collective operations of a function.
+fn last(report: &Report, call: &str) -> Markup {
+    let all = report.collectives.iter().find(|all| all.call == call);
+    html! {
+        @if let Some(Collective { times, last, ranks, .. }) = all {
+            table class="last" {
+                thead { tr {
+                    th { "came last" } th class="num" { "of " (times) }
+                    th class="num" { "after the one before, mean" }
+                } }
+                tbody {
+                    @for last in last {
+                        tr data-last=(last.rank) data-times=(last.times) {
+                            td { "rank " (last.rank) } td class="num" { (last.times) }
+                            td class="num" { (time(ns(last.ps) / last.times.max(1) as f64)) }
+                        }
+                    }
+                }
+            }
+            @if *ranks > last.len() as u64 {
+                p class="note" { (last.len()) " of " (ranks) " ranks that ever came last." }
             }
         }
     }
@@ -276,7 +303,7 @@ fn one_rank(report: &Report, rank: &Rank) -> Markup {
                 }
             }
             (waits(waited.iter().map(|&(rank, ps)| WaitsFor { rank, ps })))
-            (queues(rank, firmware_walks(report)))
+            (queues(rank, walkers(report)))
             (links(report, "from it", |slow| slow.from == number))
             (links(report, "to it", |slow| slow.to == number))
         }
@@ -284,9 +311,9 @@ fn one_rank(report: &Report, rank: &Rank) -> Markup {
 }
 
 /// The queues of its library: their lengths, and what it took to walk them.
-fn queues(rank: &Rank, firmware: bool) -> Markup {
-    let by = if firmware { "firmware" } else { "kernel" };
-    let walking = if firmware { String::new() } else { time(ns(rank.walking_ps)) };
+fn queues(rank: &Rank, walkers: Walkers) -> Markup {
+    let by = walkers.posted;
+    let walking = if walkers.timed { time(ns(rank.walking_ps)) } else { String::new() };
     let mean = |sum: u64| format!("{:.2}", sum as f64 / rank.total_ps.max(1) as f64);
     html! {
         div class="scroll" {
@@ -311,7 +338,16 @@ fn queues(rank: &Rank, firmware: bool) -> Markup {
                         td class="num" { (rank.unexpected_most) }
                         td class="num" { (mean(rank.unexpected_time)) }
                         td class="num" { (rank.searched) } td class="num" { "" }
-                        td class="num" { (time(ns(rank.searching_ps))) } td { "library" }
+                        td class="num" { (time(ns(rank.searching_ps))) }
+                        td { (walkers.unexpected) }
+                    }
+                    @if rank.unit_results > 0 {
+                        tr data-list="units" data-ps=(rank.unit_ps) {
+                            td { "results of matching units" }
+                            td class="num" { (rank.unit_results) }
+                            @for _ in 0..4 { td {} }
+                            td class="num" { (time(ns(rank.unit_ps))) } td { "unit" }
+                        }
                     }
                 }
             }

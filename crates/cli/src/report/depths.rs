@@ -1,6 +1,7 @@
-//! How deep queues were and how busy links were over time, from what the machine tells while it runs
+//! How deep queues were and what was busy over time, from what the machine tells while it runs
 //! (`machine::instruments::timeline`). What is kept of a node does not grow with the length of the run.
 
+use super::uses::{Use, Uses};
 use des::{Duration, Time};
 use machine::instruments::timeline::{About, Gauge, Sink, Watcher, What};
 use std::collections::BTreeMap;
@@ -85,7 +86,7 @@ impl Course {
     }
 
     /// From now on it is so deep.
-    fn set(&mut self, at: u64, depth: u32) {
+    pub fn set(&mut self, at: u64, depth: u32) {
         let (since, before) = std::mem::replace(&mut self.last, (at, depth));
         if before > 0 {
             self.used += at - since;
@@ -123,6 +124,11 @@ pub struct Node {
     pub queues: BTreeMap<Gauge, Course>,
     /// Links that were ever used, by the neighbour behind them.
     pub links: BTreeMap<u32, Course>,
+    /// What worked, other than links.
+    pub uses: BTreeMap<Use, Course>,
+    /// Cores of the host, and nodes to which links lead.
+    pub cores: u32,
+    pub neighbours: u32,
     /// From the launch to the end of the node, in picoseconds.
     pub span: u64,
 }
@@ -143,8 +149,10 @@ impl Depths {
 
 impl Watcher for Depths {
     fn node(&self, about: About) -> Box<dyn Sink> {
-        let node = Node { nid: about.nid, ..Node::default() };
-        Box::new(Gatherer { about, node, launch: None, all: self.0.clone() })
+        let (cores, neighbours) = (about.cores, about.neighbours.iter().flatten().count() as u32);
+        let node = Node { nid: about.nid, cores, neighbours, ..Node::default() };
+        let uses = Uses::default();
+        Box::new(Gatherer { about, node, uses, launch: None, all: self.0.clone() })
     }
     fn finish(&self) -> Result<(), String> {
         Ok(())
@@ -155,6 +163,7 @@ impl Watcher for Depths {
 struct Gatherer {
     about: About,
     node: Node,
+    uses: Uses,
     /// When it was first told of anything: at the launch.
     launch: Option<Time>,
     all: Arc<Mutex<Vec<Node>>>,
@@ -179,7 +188,9 @@ impl Sink for Gatherer {
                     course.busy(since(at), since(until), busy);
                 }
             }
-            What::Begin { .. } | What::End { .. } | What::Step { .. } => {}
+            What::Begin { track, name, .. } => self.uses.begin(since(at), track, name),
+            What::End { track } => self.uses.end(since(at), track),
+            What::Step { .. } => {}
         }
     }
 
@@ -188,6 +199,7 @@ impl Sink for Gatherer {
         for course in self.node.queues.values_mut() {
             course.set(span, 0);
         }
+        self.node.uses = self.uses.finish(span);
         self.node.span = span;
         self.all.lock().unwrap_or_else(PoisonError::into_inner).push(self.node);
     }

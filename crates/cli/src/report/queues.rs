@@ -23,7 +23,7 @@ fn is(which: Gauge, gauge: Gauge) -> bool {
 }
 
 /// Ids of queues that only a model has, by number.
-const OWN: [&str; 4] = ["own-0", "own-1", "own-2", "own-3"];
+const OWN: [&str; 8] = ["own-0", "own-1", "own-2", "own-3", "own-4", "own-5", "own-6", "own-7"];
 
 fn queues(machine: &Parameters) -> Vec<Queue> {
     let fifo = Some(DMA_FIFO_DEPTH.into());

@@ -8,12 +8,13 @@ use machine::report::Report;
 use maud::{html, Markup};
 
 /// Places in the order of the legend, with what they are called.
-const PLACES: [(Place, &str, &str); 6] = [
+const PLACES: [(Place, &str, &str); 7] = [
     (Place::Host, "host", "host processor: MPI, Portals, kernel, interrupts"),
     (Place::HyperTransport, "hypertransport", "HyperTransport between host and NIC"),
     (Place::Bus, "bus", "the bus between host and NIC"),
     (Place::Firmware, "firmware", "firmware on the NIC's processor"),
     (Place::Dma, "dma", "the NIC's DMA engines, with all that a payload passes while it streams"),
+    (Place::Unit, "unit", "units that match"),
     (Place::Network, "network", "routers and links"),
 ];
 
@@ -43,7 +44,7 @@ pub fn section(report: &Report, what: &str) -> Markup {
                      machine that the message passed."
                 }
                 ul class="legend" {
-                    @for (_, class, text) in PLACES {
+                    @for (_, class, text) in places(report) {
                         li { span class={ "key p-" (class) } {} (text) }
                     }
                 }
@@ -52,6 +53,12 @@ pub fn section(report: &Report, what: &str) -> Markup {
             }
         }
     }
+}
+
+/// Those of the legend; only some machines have units that match.
+fn places(report: &Report) -> impl Iterator<Item = (Place, &'static str, &'static str)> {
+    let units = report.machine.values.contains_key("nic.alpu");
+    PLACES.into_iter().filter(move |(place, ..)| units || *place != Place::Unit)
 }
 
 pub fn class_of(place: Place) -> &'static str {

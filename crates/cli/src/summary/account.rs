@@ -1,14 +1,17 @@
 //! The program's account, for people: its largest costs first, then call by call.
 
 use super::{grouped, heading, plural, time_of};
+use crate::bench::queues::UNITS;
 use crate::terminal::Terminal;
-use machine::instruments::account::{Call, Rank};
+use machine::instruments::account::{Call, CameLast, Collective, Rank};
 use machine::report::Report;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 /// Costs that are named.
 const COSTS_MAX: usize = 3;
+/// Ranks that are named of those that came last.
+const LAST_MAX: usize = 3;
 /// Calls that have a line.
 const CALLS_MAX: usize = 5;
 
@@ -44,10 +47,35 @@ pub fn waits_of<'a>(calls: impl IntoIterator<Item = &'a Call>) -> Vec<(u32, u64)
     waits
 }
 
-/// True if the firmware walks lists of posted receives, whose time nobody adds up, and not the kernel alone.
-pub fn firmware_walks(report: &Report) -> bool {
+/// Who walks a machine's lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Walkers {
+    /// That of posted receives.
+    pub posted: &'static str,
+    /// That of unexpected messages.
+    pub unexpected: &'static str,
+    /// The time of the former is told of each rank.
+    pub timed: bool,
+}
+
+/// Those of a run.
+pub fn walkers(report: &Report) -> Walkers {
     let accelerated = report.machine.values.get("firmware.accelerated");
-    accelerated.is_some_and(|setting| setting.value != "0")
+    let accelerated = accelerated.is_some_and(|setting| setting.value != "0");
+    let interface = report.machine.values.contains_key(UNITS);
+    Walkers::of(accelerated, interface)
+}
+
+impl Walkers {
+    /// Of a machine whose firmware walks the lists of processes that want that, or that has queues of
+    /// its own.
+    pub fn of(accelerated: bool, interface: bool) -> Walkers {
+        Walkers {
+            posted: if accelerated || interface { "firmware" } else { "kernel" },
+            unexpected: if interface { "firmware" } else { "library" },
+            timed: !accelerated,
+        }
+    }
 }
 
 /// The time of all ranks together, in picoseconds.
@@ -118,6 +146,36 @@ pub fn calls(out: &mut String, (account, of): (&[Rank], &str), terminal: &Termin
         line(out, call.call, &cells)?;
     }
     Ok(())
+}
+
+/// Who came last to the collective operations of a function, in a sentence.
+pub fn came_last(collective: &Collective) -> String {
+    let Collective { times, spread_ps, last, ranks, .. } = collective;
+    let mean = |ps: u64, times: u64| time_of(ps as f64 / 1e3 / times.max(1) as f64);
+    let one = |last: &CameLast| {
+        let (rank, number) = (last.rank, grouped(last.times));
+        format!("rank {rank} to {number} ({} after the one before)", mean(last.ps, last.times))
+    };
+    let named: Vec<String> = last.iter().take(LAST_MAX).map(one).collect();
+    let others = match ranks.saturating_sub(named.len() as u64) {
+        0 => String::new(),
+        others => format!(", {} to the rest", plural(others, "other")),
+    };
+    format!(
+        "came last, of {}: {}{others}; from the first to the last {}",
+        plural(*times, "operation"),
+        named.join(", "),
+        mean(*spread_ps, *times)
+    )
+}
+
+/// A line for each function with collective operations.
+pub fn collectives(out: &mut String, all: &[Collective], terminal: &Terminal) -> fmt::Result {
+    if all.is_empty() {
+        return Ok(());
+    }
+    heading(out, terminal, "Who came last to collective operations", "times are means")?;
+    all.iter().try_for_each(|one| writeln!(out, "  {:18}{}", one.call, came_last(one)))
 }
 
 fn line(out: &mut String, name: &str, cells: &[String; 7]) -> fmt::Result {

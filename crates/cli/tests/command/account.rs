@@ -104,6 +104,9 @@ fn random_programs_are_counted_to_the_picosecond() {
         ("-n 27 builtin:halo 3000 2", "-t 2"),
         ("-n 5 -m ideal tests/soak/random.c 14", "-t 2"),
         ("-n 4 -m example tests/soak/random.c 15", "-t 2"),
+        ("-n 4 -m alpu tests/soak/random.c 16", "-t 2|--no-park|--no-translate"),
+        ("-n 5 -m alpu --ranks-per-node 2 --set nic.alpu=32 tests/soak/random.c 17", "-t 2"),
+        ("-n 3 -m alpu --set nic.alpu=off tests/soak/random.c 18", "-t 2"),
         ("-n 6 --fault link.drop=0.02 --until 3ms builtin:alltoall 3000 4", "-t 2"),
     ] {
         let first = report(program);
@@ -193,6 +196,37 @@ fn a_slow_host_is_named_by_account_and_explain() {
     assert!(text.contains("the others waited") && text.contains("Rank 13: "), "{text}");
     let text = explain(line);
     assert!(text.contains("for rank 13"), "{text}");
+}
+
+/// Of each collective operation the rank that came last is told, not only of all together.
+#[test]
+fn the_rank_that_came_last_is_named() {
+    let line = "-n 8 --fault host.slow=6@5 builtin:allreduce 64 20";
+    let report = report(line);
+    let of = |name: &str| {
+        let all = report["collectives"].as_array().unwrap();
+        all.iter().find(|all| all["call"] == name).unwrap_or_else(|| panic!("no {name}: {all:#?}"))
+    };
+    let all = of("MPI_Allreduce");
+    let calls = report["account"].as_array().unwrap().iter().flat_map(|rank| {
+        let calls = rank["calls"].as_array().unwrap().iter();
+        calls.filter(|call| call["call"] == "MPI_Allreduce").map(|call| number(&call["times"]))
+    });
+    assert_eq!(8 * number(&all["times"]), calls.sum::<u64>(), "{all:#}");
+    let last = all["last"].as_array().unwrap();
+    assert_eq!(last[0]["rank"], 5, "{all:#}");
+    assert!(number(&last[0]["times"]) > 1, "{all:#}");
+    let late: u64 = last.iter().map(|one| number(&one["ps"])).sum();
+    assert!(2 * number(&last[0]["ps"]) > late, "{all:#}");
+    assert_eq!(last.iter().map(|one| number(&one["times"])).sum::<u64>(), number(&all["times"]));
+    assert!(number(&all["spread_ps"]) >= number(&last[0]["ps"]), "{all:#}");
+    assert_eq!(of("MPI_Finalize")["times"], 1);
+    let text = explain(&format!("--call MPI_Allreduce {line}"));
+    let said = format!("came last, of {} operations: rank 5 to ", number(&all["times"]));
+    assert!(text.contains(&said), "no '{said}' in {text}");
+    assert!(explain(line).contains("Who came last to collective operations"));
+    let other = self::report(&format!("-t 2 {line}"));
+    assert_eq!(other["collectives"], report["collectives"]);
 }
 
 #[test]

@@ -4,6 +4,8 @@
 use crate::runner::{run, unjudged, Ended};
 use serde_json::Value;
 
+mod messages;
+
 /// A counter of a run, of all nodes together.
 fn counter(run: &Value, name: &str) -> u64 {
     let nodes = run["nodes"].as_array().unwrap();

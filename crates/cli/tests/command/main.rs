@@ -47,6 +47,7 @@ mod planted;
 mod portals;
 mod profile;
 mod programs;
+mod progress;
 mod queues;
 mod rdma;
 mod refused;

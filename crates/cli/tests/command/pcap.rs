@@ -129,6 +129,38 @@ fn tshark_shows_remote_writes() {
     }
 }
 
+/// Messages of machine alpu: every one at both ends, with its match bits.
+#[test]
+fn tshark_shows_messages_of_queues_on_the_interface() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let offload =
+        |filter: &str, fields: &[&str]| dissected("wireshark/offload.lua", folder, filter, fields);
+    let line = "-n 2 -m alpu builtin:pingpong 200000 3";
+    let (report, file) = captured(folder, line, 0);
+    let fields = ["offload.packet_kind", "offload.source", "offload.serial", "offload.payload"];
+    let fields = [&fields[..], &["offload.length", "frame.len"]].concat();
+    let [mut sent, mut received] = [SENT, RECEIVED].map(|side| offload(side, &fields));
+    assert_eq!(sent.len(), counter(&report, "offload.messages_sent"));
+    assert_eq!(received.len(), counter(&report, "offload.messages_received"));
+    sent.sort();
+    received.sort();
+    assert_eq!(sent, received, "the same at both ends");
+    // A rendezvous is a request, an answer, and the bytes in packets of 64 KiB.
+    let of = |kind: &str| sent.iter().filter(|row| row[0] == kind).count();
+    let long = report["breakdowns"].as_array().unwrap().iter();
+    let long = long.filter(|class| class["protocol"] == "rendezvous");
+    let long: u64 = long.map(|class| class["messages"].as_u64().unwrap()).sum();
+    assert_eq!([of("2"), of("3"), of("4")], [long, long, 4 * long].map(|count| count as usize));
+    let bytes = sent.iter().map(|row| row[3].parse::<usize>().unwrap()).sum::<usize>();
+    assert_eq!(bytes, counter(&report, "offload.bytes_sent"));
+    let of_rank = offload("offload.packet_kind == 2 && offload.rank == 1", &["offload.source"]);
+    assert!(!of_rank.is_empty() && of_rank.iter().all(|row| row[0] == "1"), "{of_rank:?}");
+    let malformed = offload("_ws.malformed || offload.malformed", &["frame.number"]);
+    assert!(malformed.is_empty(), "{malformed:?}");
+    assert!(captured(folder, &format!("-t 2 {line}"), 0).1 == file);
+}
+
 #[test]
 fn the_file_is_the_same_for_any_number_of_threads_and_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();

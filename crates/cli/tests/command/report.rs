@@ -189,6 +189,24 @@ fn queues_links_and_parameters_are_those_of_the_run() {
         assert_same(number(course, "data-busy-ps") / 1e3, number(row, "data-busy"));
     }
 
+    // Hosts and links have worked as long as the report says.
+    let uses = all(&page, "#use-courses g[data-use]");
+    let of = |name: &str| uses.iter().find(|line| line.attr("data-use") == Some(name)).unwrap();
+    let busy = nodes.iter().flat_map(|node| node["links"].as_array().unwrap());
+    let busy = busy.map(|link| value(&link["busy_ns"])).sum::<f64>();
+    assert_same(number(of("links"), "data-busy-ps") / 1e3, busy);
+    let host = |kind: &str| nodes.iter().map(|node| value(&node["host_ns"][kind])).sum::<f64>();
+    let (kernel, drawn) =
+        (host("kernel") + host("interrupt"), number(of("kernel"), "data-busy-ps") / 1e3);
+    // Reads of the interface within the kernel count apart in the report.
+    let least = kernel - 1.0;
+    assert!(drawn >= least && drawn <= kernel + host("mmio_stall") + 1.0, "{drawn}, {kernel} ns");
+    for line in &uses {
+        let (busy, time) = (number(line, "data-busy-ps"), number(line, "data-time-ps"));
+        assert!(busy > 0.0 && busy <= time, "{busy} of {time} ps");
+    }
+    assert_eq!(uses.len(), 6, "program, kernel, firmware, two engines, links");
+
     let values = run["machine"]["values"].as_object().unwrap();
     let rows = all(&page, "#parameters tbody tr");
     assert_eq!(rows.len(), values.len());

@@ -1,6 +1,8 @@
 //! Starting the command as a user would.
 
 use std::ffi::OsStr;
+use std::io::Read;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -67,6 +69,35 @@ pub fn unjudged(line: &str) -> Ended {
 /// `sunstar run` with the words of `line`, split at blanks.
 pub fn run(line: &str) -> Ended {
     sunstar(["run"].into_iter().chain(line.split_whitespace()))
+}
+
+/// Runs a command whose standard error, and output if `both`, is a terminal; what that was told, and the exit
+/// status.
+pub fn on_a_terminal(mut command: Command, both: bool) -> (String, i32) {
+    let mut ends = [0; 2];
+    // SAFETY: openpty fills the two descriptors, which nothing else owns then; the rest may be null.
+    let [ours, theirs] = unsafe {
+        let null = std::ptr::null_mut();
+        let (one, other) = ends.split_at_mut(1);
+        let opened =
+            libc::openpty(&raw mut one[0], &raw mut other[0], null, null.cast(), null.cast());
+        assert_eq!(opened, 0);
+        ends.map(|end| OwnedFd::from_raw_fd(end))
+    };
+    let size = libc::winsize { ws_row: 25, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: TIOCSWINSZ reads the winsize that it is given.
+    unsafe { libc::ioctl(theirs.as_raw_fd(), libc::TIOCSWINSZ, &raw const size) };
+    if both {
+        command.stdout(theirs.try_clone().expect("a descriptor can be doubled"));
+    }
+    command.env("TERM", "xterm").stderr(theirs);
+    let mut child = command.spawn().expect("the command starts");
+    drop(command);
+    let mut shown = Vec::new();
+    // The end of a terminal that nobody has open any more is an error.
+    std::fs::File::from(ours).read_to_end(&mut shown).ok();
+    let code = child.wait().expect("it was started").code().unwrap_or(-1);
+    (String::from_utf8_lossy(&shown).into_owned(), code)
 }
 
 /// Runs any command to its end; fails if it hangs.

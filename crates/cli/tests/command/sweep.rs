@@ -1,12 +1,11 @@
 //! `sunstar sweep`: tables of real runs.
 
 use crate::json::{assert_documented, paths};
-use crate::runner::{self, ended, root, Ended};
+use crate::runner::{self, ended, on_a_terminal, root, Ended};
 use crate::wrong::lives;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
@@ -364,28 +363,10 @@ fn what_was_finished_survives_a_sudden_end() {
 #[test]
 fn the_bar_tells_the_time_left() {
     let bench = Bench::new();
-    let mut ends = [0; 2];
-    // SAFETY: openpty fills the two descriptors, which nothing else owns then; the rest may be null.
-    let [ours, theirs] = unsafe {
-        let null = std::ptr::null_mut();
-        assert_eq!(
-            libc::openpty(&raw mut ends[0], &raw mut ends[1], null, null.cast(), null.cast()),
-            0
-        );
-        ends.map(|end| OwnedFd::from_raw_fd(end))
-    };
-    let size = libc::winsize { ws_row: 25, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: TIOCSWINSZ reads the winsize that it is given.
-    unsafe { libc::ioctl(theirs.as_raw_fd(), libc::TIOCSWINSZ, &raw const size) };
     let mut command = long(&bench);
-    command.env("TERM", "xterm").stdout(Stdio::null()).stderr(theirs);
-    let mut child = command.spawn().unwrap();
-    drop(command);
-    let mut shown = Vec::new();
-    // The end of a terminal that nobody has open any more is an error.
-    std::io::Read::read_to_end(&mut fs::File::from(ours), &mut shown).ok();
-    assert!(child.wait().unwrap().success());
-    let shown = String::from_utf8_lossy(&shown);
+    command.stdout(Stdio::null());
+    let (shown, code) = on_a_terminal(command, false);
+    assert_eq!(code, 0, "{shown}");
     assert!(
         shown.contains("/14") && shown.contains("about ") && shown.contains(" s left"),
         "{shown}"

@@ -10,7 +10,7 @@ const READ: &str = r#"
 import duckdb, json, polars as pl
 
 def steps(columns):
-    return [c for c in columns if c.endswith("_ps") and c not in ("start_ps", "total_ps")]
+    return [c for c in columns if c.endswith("_ps") and not c.endswith(("start_ps", "total_ps"))]
 
 told = {}
 messages, calls = pl.read_parquet("messages.parquet"), pl.read_parquet("calls.parquet")
@@ -31,7 +31,7 @@ classes = messages.group_by("kind", "protocol").agg(
 told["classes"] = classes.to_dicts()
 told["by_rank"] = calls.group_by("rank", "call").agg(
     pl.len().alias("times"), pl.col("messages").sum(), pl.col("bytes").sum(),
-    pl.col([c for c in calls.columns if c.endswith("_ps") and c != "start_ps"]).sum()).to_dicts()
+    pl.col([*steps(calls.columns), "total_ps"]).sum()).to_dicts()
 told["sent"] = messages.drop_nulls(["from_rank", "to_rank"]).group_by("from_rank", "to_rank").agg(
     pl.len().alias("messages"), pl.col("bytes").sum()).to_dicts()
 told["steps"] = {c: int(messages[c].sum() or 0) for c in steps(messages.columns)}
@@ -119,6 +119,47 @@ fn tables_are_what_the_report_adds_up() {
     }
 }
 
+/// Rows of one collective operation are those of all members, with the one that came last.
+const LAST: &str = r#"
+import json, polars as pl
+calls = pl.read_parquet("calls.parquet").drop_nulls("collective")
+wrong, sizes, last = 0, set(), {}
+for _, rows in calls.group_by("communicator", "collective"):
+    came = max(zip(rows["start_ps"], rows["rank"]))
+    told = set(zip(rows["last_start_ps"], rows["last_rank"]))
+    wrong += told != {came} or rows["call"].n_unique() != 1
+    sizes.add(rows.height)
+    name = rows["call"][0]
+    last.setdefault(name, {}).setdefault(str(came[1]), 0)
+    last[name][str(came[1])] += 1
+print(json.dumps({"wrong": wrong, "sizes": sorted(sizes), "last": last, "rows": calls.height}))
+"#;
+
+#[test]
+fn each_collective_operation_names_the_rank_that_came_last() {
+    let folder = tempfile::tempdir().unwrap();
+    for (line, sizes) in [
+        ("-n 6 --fault host.slow=4@4 builtin:allreduce 64 20", vec![6]),
+        ("-n 5 tests/mpi/collectives.c", vec![]),
+        ("-n 3 -m alpu builtin:allreduce 64 20", vec![3]),
+    ] {
+        let report = run(folder.path(), line);
+        let told: Value = serde_json::from_str(&python(folder.path(), LAST)).unwrap();
+        assert_eq!(told["wrong"], 0, "{line}: {told}");
+        assert!(sizes.is_empty() || told["sizes"] == serde_json::json!(sizes), "{line}: {told}");
+        for all in report["collectives"].as_array().unwrap() {
+            let of = &told["last"][all["call"].as_str().unwrap()];
+            let counted = of.as_object().unwrap().values().map(number).sum::<u64>();
+            assert_eq!(counted, number(&all["times"]), "{line}: {all}");
+            for last in all["last"].as_array().unwrap() {
+                assert_eq!(of[last["rank"].to_string()], last["times"], "{line}: {all}");
+            }
+        }
+        let first = &report["collectives"][0]["last"][0];
+        assert!(!line.contains("@4") || first["rank"] == 4, "{line}: {first}");
+    }
+}
+
 /// The files do not depend on who simulates what, and writing them changes nothing.
 #[test]
 fn tables_are_the_same_on_any_number_of_threads() {
@@ -148,6 +189,8 @@ fn tables_of_other_models_are_what_the_report_adds_up() {
         ("-n 2 -m forth builtin:rdma-pingpong 8 20", "lanes_ps"),
         ("-n 5 -m forth-switch builtin:rdma-permutation 12296 3", "lanes_ps"),
         ("-n 5 -m amata builtin:myrinet-incast 300 4", "cables_and_switches_ps"),
+        ("-n 2 -m alpu builtin:pingpong 8 20", "match_in_the_unit_ps"),
+        ("-n 2 -m alpu builtin:pingpong 9000 5", "leg3_payload_by_dma_ps"),
     ] {
         let report = run(folder.path(), line);
         let told: Value = serde_json::from_str(&python(folder.path(), READ)).unwrap();
@@ -168,6 +211,7 @@ fn every_column_is_documented() {
     columns_are_documented("-n 2 builtin:pingpong 8 2");
     columns_are_documented("-n 2 -m forth builtin:rdma-pingpong 8 2");
     columns_are_documented("-n 2 -m amata builtin:myrinet-pingpong 8 2");
+    columns_are_documented("-n 2 -m alpu builtin:pingpong 8 2");
 }
 
 fn columns_are_documented(line: &str) {

@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 mod lanai;
+mod offload;
 mod queues;
 mod rdma;
 
@@ -193,9 +194,8 @@ fn check_firmware(trace: &Trace, slices: &[Slice]) {
     // that takes 15 cycles, or of a read of SRAM that takes 34, what is left of it in these runs.
     assert!(all <= cycles && cycles - all <= nodes * 10 * CYCLE_NS, "{all} {cycles}");
     // The report estimates work from turns and what an idle one costs; turns of work poll, too.
-    let busy = &trace.report["firmware"];
-    let busy = busy["cycles_per_message"].as_f64().unwrap() * number(&busy["messages"]) as f64;
-    let ratio = work as f64 / (busy * CYCLE_NS as f64);
+    let told = |key: &str| trace.report["firmware"][key].as_f64().unwrap();
+    let ratio = work as f64 / (told("cycles_per_message") * told("messages") * CYCLE_NS as f64);
     assert!((1.0..1.5).contains(&ratio), "{ratio}");
     let names: BTreeSet<&str> = firmware().map(|slice| &*slice.begin.name).collect();
     for name in ["idle", "mainloop", "command_take_all", "rx_take_all", "event_post"] {

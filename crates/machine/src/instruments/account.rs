@@ -10,7 +10,13 @@
 //! a call add up to its time.
 
 mod length;
+mod meetings;
 mod searches;
+mod told;
+
+pub use meetings::{CameLast, Collective};
+pub(crate) use meetings::{Meeting, Meetings};
+pub use told::{Call, Rank, Sent, WaitsFor};
 
 use super::journey::{Flight, Part};
 use super::tables::{CallRow, Rows, Tables};
@@ -19,7 +25,6 @@ use des::Time;
 use length::Length;
 use portals::EventKind;
 use rustc_hash::FxHashMap;
-use serde::Serialize;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -79,108 +84,6 @@ impl Chain {
     }
 }
 
-/// What the calls of one function took on one rank.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Call {
-    /// The function.
-    pub call: &'static str,
-    /// How often it was called.
-    pub times: u64,
-    /// Messages that began in it, and their payload.
-    pub messages: u64,
-    /// See there.
-    pub bytes: u64,
-    /// From entry to return, all of them, in picoseconds; the following add up to it.
-    pub total_ps: u64,
-    /// In the library, on this side or, behind the last entry, on others.
-    pub library_ps: u64,
-    /// In kernels.
-    pub kernel_ps: u64,
-    /// In network interfaces and on the way to them.
-    pub nic_ps: u64,
-    /// In the network.
-    pub network_ps: u64,
-    /// Waiting for who had to send: a late sender.
-    pub late_sender_ps: u64,
-    /// Waiting for who had to receive: a late receiver.
-    pub late_receiver_ps: u64,
-    /// Waiting, in a collective operation, for who came to it last: imbalance.
-    pub imbalance_ps: u64,
-    /// Those for whom it waited most, with the time: the rank that came last, or that for which this one had
-    /// waited itself.
-    pub waits_for: Vec<WaitsFor>,
-}
-
-/// A rank that was waited for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct WaitsFor {
-    /// The rank.
-    pub rank: u32,
-    /// For how long, in picoseconds.
-    pub ps: u64,
-}
-
-/// What a rank sent to another.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Sent {
-    /// The other.
-    pub to: u32,
-    /// Messages, and their payload.
-    pub messages: u64,
-    /// See there.
-    pub bytes: u64,
-}
-
-/// The account of a rank.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Rank {
-    /// Its number.
-    pub rank: u32,
-    /// From the launch to the return of its last call, in picoseconds: its calls and `computes_ps` add up to
-    /// it.
-    pub total_ps: u64,
-    /// Outside of calls.
-    pub computes_ps: u64,
-    /// Each function that it called, that with the most time first.
-    pub calls: Vec<Call>,
-    /// To whom it sent.
-    pub sent: Vec<Sent>,
-    /// Messages that came before their receive, and the most that were kept at a time.
-    pub unexpected: u64,
-    /// See there.
-    pub unexpected_most: u64,
-    /// Their number over time: messages times picoseconds; by `total_ps` the mean.
-    pub unexpected_time: u64,
-    /// Searches of them, by receives and probes; where there were none, nothing is searched.
-    pub searches: u64,
-    /// Kept messages that these looked at, the most in one, and the time of that in the library.
-    pub searched: u64,
-    /// See there.
-    pub searched_most: u64,
-    /// See there.
-    pub searching_ps: u64,
-    /// Receives that were posted before their message came, and the most at a time.
-    pub posted: u64,
-    /// See there.
-    pub posted_most: u64,
-    /// Their number over time: receives times picoseconds.
-    pub posted_time: u64,
-    /// Searches of its list of posted receives, each for a message to it; those of other lists are left out.
-    pub walks: u64,
-    /// Entries that these looked at, that of the match included, and the most in one.
-    pub walked: u64,
-    /// See there.
-    pub walked_most: u32,
-    /// Searches of which it is not known whether they are among these.
-    pub walks_untold: u64,
-    /// Entries of its match list that were looked at for messages that it has taken, and the most for one.
-    pub entries: u64,
-    /// See there.
-    pub entries_most: u32,
-    /// The time of all searches of match lists on its core, in the kernel.
-    pub walking_ps: u64,
-}
-
 /// Ranks that are told of those for which a call waited.
 const WAITS_MAX: usize = 3;
 
@@ -206,6 +109,9 @@ pub(crate) struct Clerk {
     told: Rank,
     tables: Option<Arc<Tables>>,
     rows: Option<Rows>,
+    meetings: Arc<Meetings>,
+    /// Collective operations that it has begun, by communicator.
+    joined: FxHashMap<u64, u64>,
 }
 
 /// A call under way.
@@ -222,6 +128,8 @@ struct Open {
     /// Messages that began in it, and their payload.
     messages: u64,
     bytes: u64,
+    /// The collective operation that it is.
+    meeting: Option<Meeting>,
 }
 
 /// Requests that were answered here, as they were then.
@@ -235,6 +143,9 @@ impl Answered {
         }
         self.0.push_back((request, Box::new(flight.clone())));
     }
+    pub fn has(&self, request: MessageId) -> bool {
+        self.0.iter().any(|(id, _)| *id == request)
+    }
     pub fn take(&mut self, request: MessageId) -> Option<Box<Flight>> {
         let place = self.0.iter().position(|(id, _)| *id == request)?;
         self.0.remove(place).map(|(_, flight)| flight)
@@ -242,7 +153,12 @@ impl Answered {
 }
 
 impl Clerk {
-    pub fn new(rank: u32, launch: Time, tables: Option<Arc<Tables>>) -> Clerk {
+    pub fn new(
+        rank: u32,
+        launch: Time,
+        tables: Option<Arc<Tables>>,
+        meetings: Arc<Meetings>,
+    ) -> Clerk {
         let rows = tables.as_ref().and_then(|tables| tables.call_rows());
         let queue = Length { since: launch, ..Length::default() };
         Clerk {
@@ -253,6 +169,7 @@ impl Clerk {
             posted: queue,
             tables,
             rows,
+            meetings,
             ..Clerk::default()
         }
     }
@@ -269,8 +186,9 @@ impl Clerk {
             self.calls.len() - 1
         });
         let (sends, sending, messages, bytes) = (false, None, 0, 0);
-        let entered = at;
-        self.open = Some(Open { place, entered, collective, sends, sending, messages, bytes });
+        let (entered, meeting) = (at, None);
+        let open = Open { place, entered, collective, sends, sending, messages, bytes, meeting };
+        self.open = Some(open);
         self.chain = Chain::of(self.rank, at, self.blame);
     }
 
@@ -324,12 +242,29 @@ impl Clerk {
             ];
             let (head, tail) = (numbers.map(|number| Some(number as i64)), waited_for);
             let counts = [open.messages, open.bytes].map(|number| Some(number as i64));
-            let mut all = [None; 13];
+            let mut all = [None; 15];
             all[..10].copy_from_slice(&head);
             all[10] = tail.map(i64::from);
-            all[11..].copy_from_slice(&counts);
+            all[11..13].copy_from_slice(&counts);
+            all[13] = open.meeting.map(|(communicator, _)| communicator as i64);
+            all[14] = open.meeting.map(|(_, number)| number as i64);
             rows.call(&CallRow { call: call.call, numbers: all });
         }
+    }
+
+    /// A collective operation begins on this communicator, as all of its members do alike. The first within a
+    /// call that is one is the call's own.
+    pub fn joins(&mut self, communicator: u64, members: u32) {
+        // As tables can have it.
+        let communicator = communicator >> 1;
+        let joined = self.joined.entry(communicator).or_default();
+        let meeting = (communicator, *joined);
+        *joined += 1;
+        let own = |open: &&mut Open| open.collective && open.meeting.is_none();
+        let Some(open) = self.open.as_mut().filter(own) else { return };
+        open.meeting = Some(meeting);
+        let call = self.calls[open.place].1.call;
+        self.meetings.comes(meeting, members, (call, self.rank, open.entered));
     }
 
     /// The function of the present call; empty if there is none.
@@ -364,9 +299,13 @@ impl Clerk {
     }
     /// The kernel has passed a message on to the network interface.
     pub fn commanded(&mut self, at: Time, id: MessageId) {
+        self.handed_over(at, id, Part::Kernel);
+    }
+    /// Whoever it was has passed a message on to the network interface.
+    pub fn handed_over(&mut self, at: Time, id: MessageId, by: Part) {
         if let Some(open) = self.open.as_mut().filter(|open| open.sending == Some(id)) {
             open.sending = None;
-            self.chain.spend(at, Part::Kernel);
+            self.chain.spend(at, by);
         }
     }
 
@@ -454,33 +393,4 @@ fn told(mut call: Call, waits: FxHashMap<u32, u64>) -> Call {
     call.waits_for.sort_by_key(|waits| (std::cmp::Reverse(waits.ps), waits.rank));
     call.waits_for.truncate(WAITS_MAX);
     call
-}
-
-impl Call {
-    /// Adds the calls of another rank, but for whom they waited.
-    pub fn add(&mut self, other: &Call) {
-        self.call = other.call;
-        let of = [
-            (&mut self.times, other.times),
-            (&mut self.messages, other.messages),
-            (&mut self.bytes, other.bytes),
-            (&mut self.total_ps, other.total_ps),
-            (&mut self.library_ps, other.library_ps),
-            (&mut self.kernel_ps, other.kernel_ps),
-            (&mut self.nic_ps, other.nic_ps),
-            (&mut self.network_ps, other.network_ps),
-            (&mut self.late_sender_ps, other.late_sender_ps),
-            (&mut self.late_receiver_ps, other.late_receiver_ps),
-            (&mut self.imbalance_ps, other.imbalance_ps),
-        ];
-        of.into_iter().for_each(|(own, theirs)| *own += theirs);
-    }
-    /// Waiting for the other side, in picoseconds.
-    pub fn waiting_ps(&self) -> u64 {
-        self.late_sender_ps + self.late_receiver_ps + self.imbalance_ps
-    }
-    /// All of its parts.
-    pub fn parts_ps(&self) -> u64 {
-        self.library_ps + self.kernel_ps + self.nic_ps + self.network_ps + self.waiting_ps()
-    }
 }

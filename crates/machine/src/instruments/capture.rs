@@ -16,6 +16,7 @@ use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Types of blocks.
 const SECTION_HEADER: u32 = 0x0A0D_0D0A;
@@ -50,6 +51,24 @@ pub(crate) struct Capture {
 pub(crate) struct Tap {
     nid: u32,
     writer: Writer,
+}
+
+/// Streams of the nodes that are over, of models whose nodes leave nothing else.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Streams(Arc<Mutex<Vec<(u32, Stream)>>>);
+
+impl Streams {
+    /// A node is over.
+    pub fn put(&self, nid: u32, tap: Tap) {
+        let mut streams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        streams.push((nid, tap.finish()));
+    }
+    /// All of them, in the order of the nodes.
+    pub fn take(&self) -> Vec<Stream> {
+        let mut streams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        streams.sort_by_key(|(nid, _)| *nid);
+        streams.drain(..).map(|(_, stream)| stream).collect()
+    }
 }
 
 impl Capture {

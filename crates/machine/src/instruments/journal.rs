@@ -1,7 +1,7 @@
 //! What observers of a node share: the seam, which is asked by the hardware, and the libraries' observers in
 //! their fibres all tell it here.
 
-use super::account::{Chain, Clerk, Rank};
+use super::account::{Chain, Clerk, Meetings, Rank};
 use super::journey::{Desk, Flight, Tallies, Unfinished, Waypoint};
 use super::tables::Tables;
 use super::timeline::Watch;
@@ -22,6 +22,7 @@ pub(crate) struct Journal {
     launch: Time,
     /// Wants a row for each call.
     tables: Option<Arc<Tables>>,
+    meetings: Arc<Meetings>,
     /// When the last posted write of the host reaches the NIC.
     pub last_write_arrives: Cell<Time>,
     /// Interrupts on their way to the host and the last ones that arrived, oldest first: when the firmware
@@ -57,6 +58,7 @@ impl Journal {
     pub fn new(nid: u32, launch: Time, tallies: Arc<Tallies>) -> Journal {
         Journal {
             tables: tallies.tables().cloned(),
+            meetings: tallies.meetings().clone(),
             desk: RefCell::new(Desk::new(nid, launch, tallies)),
             clerks: RefCell::default(),
             launch,
@@ -68,7 +70,8 @@ impl Journal {
     }
     /// These ranks are on the node, a core each.
     pub fn employ(&self, ranks: std::ops::Range<u32>) {
-        let clerk = |rank| Clerk::new(rank, self.launch, self.tables.clone());
+        let clerk =
+            |rank| Clerk::new(rank, self.launch, self.tables.clone(), self.meetings.clone());
         let clerks = ranks.map(clerk);
         *self.clerks.borrow_mut() = clerks.collect();
     }
@@ -129,6 +132,14 @@ impl Journal {
     /// Message `reply` answers message `request`.
     pub fn answers(&self, reply: MessageId, request: MessageId) {
         self.desk.borrow_mut().answers(reply, request);
+    }
+    /// What is known of a message that is here stays when it goes on, for the end of what it asks for.
+    pub fn remember(&self, message: MessageId) {
+        self.desk.borrow_mut().remember(message);
+    }
+    /// True if something has stayed.
+    pub fn has_answered(&self, message: MessageId) -> bool {
+        self.desk.borrow().answered.has(message)
     }
     /// The process has taken a message. True if that is the end of its way.
     pub fn taken(&self, message: MessageId) -> bool {

@@ -22,7 +22,7 @@ mod tests;
 mod way;
 
 pub use cause::Cause;
-pub(crate) use cause::{cause, firmware};
+pub(crate) use cause::{cause, firmware, walk};
 pub(crate) use desk::Desk;
 pub use desk::Unfinished;
 pub(crate) use flight::Flight;
@@ -54,21 +54,29 @@ pub enum Waypoint {
     Arrived,
     /// The firmware could see the notification.
     Announced,
+    /// Where matching units get entries of lists: that was over, for which it had to wait.
+    Inserted,
     /// The firmware wrote the interrupt register.
     InterruptWritten,
     /// The interrupt reached the host.
     InterruptArrived,
     /// The interrupt handler's first instruction.
     HandlerEntered,
-    /// The handler had read the event.
+    /// The handler had read the event; where firmware matches, it had the header.
     EventDrained,
-    /// The kernel had searched the process's match list.
+    /// A matching unit had answered, and the answer was fetched.
+    UnitAnswered,
+    /// The kernel had searched the process's match list; or the firmware, what no unit holds of it.
     Matched,
     /// Of messages that do not travel in their header, from here to `CompletionDrained`: the kernel wrote the
     /// tail index of the mailbox.
     ReceiveWritten,
-    /// That write reached the NIC's SRAM.
+    /// That write reached the NIC's SRAM; where firmware matches, it had the receive.
     ReceiveArrived,
+    /// For that the matching unit of kept messages had answered.
+    UnitFound,
+    /// The firmware had found the message among those that it keeps.
+    Found,
     /// The RX engine took the firmware's command for the payload.
     ReceiveCommanded,
     /// The payload stood in host memory.
@@ -109,6 +117,8 @@ pub enum Place {
     Firmware,
     /// The NIC's DMA engines, with all that a payload passes while it streams.
     Dma,
+    /// A unit that matches.
+    Unit,
     /// Routers and links.
     Network,
 }

@@ -213,6 +213,8 @@ impl Node {
             Place::Slices(Track::Firmware) => "firmware".into(),
             Place::Slices(Track::Transmit(_)) => "TX DMA".into(),
             Place::Slices(Track::Receive(_)) => "RX DMA".into(),
+            Place::Slices(Track::Matches(unit)) => format!("unit for {}", list_of(unit)),
+            Place::Slices(Track::Inserts(unit)) => format!("unit for {}: inserts", list_of(unit)),
             Place::Slices(Track::Output(output)) => format!("link {}", self.way(output)),
             Place::Depth(Gauge::Output(output)) => format!("queue {}", self.way(output)),
             Place::Depth(Gauge::Posted(rank)) => format!("rank {rank}: posted receives"),
@@ -368,6 +370,14 @@ fn interned(out: &mut Vec<u8>, kind: u32, iid: u64, name: &str) {
     });
 }
 
+/// The list that a matching unit serves.
+fn list_of(unit: u8) -> &'static str {
+    match unit {
+        0 => "posted receives",
+        _ => "unexpected messages",
+    }
+}
+
 /// Where a track stands among its siblings: the way down from the program to the wire.
 fn rank_of(place: Place) -> u64 {
     match place {
@@ -388,7 +398,9 @@ fn rank_of(place: Place) -> u64 {
         Place::Depth(Gauge::Notifications) => 9,
         Place::Depth(Gauge::ReceiveCommands) => 10,
         Place::Depth(Gauge::Events) => 11,
-        Place::Depth(Gauge::Own(number)) => 12 + u64::from(number),
+        Place::Slices(Track::Matches(unit)) => 12 + 2 * u64::from(unit),
+        Place::Slices(Track::Inserts(unit)) => 13 + 2 * u64::from(unit),
+        Place::Depth(Gauge::Own(number)) => 20 + u64::from(number),
         Place::Slices(Track::Output(output)) => 2 * u64::from(output),
         Place::Depth(Gauge::Output(output)) => 2 * u64::from(output) + 1,
     }

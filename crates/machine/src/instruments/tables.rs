@@ -6,6 +6,7 @@
 
 mod parquet;
 
+use super::account::Meetings;
 use super::journey::{Flight, Way};
 use super::spool::{Spool, Stream, Writer};
 use des::Time;
@@ -50,7 +51,7 @@ const MESSAGE_NUMBERS: [(&str, Type); 8] = [
 
 /// Columns of calls.
 const CALL_WORDS: [&str; 1] = ["call"];
-const CALL_NUMBERS: [(&str, Type); 13] = [
+const CALL_NUMBERS: [(&str, Type); 15] = [
     ("rank", Type::Number),
     ("start_ps", Type::Number),
     ("total_ps", Type::Number),
@@ -64,7 +65,11 @@ const CALL_NUMBERS: [(&str, Type); 13] = [
     ("waited_for_rank", Type::Maybe),
     ("messages", Type::Number),
     ("bytes", Type::Number),
+    ("communicator", Type::Maybe),
+    ("collective", Type::Maybe),
 ];
+/// What is known of a collective operation when all have come to it.
+const CALL_LAST: [(&str, Type); 2] = [("last_rank", Type::Maybe), ("last_start_ps", Type::Maybe)];
 
 /// A call that has returned.
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +106,10 @@ impl Tables {
     pub(crate) fn message_rows(&self) -> Option<Rows> {
         self.messages.as_ref().map(|table| Rows(table.spool.writer()))
     }
+    /// Rows of calls are wanted.
+    pub(crate) fn has_calls(&self) -> bool {
+        self.calls.is_some()
+    }
     /// For a rank's calls, if they are wanted.
     pub(crate) fn call_rows(&self) -> Option<Rows> {
         self.calls.as_ref().map(|table| Rows(table.spool.writer()))
@@ -115,13 +124,23 @@ impl Tables {
     }
 
     /// All nodes are over: writes the files. The errors are sentences.
-    pub(crate) fn finish(&self) -> Vec<Result<(), String>> {
+    pub(crate) fn finish(&self, (meetings, launch): (&Meetings, Time)) -> Vec<Result<(), String>> {
+        let nothing = |_: &[i64]| Vec::new();
         let messages = self.messages.iter().map(|table| {
             let columns = message_columns(self.way);
-            table.write(&columns, MESSAGE_NUMBERS.len(), MESSAGE_WORDS.len(), &self.about)
+            let sizes = (MESSAGE_NUMBERS.len(), MESSAGE_WORDS.len());
+            table.write(&columns, sizes, &nothing, &self.about)
         });
+        // When a rank returned from an operation, others may not have come yet.
+        let last = |numbers: &[i64]| {
+            let [.., communicator, number] = numbers else { return Vec::new() };
+            let last = meetings.last_of((*communicator as u64, *number as u64));
+            let came = |(at, _): (Time, u32)| at.since(launch).0 as i64;
+            vec![last.map(|(_, rank)| rank.into()), last.map(came)]
+        };
         let calls = self.calls.iter().map(|table| {
-            table.write(&call_columns(), CALL_NUMBERS.len(), CALL_WORDS.len(), &self.about)
+            let sizes = (CALL_NUMBERS.len(), CALL_WORDS.len());
+            table.write(&call_columns(), sizes, &last, &self.about)
         });
         messages.chain(calls).collect()
     }
@@ -150,7 +169,8 @@ fn message_columns(way: &Way) -> Vec<(String, Type)> {
 fn call_columns() -> Vec<(String, Type)> {
     let words = CALL_WORDS.map(|name| (name.to_owned(), Type::Word));
     let numbers = CALL_NUMBERS.map(|(name, holds)| (name.to_owned(), holds));
-    words.into_iter().chain(numbers).collect()
+    let last = CALL_LAST.map(|(name, holds)| (name.to_owned(), holds));
+    words.into_iter().chain(numbers).chain(last).collect()
 }
 
 impl Rows {
@@ -200,11 +220,12 @@ impl Rows {
 }
 
 impl Table {
+    /// `late` gives the last columns of a row, if they are known only now.
     fn write(
         &self,
         columns: &[(String, Type)],
-        numbers: usize,
-        words: usize,
+        (numbers, words): (usize, usize),
+        late: &dyn Fn(&[i64]) -> Vec<Option<i64>>,
         about: &str,
     ) -> Result<(), String> {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
@@ -223,7 +244,7 @@ impl Table {
                         let (length, rest) = rows.split_at(2);
                         let length = u16::from_le_bytes([length[0], length[1]]).into();
                         let (row, rest) = rest.split_at(length);
-                        decode(row, &mut writer, (columns.len(), numbers, words))?;
+                        decode(row, &mut writer, (columns.len(), numbers, words), late)?;
                         rows = rest;
                     }
                 }
@@ -239,6 +260,7 @@ fn decode<W: io::Write>(
     mut row: &[u8],
     writer: &mut parquet::Writer<W>,
     (columns, numbers, words): (usize, usize, usize),
+    late: &dyn Fn(&[i64]) -> Vec<Option<i64>>,
 ) -> io::Result<()> {
     for column in 0..words {
         let (length, rest) = row.split_at(1);
@@ -251,12 +273,15 @@ fn decode<W: io::Write>(
         *row = rest;
         i64::from_le_bytes(number.try_into().expect("eight bytes"))
     };
-    for column in words..words + numbers {
-        let number = take(&mut row);
-        writer.number(column, Some(number).filter(|number| *number != NONE));
+    let own: Vec<i64> = (0..numbers).map(|_| take(&mut row)).collect();
+    let mut column = words;
+    let own_late = late(&own);
+    let there = own.into_iter().map(|number| Some(number).filter(|number| *number != NONE));
+    for number in there.chain(own_late) {
+        writer.number(column, number);
+        column += 1;
     }
     // Steps are those that the message passed, in order.
-    let mut column = words + numbers;
     while let Some((slot, rest)) = row.split_first() {
         row = rest;
         let step = words + numbers + usize::from(*slot);

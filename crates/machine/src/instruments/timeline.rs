@@ -41,6 +41,10 @@ pub enum Track {
     Transmit(u16),
     /// Messages in the receive engine, from the first packet until the completion is visible.
     Receive(u16),
+    /// A matching unit, by its number: the time in which it gets entries of its list.
+    Inserts(u8),
+    /// The same: that in which copies of headers, or of receives, wait for their results to be fetched.
+    Matches(u8),
     /// An output of the router: `net::Link::index`, or `net::LINKS` for the output to the NIC.
     Output(u8),
 }

@@ -2,23 +2,32 @@
 
 use super::image::Loaded;
 use super::settings::Settings;
+use super::trail::Trail;
 use crate::firmware::profile::Profile;
 use crate::firmware::recorder::Recorder;
 use crate::firmware::symbols::Symbols;
+use crate::instruments::capture::{Side, Streams, Tap};
 use crate::node::{Nic, Ports};
 use crate::run::Options;
-use ::offload::{Card, Event, Fault, Message, Params};
+use ::offload::{Card, Event, Fault, Message, Params, Point};
 use abi::offload::panic_reason;
 use bus::BusError;
-use des::Time;
+use des::{Duration, Time};
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// A card, and who waits for what it writes.
 pub(super) struct Station {
     card: Card,
+    /// Time that a message takes over the wire.
+    wire: Duration,
     image: Arc<Loaded>,
     rings: Rc<mpi::Rings>,
+    /// What is known of the program's messages, and points that the card has passed.
+    trail: Trail,
+    points: Vec<(Time, Point)>,
+    /// Its messages are captured.
+    tap: Option<Box<(Tap, Streams)>>,
     recorder: Option<Box<Recorder>>,
     /// The recorder knows how the firmware idles.
     learns: bool,
@@ -29,6 +38,9 @@ pub(super) struct Station {
 struct Seam<'a> {
     ports: &'a mut Ports<Station>,
     rings: &'a mpi::Rings,
+    tap: Option<&'a mut Tap>,
+    /// Time that a message takes over the wire.
+    wire: Duration,
     /// When the first thing is due that was asked for.
     due: Time,
 }
@@ -39,6 +51,9 @@ impl ::offload::Ports for Seam<'_> {
         self.ports.schedule(at, event);
     }
     fn send(&mut self, at: Time, target: u32, message: Message) {
+        if let Some(tap) = &mut self.tap {
+            tap.packet(Time(at.0 - self.wire.0), Side::Sent, |out| bytes_of(&message, out));
+        }
         self.ports.send(target, at, message);
     }
     fn host_read(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
@@ -53,15 +68,32 @@ impl ::offload::Ports for Seam<'_> {
     }
 }
 
+/// A message as it is on the wire.
+fn bytes_of(message: &Message, out: &mut Vec<u8>) {
+    out.extend_from_slice(&message.header);
+    out.extend_from_slice(&message.payload);
+}
+
 impl Station {
     pub fn new(
         node: u32,
         settings: &Settings,
         image: &Arc<Loaded>,
-        rings: Rc<mpi::Rings>,
+        (rings, trail): (Rc<mpi::Rings>, Trail),
     ) -> Station {
         let card = Card::new(Params { node, ..settings.card.clone() }, &image.image);
-        Station { card, image: image.clone(), rings, recorder: None, learns: false, failed: false }
+        Station {
+            card,
+            wire: settings.card.wire,
+            image: image.clone(),
+            rings,
+            trail,
+            points: Vec::new(),
+            tap: None,
+            recorder: None,
+            learns: false,
+            failed: false,
+        }
     }
 
     /// How the processor is simulated.
@@ -71,6 +103,11 @@ impl Station {
         if !options.translate {
             core.set_translation(0);
         }
+    }
+
+    /// Captures its messages.
+    pub fn set_tap(&mut self, tap: Tap, streams: Streams) {
+        self.tap = Some(Box::new((tap, streams)));
     }
 
     /// Tells of the processor from reset on.
@@ -86,8 +123,9 @@ impl Station {
     fn advance(&mut self, until: Time, ports: &mut Ports<Station>) {
         let mut until = until;
         while self.card.fault().is_none() && self.card.core().now() < until {
-            let Station { card, rings, recorder, .. } = self;
-            let mut seam = Seam { ports: &mut *ports, rings, due: Time::NEVER };
+            let Station { card, rings, recorder, tap, wire, .. } = self;
+            let (tap, wire) = (tap.as_deref_mut().map(|(tap, _)| tap), *wire);
+            let mut seam = Seam { ports: &mut *ports, rings, tap, wire, due: Time::NEVER };
             match recorder.as_deref_mut() {
                 None => card.run(until, &mut seam),
                 Some(recorder) => card.run_observed(until, &mut seam, recorder),
@@ -112,14 +150,22 @@ impl Station {
         act: impl FnOnce(&mut Card, &mut Seam<'_>) -> R,
     ) -> R {
         self.advance(now, ports);
-        let Station { card, rings, .. } = self;
-        let done = act(card, &mut Seam { ports: &mut *ports, rings, due: Time::NEVER });
+        let Station { card, rings, tap, wire, .. } = self;
+        let (tap, wire) = (tap.as_deref_mut().map(|(tap, _)| tap), *wire);
+        let mut seam = Seam { ports: &mut *ports, rings, tap, wire, due: Time::NEVER };
+        let done = act(card, &mut seam);
         self.tell(ports);
         done
     }
 
-    /// Why the card has stopped ends the run.
+    /// Tells of the points that the card has passed. Why it has stopped ends the run.
     fn tell(&mut self, ports: &mut Ports<Station>) {
+        self.card.points(&mut self.points);
+        for (at, point) in self.points.drain(..) {
+            if let Some((at, message, target)) = self.trail.passes(at, point) {
+                ports.departs(at, message, target);
+            }
+        }
         let Some((at, fault)) = self.card.fault().filter(|_| !self.failed) else { return };
         let at = *at;
         let place = |pc| self.symbols().describe(pc);
@@ -167,6 +213,9 @@ impl Nic for Station {
     }
 
     fn receive(&mut self, now: Time, message: Message, ports: &mut Ports<Station>) {
+        if let Some((tap, _)) = self.tap.as_deref_mut() {
+            tap.packet(now, Side::Received, |out| bytes_of(&message, out));
+        }
         self.act(now, ports, |card, seam| card.receive(now, message, seam));
     }
 
@@ -207,6 +256,9 @@ impl Nic for Station {
 
     fn finish(&mut self, end: Time, ports: &mut Ports<Station>) -> Option<Profile> {
         self.advance(end, ports);
+        if let Some((tap, streams)) = self.tap.take().map(|tap| *tap) {
+            streams.put(ports.nid(), tap);
+        }
         let recorder = self.recorder.take()?;
         Some(recorder.finish(ports.nid(), self.card.core().told_until()))
     }

@@ -3,8 +3,8 @@
 use crate::console;
 use crate::instruments::account::Clerk;
 use crate::instruments::journal::Journal;
-use crate::instruments::journey::{Kind, Waypoint};
-use crate::instruments::timeline::{Gauge, Track};
+use crate::instruments::journey::{Kind, Protocol, Waypoint};
+use crate::instruments::timeline::{Flow, Gauge, Track};
 use crate::judge::Bailiff;
 use crate::programs::placement::Placement;
 use abi::mpi::Function;
@@ -205,6 +205,35 @@ impl mpi::Observer for Observer {
     fn unposted(&self, at: Time) {
         self.length(at, Gauge::Posted(self.rank), |clerk| clerk.unposts(at));
     }
+    fn begins(&self, message: MessageId, at: Time, sent: &mpi::Sent) {
+        self.starts(at, message);
+        self.journal.with(message, |flight| {
+            flight.kind = if sent.collective { Kind::Collective } else { Kind::Send };
+            flight.protocol = match sent {
+                mpi::Sent { fetched: true, .. } => Protocol::Rendezvous,
+                mpi::Sent { bytes: 0, .. } => Protocol::Header,
+                _ => Protocol::Eager,
+            };
+            (flight.to, flight.bytes) = (Some(sent.to), sent.bytes);
+        });
+        self.journal.account(self.core, |clerk| clerk.begun(Some(sent.to), sent.bytes));
+        self.point(at, "sends", message, Flow::Step);
+    }
+    fn joins(&self, communicator: u64, members: u32) {
+        self.journal.account(self.core, |clerk| clerk.joins(communicator, members));
+    }
+    fn sent(&self, message: MessageId, at: Time) {
+        // One that was fetched has left behind what is known of its way here.
+        let kind = match self.journal.has_answered(message) {
+            true => EventKind::GetEnd,
+            false => EventKind::SendEnd,
+        };
+        self.journal.takes((self.core, at), message, kind);
+    }
+    fn received(&self, message: MessageId, at: Time) {
+        self.returns(at, message, EventKind::PutEnd);
+        self.point(at, "receives", message, Flow::Last);
+    }
 }
 
 impl Observer {
@@ -220,6 +249,36 @@ impl Observer {
             }
             _ => drop(self.journal.account(self.core, Clerk::walks_untold)),
         }
+    }
+
+    /// A message begins.
+    fn starts(&self, at: Time, id: MessageId) {
+        let own = self.call.get().filter(|call| call.own);
+        let begins = |clerk: &mut Clerk| (clerk.call(), clerk.begins(at, id));
+        let (function, chain) = self.journal.account(self.core, begins).unwrap_or_default();
+        let called = own.map_or(at, |call| call.entered);
+        self.journal.begin(id, (self.rank, called, function), (at, chain));
+    }
+
+    /// The process has a message.
+    fn returns(&self, at: Time, id: MessageId, kind: EventKind) {
+        let entered = self.call.get().map(|call| call.entered);
+        let function = self.journal.account(self.core, |clerk| clerk.call());
+        self.journal.with(id, |flight| {
+            flight.received_in = function.unwrap_or_default();
+            let posted = flight.at(Waypoint::EventPosted);
+            // Whoever has waited for it since before has been at the queue all the time.
+            if let Some(entered) = entered.filter(|at| posted.is_some_and(|it| it < *at)) {
+                flight.mark(entered, Waypoint::ProcessLooked);
+            }
+            flight.mark(at, Waypoint::EventReturned);
+        });
+        self.journal.takes((self.core, at), id, kind);
+        self.takes(id);
+    }
+
+    fn point(&self, at: Time, name: &str, id: MessageId, flow: Flow) {
+        self.journal.watch(|watch| watch.point(at, Track::Rank(self.rank), name, id, flow));
     }
 
     /// A queue of the rank's library changes.
@@ -259,13 +318,7 @@ impl Observer {
         journal.watch(|watch| watch.passes(at, (self.core, self.rank), id, mark));
         let pass = |at, waypoint| journal.mark(at, id, waypoint);
         match mark {
-            portals::Mark::CallEntered => {
-                let own = self.call.get().filter(|call| call.own);
-                let begins = |clerk: &mut Clerk| (clerk.call(), clerk.begins(at, id));
-                let (function, chain) = journal.account(self.core, begins).unwrap_or_default();
-                let called = own.map_or(at, |call| call.entered);
-                journal.begin(id, (self.rank, called, function), (at, chain));
-            }
+            portals::Mark::CallEntered => self.starts(at, id),
             portals::Mark::Refused => journal.forget(id),
             portals::Mark::KernelEntered => pass(at, Waypoint::KernelEntered),
             portals::Mark::CommandWritten => {
@@ -321,19 +374,7 @@ impl Observer {
                 pass(at, Waypoint::EventPosted);
             }
             portals::Mark::EventReturned(kind @ (EventKind::PutEnd | EventKind::ReplyEnd)) => {
-                let entered = self.call.get().map(|call| call.entered);
-                let function = journal.account(self.core, |clerk| clerk.call());
-                journal.with(id, |flight| {
-                    flight.received_in = function.unwrap_or_default();
-                    let posted = flight.at(Waypoint::EventPosted);
-                    // Whoever has waited for it since before has been at the queue all the time.
-                    if let Some(entered) = entered.filter(|at| posted.is_some_and(|it| it < *at)) {
-                        flight.mark(entered, Waypoint::ProcessLooked);
-                    }
-                    flight.mark(at, Waypoint::EventReturned);
-                });
-                journal.takes((self.core, at), id, kind);
-                self.takes(id);
+                self.returns(at, id, kind);
             }
             portals::Mark::EventReturned(
                 kind @ (EventKind::SendEnd | EventKind::GetEnd | EventKind::Ack),

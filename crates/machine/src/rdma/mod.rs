@@ -34,7 +34,7 @@ pub(crate) use workloads::WORKLOADS;
 use crate::bench::{Bench, Common, Plan};
 use crate::faults;
 use crate::instruments::calls::Calls;
-use crate::instruments::capture::Capture;
+use crate::instruments::capture::{Capture, Streams};
 use crate::node::{Node, Process};
 use crate::parameters::Parameters;
 use crate::programs::native::Workload;
@@ -54,7 +54,7 @@ use std::sync::Arc;
 use switch::{Left, Switch};
 use tally::{Judge, Tally};
 use trail::Trail;
-use wiretap::{Streams, Wiretap};
+use wiretap::Wiretap;
 
 /// How the run is made.
 struct Machine<'a> {

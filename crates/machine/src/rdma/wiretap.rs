@@ -1,28 +1,13 @@
 //! `--pcap`: the packets that pass a card's pins at the lanes, in both directions.
 
-use crate::instruments::capture::{Side, Tap};
-use crate::instruments::spool::Stream;
+use crate::instruments::capture::{Side, Streams, Tap};
 use ::rdma::Header;
 use abi::forth::PACKET_OVERHEAD;
 use des::Time;
 use serial::{LinkRx, Symbols, Word};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// Words of a header.
 const HEADER: usize = 2;
-
-/// Streams of the nodes that are over.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Streams(Arc<Mutex<Vec<(u32, Stream)>>>);
-
-impl Streams {
-    /// All of them, in the order of the nodes.
-    pub fn take(&self) -> Vec<Stream> {
-        let mut streams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        streams.sort_by_key(|(nid, _)| *nid);
-        streams.drain(..).map(|(_, stream)| stream).collect()
-    }
-}
 
 /// The taps of a card.
 pub(super) struct Wiretap {
@@ -91,7 +76,6 @@ impl Wiretap {
 
     /// The node is over.
     pub fn finish(self) {
-        let mut streams = self.streams.0.lock().unwrap_or_else(PoisonError::into_inner);
-        streams.push((self.nid, self.tap.finish()));
+        self.streams.put(self.nid, self.tap);
     }
 }

@@ -34,7 +34,8 @@ impl Bench<'_> {
             report.judged.get_or_insert_default().add_matching(rules.tally());
         }
         let told = self.options.watchers.iter().map(|watcher| watcher.finish());
-        let tables = self.options.tables.iter().flat_map(|tables| tables.finish());
+        let meetings = (&**self.tallies.meetings(), self.common.launch());
+        let tables = self.options.tables.iter().flat_map(|tables| tables.finish(meetings));
         for why in written.into_iter().chain(told).chain(tables).filter_map(Result::err) {
             let exit = &mut report.exit;
             exit.code = if exit.code == 0 { 1 } else { exit.code };
@@ -90,6 +91,7 @@ impl Bench<'_> {
             wall_seconds,
             trace_hash: format!("{:016x}", hash.value()),
             account,
+            collectives: self.tallies.meetings().told(),
             messages,
             breakdown,
             breakdowns,

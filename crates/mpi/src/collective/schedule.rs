@@ -3,7 +3,7 @@
 //! collective is a schedule that is waited for, a persistent one is planned anew at each start.
 
 use crate::comm::numbering::Numbering;
-use crate::comm::CommId;
+use crate::comm::{CommId, Comms};
 use crate::constant::{self, PROC_NULL};
 use crate::datatype::items::Items;
 use crate::error::{Error, Result};
@@ -159,6 +159,9 @@ impl<'a> Plan<'a> {
         let Plan { process, comm, schedule, .. } = self;
         let chosen = process.collective_tag.take();
         let tag = chosen.unwrap_or_else(|| process.comms.next_collective(comm));
+        if let Some(comm) = process.comms.get(comm).ok().filter(|_| !Comms::is_passing(tag)) {
+            process.local.observe(|observer| observer.joins(comm.identity, comm.size()));
+        }
         let mut request = Request::new(Direction::Collective, comm, PROC_NULL, tag);
         request.collective = true;
         request.schedule = Some(Box::new(schedule));

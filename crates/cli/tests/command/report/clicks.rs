@@ -119,6 +119,7 @@ fn every_model_has_a_page_which_says_what_it_does_not_tell() {
     for (line, told) in [
         ("-m forth -n 2 builtin:rdma-pingpong 8 2", true),
         ("-m amata -n 2 builtin:myrinet-pingpong 8 2", true),
+        ("-m alpu -n 2 builtin:pingpong 8 2", true),
         ("-m ideal -n 2 builtin:pingpong 8 2", true),
         ("-m example -n 2 builtin:pingpong 8 2", true),
     ] {

@@ -21,6 +21,11 @@ impl Clerk {
         self.told.walked += u64::from(entries);
         self.told.walked_most = self.told.walked_most.max(entries);
     }
+    /// A matching unit has answered for it.
+    pub fn unit_answered(&mut self, ps: u64) {
+        self.told.unit_results += 1;
+        self.told.unit_ps += ps;
+    }
     /// A list was searched for something that nobody knows.
     pub fn walks_untold(&mut self) {
         self.told.walks_untold += 1;

@@ -207,6 +207,14 @@ impl Desk {
         }
     }
 
+    /// Keeps what is known of a message that is here for when its sender hears of its end.
+    pub fn remember(&mut self, id: MessageId) {
+        let Desk { flights, answered, .. } = self;
+        if let Some(flight) = flights.get(&id) {
+            answered.keep(id, flight);
+        }
+    }
+
     /// Message `reply` answers message `request`, which is here.
     pub fn answers(&mut self, reply: MessageId, request: MessageId) {
         let Some(mut flight) = self.flights.remove(&request) else { return };

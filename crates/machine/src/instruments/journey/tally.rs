@@ -5,6 +5,7 @@ use super::histogram::Spread;
 use super::sample::{Samples, Story};
 use super::way::NONE;
 use super::{Way, SLOTS};
+use crate::instruments::account::Meetings;
 use crate::instruments::tables::Tables;
 use crate::run::Progress;
 use abi::MessageId;
@@ -161,6 +162,8 @@ pub(crate) struct Tallies {
     way: &'static Way,
     /// Wants a row for each message, or each call.
     tables: Option<Arc<Tables>>,
+    /// Who came last to collective operations.
+    meetings: Arc<Meetings>,
 }
 
 impl Tallies {
@@ -171,7 +174,7 @@ impl Tallies {
     ) -> Tallies {
         let tally = |_| Mutex::new(Tally::new(seed, follow, progress.clone()));
         let parts = (0..workers.max(1)).map(tally).collect();
-        Tallies { parts, nodes: nodes.max(1), way: &NONE, tables: None }
+        Tallies { parts, nodes: nodes.max(1), way: &NONE, tables: None, meetings: Arc::default() }
     }
 
     /// Of messages that take this way, if it is known which.
@@ -184,7 +187,12 @@ impl Tallies {
     }
     /// With a row for each message and call for these.
     pub fn with_tables(self, tables: Option<Arc<Tables>>) -> Tallies {
-        Tallies { tables, ..self }
+        let rows = tables.as_ref().is_some_and(|tables| tables.has_calls());
+        Tallies { tables, meetings: Arc::new(Meetings::new(rows)), ..self }
+    }
+    /// The collective operations.
+    pub fn meetings(&self) -> &Arc<Meetings> {
+        &self.meetings
     }
     /// Tables with a row for each message, or each call.
     pub fn tables(&self) -> Option<&Arc<Tables>> {

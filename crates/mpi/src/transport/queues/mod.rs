@@ -16,9 +16,11 @@
 use super::{Address, Begun, Bytes, Ending, Found, Mode, Step, Taken, Transport, Wanted};
 use crate::error::Result;
 use crate::local::Local;
+use crate::observe::Sent;
 use crate::request::RequestId;
 use abi::offload as of;
 use abi::offload::{completion_kind as kind, operation, Command, Completion};
+use abi::MessageId;
 use des::Duration;
 use host::Waker;
 use std::cell::{Cell, RefCell};
@@ -221,12 +223,29 @@ impl Queues {
 
     /// What a completion means for those above.
     fn take_in(&mut self, local: &mut Local, completion: &Completion) -> Step {
+        self.observed(local, completion);
         local.charge(local.params.event);
         self.go_on(local);
         match completion.kind {
             kind::SENT | kind::RECEIVED => Step::Ended(self.end(local, completion)),
             kind::NEWS => Step::Event,
             other => unreachable!("completion {other} answers a call that waits for it"),
+        }
+    }
+
+    /// Who observes the process is told of a completion.
+    fn observed(&self, local: &Local, completion: &Completion) {
+        let (at, serial) = (local.now(), completion.serial);
+        match completion.kind {
+            kind::SENT => {
+                let source_nid = self.place.map[local.world.rank as usize].0 as u16;
+                local.observe(|observer| observer.sent(MessageId { source_nid, serial }, at));
+            }
+            kind::RECEIVED => {
+                let source_nid = completion.handle as u16;
+                local.observe(|observer| observer.received(MessageId { source_nid, serial }, at));
+            }
+            _ => {}
         }
     }
 
@@ -351,6 +370,7 @@ impl Transport for Queues {
         mode: Mode,
     ) -> Result<bool> {
         local.check_buffer(bytes.va, bytes.length)?;
+        let began = local.now();
         let phys = self.begin(local, id, bytes, false)?;
         let bits = bits::of(to);
         let (node, process) = self.place.map[to.target as usize];
@@ -368,6 +388,15 @@ impl Transport for Queues {
             ..command(id.index, phys)
         };
         self.sends += 1;
+        let source_nid = self.place.map[local.world.rank as usize].0 as u16;
+        let sent = Sent {
+            to: to.target,
+            bytes: bytes.length,
+            collective: crate::comm::is_collective(to.context),
+            fetched: mode == Mode::Synchronous || bytes.length > of::EAGER_LIMIT.into(),
+        };
+        let message = MessageId { source_nid, serial: send.serial };
+        local.observe(|observer| observer.begins(message, began, &sent));
         self.ask(local, send);
         Ok(false)
     }

@@ -1,0 +1,303 @@
+//! Use of hosts, network interfaces and links over time: the share of each span of time in which a part of
+//! the machine worked, of all nodes together and of the node where it worked most.
+
+use super::depths::{Bin, Course, Node};
+use super::queues::time_ticks;
+use super::svg::{self, Chart, Scale};
+use super::units::share;
+use machine::instruments::timeline::Track;
+use maud::{html, Markup};
+use std::collections::BTreeMap;
+
+/// A part of a node that works or does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Use {
+    /// The program and its libraries, on the host's cores.
+    Program,
+    /// The kernel there, interrupts included.
+    Kernel,
+    /// The network interface's processor, unless it only polls.
+    Firmware,
+    /// The engine that sends.
+    Transmit,
+    /// The engine that receives.
+    Receive,
+    /// Matching units.
+    Units,
+    /// Links from the node to others.
+    Links,
+}
+
+impl Use {
+    const ALL: [(Use, &'static str); 7] = [
+        (Use::Program, "program and libraries, on the hosts"),
+        (Use::Kernel, "kernel, with interrupts"),
+        (Use::Firmware, "NIC: firmware"),
+        (Use::Transmit, "NIC: engine that sends"),
+        (Use::Receive, "NIC: engine that receives"),
+        (Use::Units, "NIC: matching units"),
+        (Use::Links, "links"),
+    ];
+
+    /// The part that works during a slice, and how many of it the node has.
+    fn of(track: Track, name: Option<&str>) -> Option<Use> {
+        match (track, name) {
+            (Track::Core(_), Some("kernel" | "interrupt")) => Some(Use::Kernel),
+            (Track::Core(_), Some("user" | "polling")) => Some(Use::Program),
+            (Track::Firmware, Some("idle")) => None,
+            (Track::Firmware, _) => Some(Use::Firmware),
+            (Track::Transmit(_), _) => Some(Use::Transmit),
+            (Track::Receive(_), _) => Some(Use::Receive),
+            (Track::Matches(_) | Track::Inserts(_), _) => Some(Use::Units),
+            _ => None,
+        }
+    }
+}
+
+/// What works on a node now, and over time.
+#[derive(Debug, Default)]
+pub struct Uses {
+    /// Slices that are open: what works in them.
+    open: BTreeMap<Track, Vec<Option<Use>>>,
+    /// How many of a part work.
+    working: BTreeMap<Use, u32>,
+    courses: BTreeMap<Use, Course>,
+}
+
+impl Uses {
+    /// A slice begins, so long after the launch.
+    pub fn begin(&mut self, at: u64, track: Track, name: Option<&str>) {
+        let open = self.open.entry(track).or_default();
+        // What is within a slice belongs to it.
+        let what = if open.is_empty() { Use::of(track, name) } else { None };
+        open.push(what);
+        self.change(at, what, 1);
+    }
+
+    /// The innermost slice of a track ends.
+    pub fn end(&mut self, at: u64, track: Track) {
+        let what = self.open.get_mut(&track).and_then(Vec::pop).flatten();
+        self.change(at, what, -1);
+    }
+
+    fn change(&mut self, at: u64, what: Option<Use>, by: i32) {
+        let Some(what) = what else { return };
+        let working = self.working.entry(what).or_default();
+        *working = working.saturating_add_signed(by);
+        // Several lanes of an engine are one engine; of cores each works by itself.
+        let counts = matches!(what, Use::Program | Use::Kernel);
+        let depth = if counts { *working } else { (*working).min(1) };
+        self.courses.entry(what).or_default().set(at, depth);
+    }
+
+    /// The node is over.
+    pub fn finish(mut self, span: u64) -> BTreeMap<Use, Course> {
+        self.courses.values_mut().for_each(|course| course.set(span, 0));
+        self.courses
+    }
+}
+
+/// How many of a part a node has.
+fn parts(what: Use, node: &Node) -> u64 {
+    match what {
+        Use::Program | Use::Kernel => node.cores.into(),
+        Use::Links => node.neighbours.into(),
+        _ => 1,
+    }
+}
+
+/// Courses of several nodes as one.
+fn sum<'a>(courses: impl Iterator<Item = &'a Course> + Clone) -> Option<Course> {
+    let width = courses.clone().map(|course| course.width).max()?;
+    let mut all = Course::default();
+    all.width = width;
+    for course in courses {
+        for (index, bin) in course.bins.iter().enumerate() {
+            let place = (index as u64 * course.width / width) as usize;
+            if place >= all.bins.len() {
+                all.bins.resize(place + 1, Bin::default());
+            }
+            all.bins[place].sum += bin.sum;
+        }
+    }
+    Some(all)
+}
+
+/// A line of the chart.
+struct Line {
+    what: Use,
+    name: &'static str,
+    course: Course,
+    /// How many such parts all nodes have, and their time.
+    parts: u64,
+    time: u64,
+    /// The node at which it worked most, and the share of its time.
+    most: (u32, f64),
+}
+
+fn lines(nodes: &[Node]) -> Vec<Line> {
+    let line = |(what, name): (Use, &'static str)| {
+        let of = |node: &'_ Node| -> Vec<Course> {
+            match what {
+                Use::Links => node.links.values().cloned().collect(),
+                _ => node.uses.get(&what).cloned().into_iter().collect(),
+            }
+        };
+        let courses: Vec<(&Node, Vec<Course>)> =
+            nodes.iter().map(|node| (node, of(node))).collect();
+        let course = sum(courses.iter().flat_map(|(_, courses)| courses))?;
+        let share_of = |(node, courses): &(&Node, Vec<Course>)| {
+            let busy: u64 = courses.iter().map(Course::sum).sum();
+            let time = parts(what, node).max(1) * node.span.max(1);
+            (node.nid, busy as f64 / time as f64)
+        };
+        let most = courses.iter().map(share_of).max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let number = nodes.iter().map(|node| parts(what, node)).sum::<u64>().max(1);
+        let time = nodes.iter().map(|node| parts(what, node) * node.span).sum::<u64>().max(1);
+        Some(Line { what, name, course, parts: number, time, most })
+    };
+    Use::ALL.into_iter().filter_map(line).collect()
+}
+
+const SIZE: (f64, f64) = (760.0, 280.0);
+
+/// The section.
+pub fn section(nodes: &[Node]) -> Markup {
+    let lines = lines(nodes);
+    let span = nodes.iter().map(|node| node.span).max().unwrap_or(0);
+    html! {
+        section id="uses" {
+            h2 { "Use of hosts, NICs and links over time" }
+            @if lines.is_empty() || span == 0 {
+                p { "Nothing worked." }
+            } @else {
+                p {
+                    "The share of each span of time in which a part of the machine worked, the \
+                     mean of all nodes. A processor that only polls does not work; an engine does \
+                     as long as a message is in it."
+                }
+                (chart(&lines, span))
+                (table(&lines))
+            }
+        }
+    }
+}
+
+fn chart(lines: &[Line], span: u64) -> Markup {
+    let x = Scale::linear((0.0, span as f64), Chart::across(SIZE));
+    let percent = |line: &Line, bin: &Bin, index: usize| {
+        // The last span may be cut by the end.
+        let begins = index as u64 * line.course.width;
+        let width = line.course.width.min(span.saturating_sub(begins)).max(1);
+        (100.0 * bin.sum as f64 / (line.parts as f64 * width as f64)).min(100.0)
+    };
+    let all = |line: &Line| -> Vec<f64> {
+        let bins = line.course.bins.iter().enumerate();
+        bins.map(|(index, bin)| percent(line, bin, index)).collect()
+    };
+    let most = lines.iter().flat_map(all).fold(0.0, f64::max);
+    let ticks = svg::round_steps(most, 4);
+    let y = Scale::linear((0.0, *ticks.last().expect("an axis has marks")), Chart::upwards(SIZE));
+    let points = |line: &Line| -> Vec<(f64, f64)> {
+        let width = line.course.width as f64;
+        let middle = |index: usize| ((index as f64 + 0.5) * width).min(span as f64);
+        let shares = all(line).into_iter().enumerate();
+        shares.map(|(index, share)| (x.at(middle(index)), y.at(share))).collect()
+    };
+    let body = html! {
+        @for (look, line) in lines.iter().enumerate().rev() {
+            g data-use=(format!("{:?}", line.what).to_lowercase())
+                data-busy-ps=(line.course.sum()) data-time-ps=(line.time) {
+                (svg::line(look, &points(line)))
+            }
+        }
+    };
+    let (times, unit) = time_ticks(span as f64, &x);
+    let chart = Chart {
+        size: SIZE,
+        label: "Use of hosts, network interfaces and links over time",
+        x_title: &format!("time after the launch ({unit})"),
+        y_title: "in use (%)",
+        x: times,
+        y: ticks.iter().map(|tick| (y.at(*tick), super::units::plain(*tick))).collect(),
+    };
+    html! {
+        figure id="use-courses" {
+            ul class="legend" {
+                @for (look, line) in lines.iter().enumerate() {
+                    li { (svg::swatch(look)) (line.name) }
+                }
+            }
+            div class="scroll" { (chart.draw(&body)) }
+        }
+    }
+}
+
+fn table(lines: &[Line]) -> Markup {
+    html! {
+        div class="scroll" {
+            table class="bars" {
+                thead { tr {
+                    th { "part" } th { "of the whole run" } th class="num" { "share" }
+                    th class="num" { "most, at node" }
+                } }
+                tbody {
+                    @for line in lines {
+                        @let part = line.course.sum() as f64 / line.time as f64;
+                        @let (node, most) = line.most;
+                        tr {
+                            td { (line.name) }
+                            td class="wide" { div class="meter" { span style={
+                                "width:" (format!("{:.2}", 100.0 * part.min(1.0))) "%"
+                            } {} } }
+                            td class="num" { (share(part, 1.0)) }
+                            td class="num" { (share(most, 1.0)) ", " (node) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_within_a_slice_belongs_to_it_and_cores_work_each_by_itself() {
+        let mut uses = Uses::default();
+        for (at, core) in [(0, 0), (10, 1)] {
+            uses.begin(at, Track::Core(core), Some("kernel"));
+        }
+        uses.begin(12, Track::Core(1), Some("waits for a lock"));
+        uses.end(15, Track::Core(1));
+        uses.end(20, Track::Core(1));
+        uses.end(30, Track::Core(0));
+        uses.begin(0, Track::Firmware, Some("idle"));
+        uses.end(40, Track::Firmware);
+        for lane in 0..2 {
+            uses.begin(5 + u64::from(lane), Track::Transmit(lane), None);
+        }
+        (0..2).for_each(|lane| uses.end(9, Track::Transmit(lane)));
+        let courses = uses.finish(50);
+        let sums: Vec<_> = courses.iter().map(|(what, course)| (*what, course.sum())).collect();
+        assert_eq!(sums, [(Use::Kernel, 40), (Use::Transmit, 4)]);
+    }
+
+    /// Nodes of different lengths, whose spans differ in width, are added all the same.
+    #[test]
+    fn courses_of_several_widths_add_up() {
+        let mut long = Course::default();
+        long.set(0, 1);
+        long.set(1 << 30, 0);
+        let mut short = Course::default();
+        short.set(0, 1);
+        short.set(1 << 20, 0);
+        let all = sum([&long, &short].into_iter()).unwrap();
+        assert_eq!(all.sum(), (1 << 30) + (1 << 20));
+        assert_eq!(all.width, long.width);
+        assert_eq!(sum([&Course::default()].into_iter()).unwrap().sum(), 0);
+        assert!(sum(std::iter::empty()).is_none());
+    }
+}

@@ -1,0 +1,96 @@
+//! The line on terminals that tells how far a long run has come, on a pseudo-terminal.
+
+use crate::runner::{command, ended, on_a_terminal};
+
+/// A run of some seconds, whose end is known.
+const LONG: &str = "-n 2 --until 120ms builtin:pingpong 8 100000000";
+
+/// How a terminal clears its line.
+const CLEARS: &str = "\x1b[2K";
+
+/// What stands on a terminal's lines in the end, as far as this command moves on it.
+fn stands(shown: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut rest = shown;
+    while let Some(first) = rest.chars().next() {
+        if let Some(behind) = rest.strip_prefix(CLEARS) {
+            lines.last_mut().unwrap().clear();
+            rest = behind;
+            continue;
+        }
+        if let Some(behind) = rest.strip_prefix("\x1b[") {
+            // Colours, and steps up over lines that nothing stands on.
+            let end = behind.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(behind.len() - 1);
+            if behind[end..].starts_with('A') && lines.len() > 1 {
+                lines.pop();
+            }
+            rest = &behind[end + 1..];
+            continue;
+        }
+        match first {
+            '\r' if !rest.starts_with("\r\n") => lines.last_mut().unwrap().clear(),
+            '\r' => {}
+            '\n' => lines.push(String::new()),
+            other => lines.last_mut().unwrap().push(other),
+        }
+        rest = &rest[first.len_utf8()..];
+    }
+    lines
+}
+
+/// A line of the progress, with all that it tells.
+fn tells(line: &str) -> bool {
+    [" simulated, ", " messages, ", " a second"].iter().all(|words| line.contains(words))
+}
+
+#[test]
+fn a_long_run_tells_how_far_it_has_come_and_takes_the_line_away() {
+    let mut run = command();
+    run.arg("run").args(LONG.split_whitespace());
+    let (shown, code) = on_a_terminal(run, true);
+    // The time is up.
+    assert_eq!(code, 124, "{shown}");
+    let told = shown.split(['\r', '\n']).filter(|line| tells(line));
+    let told: Vec<&str> = told.collect();
+    assert!(!told.is_empty(), "{shown}");
+    assert!(
+        told.iter().any(|line| line.contains("about ") && line.contains(" s left")),
+        "{told:?}"
+    );
+    // Nothing of it is left, and the summary comes behind it.
+    let left = stands(&shown);
+    assert!(!left.iter().any(|line| line.contains(" a second")), "{left:#?}");
+    let summary = shown.find("Simulated time").expect("the summary");
+    assert!(shown.rfind(" a second").is_some_and(|last| last < summary), "{shown}");
+    assert!(left.iter().any(|line| line.starts_with("Simulated time")), "{left:#?}");
+}
+
+#[test]
+fn nothing_is_told_where_no_terminal_is_or_none_is_wanted() {
+    let told = ended(command().arg("run").args(LONG.split_whitespace()));
+    assert!(!told.stderr.contains(" a second") && !told.stdout.contains(" a second"), "{told:#?}");
+    assert!(!told.stderr.contains('\x1b'), "{told:#?}");
+    let mut quiet = command();
+    quiet.args(["run", "-q"]).args(LONG.split_whitespace());
+    let (shown, _) = on_a_terminal(quiet, true);
+    assert!(!shown.contains(" a second") && !shown.contains(CLEARS), "{shown}");
+}
+
+#[test]
+fn reports_and_validations_tell_it_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let mut report = command();
+    report.args(["report", "--largest", "0"]).arg(&page).args(LONG.split_whitespace());
+    let (shown, _) = on_a_terminal(report, true);
+    assert!(shown.split(['\r', '\n']).any(tells), "{shown}");
+    assert!(!stands(&shown).iter().any(|line| line.contains(" a second")), "{shown}");
+    let mut validate = command();
+    validate.args(["bench", "latency", "--machine", "ideal", "--machine", "example"]);
+    validate.args(["--largest", "64"]);
+    let (shown, code) = on_a_terminal(validate, true);
+    assert_eq!(code, 0, "{shown}");
+    let told = shown.split(['\r', '\n']).any(|line| tells(line) && line.contains(" s left"));
+    assert!(told && shown.contains("/2"), "{shown}");
+    assert!(!stands(&shown).iter().any(|line| line.contains(" a second")), "{shown}");
+}
