@@ -266,15 +266,16 @@ impl Program {
         let bindings = &self.handles.expect("there are handles")[node];
         let taken_back = bindings.iter().position(|(_, _, valid)| !valid);
         let number = random.below(5) as usize;
-        let kind = random.below(4);
+        let kind = random.below(6);
         // One that is taken back is refused on its old flow, too.
-        let number = taken_back.filter(|_| kind == 3).unwrap_or(number);
+        let number = taken_back.filter(|_| kind > 2).unwrap_or(number);
         let (flow, number) = (bindings[number].0, number as u32);
         let (handle, words, flow) = match kind {
-            3 if taken_back.is_some() => (number << 12, 1, flow),
+            3.. if taken_back.is_some() => (number << 12, 1, flow),
             0 => ((number << 12) + 8 * 508, 5, flow),
             1 => (number << 12, 1, 1 + flow % 100),
-            _ => ((5 + random.below(3) as u32) << 12, 1, flow),
+            // Numbers whose lower bits are those of one that is bound.
+            _ => ((number + 8) << 12, 1, flow),
         };
         let control = words | u32::from(flow) << control::FLOW_SHIFT;
         Descriptor { source_lo: 0x1000, source_hi: 0, destination: handle, control }
@@ -331,7 +332,7 @@ fn play(design: NicDesign, params: Params, seed: u64, acts: u64) -> (u64, u64) {
         _ => [dma; 2],
     };
     // Cards without bindings do not heed the bit.
-    let handles = seed % 5 == 2;
+    let handles = matches!(seed % 5, 2 | 4);
     let modes = modes.map(|mode| mode | if handles { control_bit::HANDLES } else { 0 });
     let handles = (handles && params.bindings > 0).then_some([[(0, 0, false); 5]; 2]);
     let bound = handles.is_some();
