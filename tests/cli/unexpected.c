@@ -1,4 +1,5 @@
-/* Rank 0 sends so many messages ("unexpected 40"); when all have come rank 1 receives them, the last first. */
+/* Rank 0 sends so many messages ("unexpected 40"); when all have come rank 1 receives them, the last
+ * first. */
 #include <mpi.h>
 #include <stdlib.h>
 

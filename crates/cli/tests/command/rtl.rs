@@ -54,7 +54,8 @@ fn eight_cards_and_their_crossbar_are_rtl() {
 fn four_lanes_and_bindings_are_rtl() {
     for line in [
         "-n 2 -m forth --set lanes.bonded=4 --set nic.bindings=16 builtin:rdma-pingpong 8 60",
-        "-n 2 -m forth --set lanes.bonded=4 --set nic.bindings=16 --judge builtin:rdma-stream 12296 6",
+        "-n 2 -m forth --set lanes.bonded=4 --set nic.bindings=16 --judge \
+         builtin:rdma-stream 12296 6",
     ] {
         let model = said(line);
         assert_eq!(said(&format!("--rtl {line}")), model, "{line}");
