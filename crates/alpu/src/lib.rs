@@ -1,16 +1,19 @@
 //! The associative list processing unit of brightwell2005: what it does (`Spec`), and when, cycle
-//! by cycle (`Alpu`). `rtl/alpu/PORTS.md` is the contract between the cycle model and the RTL.
+//! by cycle (`Alpu`); and a judge of any unit with the same ports (`Judge`). `rtl/alpu/PORTS.md` is the
+//! contract between the cycle model and the RTL.
 
 #[cfg(test)]
 mod cells;
 mod config;
 mod fifo;
+mod judge;
 mod spec;
 mod store;
 mod types;
 mod unit;
 
 pub use config::Config;
+pub use judge::Judge;
 pub use spec::Spec;
 pub use types::{Command, Entry, Kind, Request, Response};
 pub use unit::{Alpu, Inputs, Outputs, Waiting};

@@ -167,12 +167,15 @@ impl Alpu {
     /// Whether nothing will ever happen unless somebody pushes or pops.
     pub fn is_at_rest(&self) -> bool {
         let waits = self.headers.is_empty() || self.results.is_full();
+        let none = self.commands.is_empty();
         self.step == IDLE
-            && self.commands.is_empty()
             && match self.state {
-                State::Match => waits && !self.shift,
-                State::Insert => (waits || self.held) && self.shift && !self.fresh,
-                State::Read => false,
+                State::Match => none && waits && !self.shift,
+                State::Insert => none && (waits || self.held) && self.shift && !self.fresh,
+                State::Read => {
+                    let starts = self.commands.head() == Some(&Command::StartInsert);
+                    starts && self.results.is_full() && !self.shift
+                }
             }
     }
 

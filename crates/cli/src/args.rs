@@ -32,7 +32,7 @@ use queues::{BenchQueuesOptions, QueuesOptions};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use value::{time, whole};
-pub use value::{Console, Gdb, Monitored, Nodes};
+pub use value::{Console, Gdb, Monitored, Nodes, RtlMode, RtlWave};
 
 /// Runs ordinary MPI programs on a simulated cluster whose network interfaces execute real firmware.
 #[derive(Debug, Parser)]
@@ -276,10 +276,24 @@ pub struct RunOptions {
     /// not given), of which `help` lists all; nothing simulated changes (docs/reference/monitor.md)
     #[arg(long, value_name = "NODE[:FILE]")]
     pub monitor: Option<Monitored>,
-    /// Run the RTL of network interfaces and switch in place of their models (parameters nic.rtl and
-    /// switch.rtl choose one); the result is the same, later. Verilator compiles it first, once
-    #[arg(long)]
-    pub rtl: bool,
+    /// Run the RTL of network interfaces, switch and matching units in place of their models (parameters
+    /// nic.rtl, switch.rtl and alpu.rtl choose one); the result is the same, later. Verilator compiles it
+    /// first, once
+    ///
+    /// check, on machine alpu: runs the model beside it, and ends the run at the first cycle that differs;
+    /// units of --rtl-dir are judged by the specification instead, and may take their own time. exact: units
+    /// of --rtl-dir are compared with the model in every cycle, too.
+    #[arg(long, value_name = "on|check|exact", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "on")]
+    pub rtl: Option<RtlMode>,
+    /// Run the SystemVerilog unit in FOLDER in place of the matching units of machine alpu
+    /// (docs/your-own-unit.md)
+    #[arg(long, value_name = "FOLDER", requires = "rtl")]
+    pub rtl_dir: Option<PathBuf>,
+    /// Write the waveform of a matching unit to FILE (VCD), around the first cycle that is wrong
+    /// (--rtl=check), or around the arrival of a message's header
+    #[arg(long, value_name = "FILE[@NODE:NUMBER]", requires = "rtl")]
+    pub rtl_wave: Option<RtlWave>,
     /// Hold library and firmware against the specification of Portals 3.3 while they run; the first
     /// disagreement ends the run with status 1 (the result is the same, later)
     #[arg(long)]

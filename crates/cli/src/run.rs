@@ -28,6 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
+mod hardware;
 mod told;
 
 /// Version of the JSON: raised when a key that its readers need is new or has another meaning.
@@ -86,9 +87,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     // A run may take long: what is wrong with the command is found out before it.
     let mut parameters = machines::chosen(root, &options.machine())?;
     machine::faults::set(&mut parameters, &options.faults).map_err(Mistake)?;
-    if options.rtl {
-        choose_rtl(&mut parameters)?;
-    }
+    let rtl = hardware::choose(options, &mut parameters)?;
     check_files(options, &parameters, None)?;
     let Observers { profile, follow, mut watchers } = observers;
     if let Some(file) = &options.trace {
@@ -137,6 +136,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         follow,
         progress,
         firmware: firmware.clone(),
+        rtl,
         root: root.path().to_owned(),
         built: root.compiled(),
         library: root.library(),
@@ -157,22 +157,6 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         ));
     }
     Ok(Run { outcome, parameters, firmware, notes, digests })
-}
-
-/// `--rtl`: all that a machine has as RTL.
-fn choose_rtl(parameters: &mut Parameters) -> Result<(), Mistake> {
-    let has = |key| parameters.iter().any(|parameter| parameter.key == key);
-    let keys = ["nic.rtl", "switch.rtl"].map(|key| has(key).then_some(key));
-    if keys.iter().all(Option::is_none) {
-        let model = parameters.model().name;
-        return Err(Mistake(format!(
-            "--rtl: model {model} has no RTL; machines forth and forth-switch have"
-        )));
-    }
-    for key in keys.into_iter().flatten() {
-        parameters.set(&format!("{key}=on")).map_err(|why| Mistake(why.to_string()))?;
-    }
-    Ok(())
 }
 
 /// What the processes of each program find around themselves, and who puts ranks before their lines.
@@ -354,7 +338,8 @@ fn outputs(options: &RunOptions) -> impl Iterator<Item = Named<'_>> {
         ("--messages", &options.messages),
         ("--calls", &options.calls),
     ];
-    files.into_iter().filter_map(|(name, file)| Some((name, file.as_deref()?)))
+    let wave = options.rtl_wave.as_ref().map(|wave| ("--rtl-wave", &*wave.file));
+    files.into_iter().filter_map(|(name, file)| Some((name, file.as_deref()?))).chain(wave)
 }
 
 /// Finds out now whether the files of a run, and `another`, can be written later.
@@ -363,7 +348,10 @@ pub fn check_files(
     parameters: &Parameters,
     another: Option<Named>,
 ) -> Result<(), Mistake> {
-    for (name, file) in [("--pcap", &options.pcap), ("--trace", &options.trace)] {
+    let wave = options.rtl_wave.as_ref().map(|wave| wave.file.clone());
+    let files_only =
+        [("--pcap", &options.pcap), ("--trace", &options.trace), ("--rtl-wave", &wave)];
+    for (name, file) in files_only {
         if file.as_ref().is_some_and(|file| file.as_os_str() == "-") {
             return Err(Mistake(format!("{name} writes a file, not standard output")));
         }

@@ -22,7 +22,7 @@ const LAW: &[(&str, &[&str])] = &[
     ("rdma", &["abi", "des", "pci", "serial"]),
     ("crossbar", &["abi", "serial"]),
     ("verilated", &[]),
-    ("rtl", &["crossbar", "pci", "rdma", "serial", "verilated"]),
+    ("rtl", &["alpu", "crossbar", "pci", "rdma", "serial", "verilated"]),
     ("ppc440", &["bus", "des"]),
     ("lanai", &["bus", "des"]),
     ("lanai-link", &["lanai"]),

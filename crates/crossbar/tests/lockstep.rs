@@ -55,6 +55,7 @@ impl Rtl {
     fn new(params: &Params) -> Rtl {
         let library = Library::load(&Design {
             top: "crossbar",
+            traced: false,
             folders: &["rtl/crossbar", "rtl/rdma"],
             shim: "crates/crossbar/tests/rtl/shim.cpp",
             parameters: &[

@@ -119,6 +119,7 @@ fn options(root: &Path, program: &Program, ranks: u32, meter: bool) -> Options {
         progress: Default::default(),
         firmware: root.join("build/firmware"),
         root: root.to_owned(),
+        rtl: Default::default(),
         built: root.join("build/verilated"),
         library: root.join("build/lib"),
         until: None,

@@ -80,6 +80,7 @@ fn run(root: &Path, ranks: u32, name: &str, arguments: &[&str; 2], merge: bool) 
         progress: Default::default(),
         firmware: root.join("build/firmware"),
         root: root.to_owned(),
+        rtl: Default::default(),
         built: root.join("build/verilated"),
         library: root.join("build/lib"),
         until: None,

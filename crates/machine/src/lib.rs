@@ -48,4 +48,4 @@ mod system;
 pub use digest::digest;
 pub use models::{check, check_node, run};
 pub use programs::{Executable, Program};
-pub use run::{Mistake, Options, Outcome, Progress};
+pub use run::{Mistake, Options, Outcome, Progress, Rtl, Wave};

@@ -15,6 +15,7 @@
 //! | `trail` | what is known of the program's messages there |
 //! | `lists` | MPI's lists, as far as that needs them |
 //! | `way` | the steps of a message |
+//! | `hardware` | matching units as RTL, and what holds them against model or specification |
 //!
 //! There is no kernel below MPI and no Portals: who calls it is told so.
 
@@ -26,6 +27,7 @@ use crate::node::Node;
 use crate::parameters::Parameters;
 use crate::run::{Mistake, Options, Outcome};
 use des::{Duration, Links};
+use hardware::Hardware;
 use image::Loaded;
 use nic::Station;
 use settings::Settings;
@@ -34,6 +36,7 @@ use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use trail::Trail;
 
+mod hardware;
 mod image;
 mod lists;
 mod nic;
@@ -49,6 +52,8 @@ struct Machine<'a> {
     bench: &'a Bench<'a>,
     settings: Settings,
     image: Arc<Loaded>,
+    /// Matching units that are RTL.
+    hardware: Option<Hardware>,
     /// The program's functions, if recorders are to be told of them.
     code: Option<Arc<Code>>,
     /// Node and process of each rank.
@@ -88,7 +93,8 @@ impl Plan for Machine<'_> {
         let rings = Rc::new(mpi::Rings::default());
         let first = bench.common.placement.per_node * nid;
         let trail = Trail::new(nid, first, journal.clone());
-        let seams = (rings.clone(), trail);
+        let chips = self.hardware.as_ref().map(|hardware| hardware.chips(nid));
+        let seams = (rings.clone(), trail, chips);
         let mut station = Station::new(nid, &self.settings, &self.image, seams);
         station.set_options(bench.options);
         if let Some(capture) = &self.capture {
@@ -145,6 +151,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
     nodes(parameters, options.ranks).map_err(Mistake)?;
     let bench = Bench::of_hosts(options)?;
     let settings = Settings::new(parameters).map_err(Mistake)?;
+    let hardware = Hardware::of(options, &settings).map_err(Mistake)?;
     let image = Arc::new(Loaded::load(&options.firmware).map_err(Mistake)?);
     let recorded = options.profile || !options.watchers.is_empty();
     let placement = bench.common.placement;
@@ -154,6 +161,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
         settings,
         code: recorded.then(|| Arc::new(Code::new(&image.symbols))),
         image,
+        hardware,
         map: (0..options.ranks).map(place).collect(),
         capture: Capture::wanted(options).map_err(Mistake)?,
         streams: Streams::default(),
@@ -163,6 +171,11 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
     let profiles = if options.profile { ended.take_profiles() } else { Vec::new() };
     let (capture, streams) = (machine.capture.take(), machine.streams.take());
     let captured = capture.map(|capture| capture.write(streams, parameters.name()));
-    let (report, _) = bench.conclude(ended, captured);
+    let (mut report, _) = bench.conclude(ended, captured);
+    let drawn = machine.hardware.as_ref().map_or(Ok(()), Hardware::write_wave);
+    if let Err(why) = drawn {
+        report.exit.code = report.exit.code.max(1);
+        report.exit.sentences.push(why);
+    }
     Ok(Outcome { report, profiles, ..Outcome::default() })
 }

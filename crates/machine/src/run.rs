@@ -70,6 +70,8 @@ pub struct Options {
     pub progress: Arc<Progress>,
     /// Folder with the firmware's images: `seastar.elf`, `seastar.img`, `shim.img`.
     pub firmware: PathBuf,
+    /// What is wanted of hardware that is there as RTL.
+    pub rtl: Rtl,
     /// Folder with `rtl/`.
     pub root: PathBuf,
     /// Folder for what is compiled of it.
@@ -83,6 +85,24 @@ pub struct Options {
     /// True once nothing is simulated any more: packets and traces are written, which takes a while if there
     /// are many, and the caller tells what is left.
     pub writing: Arc<AtomicBool>,
+}
+
+/// What is wanted of hardware that is there as RTL, beside the machine's parameters.
+#[derive(Clone, Debug, Default)]
+pub struct Rtl {
+    /// Folder with another matching unit.
+    pub folder: Option<PathBuf>,
+    /// A waveform of a matching unit.
+    pub wave: Option<Wave>,
+}
+
+/// A waveform, and what it is about.
+#[derive(Clone, Debug)]
+pub struct Wave {
+    /// File for it.
+    pub file: PathBuf,
+    /// The message whose header it shows; if none, what a unit does wrong.
+    pub message: Option<abi::MessageId>,
 }
 
 /// How far a run has come. Nothing simulated depends on it.

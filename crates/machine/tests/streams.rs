@@ -64,6 +64,7 @@ impl Case {
             progress: Default::default(),
             firmware: root.join("build/firmware"),
             root: root.to_owned(),
+            rtl: Default::default(),
             built: root.join("build/verilated"),
             library: root.join("build/lib"),
             until: None,

@@ -3,7 +3,7 @@
 use crate::inside::{Inside, POSTED, UNEXPECTED};
 use crate::local::LocalBus;
 use crate::point::{packet, Point};
-use crate::{Event, Image, Message, Params, Ports};
+use crate::{Chip, Event, Image, Message, Params, Ports};
 use bus::BusError;
 use des::Time;
 use std::fmt;
@@ -23,6 +23,17 @@ pub enum Fault {
     Part(&'static str),
     /// The host has no memory there.
     Host(BusError),
+    /// A chip in the place of a matching unit has done what cannot be.
+    Unit {
+        /// Which of them.
+        unit: &'static str,
+        /// Cycle of the unit.
+        cycle: u64,
+        /// When that is over.
+        at: Time,
+        /// In words.
+        what: String,
+    },
 }
 
 /// What a card has counted.
@@ -57,9 +68,14 @@ impl fmt::Debug for Card {
 impl Card {
     /// A card with its firmware in place, whose processor leaves reset at time 0.
     pub fn new(params: Params, image: &Image) -> Card {
+        Card::with_chips(params, image, None)
+    }
+
+    /// The same with chips in the place of the units for posted receives and for unexpected messages.
+    pub fn with_chips(params: Params, image: &Image, chips: Option<[Box<dyn Chip>; 2]>) -> Card {
         let mut core = ppc440::Core::new(&params.processor);
         core.release_reset(Time::ZERO);
-        Card { core, inside: Inside::new(params, image) }
+        Card { core, inside: Inside::new(params, image, chips) }
     }
 
     /// The processor, for who looks at it.
@@ -175,6 +191,11 @@ impl Card {
         if let Err(error) = done {
             inside.fail(now, Fault::Host(error));
         }
+    }
+
+    /// Chips in the place of units go up to `now`: what they do wrong until then is told.
+    pub fn catch_up(&mut self, now: Time) {
+        self.inside.catch_up(now);
     }
 
     /// A message has come to its end of the wire.

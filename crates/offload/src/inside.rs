@@ -4,9 +4,10 @@ use crate::card::{Counters, Fault};
 use crate::engine::{Mover, Order, Place, Receiver, Send, Sender, Source};
 use crate::point::{command_at, fetched, packet, Moves, Point};
 use crate::unit::{command_of, Unit};
-use crate::{Event, Image, Message, Params, Ports};
+use crate::{Chip, Event, Image, Message, Params, Ports};
 use abi::offload as of;
 use abi::offload::{packet_kind, register, unit_register};
+use abi::MessageId;
 use alpu::{Command, Entry, Request};
 use bus::{BusError, Memory};
 use des::Time;
@@ -15,6 +16,9 @@ use std::collections::VecDeque;
 const PROCESSES: usize = of::PROCESSES as usize;
 pub(crate) const POSTED: usize = 0;
 pub(crate) const UNEXPECTED: usize = 1;
+
+/// Names of the units.
+const UNITS: [&str; 2] = ["the unit for posted receives", "the unit for unexpected messages"];
 
 /// All of a card but its processor.
 pub(crate) struct Inside {
@@ -59,13 +63,15 @@ fn long(lo: u32, hi: u32) -> u64 {
 
 impl Inside {
     /// With the firmware in place.
-    pub fn new(params: Params, image: &Image) -> Inside {
+    pub fn new(params: Params, image: &Image, chips: Option<[Box<dyn Chip>; 2]>) -> Inside {
         let mut memory = Memory::new(of::MEMORY_BASE.into(), of::MEMORY_SIZE as usize);
         let mut rom = Memory::new(of::ROM_BASE.into(), of::ROM_SIZE as usize);
         memory.write(of::TEXT_BASE.into(), &image.text).expect("the image fits");
         rom.write(of::ROM_BASE.into(), &image.rom).expect("the ROM fits");
+        let [posted, unexpected] = chips.map_or([None, None], |chips| chips.map(Some));
         let units = params.units.as_ref().map(|units| {
-            [units.posted, units.unexpected].map(|config| Unit::new(config, units.clock))
+            [(units.posted, posted), (units.unexpected, unexpected)]
+                .map(|(config, chip)| Unit::new(config, chip, units.clock))
         });
         Inside {
             params,
@@ -203,7 +209,9 @@ impl Inside {
             let mut delivered = 0;
             if let Some(units) = self.units.as_mut().filter(|_| matched && first) {
                 if units[POSTED].delivery {
-                    if !units[POSTED].deliver(now, Request { bits, mask: 0 }) {
+                    let serial = word(header, of::packet::SERIAL);
+                    let message = MessageId { source_nid: (kind >> 16) as u16, serial };
+                    if !units[POSTED].deliver(now, Request { bits, mask: 0 }, Some(message)) {
                         break;
                     }
                     delivered = of::DELIVERED;
@@ -224,6 +232,27 @@ impl Inside {
                 self.seen[process] = self.seen[process].wrapping_add(1);
             }
         }
+        self.watch(now);
+    }
+
+    /// What a chip has done that cannot be stops the card.
+    fn watch(&mut self, now: Time) {
+        if self.fault.is_some() {
+            return;
+        }
+        let units = self.units.iter().flatten().zip(UNITS);
+        let wrong = units.filter_map(|(unit, name)| Some((name, unit.wrong()?)));
+        let Some((unit, (at, wrong))) = wrong.min_by_key(|(_, (at, _))| *at) else { return };
+        let (cycle, what) = (wrong.cycle, wrong.what.clone());
+        self.fail(now, Fault::Unit { unit, cycle, at, what });
+    }
+
+    /// Chips go up to `now`.
+    pub fn catch_up(&mut self, now: Time) {
+        for unit in self.units.iter_mut().flatten() {
+            unit.catch_up(now);
+        }
+        self.watch(now);
     }
 
     /// A command of process 0 goes to the unit for unexpected messages, if it is a receive. False if that has
@@ -241,7 +270,7 @@ impl Inside {
         let field = |lo, hi| long(word(&command, lo), word(&command, hi));
         let bits = field(of::command::BITS_LO, of::command::BITS_HI);
         let mask = field(of::command::MASK_LO, of::command::MASK_HI);
-        if !units[UNEXPECTED].deliver(now, Request { bits, mask }) {
+        if !units[UNEXPECTED].deliver(now, Request { bits, mask }, None) {
             return false;
         }
         self.tell(now, Point::Delivered(UNEXPECTED));
@@ -309,7 +338,11 @@ impl Inside {
     pub fn unit_register(&mut self, now: Time, which: usize, offset: u32) -> u32 {
         self.settle(now);
         match (offset, self.unit(which)) {
-            (unit_register::RESULT, Some(unit)) => unit.result(now),
+            (unit_register::RESULT, Some(unit)) => {
+                let result = unit.result(now);
+                self.watch(now);
+                result
+            }
             _ => 0,
         }
     }
@@ -342,6 +375,7 @@ impl Inside {
     fn command(&mut self, now: Time, which: usize, command: Command) -> u64 {
         self.tell(now, Point::Commanded(which, command));
         let cycles = self.unit(which).map(|unit| unit.command(now, command));
+        self.watch(now);
         match cycles {
             Some(Some(cycles)) => cycles,
             Some(None) => {

@@ -29,6 +29,7 @@ mod unit;
 pub use card::{Card, Counters, Fault};
 pub use params::{Image, Params, Units};
 pub use point::{Moves, Point};
+pub use unit::{Chip, Wrong};
 
 use bus::BusError;
 use des::Time;

@@ -1,12 +1,57 @@
 //! A matching unit on the bus: brought up to the time at which somebody looks.
 
 use abi::offload::{unit_command, unit_result};
-use alpu::{Alpu, Command, Config, Inputs, Request, Response};
+use abi::MessageId;
+use alpu::{Alpu, Command, Config, Inputs, Outputs, Request, Response};
 use des::{Clock, Time};
+
+/// A unit that is not the model: its RTL, say. It is gone through only up to where somebody looks.
+pub trait Chip {
+    /// What stands at its outputs in this cycle.
+    fn outputs(&self) -> Outputs;
+    /// One cycle.
+    fn clock(&mut self, inputs: &Inputs);
+    /// As many cycles in which nobody pushes or pops.
+    fn advance(&mut self, cycles: u64);
+    /// Whether nothing will ever happen unless somebody pushes or pops.
+    fn is_at_rest(&self) -> bool;
+    /// The request of the next cycle is the header of this message.
+    fn announce(&mut self, message: MessageId);
+    /// What it has done that cannot be, first.
+    fn wrong(&self) -> Option<&Wrong>;
+}
+
+/// What a unit has done that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// Cycle in which it was seen.
+    pub cycle: u64,
+    /// In words.
+    pub what: String,
+}
+
+/// Cycles for which a command waits, after which its unit is taken for one that never takes it.
+const PATIENCE: u64 = 1_000_000;
+
+/// What does the matching.
+enum Matcher {
+    Model(Box<Alpu>),
+    Chip(Box<dyn Chip>),
+}
+
+/// The same of both.
+macro_rules! either {
+    ($matcher:expr, $unit:ident => $what:expr) => {
+        match $matcher {
+            Matcher::Model($unit) => $what,
+            Matcher::Chip($unit) => $what,
+        }
+    };
+}
 
 /// A unit, and the cycle that it has come to.
 pub(crate) struct Unit {
-    alpu: Alpu,
+    matcher: Matcher,
     clock: Clock,
     cycle: u64,
     /// Copies are delivered to it.
@@ -18,25 +63,48 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
-    pub fn new(config: Config, clock: Clock) -> Unit {
-        let alpu = Alpu::new(config);
-        Unit { alpu, clock, cycle: 0, delivery: false, delivered: 0, successes: 0 }
+    /// The model, or a chip in its place.
+    pub fn new(config: Config, chip: Option<Box<dyn Chip>>, clock: Clock) -> Unit {
+        let matcher =
+            chip.map_or_else(|| Matcher::Model(Box::new(Alpu::new(config))), Matcher::Chip);
+        Unit { matcher, clock, cycle: 0, delivery: false, delivered: 0, successes: 0 }
     }
 
     /// Brings it up to `now`.
     fn advance(&mut self, now: Time) {
         let cycle = self.clock.edge_at_or_after(now);
         if cycle > self.cycle {
-            self.alpu.advance(cycle - self.cycle);
+            either!(&mut self.matcher, unit => unit.advance(cycle - self.cycle));
             self.cycle = cycle;
         }
     }
 
-    /// Delivers a copy. False if its FIFO is full.
-    pub fn deliver(&mut self, now: Time, request: Request) -> bool {
+    /// The same if it is a chip, of which it is then known whether it has done wrong so far.
+    pub fn catch_up(&mut self, now: Time) {
+        if let Matcher::Chip(_) = self.matcher {
+            self.advance(now);
+        }
+    }
+
+    fn outputs(&self) -> Outputs {
+        either!(&self.matcher, unit => unit.outputs())
+    }
+
+    /// When it has done what cannot be, and what.
+    #[inline]
+    pub fn wrong(&self) -> Option<(Time, &Wrong)> {
+        let Matcher::Chip(chip) = &self.matcher else { return None };
+        chip.wrong().map(|wrong| (self.clock.edge(wrong.cycle), wrong))
+    }
+
+    /// Delivers a copy, of the header of `message` if it is one. False if its FIFO is full.
+    pub fn deliver(&mut self, now: Time, request: Request, message: Option<MessageId>) -> bool {
         self.advance(now);
-        if !self.alpu.outputs().header_ready {
+        if !self.outputs().header_ready {
             return false;
+        }
+        if let (Matcher::Chip(chip), Some(message)) = (&mut self.matcher, message) {
+            chip.announce(message);
         }
         self.clock_in(&Inputs { header: Some(request), ..Inputs::default() });
         self.delivered += 1;
@@ -47,7 +115,7 @@ impl Unit {
     pub fn result(&mut self, now: Time) -> u32 {
         self.advance(now);
         let word = |kind: u32, payload: u64| 1 << 31 | kind << 28 | payload as u32 & 0xF_FFFF;
-        match self.alpu.outputs().result {
+        match self.outputs().result {
             None => 0,
             Some(Response::StartAcknowledge { free }) => {
                 word(unit_result::START_ACKNOWLEDGE, free.into())
@@ -60,7 +128,7 @@ impl Unit {
     /// Takes the oldest result away.
     pub fn pop(&mut self, now: Time) {
         self.advance(now);
-        if matches!(self.alpu.outputs().result, Some(Response::MatchSuccess { .. })) {
+        if matches!(self.outputs().result, Some(Response::MatchSuccess { .. })) {
             self.successes += 1;
         }
         self.clock_in(&Inputs { result_ready: true, ..Inputs::default() });
@@ -71,11 +139,12 @@ impl Unit {
     pub fn command(&mut self, now: Time, command: Command) -> Option<u64> {
         self.advance(now);
         let before = self.cycle;
-        while !self.alpu.outputs().command_ready {
-            if self.alpu.is_at_rest() {
+        while !self.outputs().command_ready {
+            let rests = either!(&self.matcher, unit => unit.is_at_rest());
+            if rests || self.wrong().is_some() || self.cycle - before > PATIENCE {
                 return None;
             }
-            self.alpu.advance(1);
+            either!(&mut self.matcher, unit => unit.advance(1));
             self.cycle += 1;
         }
         self.clock_in(&Inputs { command: Some(command), ..Inputs::default() });
@@ -83,7 +152,12 @@ impl Unit {
     }
 
     fn clock_in(&mut self, inputs: &Inputs) {
-        self.alpu.clock(inputs);
+        match &mut self.matcher {
+            Matcher::Model(unit) => {
+                unit.clock(inputs);
+            }
+            Matcher::Chip(chip) => chip.clock(inputs),
+        }
         self.cycle += 1;
     }
 }

@@ -31,6 +31,7 @@ type Run = unsafe extern "C" fn(*mut c_void, *const In, *mut Out, usize);
 fn run_rtl(lanes: u8, inputs: &[In]) -> Vec<Out> {
     let library = Library::load(&Design {
         top: "rdma_link_rx",
+        traced: false,
         folders: &["rtl/rdma"],
         shim: "crates/rdma/tests/rtl/link.cpp",
         parameters: &[("LANES", u64::from(lanes))],

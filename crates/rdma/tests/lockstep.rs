@@ -65,6 +65,7 @@ type Run = unsafe extern "C" fn(*mut c_void, *const In, *mut Out, usize);
 fn run_rtl(shape: Shape, inputs: &[In]) -> Vec<Out> {
     let library = Library::load(&Design {
         top: "rdma_units",
+        traced: false,
         folders: &["rtl/rdma"],
         shim: "crates/rdma/tests/rtl/shim.cpp",
         parameters: &[

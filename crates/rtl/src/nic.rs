@@ -92,6 +92,7 @@ impl NicDesign {
             place,
             &Design {
                 top: "rdma_nic",
+                traced: false,
                 folders: &[folder],
                 shim: "crates/rtl/shim/nic.cpp",
                 parameters: &[

@@ -40,6 +40,7 @@ impl SwitchDesign {
             place,
             &Design {
                 top: "crossbar_switch",
+                traced: false,
                 folders: &["rtl/crossbar", "rtl/rdma"],
                 shim: "crates/rtl/shim/switch.cpp",
                 parameters: &[

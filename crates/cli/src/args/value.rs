@@ -105,6 +105,47 @@ impl FromStr for Monitored {
     }
 }
 
+/// How RTL runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum RtlMode {
+    /// In the place of its model.
+    On,
+    /// Held against the model, or where it is another's against the specification.
+    Check,
+    /// Held against the model, whosever it is.
+    Exact,
+}
+
+impl Display for RtlMode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            RtlMode::On => "on",
+            RtlMode::Check => "check",
+            RtlMode::Exact => "exact",
+        })
+    }
+}
+
+/// A waveform, and the message that it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RtlWave {
+    #[allow(missing_docs)]
+    pub file: PathBuf,
+    #[allow(missing_docs)]
+    pub message: Option<abi::MessageId>,
+}
+
+impl FromStr for RtlWave {
+    type Err = String;
+    fn from_str(text: &str) -> Result<RtlWave, String> {
+        let (file, name) = text.split_once('@').map_or((text, None), |(file, id)| (file, Some(id)));
+        if file.is_empty() {
+            return Err("in FILE[@NODE:NUMBER], FILE is the name of a file".into());
+        }
+        Ok(RtlWave { file: file.into(), message: name.map(message).transpose()? })
+    }
+}
+
 /// A part of the machine that has a console.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Console {

@@ -61,6 +61,7 @@ mod sweep;
 mod tables;
 mod timeline;
 mod tools;
+mod units;
 mod until;
 mod validate;
 mod vn;

@@ -11,7 +11,7 @@ fn report(line: &str) -> Value {
 }
 
 /// All that a report says but for how the run was made.
-fn said(line: &str) -> [Value; 7] {
+pub fn said(line: &str) -> [Value; 7] {
     let report = report(line);
     let keys = ["trace_hash", "simulated_ns", "nodes", "exit", "messages", "breakdowns", "account"];
     keys.map(|key| report[key].clone())

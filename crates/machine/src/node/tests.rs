@@ -214,6 +214,7 @@ fn options(threads: usize) -> Options {
         progress: Default::default(),
         firmware: "/proc/none".into(),
         root: "/proc/none".into(),
+        rtl: Default::default(),
         built: "/proc/none".into(),
         library: "/proc/none".into(),
         until: None,

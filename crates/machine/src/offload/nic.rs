@@ -9,12 +9,15 @@ use crate::firmware::symbols::Symbols;
 use crate::instruments::capture::{Side, Streams, Tap};
 use crate::node::{Nic, Ports};
 use crate::run::Options;
-use ::offload::{Card, Event, Fault, Message, Params, Point};
+use ::offload::{Card, Chip, Event, Fault, Message, Params, Point};
 use abi::offload::panic_reason;
 use bus::BusError;
 use des::{Duration, Time};
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// What stands in the place of its units, if they are no models.
+type Chips = Option<[Box<dyn Chip>; 2]>;
 
 /// A card, and who waits for what it writes.
 pub(super) struct Station {
@@ -79,9 +82,10 @@ impl Station {
         node: u32,
         settings: &Settings,
         image: &Arc<Loaded>,
-        (rings, trail): (Rc<mpi::Rings>, Trail),
+        (rings, trail, chips): (Rc<mpi::Rings>, Trail, Chips),
     ) -> Station {
-        let card = Card::new(Params { node, ..settings.card.clone() }, &image.image);
+        let params = Params { node, ..settings.card.clone() };
+        let card = Card::with_chips(params, &image.image, chips);
         Station {
             card,
             wire: settings.card.wire,
@@ -178,6 +182,9 @@ impl Station {
                 format!("the firmware: {why}, in {}", place(self.card.core().pc()))
             }
             Fault::Host(error) => format!("the network interface's DMA: {error}"),
+            Fault::Unit { unit, cycle, at, what } => {
+                format!("{unit}, in its cycle {cycle} (up to {at}): {what}")
+            }
         };
         self.failed = true;
         ports.fail(at, what);
@@ -256,6 +263,8 @@ impl Nic for Station {
 
     fn finish(&mut self, end: Time, ports: &mut Ports<Station>) -> Option<Profile> {
         self.advance(end, ports);
+        self.card.catch_up(end);
+        self.tell(ports);
         if let Some((tap, streams)) = self.tap.take().map(|tap| *tap) {
             streams.put(ports.nid(), tap);
         }

@@ -12,13 +12,14 @@ use offload::{Params, Units};
 pub(crate) const ROWS: &[Row] =
     &joined::<{ OWN.len() + powerpc::ROWS.len() }>(&OWN, &powerpc::ROWS);
 
-const OWN: [Row; 15] = [
+const OWN: [Row; 16] = [
     choice("nic.alpu", &["off", "32", "64", "128", "256", "512", "1024"]),
     power_of_two("alpu.block", "2", "64"),
     count("alpu.header_fifo", "2", "1024"),
     count("alpu.command_fifo", "2", "1024"),
     count("alpu.result_fifo", "2", "1024"),
     count("alpu.threshold", "0", "255"),
+    choice("alpu.rtl", &["off", "on", "check", "exact"]),
     frequency("alpu.clock", "1 MHz", "100 GHz"),
     time("offload.bus", "1 ns", "1 us"),
     time("offload.bus_beat", "1 ps", "1 us"),

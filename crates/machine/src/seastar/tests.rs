@@ -61,6 +61,7 @@ impl Bench {
             progress: Default::default(),
             firmware,
             root: "/proc/none".into(),
+            rtl: Default::default(),
             built: "/proc/none".into(),
             library: "/proc/none".into(),
             until: None,

@@ -1,0 +1,296 @@
+//! Judges a unit from outside: by the specification and the rules of the ports alone, whatever it is made of
+//! and however long it takes.
+//!
+//! In which order a unit takes from its two FIFOs is its own affair. So the judge keeps every state that the
+//! specification can be in, and a result is wrong if it fits none of them.
+
+use crate::{Command, Config, Inputs, Outputs, Request, Response, Spec};
+use std::collections::VecDeque;
+
+/// Cycles in which a unit may leave owed what it owes, beside those for each of its cells.
+const PATIENCE: u64 = 4096;
+
+/// The same for each cell: enough for one that looks at an entry every few cycles.
+const PATIENCE_CELL: u64 = 64;
+
+/// One that the unit can be in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct State {
+    spec: Spec,
+    /// Commands that it has taken, of all.
+    taken: usize,
+}
+
+/// The judge of a unit.
+#[derive(Clone, Debug)]
+pub struct Judge {
+    config: Config,
+    states: Vec<State>,
+    /// Commands that some state has not taken, and how many were before them.
+    commands: VecDeque<Command>,
+    before: usize,
+    /// Requests without result.
+    requests: VecDeque<Request>,
+    /// What stood at the output in the cycle before and was not taken.
+    stands: Option<Response>,
+    /// Cycles since it owes something.
+    waited: u64,
+}
+
+impl Judge {
+    /// Of an empty unit.
+    pub fn new(config: &Config) -> Judge {
+        Judge {
+            config: *config,
+            states: vec![State { spec: Spec::new(config.kind, config.cells), taken: 0 }],
+            commands: VecDeque::new(),
+            before: 0,
+            requests: VecDeque::new(),
+            stands: None,
+            waited: 0,
+        }
+    }
+
+    /// A cycle: what stands at the ports in it. The error says what is wrong.
+    pub fn cycle(&mut self, inputs: &Inputs, outputs: &Outputs) -> Result<(), String> {
+        match (self.stands, outputs.result) {
+            (Some(stood), now) if now != Some(stood) => {
+                let now = now.map_or("nothing".into(), |now| now.to_string());
+                return Err(format!(
+                    "{stood} stood at the output, was not taken, and now is {now}"
+                ));
+            }
+            (None, Some(result)) => self.result(result)?,
+            _ => {}
+        }
+        self.stands = outputs.result.filter(|_| !inputs.result_ready);
+        if let Some(mut header) = inputs.header.filter(|_| outputs.header_ready) {
+            header.bits &= self.config.match_bits();
+            header.mask &= self.config.match_bits();
+            self.requests.push_back(header);
+        }
+        if let Some(mut command) = inputs.command.filter(|_| outputs.command_ready) {
+            if let Command::Insert(entry) = &mut command {
+                entry.bits &= self.config.match_bits();
+                entry.mask &= self.config.match_bits();
+                entry.tag &= self.config.tag_bits();
+            }
+            self.commands.push_back(command);
+        }
+        // What stands at the output may be what it waits for.
+        self.waited = if outputs.result.is_none() && self.owes() { self.waited + 1 } else { 0 };
+        let patience = PATIENCE + PATIENCE_CELL * self.config.cells as u64;
+        if self.waited > patience {
+            return Err(format!("it has owed a result for {patience} cycles"));
+        }
+        Ok(())
+    }
+
+    /// Nothing will happen any more unless somebody pushes or pops.
+    pub fn at_rest(&self) -> Result<(), String> {
+        if self.stands.is_none() && self.owes() {
+            return Err("it rests, and owes a result".into());
+        }
+        Ok(())
+    }
+
+    /// Whether a result must come, whatever it has taken so far: an acknowledgement, or one for a request
+    /// that is not held.
+    fn owes(&self) -> bool {
+        if self.commands.is_empty() && self.requests.is_empty() {
+            return false;
+        }
+        self.states.iter().all(|state| {
+            let mut inserting = state.spec.inserting();
+            for command in self.commands.iter().skip(state.taken - self.before) {
+                match command {
+                    Command::StartInsert if !inserting => return true,
+                    Command::StopInsert => inserting = false,
+                    _ => {}
+                }
+            }
+            !inserting && !self.requests.is_empty()
+        })
+    }
+
+    /// A result has come to the output.
+    fn result(&mut self, result: Response) -> Result<(), String> {
+        let (mut next, mut possible) = (Vec::new(), Vec::new());
+        let mut offer = |state: State, response: Response| {
+            if response == result && !next.contains(&state) {
+                next.push(state);
+            } else if !possible.contains(&response) {
+                possible.push(response);
+            }
+        };
+        for state in &self.states {
+            let mut state = state.clone();
+            loop {
+                if let Some(request) = self.requests.front() {
+                    let mut then = state.clone();
+                    if let Some(response) = then.spec.request(*request) {
+                        offer(then, response);
+                    }
+                }
+                let Some(command) = self.commands.get(state.taken - self.before) else { break };
+                state.taken += 1;
+                if let Some(response) = state.spec.command(*command) {
+                    offer(state, response);
+                    break;
+                }
+            }
+        }
+        if next.is_empty() {
+            let right = possible.iter().map(Response::to_string).collect::<Vec<_>>().join(", or ");
+            return Err(match possible.is_empty() {
+                true => format!("{result} comes, and no result is due"),
+                false => format!("{result} comes, where {right} is right"),
+            });
+        }
+        self.states = next;
+        if !matches!(result, Response::StartAcknowledge { .. }) {
+            self.requests.pop_front();
+        }
+        let taken = self.states.iter().map(|state| state.taken).min().expect("there is one");
+        self.commands.drain(..taken - self.before);
+        self.before = taken;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Alpu, Entry, Kind};
+
+    fn config() -> Config {
+        Config { match_width: 8, tag_width: 4, ..Config::new(Kind::Posted, 4, 2) }
+    }
+
+    fn insert(bits: u64, tag: u64) -> Command {
+        Command::Insert(Entry { bits, mask: 0, tag })
+    }
+
+    const IDLE: Inputs = Inputs { reset: false, header: None, command: None, result_ready: false };
+
+    /// A judge, and a unit that does what it is told.
+    struct Play {
+        judge: Judge,
+    }
+
+    impl Play {
+        fn new() -> Play {
+            Play { judge: Judge::new(&config()) }
+        }
+        fn out(result: Option<Response>) -> Outputs {
+            Outputs { header_ready: true, command_ready: true, result }
+        }
+        fn command(&mut self, command: Command) {
+            let inputs = Inputs { command: Some(command), ..IDLE };
+            self.judge.cycle(&inputs, &Play::out(None)).unwrap();
+        }
+        fn header(&mut self, bits: u64) {
+            let header = Some(Request { bits, mask: 0 });
+            self.judge.cycle(&Inputs { header, ..IDLE }, &Play::out(None)).unwrap();
+        }
+        fn result(&mut self, result: Response) -> Result<(), String> {
+            self.judge.cycle(&Inputs { result_ready: true, ..IDLE }, &Play::out(Some(result)))
+        }
+        /// Two entries, 1 and then 2, and the acknowledgement of the first command.
+        fn filled() -> Play {
+            let mut play = Play::new();
+            play.command(Command::StartInsert);
+            play.result(Response::StartAcknowledge { free: 4 }).unwrap();
+            play.command(insert(7, 1));
+            play.command(insert(7, 2));
+            play.command(Command::StopInsert);
+            play
+        }
+    }
+
+    #[test]
+    fn the_oldest_entry_is_right_and_another_is_not() {
+        let mut play = Play::filled();
+        play.header(7);
+        let why = play.result(Response::MatchSuccess { tag: 2 }).unwrap_err();
+        assert!(why.contains("where match success, tag 0x1") && why.contains("is right"), "{why}");
+        let mut play = Play::filled();
+        play.header(7);
+        play.result(Response::MatchSuccess { tag: 1 }).unwrap();
+        play.header(7);
+        play.result(Response::MatchSuccess { tag: 2 }).unwrap();
+        play.header(7);
+        play.result(Response::MatchFailure).unwrap();
+        play.judge.at_rest().unwrap();
+    }
+
+    /// A header that came before START INSERT may be tried before it, or behind the inserts; what is known
+    /// then holds for what follows.
+    #[test]
+    fn every_order_is_right_until_a_result_decides() {
+        let early = || {
+            let mut play = Play::new();
+            play.header(7);
+            play.command(Command::StartInsert);
+            play.command(insert(7, 1));
+            play
+        };
+        let mut play = early();
+        play.result(Response::MatchFailure).unwrap();
+        play.result(Response::StartAcknowledge { free: 4 }).unwrap();
+        let mut play = early();
+        play.result(Response::StartAcknowledge { free: 4 }).unwrap();
+        play.judge.at_rest().unwrap();
+        assert!(play.result(Response::MatchFailure).is_err(), "it is held in insert mode");
+        let mut play = early();
+        play.result(Response::StartAcknowledge { free: 4 }).unwrap();
+        play.result(Response::MatchSuccess { tag: 1 }).unwrap();
+    }
+
+    #[test]
+    fn what_nobody_asked_for_what_changes_and_what_never_comes_is_found() {
+        let why = Play::new().result(Response::MatchFailure).unwrap_err();
+        assert!(why.contains("no result is due"), "{why}");
+
+        let mut play = Play::new();
+        play.header(7);
+        play.judge.cycle(&IDLE, &Play::out(Some(Response::MatchFailure))).unwrap();
+        let why = play.judge.cycle(&IDLE, &Play::out(None)).unwrap_err();
+        assert!(why.contains("was not taken"), "{why}");
+
+        let mut play = Play::filled();
+        play.judge.at_rest().unwrap();
+        play.header(7);
+        assert!(play.judge.at_rest().unwrap_err().contains("owes"));
+        let found = (0..10_000).find_map(|_| play.judge.cycle(&IDLE, &Play::out(None)).err());
+        assert!(found.unwrap().contains("owed a result for"));
+    }
+
+    #[test]
+    fn a_full_unit_says_what_is_free() {
+        let mut play = Play::filled();
+        play.command(Command::StartInsert);
+        let why = play.result(Response::StartAcknowledge { free: 4 }).unwrap_err();
+        assert!(why.contains("where start acknowledge, 2 free is right"), "{why}");
+    }
+
+    /// START INSERT waits for room in the result FIFO; nothing moves until somebody fetches a result.
+    #[test]
+    fn a_unit_that_waits_for_its_results_rests() {
+        let config = Config { result_depth: 2, command_depth: 2, ..config() };
+        let mut unit = Alpu::new(config);
+        for _ in 0..3 {
+            unit.clock(&Inputs { header: Some(Request::default()), ..IDLE });
+            unit.advance(20);
+        }
+        for _ in 0..2 {
+            unit.clock(&Inputs { command: Some(Command::StartInsert), ..IDLE });
+        }
+        unit.advance(20);
+        assert!(!unit.outputs().command_ready && unit.is_at_rest());
+        unit.clock(&Inputs { result_ready: true, ..IDLE });
+        assert!(!unit.is_at_rest());
+        unit.advance(20);
+        assert!(unit.outputs().command_ready);
+    }
+}
