@@ -31,7 +31,7 @@ pub struct Judge {
     before: usize,
     /// Requests without result.
     requests: VecDeque<Request>,
-    /// What stood at the output in the cycle before and was not taken.
+    /// Result at the output in the cycle before, if it was not taken.
     stands: Option<Response>,
     /// Cycles since it owes something.
     waited: u64,
@@ -94,7 +94,7 @@ impl Judge {
         Ok(())
     }
 
-    /// Whether a result must come, whatever it has taken so far: an acknowledgement, or one for a request
+    /// True if a result must come, whatever it has taken so far: an acknowledgement, or one for a request
     /// that is not held.
     fn owes(&self) -> bool {
         if self.commands.is_empty() && self.requests.is_empty() {

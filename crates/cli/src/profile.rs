@@ -18,7 +18,7 @@ use serde_json::{json, Map, Value};
 /// Functions of firmware that walk lists for MPI's messages, with what they call for an entry.
 pub const WALKERS: [&str; 4] = ["match_request", "search_posted", "search_unexpected", "differ"];
 
-/// What they have cost, if the firmware has such.
+/// Cost of these functions, if the firmware has such.
 fn walks(summary: &Summary) -> Option<Cost> {
     let functions = summary.functions.iter();
     let walkers = functions.filter(|function| WALKERS.contains(&function.name.as_str()));

@@ -170,7 +170,7 @@ fn build(place: &Place, design: &Design<'_>) -> Result<PathBuf, Unbuilt> {
         let work = folder.join(format!("{:016x}-{}", hash.finish(), std::process::id()));
         fs::create_dir_all(&work).map_err(|why| failed(&work, why))?;
         let mut hash = DefaultHasher::new();
-        (FLAGS, design.traced).hash(&mut hash);
+        (FLAGS, design.traced, version()).hash(&mut hash);
         let runtime = folder.join(format!("runtime-{:016x}", hash.finish()));
         copy_objects(&runtime, &work);
         let verilated = verilate(place, design, &sources, &shim, &work).and_then(|()| {
@@ -201,6 +201,12 @@ const FLAGS: [&str; 14] = [
     "-MAKEFLAGS",
     "OPT_FAST=-O2 OPT_GLOBAL=-O0",
 ];
+
+/// Version of Verilator, in its own words: objects of its library go with no other version's headers.
+fn version() -> Vec<u8> {
+    let output = Command::new("verilator").arg("--version").stdin(Stdio::null()).output();
+    output.map_or_else(|_| Vec::new(), |output| output.stdout)
+}
 
 /// Copies what Verilator's own library is compiled to, the same for all designs, if it is there and is not
 /// older than its source: `make` takes it then, and half of a small design's time is saved.

@@ -105,7 +105,7 @@ impl FromStr for Monitored {
     }
 }
 
-/// How RTL runs.
+/// Mode in which RTL runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum RtlMode {
     /// In the place of its model.

@@ -196,7 +196,7 @@ pub struct Broken {
     pub code: u8,
 }
 
-/// What the runs that are over were, for the progress bar.
+/// Sums over the runs that are over, for the progress bar.
 #[derive(Debug, Default)]
 struct Told {
     runs: u64,

@@ -71,7 +71,7 @@ pub struct Figures {
     pub ranks: Vec<Own>,
     /// Searches of which it is not known whether they were of posted receives.
     pub untold: u64,
-    /// Who walks the lists.
+    /// Part that walks the lists.
     pub walkers: Walkers,
     /// What matching units were asked and have found, where the machine can have such: posted receives,
     /// unexpected messages.

@@ -47,7 +47,7 @@ pub fn waits_of<'a>(calls: impl IntoIterator<Item = &'a Call>) -> Vec<(u32, u64)
     waits
 }
 
-/// Who walks a machine's lists.
+/// Part that walks a machine's lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Walkers {
     /// That of posted receives.

@@ -31,7 +31,7 @@ pub use messages::{Breakdown, Messages, Segment, Slow, Step};
 pub(crate) use portals::PORTALS;
 pub(crate) use tally::Tallies;
 pub use way::Way;
-pub(crate) use way::{Stretch, LEGS, SLOTS};
+pub(crate) use way::{stretch, Stretch, LEGS, SLOTS};
 
 /// Instants in the life of a put, in the order in which a message passes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

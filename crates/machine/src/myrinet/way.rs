@@ -1,6 +1,6 @@
 //! The way of a packet, from the call that sends it to the process that has it.
 
-use crate::instruments::journey::{cause, firmware, Cause, Part, Place, Stretch, Way, Waypoint};
+use crate::instruments::journey::{cause, firmware, stretch, Part, Place, Stretch, Way, Waypoint};
 
 /// The steps.
 pub(crate) static WAY: Way = Way { legs: 1, commands: false, stretches: &STRETCHES };
@@ -8,14 +8,6 @@ pub(crate) static WAY: Way = Way { legs: 1, commands: false, stretches: &STRETCH
 /// Queues of a node, by their number.
 pub(crate) static QUEUES: &[&str] =
     &["slack buffer: bytes before the card", "stores and loads that wait for the bus"];
-
-const fn stretch(
-    ends: Waypoint,
-    (name, place, part): (&'static str, Place, Part),
-    cause: Cause,
-) -> Stretch {
-    Stretch { ends, name, place, part, cause }
-}
 
 const STRETCHES: [Stretch; 19] = [
     stretch(

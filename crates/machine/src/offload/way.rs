@@ -2,7 +2,7 @@
 //! process that has it. By rendezvous it goes three legs: the request, the receiver's answer, the bytes.
 
 use crate::instruments::journey::{
-    cause, firmware, walk, Cause, Part, Place, Stretch, Way, Waypoint,
+    cause, firmware, stretch, walk, Part, Place, Stretch, Way, Waypoint,
 };
 
 /// The steps.
@@ -19,14 +19,6 @@ pub(crate) static QUEUES: &[&str] = &[
     "unit for unexpected messages: entries",
     "unit for unexpected messages: receives without a result",
 ];
-
-const fn stretch(
-    ends: Waypoint,
-    (name, place, part): (&'static str, Place, Part),
-    cause: Cause,
-) -> Stretch {
-    Stretch { ends, name, place, part, cause }
-}
 
 const STRETCHES: [Stretch; 22] = [
     stretch(

@@ -2,7 +2,7 @@
 //!
 //! What a card does is seen at its pins ([`super::trail`]), so that model and RTL tell the same.
 
-use crate::instruments::journey::{cause, Cause, Part, Place, Stretch, Way, Waypoint};
+use crate::instruments::journey::{cause, stretch, Part, Place, Stretch, Way, Waypoint};
 
 /// The steps. What is written into memory alone ends there; what is waited for ends with the call that does.
 pub(crate) static WAY: Way = Way { legs: 1, commands: false, stretches: &STRETCHES };
@@ -14,14 +14,6 @@ pub(crate) static QUEUES: &[&str] = &[
     "packets that wait for lanes or credits",
     "packets come and not in memory",
 ];
-
-const fn stretch(
-    ends: Waypoint,
-    (name, place, part): (&'static str, Place, Part),
-    cause: Cause,
-) -> Stretch {
-    Stretch { ends, name, place, part, cause }
-}
 
 const STRETCHES: [Stretch; 12] = [
     stretch(

@@ -35,6 +35,15 @@ pub(crate) struct Stretch {
     pub cause: Cause,
 }
 
+/// A stretch with its end, what it is, and why.
+pub(crate) const fn stretch(
+    ends: Waypoint,
+    (name, place, part): (&'static str, Place, Part),
+    cause: Cause,
+) -> Stretch {
+    Stretch { ends, name, place, part, cause }
+}
+
 /// The way of messages of a model that tells of none.
 pub(crate) static NONE: Way = Way { legs: 1, commands: false, stretches: &[] };
 
