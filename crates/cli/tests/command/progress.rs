@@ -1,9 +1,16 @@
 //! The line on terminals that tells how far a long run has come, on a pseudo-terminal.
 
-use crate::runner::{command, ended, on_a_terminal};
+use crate::runner::{
+    command, interrupt, interrupted_on_a_terminal, on_a_terminal, root, waited_for,
+};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-/// A run of some seconds, whose end is known.
-const LONG: &str = "-n 2 --until 120ms builtin:pingpong 8 100000000";
+/// A run of minutes, whose end is known. It is interrupted when enough has been seen of it.
+const LONG: &str = "-n 2 --until 10000ms builtin:pingpong 8 100000000";
+
+/// Longer than a run lasts of which nothing is told.
+const A_WHILE: Duration = Duration::from_secs(4);
 
 /// How a terminal clears its line.
 const CLEARS: &str = "\x1b[2K";
@@ -43,15 +50,18 @@ fn tells(line: &str) -> bool {
     [" simulated, ", " messages, ", " a second"].iter().all(|words| line.contains(words))
 }
 
+/// What was written, line by line.
+fn lines(shown: &str) -> impl Iterator<Item = &str> {
+    shown.split(['\r', '\n'])
+}
+
 #[test]
 fn a_long_run_tells_how_far_it_has_come_and_takes_the_line_away() {
     let mut run = command();
     run.arg("run").args(LONG.split_whitespace());
-    let (shown, code) = on_a_terminal(run, true);
-    // The time is up.
-    assert_eq!(code, 124, "{shown}");
-    let told = shown.split(['\r', '\n']).filter(|line| tells(line));
-    let told: Vec<&str> = told.collect();
+    let (shown, code) = interrupted_on_a_terminal(run, true, |shown| lines(shown).any(tells));
+    assert_eq!(code, 130, "{shown}");
+    let told: Vec<&str> = lines(&shown).filter(|line| tells(line)).collect();
     assert!(!told.is_empty(), "{shown}");
     assert!(
         told.iter().any(|line| line.contains("about ") && line.contains(" s left")),
@@ -67,12 +77,24 @@ fn a_long_run_tells_how_far_it_has_come_and_takes_the_line_away() {
 
 #[test]
 fn nothing_is_told_where_no_terminal_is_or_none_is_wanted() {
-    let told = ended(command().arg("run").args(LONG.split_whitespace()));
+    let mut run = command();
+    run.arg("run").args(LONG.split_whitespace()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = run.spawn().unwrap();
+    std::thread::sleep(A_WHILE);
+    interrupt(&child);
+    let told = waited_for(child);
+    assert_eq!(told.code, 130, "{told:#?}");
     assert!(!told.stderr.contains(" a second") && !told.stdout.contains(" a second"), "{told:#?}");
     assert!(!told.stderr.contains('\x1b'), "{told:#?}");
-    let mut quiet = command();
-    quiet.args(["run", "-q"]).args(LONG.split_whitespace());
-    let (shown, _) = on_a_terminal(quiet, true);
+    // Nothing is written that could be waited for.
+    let run = command();
+    let mut quiet = Command::new("timeout");
+    quiet.arg("--signal=INT").arg(A_WHILE.as_secs().to_string()).arg(run.get_program());
+    quiet.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    quiet.args(["run", "-q"]).args(LONG.split_whitespace()).current_dir(root());
+    let (shown, code) = on_a_terminal(quiet, true);
+    // timeout's own status for what it has ended.
+    assert_eq!(code, 124, "{shown}");
     assert!(!shown.contains(" a second") && !shown.contains(CLEARS), "{shown}");
 }
 
@@ -82,15 +104,15 @@ fn reports_and_validations_tell_it_too() {
     let page = folder.path().join("page.html");
     let mut report = command();
     report.args(["report", "--largest", "0"]).arg(&page).args(LONG.split_whitespace());
-    let (shown, _) = on_a_terminal(report, true);
-    assert!(shown.split(['\r', '\n']).any(tells), "{shown}");
+    let (shown, _) = interrupted_on_a_terminal(report, true, |shown| lines(shown).any(tells));
+    assert!(lines(&shown).any(tells), "{shown}");
     assert!(!stands(&shown).iter().any(|line| line.contains(" a second")), "{shown}");
     let mut validate = command();
     validate.args(["bench", "latency", "--machine", "ideal", "--machine", "example"]);
     validate.args(["--largest", "64"]);
     let (shown, code) = on_a_terminal(validate, true);
     assert_eq!(code, 0, "{shown}");
-    let told = shown.split(['\r', '\n']).any(|line| tells(line) && line.contains(" s left"));
+    let told = lines(&shown).any(|line| tells(line) && line.contains(" s left"));
     assert!(told && shown.contains("/2"), "{shown}");
     assert!(!stands(&shown).iter().any(|line| line.contains(" a second")), "{shown}");
 }

@@ -73,7 +73,16 @@ pub fn run(line: &str) -> Ended {
 
 /// Runs a command whose standard error, and output if `both`, is a terminal; what that was told, and the exit
 /// status.
-pub fn on_a_terminal(mut command: Command, both: bool) -> (String, i32) {
+pub fn on_a_terminal(command: Command, both: bool) -> (String, i32) {
+    interrupted_on_a_terminal(command, both, |_| false)
+}
+
+/// The same; the command is interrupted as soon as `enough` has been shown.
+pub fn interrupted_on_a_terminal(
+    mut command: Command,
+    both: bool,
+    enough: impl Fn(&str) -> bool,
+) -> (String, i32) {
     let mut ends = [0; 2];
     // SAFETY: openpty fills the two descriptors, which nothing else owns then; the rest may be null.
     let [ours, theirs] = unsafe {
@@ -93,11 +102,24 @@ pub fn on_a_terminal(mut command: Command, both: bool) -> (String, i32) {
     command.env("TERM", "xterm").stderr(theirs);
     let mut child = command.spawn().expect("the command starts");
     drop(command);
-    let mut shown = Vec::new();
+    let (mut shown, mut part, mut interrupted) = (Vec::new(), [0; 4096], false);
+    let mut terminal = std::fs::File::from(ours);
     // The end of a terminal that nobody has open any more is an error.
-    std::fs::File::from(ours).read_to_end(&mut shown).ok();
+    while let Ok(length @ 1..) = terminal.read(&mut part) {
+        shown.extend_from_slice(&part[..length]);
+        if !interrupted && enough(&String::from_utf8_lossy(&shown)) {
+            interrupt(&child);
+            interrupted = true;
+        }
+    }
     let code = child.wait().expect("it was started").code().unwrap_or(-1);
     (String::from_utf8_lossy(&shown).into_owned(), code)
+}
+
+/// Interrupts a command, as Ctrl-C does.
+pub fn interrupt(child: &Child) {
+    // SAFETY: kill touches no memory; the child has not been waited for.
+    unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGINT) };
 }
 
 /// Runs any command to its end; fails if it hangs.
