@@ -281,8 +281,11 @@ impl<M: HostMemory> Bus<M> {
             }
             HostOp::Read { read: HostRead::Memory { addr, enables }, token } => {
                 let skip = if width == 4 && enables & 0x0F == 0 { 4 } else { 0 };
+                // A 32-bit bus moves one half of a word, or both.
+                let half = width == 4 && (enables & 0x0F == 0 || enables & 0xF0 == 0);
+                let bytes = if half { 4 } else { WORD as u16 };
                 let kind = Kind::HostRead { enables, token };
-                (kind, addr + skip, WORD as u16, self.decode(addr))
+                (kind, addr + skip, bytes, self.decode(addr))
             }
             HostOp::Read { read: HostRead::Config { slot, offset }, token } => {
                 (Kind::ConfigRead { offset, token }, u64::from(offset & !3), 4, self.slot(slot))
@@ -456,7 +459,6 @@ impl<M: HostMemory> Bus<M> {
                 let slot = usize::from(slot);
                 ports.ins[slot].ended = Some(Ended { words: 0, aborted: true });
                 self.cores[slot].config.master_abort();
-                self.cores[slot].delayed = None;
             }
             (_, Kind::HostRead { token, .. } | Kind::ConfigRead { token, .. }) => {
                 self.bridge.pop_host();

@@ -25,6 +25,7 @@ mod lanes;
 mod memory;
 mod monitor;
 mod params;
+pub mod pins;
 mod transaction;
 
 pub use bridge::{Bridge, HostRead, ReadValue};

@@ -198,3 +198,13 @@ fn a_region_ends_where_the_next_begins() {
     assert_eq!(last, Some(0x0202_0202_0101_0101));
     assert_eq!(bench.chips[1].registers[0], 0x0404_0404_0303_0303);
 }
+
+#[test]
+fn a_write_to_nobody_does_not_lose_the_delayed_read_beside_it() {
+    let mut bench = Bench::new(Params::pci_64_66(), 1);
+    bench.chips[0].read(0x100, 4, 0);
+    bench.chips[0].write(MEMORY_BYTES as u64, vec![1]);
+    bench.settle();
+    assert!(bench.chips[0].ended[0].1.aborted);
+    assert_eq!(bench.chips[0].completions.len(), 4);
+}
