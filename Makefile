@@ -110,7 +110,7 @@ MEMORY ?= 8000000
 .PHONY: fuzz
 fuzz: test-tools parts ## Random inputs for all that reads other people's, SECONDS (60) a target
 	@ulimit -v $(MEMORY) && SUNSTAR_FUZZ_SECONDS=$(SECONDS) $(cargo) test --quiet --workspace --no-fail-fast \
-	    --lib --bins --test layouts --test seastar -- fuzz_ --test-threads 1 --nocapture
+	    --lib --bins --test layouts --test seastar --test models -- fuzz_ --test-threads 1 --nocapture
 
 .PHONY: bench
 bench: bench-tools ## Tune for the sources as they are (make tune), and measure speed, beside SMPI's

@@ -9,8 +9,8 @@ use crate::summary::{account, grouped, messages, plural, time_of};
 use crate::terminal::{self, Terminal};
 use machine::instruments::account::{Call, Rank};
 use machine::instruments::journey::{Breakdown, Place, Segment, Slow};
-use machine::models::cause_of;
 use machine::report::Report;
+use models::MODELS;
 use std::fmt::{self, Write};
 
 /// Slow messages that are explained if nothing is asked for.
@@ -145,7 +145,9 @@ fn steps(
 
 /// A sentence about a step, with what decides it.
 fn cause(report: &Report, segment: &Segment, entries: u32) -> String {
-    let Some(cause) = cause_of(report.machine.model, &segment.name) else { return String::new() };
+    let Some(cause) = MODELS.cause_of(report.machine.model, &segment.name) else {
+        return String::new();
+    };
     let value = |key: &str| report.machine.values.get(key).map(|setting| setting.value.as_str());
     let mut told = match cause.walks && entries > 1 {
         true => {
@@ -169,7 +171,7 @@ fn cause(report: &Report, segment: &Segment, entries: u32) -> String {
     }
     if segment.place == Place::Firmware {
         // A model may have Portals' steps, and no firmware.
-        let model = machine::models::model(report.machine.model);
+        let model = MODELS.model(report.machine.model);
         if model.is_none_or(|model| model.firmware.is_none()) {
             return told;
         }

@@ -8,7 +8,7 @@ use crate::terminal::{self, Terminal};
 use machine::console;
 use machine::models::{Firmware, Processor};
 use machine::parameters::Parameters;
-use machine::seastar::firmware::image::variant;
+use models::seastar::firmware::image::variant;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -85,7 +85,7 @@ pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> 
         false => Err(Mistake(format!(
             "there is no firmware with {} (build/firmware/{}), and no sources to build it from",
             options_text(&options),
-            machine::seastar::firmware::image::variant(parameters)
+            models::seastar::firmware::image::variant(parameters)
         ))),
     }
 }

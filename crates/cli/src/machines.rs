@@ -5,6 +5,7 @@ use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::Terminal;
 use machine::parameters::Parameters;
+use models::MODELS;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -35,7 +36,7 @@ fn load(root: &Root, name: &str) -> Result<Parameters, Mistake> {
 
 /// A machine's file, which may build on one of Sunstar's.
 pub fn read(root: &Root, file: &Path) -> Result<Parameters, Mistake> {
-    Parameters::load_among(file, &folder(root)).map_err(|why| Mistake(why.to_string()))
+    Parameters::load_among(&MODELS, file, &folder(root)).map_err(|why| Mistake(why.to_string()))
 }
 
 /// The file of a machine.

@@ -5,6 +5,7 @@ use crate::compiler::{self, Language};
 use crate::mistake::Mistake;
 use crate::root::Root;
 use machine::{Executable, Program};
+use models::MODELS;
 use rank::Surroundings;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ pub fn program(
     folder: &Path,
 ) -> Result<Program, Mistake> {
     match named.to_str().and_then(|name| name.strip_prefix(rank::BUILTIN_PREFIX)) {
-        Some(name) => Program::builtin(name, args, ranks).map_err(Mistake),
+        Some(name) => Program::builtin(&MODELS, name, args, ranks).map_err(Mistake),
         None => {
             let (path, before) = executable(root, named, folder)?;
             let args = before.into_iter().chain(args.iter().cloned()).collect();

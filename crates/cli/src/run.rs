@@ -16,11 +16,11 @@ use machine::firmware::profile::{Function, Profile, Summary};
 use machine::firmware::symbols::Symbols;
 use machine::instruments::timeline::Watcher;
 use machine::models::Processor;
-use machine::myrinet::monitor::Monitor;
 use machine::parameters::Parameters;
 use machine::report::Report;
-use machine::seastar::debugger::Door;
-use machine::{Options, Outcome, Progress};
+use machine::{Inspector, Options, Outcome, Progress};
+use models::myrinet::monitor::Monitor;
+use models::seastar::debugger::Door;
 use rank::{Labels, Notes, Surroundings};
 use serde_json::{json, Map, Value};
 use std::ffi::OsString;
@@ -109,6 +109,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     let debugger = options.gdb.map(door).transpose()?;
     let monitor = |monitored| open_monitor(&parameters, options.ranks, monitored);
     let monitor = options.monitor.as_ref().map(monitor).transpose()?;
+    let inspector = debugger.or(monitor);
     reins.begun.store(true, Ordering::Relaxed);
     let (progress, launch) = (Arc::<Progress>::default(), parameters.duration("machine.launch"));
     let line = Line::of(progress.clone(), launch, options.until, options.quiet);
@@ -128,8 +129,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         pcap: options.pcap.clone(),
         watchers,
         console: image_of_console(root, options, &parameters)?,
-        debugger,
-        monitor,
+        inspector,
         judge: options.judge,
         meter: false,
         tables,
@@ -202,11 +202,11 @@ fn open_door(
     gdb: Gdb,
     parameters: &Parameters,
     firmware: &Path,
-) -> Result<Arc<Door>, Mistake> {
+) -> Result<Inspector, Mistake> {
     let door = Door::open(parameters, ranks, gdb.node, gdb.port);
     let door = door.map_err(|why| Mistake(why.to_string()))?;
     console::say(&invitation(&door, root, firmware));
-    Ok(Arc::new(door))
+    Ok(Inspector::new(door))
 }
 
 /// Lets commands be read for the monitor, when the run has begun.
@@ -214,9 +214,9 @@ fn open_monitor(
     parameters: &Parameters,
     ranks: u32,
     monitored: &Monitored,
-) -> Result<Arc<Monitor>, Mistake> {
+) -> Result<Inspector, Mistake> {
     let monitor = Monitor::open(parameters, ranks, monitored.node, monitored.file.as_deref());
-    Ok(Arc::new(monitor.map_err(|why| Mistake(why.to_string()))?))
+    Ok(Inspector::new(monitor.map_err(|why| Mistake(why.to_string()))?))
 }
 
 /// How to connect gdb.

@@ -11,7 +11,7 @@ use functions::Functions;
 use machine::firmware::symbols::Symbols;
 use machine::models::Processor;
 use machine::parameters::Parameters;
-use machine::seastar::firmware::tracedump;
+use models::seastar::firmware::tracedump;
 use std::sync::Arc;
 
 mod functions;

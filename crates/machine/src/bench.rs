@@ -22,14 +22,14 @@ use std::sync::Arc;
 pub(crate) type Maps = [Arc<[ProcessId]>; 2];
 
 /// Makes the driver of a node's network interface when its kernel boots.
-pub(crate) type MakeNal = Rc<dyn Fn(&host::Cpu) -> Rc<dyn Nal>>;
+pub type MakeNal = Rc<dyn Fn(&host::Cpu) -> Rc<dyn Nal>>;
 
 /// Opens the queues of the process on a core.
-pub(crate) type OpenQueues = Rc<dyn Fn(&mut mpi::Local, u32) -> Box<dyn mpi::Transport>>;
+pub type OpenQueues = Rc<dyn Fn(&mut mpi::Local, u32) -> Box<dyn mpi::Transport>>;
 
 /// What carries the messages of a node's processes.
 #[derive(Clone)]
-pub(crate) enum Carrier {
+pub enum Carrier {
     /// Portals in the kernel, over this driver.
     Portals(MakeNal),
     /// The network interface itself, which keeps MPI's queues; there is no Portals.
@@ -38,23 +38,32 @@ pub(crate) enum Carrier {
 
 /// What every machine says of its software.
 #[derive(Clone)]
-pub(crate) struct Common {
+pub struct Common {
+    /// The ranks' places.
     pub placement: Placement,
+    /// Costs and limits of Portals.
     pub portals: portals::Config,
+    /// Costs and limits of MPI.
     pub mpi: mpi::Params,
+    /// Costs of what the agents of ranks do beside MPI.
     pub agent: rank::Costs,
+    /// Time of the launch, since power on.
     pub launch: Duration,
 }
 
 /// What the nodes of a run are made of.
 #[derive(Clone)]
-pub(crate) struct Bench<'a> {
+pub struct Bench<'a> {
+    /// What the run was asked for.
     pub options: &'a Options,
+    /// What every machine says of its software.
     pub common: Common,
+    /// How many there are.
     pub nodes: u32,
+    /// What is to go wrong.
     pub faults: Faults,
     /// What its messages add up to.
-    pub tallies: Arc<Tallies>,
+    pub(crate) tallies: Arc<Tallies>,
     /// The judges' ledger, if they are to judge.
     pub ledger: Option<Arc<spec::Ledger>>,
     /// That of MPI's rules, if they are to be judged: where messages may be lost, none holds.
@@ -68,7 +77,7 @@ pub(crate) struct Bench<'a> {
 }
 
 /// How a model makes a run of it.
-pub(crate) trait Plan: Sync {
+pub trait Plan: Sync {
     /// A node, or a part of the network that is a process of its own.
     type Process: LogicalProcess<Report = Remains<Self::Left>>;
     /// What such a node leaves that others do not.
@@ -86,11 +95,14 @@ pub(crate) trait Plan: Sync {
 }
 
 /// What is left of a node.
-pub(crate) struct Remains<L> {
+pub struct Remains<L> {
+    /// What ended the run on it.
     pub failure: Option<Failure>,
     /// Exit status and sentence of a rank's process that had ended when its memory was wanted.
     pub missed: Option<(i32, String)>,
+    /// What its journal has kept.
     pub journal: Told,
+    /// Hash of what happened on it.
     pub hash: u64,
     /// Of what is a node.
     pub report: Option<NodeReport>,
@@ -98,6 +110,7 @@ pub(crate) struct Remains<L> {
     pub waiting: Vec<String>,
     /// How the ranks ended: rank, when, exit status.
     pub endings: Vec<(u32, Time, i32)>,
+    /// When something was due last.
     pub end: Time,
     /// What the judge has compared, if there was one.
     pub judged: Option<spec::Tally>,
@@ -157,9 +170,12 @@ pub struct Failure {
 }
 
 /// A run that is over.
-pub(crate) struct Ended<L> {
+pub struct Ended<L> {
+    /// Of all processes, the nodes first.
     pub remains: Vec<Remains<L>>,
+    /// Why it is over.
     pub ending: Ending,
+    /// Wall time that it took.
     pub wall_seconds: f64,
 }
 
@@ -335,7 +351,7 @@ impl<'a> Bench<'a> {
 const NODES_MAX: u32 = 1 << 16;
 
 /// Nodes of a machine without a topology: as many as so many ranks need. The error is a sentence.
-pub(crate) fn nodes_needed(p: &Parameters, ranks: u32) -> Result<u32, String> {
+pub fn nodes_needed(p: &Parameters, ranks: u32) -> Result<u32, String> {
     let nodes = Common::new(p, ranks)?.placement.nodes().max(1);
     if nodes > NODES_MAX {
         return Err(format!("{ranks} ranks need {nodes} nodes, but messages can name {NODES_MAX}"));
@@ -344,12 +360,7 @@ pub(crate) fn nodes_needed(p: &Parameters, ranks: u32) -> Result<u32, String> {
 }
 
 /// Finds out whether such a machine, ranks and faults fit together, without a run.
-pub(crate) fn check_hosts(
-    p: &Parameters,
-    ranks: u32,
-    faults: &[String],
-    seed: u64,
-) -> Result<(), String> {
+pub fn check_hosts(p: &Parameters, ranks: u32, faults: &[String], seed: u64) -> Result<(), String> {
     let (nodes, launch) = (nodes_needed(p, ranks)?, Common::new(p, ranks)?.launch());
     faults::parse_of_hosts(faults, seed, nodes, launch, p.model()).map(drop)
 }

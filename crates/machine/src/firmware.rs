@@ -6,7 +6,7 @@
 //!   facts: what a debugger can be told of the run
 //! ```
 
-pub(crate) mod facts;
+pub mod facts;
 pub mod profile;
-pub(crate) mod recorder;
+pub mod recorder;
 pub mod symbols;

@@ -8,14 +8,14 @@
 //!   packets ─────────────────────► capture: a pcapng file (by a spool)
 //! ```
 //!
-//! Those that look into one model's parts are in its room (`seastar`: recorder, profile, meter).
+//! Those that look into one model's parts are in its crate (`model-seastar`: its meter).
 
 pub mod account;
-pub(crate) mod calls;
-pub(crate) mod capture;
-pub(crate) mod journal;
+pub mod calls;
+pub mod capture;
+pub mod journal;
 pub mod journey;
 pub mod perfetto;
-pub(crate) mod spool;
+pub mod spool;
 pub mod tables;
 pub mod timeline;

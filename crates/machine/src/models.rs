@@ -1,12 +1,14 @@
-//! The models that there are, a row each: the one place that names them. `nic.model` of a machine chooses.
+//! What the bench knows of a model: a row, given to it by the crate that has the model. `nic.model` of a
+//! machine chooses.
 
-use crate::instruments::journey::{Cause, Way, PORTALS};
-use crate::parameters::{Parameters, Row};
+use crate::instruments::journey::{Cause, Way};
+use crate::parameters::schema;
+use crate::parameters::{Parameters, Row, MODEL};
 use crate::programs::native;
 use crate::programs::Program;
 use crate::run::{Mistake, Options, Outcome};
-use crate::{bench, example, ideal, myrinet, offload, seastar};
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// A model: network interfaces, what joins them, and the driver that the kernel has for them.
 #[derive(Debug)]
@@ -39,10 +41,11 @@ pub struct Model {
     /// Workloads over an interface that only it has.
     pub workloads: &'static [native::Kind],
     /// Nodes of a machine for so many ranks.
-    nodes: fn(&Parameters, u32) -> Result<u32, String>,
+    pub nodes: fn(&Parameters, u32) -> Result<u32, String>,
     /// Whether machine, ranks, faults and seed fit together.
-    check: fn(&Parameters, u32, &[String], u64) -> Result<(), String>,
-    run: fn(&Options) -> Result<Outcome, Mistake>,
+    pub check: fn(&Parameters, u32, &[String], u64) -> Result<(), String>,
+    /// Runs a program of such a machine.
+    pub run: fn(&Options) -> Result<Outcome, Mistake>,
 }
 
 /// The program on the processors of network interfaces.
@@ -60,7 +63,7 @@ pub struct Firmware {
     /// What executes it.
     pub processor: Processor,
     /// Reads the images in a folder.
-    pub(crate) listing: fn(&Path) -> Result<Listing, String>,
+    pub listing: fn(&Path) -> Result<Listing, String>,
 }
 
 impl Firmware {
@@ -90,141 +93,57 @@ pub enum Processor {
     Unattended,
 }
 
-/// All of them.
-pub static MODELS: [Model; 6] = [
-    Model {
-        name: "seastar",
-        doc: "Cray SeaStar: firmware on a PowerPC 440, DMA engines, a mesh or torus (pedretti2005)",
-        rows: seastar::ROWS,
-        firmware: Some(&seastar::FIRMWARE),
-        messages: Some(&PORTALS),
-        queues: &[],
-        packets: true,
-        link_type: Some(147),
-        cables: false,
-        lanes: false,
-        console: None,
-        processes: true,
-        workloads: &[],
-        nodes: seastar::run::nodes,
-        check: seastar::run::check,
-        run: seastar::run::run,
-    },
-    Model {
-        name: "ideal",
-        doc: "a network interface of constants (LogGP): no firmware, no network, matching free",
-        rows: ideal::ROWS,
-        firmware: None,
-        messages: Some(&PORTALS),
-        queues: &[],
-        packets: false,
-        link_type: None,
-        cables: false,
-        lanes: false,
-        console: None,
-        processes: true,
-        workloads: &[],
-        nodes: bench::nodes_needed,
-        check: bench::check_hosts,
-        run: ideal::run,
-    },
-    Model {
-        name: "example",
-        doc: "docs/adding-a-nic.md's example: a command queue, a DMA engine, a link, an interrupt",
-        rows: example::ROWS,
-        firmware: None,
-        messages: Some(&PORTALS),
-        queues: &[],
-        packets: false,
-        link_type: None,
-        cables: false,
-        lanes: false,
-        console: None,
-        processes: true,
-        workloads: &[],
-        nodes: bench::nodes_needed,
-        check: bench::check_hosts,
-        run: example::run,
-    },
-    Model {
-        name: "rdma",
-        doc: "an RDMA NIC on PCI-X with bonded links or a crossbar, cycle by cycle (marazakis2006)",
-        rows: crate::rdma::ROWS,
-        firmware: None,
-        messages: Some(&crate::rdma::WAY),
-        queues: crate::rdma::QUEUES,
-        packets: false,
-        link_type: Some(148),
-        cables: false,
-        lanes: true,
-        console: Some("firmware/crossbar/console.bin"),
-        processes: false,
-        workloads: crate::rdma::WORKLOADS,
-        nodes: crate::rdma::nodes,
-        check: crate::rdma::check,
-        run: crate::rdma::run,
-    },
-    Model {
-        name: "myrinet",
-        doc: "Myrinet: a control program on a LANai, source-routed switches (vorakosit2001)",
-        rows: myrinet::ROWS,
-        firmware: Some(&myrinet::FIRMWARE),
-        messages: Some(&myrinet::WAY),
-        queues: myrinet::QUEUES,
-        packets: false,
-        link_type: None,
-        cables: true,
-        lanes: false,
-        console: None,
-        processes: false,
-        workloads: myrinet::WORKLOADS,
-        nodes: myrinet::nodes,
-        check: myrinet::check,
-        run: myrinet::run,
-    },
-    Model {
-        name: "offload",
-        doc: "MPI's queues on the NIC, with or without matching units (brightwell2005)",
-        rows: offload::ROWS,
-        firmware: Some(&offload::FIRMWARE),
-        messages: Some(&offload::WAY),
-        queues: offload::QUEUES,
-        packets: false,
-        link_type: Some(149),
-        cables: false,
-        lanes: false,
-        console: None,
-        processes: true,
-        workloads: &[],
-        nodes: offload::nodes,
-        check: offload::check,
-        run: offload::run,
-    },
-];
-
-/// The model of this name.
-pub fn model(name: &str) -> Option<&'static Model> {
-    MODELS.iter().find(|model| model.name == name)
+/// The models that there are, in the order in which they are listed. The crate `models` has those of Sunstar.
+#[derive(Debug)]
+pub struct Models {
+    list: &'static [&'static Model],
+    /// `nic.model`, which names them.
+    row: OnceLock<Row>,
 }
 
-/// The cause of a step of a message on machines of a model; of one that is no step nothing is known.
-pub fn cause_of(model: &str, step: &str) -> Option<&'static Cause> {
-    self::model(model)?.messages?.cause_of(step)
+impl Models {
+    /// These.
+    pub const fn new(list: &'static [&'static Model]) -> Models {
+        Models { list, row: OnceLock::new() }
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &'static Model> + Clone {
+        self.list.iter().copied()
+    }
+
+    /// The model of this name.
+    pub fn model(&self, name: &str) -> Option<&'static Model> {
+        self.iter().find(|model| model.name == name)
+    }
+
+    /// The cause of a step of a message on machines of a model; of one that is no step nothing is known.
+    pub fn cause_of(&self, model: &str, step: &str) -> Option<&'static Cause> {
+        self.model(model)?.messages?.cause_of(step)
+    }
+
+    /// The row of the parameter that chooses one.
+    pub(crate) fn choice(&'static self) -> &'static Row {
+        let names = || self.iter().map(|model| model.name).collect::<Vec<_>>();
+        self.row.get_or_init(|| schema::choice(MODEL, names().leak()))
+    }
 }
 
 /// Runs a program.
 pub fn run(options: &Options) -> Result<Outcome, Mistake> {
-    suits(&options.program, options.parameters.model())?;
+    suits(&options.program, &options.parameters)?;
     (options.parameters.model().run)(options)
 }
 
 /// Finds out whether a machine of this model can run the program.
-fn suits(program: &Program, model: &Model) -> Result<(), Mistake> {
+fn suits(program: &Program, parameters: &Parameters) -> Result<(), Mistake> {
+    let model = parameters.model();
     let prefix = rank::BUILTIN_PREFIX;
     match program {
         Program::Native(workload) => {
             let kind = workload.kind;
-            let owner = MODELS.iter().find(|model| model.workloads.iter().any(|own| own == kind));
+            let has = |model: &&Model| model.workloads.iter().any(|own| own == kind);
+            let owner = parameters.models().iter().find(has);
             let owner = owner.map_or("none", |owner| owner.name);
             if owner == model.name {
                 return Ok(());

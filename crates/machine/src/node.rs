@@ -18,11 +18,9 @@ use std::rc::Rc;
 mod ports;
 mod process;
 mod software;
-#[cfg(test)]
-mod tests;
 
 pub use ports::Ports;
-pub(crate) use process::{Process, Switch};
+pub use process::{Process, Switch};
 pub use software::Software;
 
 /// A network interface: passive, called with the time and with the [`Ports`] through which it asks for what
@@ -90,7 +88,7 @@ pub trait Nic: Sized + 'static {
 
 /// What crosses between processes of a run.
 #[derive(Debug)]
-pub(crate) enum Crossing<M> {
+pub enum Crossing<M> {
     /// What the model sends.
     Message(M),
     /// What is known of a message of the program, for the node to which it goes: no part of the machine.
@@ -125,7 +123,7 @@ enum Event<E> {
 }
 
 /// A node of the machine. Built, run and ended on one worker thread.
-pub(crate) struct Node<N: Nic> {
+pub struct Node<N: Nic> {
     nic: N,
     ports: Ports<N>,
     host: Host,

@@ -7,11 +7,11 @@
 //! own, which has no base itself; it may be of another model.
 
 pub mod quantity;
-pub(crate) mod schema;
+pub mod schema;
 
 use crate::input;
-use crate::models::{self, Model};
-pub use schema::{row, rows, Row, COMMON};
+use crate::models::{Model, Models};
+pub use schema::Row;
 
 use des::{Clock, Duration};
 use quantity::Value;
@@ -28,7 +28,7 @@ pub struct Mistake(pub String);
 /// What a parameter's table holds.
 const FIELDS: &[&str] = &["value", "doc", "source"];
 /// The parameter that chooses the others.
-const MODEL: &str = "nic.model";
+pub(crate) const MODEL: &str = "nic.model";
 /// Source of an overridden parameter.
 const SET: &str = "set on the command line";
 
@@ -102,40 +102,45 @@ pub struct Parameters {
     base: Option<PathBuf>,
     name: String,
     doc: String,
+    models: &'static Models,
     model: &'static Model,
-    /// In the order of [`rows`].
+    /// In the order of [`Models::rows`].
     list: Vec<Parameter>,
     overrides: Vec<String>,
 }
 
 impl Parameters {
     /// Reads and checks a machine file, which may build on another one in its folder.
-    pub fn load(file: &Path) -> Result<Parameters, Mistake> {
+    pub fn load(models: &'static Models, file: &Path) -> Result<Parameters, Mistake> {
         let own = file.parent().unwrap_or(Path::new(""));
-        Parameters::load_among(file, own)
+        Parameters::load_among(models, file, own)
     }
 
     /// The same; it may also build on a machine in the folder `machines`.
-    pub fn load_among(file: &Path, machines: &Path) -> Result<Parameters, Mistake> {
+    pub fn load_among(
+        models: &'static Models,
+        file: &Path,
+        machines: &Path,
+    ) -> Result<Parameters, Mistake> {
         let text = input::text(file).map_err(|error| {
             Mistake(format!("cannot read the machine file {}: {error}", file.display()))
         })?;
-        Parameters::parse(file, &text, machines)
+        Parameters::parse(models, file, &text, machines)
     }
 
     /// Checks the text of a machine file; `file` is for messages, and for a machine beside it.
-    pub fn parse(file: &Path, text: &str, machines: &Path) -> Result<Parameters, Mistake> {
-        Parameters::parse_above(file, text, machines, BASES_MAX)
-    }
-
-    /// The same with `bases` machines below it at most.
-    fn parse_above(
+    pub fn parse(
+        models: &'static Models,
         file: &Path,
         text: &str,
         machines: &Path,
-        bases: u8,
     ) -> Result<Parameters, Mistake> {
-        let reader = Reader { file, text, machines, bases };
+        Reader { models, file, text, machines, bases: BASES_MAX }.parse()
+    }
+
+    /// What the reader's text says.
+    fn read(reader: &Reader) -> Result<Parameters, Mistake> {
+        let Reader { models, file, text, .. } = *reader;
         let root = DeTable::parse(text).map_err(|error| {
             let why = error.message().replace('\n', ", ");
             reader.mistake(error.span().map_or(0, |span| span.start), why)
@@ -153,13 +158,13 @@ impl Parameters {
         let top = |value: Option<String>, key| value.ok_or_else(|| missing(key, &"a string"));
         let own = found.list.iter().find(|(parameter, _)| parameter.key == MODEL);
         let chosen = own.map(|(parameter, _)| parameter.clone()).or_else(|| inherited(MODEL));
-        let chosen = chosen.ok_or_else(|| missing(MODEL, row(MODEL).expect("all have a model")))?;
-        let model = models::model(&chosen.text).expect("the schema has the models' names");
-        let rows = rows(model);
+        let chosen = chosen.ok_or_else(|| missing(MODEL, models.choice()))?;
+        let model = models.model(&chosen.text).expect("the schema has the models' names");
+        let rows = models.rows(model);
         if let Some((alien, offset)) =
             found.list.iter().find(|(own, _)| rows.iter().all(|row| row.key != own.key))
         {
-            return Err(reader.mistake(*offset, foreign(alien.key, model)));
+            return Err(reader.mistake(*offset, foreign(models, alien.key, model)));
         }
         let mut list = Vec::with_capacity(rows.len());
         for row in rows {
@@ -172,6 +177,7 @@ impl Parameters {
             base: base.map(|base| base.file),
             name: top(found.name, "name")?,
             doc: top(found.doc, "doc")?,
+            models,
             model,
             list,
             overrides: Vec::new(),
@@ -190,7 +196,7 @@ impl Parameters {
             mistake("it must read KEY=VALUE, as in host.kernel_entry=200ns".into())
         })?;
         let (key, text) = (key.trim(), text.trim());
-        let row = row(key).ok_or_else(|| mistake(unknown(key)))?;
+        let row = self.models.row(key).ok_or_else(|| mistake(self.models.unknown(key)))?;
         if key == MODEL {
             let why = "the model says which parameters there are; choose another machine".into();
             return Err(mistake(why));
@@ -198,7 +204,7 @@ impl Parameters {
         let value =
             row.parse(text).map_err(|why| mistake(format!("{key} is \"{text}\": {why}")))?;
         let parameter = self.list.iter_mut().find(|parameter| parameter.key == row.key);
-        let parameter = parameter.ok_or_else(|| mistake(foreign(key, self.model)))?;
+        let parameter = parameter.ok_or_else(|| mistake(foreign(self.models, key, self.model)))?;
         parameter.value = value;
         parameter.text = text.to_string();
         parameter.source = SET.to_string();
@@ -217,6 +223,10 @@ impl Parameters {
     /// The model of its network interfaces and of what joins them.
     pub fn model(&self) -> &'static Model {
         self.model
+    }
+    /// All models that there are.
+    pub fn models(&self) -> &'static Models {
+        self.models
     }
     /// The file that it came from.
     pub fn file(&self) -> &Path {
@@ -283,17 +293,9 @@ impl Parameters {
     }
 }
 
-/// "there is no parameter X; did you mean Y?"
-pub fn unknown(key: &str) -> String {
-    match schema::nearest(key) {
-        Some(nearest) => format!("there is no parameter {key}; did you mean {nearest}?"),
-        None => format!("there is no parameter {key}; \"sunstar machines NAME\" lists all"),
-    }
-}
-
 /// "machines of model ideal have no nic.tx_start; it belongs to model seastar"
-fn foreign(key: &str, model: &Model) -> String {
-    let owner = schema::owner(key).map_or("none", |owner| owner.name);
+fn foreign(models: &Models, key: &str, model: &Model) -> String {
+    let owner = models.owner(key).map_or("none", |owner| owner.name);
     format!(
         "machines of model {} (nic.model) have no {key}; it belongs to model {owner}",
         model.name
@@ -312,6 +314,7 @@ struct Found {
 }
 
 struct Reader<'a> {
+    models: &'static Models,
     file: &'a Path,
     text: &'a str,
     /// Where machines stand on which others build, if they are not beside these.
@@ -321,6 +324,10 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    fn parse(&self) -> Result<Parameters, Mistake> {
+        Parameters::read(self)
+    }
+
     fn mistake(&self, offset: usize, why: impl fmt::Display) -> Mistake {
         let line = self.text[..offset].matches('\n').count() + 1;
         Mistake(format!("{}:{line}: {why}", self.file.display()))
@@ -336,7 +343,7 @@ impl Reader<'_> {
                     found.base = Some((self.string(name, value)?, key.span().start));
                 }
                 (_, DeValue::Table(section)) => self.read_section(name, section, found)?,
-                _ => return Err(self.mistake(key.span().start, unknown(name))),
+                _ => return Err(self.mistake(key.span().start, self.models.unknown(name))),
             }
         }
         Ok(())
@@ -357,7 +364,7 @@ impl Reader<'_> {
             let why = format!("base: {} builds on another machine itself", file.display());
             return Err(self.mistake(offset, why));
         }
-        Parameters::parse_above(&file, &text, self.machines, self.bases - 1)
+        Reader { file: &file, text: &text, bases: self.bases - 1, ..*self }.parse()
     }
 
     /// Reads the parameters below `path`.
@@ -369,7 +376,7 @@ impl Reader<'_> {
     ) -> Result<(), Mistake> {
         for (key, value) in section.iter() {
             let path = format!("{path}.{}", key.get_ref());
-            let row = row(&path);
+            let row = self.models.row(&path);
             match (row, value.get_ref()) {
                 (Some(row), DeValue::Table(table)) => {
                     let at = key.span().start;
@@ -383,7 +390,7 @@ impl Reader<'_> {
                 (None, DeValue::Table(table)) if !table.contains_key("value") => {
                     self.read_section(&path, table, found)?;
                 }
-                (None, _) => return Err(self.mistake(key.span().start, unknown(&path))),
+                (None, _) => return Err(self.mistake(key.span().start, self.models.unknown(&path))),
             }
         }
         Ok(())
@@ -443,8 +450,3 @@ impl Reader<'_> {
         }
     }
 }
-
-#[cfg(test)]
-mod fuzz;
-#[cfg(test)]
-mod tests;

@@ -3,6 +3,7 @@
 use crate::bench::Carrier;
 use crate::instruments::journal::Journal;
 use crate::judge::Bailiff;
+use crate::models::Models;
 use des::Time;
 use host::Host;
 use life::{Late, Life};
@@ -18,9 +19,9 @@ use std::sync::Arc;
 mod echo;
 mod life;
 mod marshal;
-pub(crate) mod native;
+pub mod native;
 mod observers;
-pub(crate) mod placement;
+pub mod placement;
 
 /// What the ranks run.
 #[derive(Clone, Debug)]
@@ -47,10 +48,15 @@ pub struct Executable {
 }
 
 impl Program {
-    /// The built-in workload of this name (without `builtin:`), with its arguments, for so many ranks. The
-    /// error is a sentence for the user.
-    pub fn builtin(name: &str, arguments: &[OsString], ranks: u32) -> Result<Program, String> {
-        match native::Workload::parse(name, arguments, ranks) {
+    /// The built-in workload of this name (without `builtin:`), with its arguments, for so many ranks, of any
+    /// of the models. The error is a sentence for the user.
+    pub fn builtin(
+        models: &Models,
+        name: &str,
+        arguments: &[OsString],
+        ranks: u32,
+    ) -> Result<Program, String> {
+        match native::Workload::parse(models, name, arguments, ranks) {
             Some(own) => own.map(Program::Native),
             None => rank::Builtin::parse(name, arguments, ranks).map(Program::Builtin),
         }
@@ -100,7 +106,7 @@ pub(crate) struct Software {
 }
 
 /// The kernel and the ranks of one node.
-pub(crate) struct Ranks {
+pub struct Ranks {
     nid: u16,
     software: Rc<Software>,
     /// Set once it has booted, if there is Portals in it.
@@ -126,7 +132,7 @@ struct Seat {
 
 impl Ranks {
     /// The software of node `nid`, on which its ranks run, if there are so many.
-    pub fn new(
+    pub(crate) fn new(
         nid: u16,
         software: Rc<Software>,
         journal: Rc<Journal>,

@@ -193,11 +193,7 @@ pub struct Core {
 
 /// Host processor time by kind between two instants, in nanoseconds. Where there are several cores, they may
 /// wait for one another.
-pub(crate) fn host_ns(
-    end: &host::Times,
-    start: &host::Times,
-    cores: usize,
-) -> BTreeMap<String, f64> {
+pub fn host_ns(end: &host::Times, start: &host::Times, cores: usize) -> BTreeMap<String, f64> {
     let lock = (cores > 1).then_some(("lock", end.lock - start.lock));
     let kinds = [
         ("user", end.user - start.user),

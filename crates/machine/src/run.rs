@@ -1,15 +1,15 @@
 //! What a run is asked for, and what is left of it.
 
+use crate::effort::Effort;
 use crate::firmware::profile::Profile;
 use crate::instruments::tables::Tables;
 use crate::instruments::timeline::Watcher;
-use crate::myrinet::monitor::Monitor;
 use crate::parameters::Parameters;
 use crate::programs::Program;
 use crate::report::Report;
-use crate::seastar::debugger::Door;
-use crate::seastar::meter::Effort;
 use des::{Duration, Stop, Time};
+use std::any::Any;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
@@ -52,10 +52,8 @@ pub struct Options {
     /// Image of the program behind the switch's console, if what it says is to be printed (changes nothing
     /// but the speed).
     pub console: Option<PathBuf>,
-    /// Let gdb debug the processor of a node; the run begins when it has connected.
-    pub debugger: Option<Arc<Door>>,
-    /// Let a monitor look at the processor of a node that no gdb knows, from its first instruction on.
-    pub monitor: Option<Arc<Monitor>>,
+    /// Let somebody look into the processor of a node, from its first instruction on.
+    pub inspector: Option<Inspector>,
     /// Hold library and firmware against the specification of Portals (changes nothing but the speed).
     pub judge: bool,
     /// Measure what the processor model costs ([`Outcome::effort`]); that costs a little itself.
@@ -85,6 +83,28 @@ pub struct Options {
     /// True once nothing is simulated any more: packets and traces are written, which takes a while if there
     /// are many, and the caller tells what is left.
     pub writing: Arc<AtomicBool>,
+}
+
+/// A debugger, or what else the model has to look into the processor of a node while the run goes on. Only
+/// the model knows what it is.
+#[derive(Clone)]
+pub struct Inspector(Arc<dyn Any + Send + Sync>);
+
+impl Inspector {
+    /// Stands for `own`.
+    pub fn new(own: impl Any + Send + Sync) -> Inspector {
+        Inspector(Arc::new(own))
+    }
+    /// What it stands for, if that is what the model has.
+    pub fn of<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        Arc::clone(&self.0).downcast().ok()
+    }
+}
+
+impl fmt::Debug for Inspector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Inspector")
+    }
 }
 
 /// What is wanted of hardware that is there as RTL, beside the machine's parameters.

@@ -6,7 +6,7 @@ use portals::{Bridge, System};
 
 /// An operating system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Os {
+pub enum Os {
     /// Contiguous memory, qkbridge.
     Catamount,
     /// 4 KB pages, ukbridge.

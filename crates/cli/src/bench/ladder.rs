@@ -14,8 +14,8 @@ use abi::seastar::TRACE_COUNT;
 use indicatif::ProgressBar;
 use machine::console;
 use machine::parameters::Parameters;
-use machine::seastar::firmware::image::FirmwareImage;
-use machine::seastar::probe;
+use models::seastar::firmware::image::FirmwareImage;
+use models::seastar::probe;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

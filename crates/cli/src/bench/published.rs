@@ -254,7 +254,7 @@ mod tests {
     }
 
     fn redstorm() -> Parameters {
-        Parameters::load(&here().join("machines/redstorm.toml")).unwrap()
+        Parameters::load(&models::MODELS, &here().join("machines/redstorm.toml")).unwrap()
     }
 
     fn all() -> Vec<Published> {
@@ -318,7 +318,7 @@ mod tests {
         let line = fitted.lines().skip_while(|line| *line != "[host.interrupt_entry]");
         let old = line.into_iter().find(|line| line.starts_with("source = ")).unwrap().to_owned();
         let fitted = fitted.replacen(&old, &format!("source = \"{source}\""), 1);
-        let machine = Parameters::parse(&file, &fitted, Path::new("")).unwrap();
+        let machine = Parameters::parse(&models::MODELS, &file, &fitted, Path::new("")).unwrap();
         assert_eq!(interrupt.role_on(&machine), "calibrated");
         assert_eq!(find("pedretti2005.shadow-fifos").role_on(&machine), "predicted");
         assert_eq!(find("pedretti2005.original").role_on(&machine), "reported");

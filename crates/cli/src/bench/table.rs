@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn a_validation_counts_what_came_near() {
         let machine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../machines/redstorm.toml");
-        let machine = Parameters::load(&machine).unwrap();
+        let machine = Parameters::load(&models::MODELS, &machine).unwrap();
         let result = |paper: &str, published, ratio: Option<f64>, role| Comparison {
             id: format!("{paper}.it"),
             paper: paper.into(),

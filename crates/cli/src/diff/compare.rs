@@ -2,7 +2,7 @@
 
 use super::read::{Class, Firmware, Like, Node, Part, Run};
 use crate::summary::{time_of, NOT_COUNTERS};
-use machine::parameters::row;
+use models::MODELS;
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -217,7 +217,7 @@ fn parameters(a: &Run, b: &Run) -> Vec<Parameter> {
 
 /// True for values that mean the same: `1 us` and `1000ns`.
 fn same(key: &str, a: &str, b: &str) -> bool {
-    let value = |text: &str| row(key).and_then(|row| row.parse(text).ok());
+    let value = |text: &str| MODELS.row(key).and_then(|row| row.parse(text).ok());
     a == b || value(a).is_some_and(|a| value(b) == Some(a))
 }
 

@@ -5,9 +5,9 @@ use super::units::{count, share, size, time};
 use super::waterfall::{class_of, sizes_of};
 use crate::summary::grouped;
 use machine::instruments::journey::{Breakdown, Slow};
-use machine::models::cause_of;
 use machine::report::Report;
 use maud::{html, Markup};
+use models::MODELS;
 
 /// Classes that have a bar, those with the most time first.
 const CLASSES_MAX: usize = 16;
@@ -141,7 +141,7 @@ fn steps(slow: &Slow, model: &str) -> Markup {
                     tbody {
                         @for segment in &slow.segments {
                             @let width = format!("{:.3}", 100.0 * segment.ns / total);
-                            @let why = cause_of(model, &segment.name);
+                            @let why = MODELS.cause_of(model, &segment.name);
                             @let why = why.map_or("", |why| why.sentence);
                             tr data-name=(segment.name) data-ns=(segment.ns) {
                                 td { (segment.name) }

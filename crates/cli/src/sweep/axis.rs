@@ -7,7 +7,8 @@
 
 use crate::mistake::Mistake;
 use machine::parameters::quantity::Kind;
-use machine::parameters::{row, unknown, Row};
+use machine::parameters::Row;
+use models::MODELS;
 
 /// Points that a sweep may have.
 pub const POINTS_MAX: usize = 100_000;
@@ -106,7 +107,7 @@ impl Variable {
                 return Err(format!("{name} has more than {POINTS_MAX} values"));
             }
         }
-        let target = target_of(name).ok_or_else(|| unknown(name))?;
+        let target = target_of(name).ok_or_else(|| MODELS.unknown(name))?;
         Ok(Variable { name: name.to_string(), target, unit, values })
     }
 }
@@ -150,7 +151,7 @@ fn target_of(name: &str) -> Option<Target> {
         return Some(Target::Argument);
     }
     let other = OTHERS.iter().find(|(other, _)| *other == name).map(|(_, target)| *target);
-    other.or_else(|| row(name).map(|row| Target::Parameter(row.key)))
+    other.or_else(|| MODELS.row(name).map(|row| Target::Parameter(row.key)))
 }
 
 /// What the values of a name can be.
@@ -167,7 +168,7 @@ enum Numbers {
 fn numbers_of(name: &str) -> Result<Numbers, String> {
     match target_of(name) {
         Some(Target::Parameter(key)) => {
-            let row = row(key).expect("the target was made from it");
+            let row = MODELS.row(key).expect("the target was made from it");
             Ok(Numbers::Quantity(row.kind, Some(row)))
         }
         Some(Target::Ranks | Target::Seed) => Ok(Numbers::Quantity(Kind::Count, None)),
@@ -183,7 +184,7 @@ fn numbers_of(name: &str) -> Result<Numbers, String> {
         Some(Target::Machine | Target::Fault | Target::Compute) => Ok(Numbers::Words),
         None => {
             let others = OTHERS.map(|(other, _)| other).join(", ");
-            Err(match unknown(name) {
+            Err(match MODELS.unknown(name) {
                 told if told.ends_with('?') => told,
                 told => format!("{told}; beside parameters there are arg.NAME, {others}"),
             })

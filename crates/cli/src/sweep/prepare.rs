@@ -10,6 +10,7 @@ use crate::root::Root;
 use crate::scratch::Scratch;
 use crate::{firmware, machines, program, run};
 use machine::parameters::Parameters;
+use models::MODELS;
 use rank::Surroundings;
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
@@ -177,7 +178,7 @@ impl Prepared {
         let (name, arguments) = (&point.command[0], &point.command[1..]);
         if let Some(name) = name.strip_prefix(rank::BUILTIN_PREFIX) {
             let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-            machine::Program::builtin(name, &arguments, point.ranks).map_err(Mistake)?;
+            machine::Program::builtin(&MODELS, name, &arguments, point.ranks).map_err(Mistake)?;
         }
         machine::check(parameters, point.ranks, &point.faults, point.seed)
             .map_err(|why| Mistake(why.to_string()))

@@ -66,7 +66,7 @@ fn a_message_passes_queue_engine_and_link() {
 #[test]
 fn the_guide_speaks_of_what_there_is() {
     let read = |file: &str| std::fs::read_to_string(root().join(file)).unwrap();
-    let (guide, example) = (read("docs/adding-a-nic.md"), read("crates/machine/src/example.rs"));
+    let (guide, example) = (read("docs/adding-a-nic.md"), read("crates/model-example/src/lib.rs"));
     let lines = example.lines().count();
     assert!(guide.contains(&format!("{lines} lines")), "the example has {lines} lines");
     let code = ["node.rs", "node/ports.rs", "node/software.rs", "bench.rs", "models.rs"]

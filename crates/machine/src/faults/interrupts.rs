@@ -15,9 +15,12 @@ pub(crate) struct Rule {
 
 /// What becomes of an interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub enum Fate {
+    /// It arrives in time.
     Arrives,
+    /// It arrives later by this.
     Late(Duration),
+    /// It never arrives.
     Lost,
 }
 
@@ -35,20 +38,22 @@ const KINDS: usize = 2;
 
 /// The faults of one node's interrupt line, and what they have done.
 #[derive(Clone, Debug)]
-pub(crate) struct Interrupts {
+pub struct Interrupts {
     seed: u64,
     /// Losses come first. Each with what tells its chances from those of the others: its kind and how many
     /// of that were told before, so that one kind of fault does not move the other.
     rules: Vec<(Rule, u64)>,
     /// Interrupts so far.
     number: u64,
+    /// Interrupts that were lost.
     pub lost: u64,
+    /// Interrupts that came late.
     pub late: u64,
 }
 
 impl Interrupts {
     /// Those of node `nid`.
-    pub fn new(seed: u64, nid: u32, rules: Vec<Rule>) -> Interrupts {
+    pub(crate) fn new(seed: u64, nid: u32, rules: Vec<Rule>) -> Interrupts {
         // Apart from what the same seed does to links.
         let seed =
             Random::new(seed ^ u64::from(nid).wrapping_mul(0x9fb2_1c65_1e98_df25)).next_u64();

@@ -5,7 +5,7 @@ use des::{Random, Time};
 
 /// What a fault of lanes strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Struck {
+pub enum Struck {
     /// Symbols that carry something.
     Symbols,
     /// Credits.
@@ -23,17 +23,18 @@ pub(crate) struct Rule {
 
 /// The faults of one card's lanes, and how many symbols they have spoilt.
 #[derive(Clone, Debug)]
-pub(crate) struct Lanes {
+pub struct Lanes {
     seed: u64,
     rules: Vec<Rule>,
     /// Symbols and credits so far.
     seen: [u64; 2],
+    /// Symbols and credits that were spoilt.
     pub spoilt: u64,
 }
 
 impl Lanes {
     /// Those of node `nid`.
-    pub fn new(seed: u64, nid: u32, rules: Vec<Rule>) -> Lanes {
+    pub(crate) fn new(seed: u64, nid: u32, rules: Vec<Rule>) -> Lanes {
         // Apart from what the same seed does to links and interrupts.
         let seed =
             Random::new(seed ^ u64::from(nid).wrapping_mul(0xd6e8_feb8_6659_fd93)).next_u64();

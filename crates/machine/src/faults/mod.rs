@@ -6,11 +6,11 @@ mod kinds;
 mod lanes;
 mod parse;
 
-pub(crate) use interrupts::{Fate, Interrupts};
+pub use interrupts::{Fate, Interrupts};
 pub use kinds::{kind, reference, Form, Kind, Scope, KINDS};
-pub(crate) use lanes::{Lanes, Struck};
+pub use lanes::{Lanes, Struck};
 pub use parse::set;
-pub(crate) use parse::{parse, parse_of_hosts};
+pub use parse::{parse, parse_of_hosts};
 
 use des::{Duration, Time};
 use net::Which;
@@ -18,7 +18,8 @@ use portals::seastar::Pools;
 
 /// Everything that is to go wrong.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Faults {
+pub struct Faults {
+    /// What goes wrong on links.
     pub links: net::Faults,
     /// Nodes whose cable is dead, and since when.
     pub cables: Vec<(u32, Time)>,

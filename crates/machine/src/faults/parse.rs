@@ -43,7 +43,7 @@ pub fn set(parameters: &mut Parameters, texts: &[String]) -> Result<(), String> 
 }
 
 /// Reads what is asked for. Times count from the `launch`. The error is a sentence about the text.
-pub(crate) fn parse(
+pub fn parse(
     texts: &[String],
     seed: u64,
     topology: &Topology,
@@ -79,7 +79,7 @@ pub(crate) fn parse(
 
 /// The same for a machine of `nodes` nodes of which only hosts and their interrupt lines can fail, and cables
 /// and lanes if it has some.
-pub(crate) fn parse_of_hosts(
+pub fn parse_of_hosts(
     texts: &[String],
     seed: u64,
     nodes: u32,

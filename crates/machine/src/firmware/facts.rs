@@ -5,7 +5,8 @@ use des::Time;
 
 /// The run of which a debugger sees one processor.
 #[derive(Clone, Debug)]
-pub(crate) struct Facts {
+pub struct Facts {
+    /// The node with the processor.
     pub nid: u32,
     /// The machine's name.
     machine: String,

@@ -24,28 +24,55 @@ use std::sync::Arc;
 
 /// Something that the processor did. Each names the address of its instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Observation {
+pub enum Observation {
     /// Cycles passed for the instruction.
-    Spent { pc: u32, cause: Cause, cycles: u64 },
+    Spent {
+        /// Address of the instruction.
+        pc: u32,
+        /// Why they passed.
+        cause: Cause,
+        /// How many.
+        cycles: u64,
+    },
     /// An instruction completed.
-    Completed { pc: u32 },
+    Completed {
+        /// Its address.
+        pc: u32,
+    },
     /// Lines of a cache were filled for it.
-    Missed { pc: u32, instructions: u64, data: u64 },
+    Missed {
+        /// Address of the instruction.
+        pc: u32,
+        /// Lines of the instruction cache.
+        instructions: u64,
+        /// Lines of the data cache.
+        data: u64,
+    },
     /// Control went to another function.
-    Jumped { pc: u32, target: u32, jump: Jump },
+    Jumped {
+        /// Address of the instruction.
+        pc: u32,
+        /// Where it went.
+        target: u32,
+        /// How.
+        jump: Jump,
+    },
 }
 
 /// How control goes to another function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Jump {
-    /// By a call, or an exception; where it comes back to.
-    Call { back: u32 },
+pub enum Jump {
+    /// By a call, or an exception.
+    Call {
+        /// Where it comes back to.
+        back: u32,
+    },
     /// Back.
     Return,
 }
 
 /// Which function each instruction of the firmware belongs to.
-pub(crate) struct Code {
+pub struct Code {
     base: u32,
     /// Index in `functions`, by instruction.
     function: Vec<u16>,
@@ -63,6 +90,7 @@ struct Function {
 const ELSEWHERE: u16 = 0;
 
 impl Code {
+    /// Of firmware with these symbols.
     pub fn new(symbols: &Symbols) -> Code {
         let code = || symbols.sections().iter().filter(|section| section.code);
         let base = code().map(|section| section.address).min().unwrap_or(0);
@@ -128,7 +156,7 @@ enum Phase {
 }
 
 /// A node's profiler.
-pub(crate) struct Recorder {
+pub struct Recorder {
     code: Arc<Code>,
     branches: Vec<Branch>,
     here: usize,
@@ -165,6 +193,7 @@ struct Times {
 const ONCE: Times = Times { spent: 1, within: 1, turns: 1 };
 
 impl Recorder {
+    /// Of one processor that executes this code.
     pub fn new(code: Arc<Code>) -> Recorder {
         let root =
             Branch { function: ELSEWHERE, parent: ROOT, children: vec![], costs: [vec![], vec![]] };

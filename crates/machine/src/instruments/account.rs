@@ -92,7 +92,7 @@ const ANSWERED_MAX: usize = 1024;
 
 /// Keeps the account of a rank.
 #[derive(Debug, Default)]
-pub(crate) struct Clerk {
+pub struct Clerk {
     rank: u32,
     launch: Time,
     /// When the last call returned.
@@ -153,7 +153,7 @@ impl Answered {
 }
 
 impl Clerk {
-    pub fn new(
+    pub(crate) fn new(
         rank: u32,
         launch: Time,
         tables: Option<Arc<Tables>>,
@@ -273,7 +273,7 @@ impl Clerk {
     }
 
     /// A message begins within the present call, if there is one.
-    pub fn begins(&mut self, at: Time, id: MessageId) -> Chain {
+    pub(crate) fn begins(&mut self, at: Time, id: MessageId) -> Chain {
         match &mut self.open {
             Some(open) => {
                 open.sending = Some(id);

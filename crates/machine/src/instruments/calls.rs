@@ -10,10 +10,10 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 /// A function of such a library: its number among them, and its name.
-pub(crate) type Function = (u16, &'static str);
+pub type Function = (u16, &'static str);
 
 /// Tells of one rank.
-pub(crate) struct Calls {
+pub struct Calls {
     journal: Rc<Journal>,
     core: u32,
     rank: u32,

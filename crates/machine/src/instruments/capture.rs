@@ -33,7 +33,7 @@ const PACKET_FLAGS: u16 = 2;
 
 /// Where a packet is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub enum Side {
     /// The NIC gives it to the network. The number is pcapng's for outbound.
     Sent = 2,
     /// The network gives it to the NIC. The number is pcapng's for inbound.
@@ -41,21 +41,21 @@ pub(crate) enum Side {
 }
 
 /// A file that is to be written.
-pub(crate) struct Capture {
+pub struct Capture {
     file: PathBuf,
     link_type: u16,
     spool: Spool,
 }
 
 /// Writes down the packets of a node.
-pub(crate) struct Tap {
+pub struct Tap {
     nid: u32,
     writer: Writer,
 }
 
 /// Streams of the nodes that are over, of models whose nodes leave nothing else.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Streams(Arc<Mutex<Vec<(u32, Stream)>>>);
+pub struct Streams(Arc<Mutex<Vec<(u32, Stream)>>>);
 
 impl Streams {
     /// A node is over.

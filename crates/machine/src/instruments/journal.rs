@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// What a node knows of its messages, shared between the hardware's seam and the observers in the libraries.
-pub(crate) struct Journal {
+pub struct Journal {
     desk: RefCell<Desk>,
     /// One for each rank, in the order of their cores.
     clerks: RefCell<Vec<Clerk>>,
@@ -35,7 +35,7 @@ pub(crate) struct Journal {
 
 /// The end of a node: its messages and its ranks.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub struct Told {
     /// Messages that lie here and have not come to their end.
     pub unfinished: Unfinished,
     /// The accounts of the ranks.
@@ -55,7 +55,7 @@ fn first_on_its_way(interrupts: &Interrupts) -> Option<usize> {
 
 impl Journal {
     /// The journal of node `nid`. Messages count from the launch on.
-    pub fn new(nid: u32, launch: Time, tallies: Arc<Tallies>) -> Journal {
+    pub(crate) fn new(nid: u32, launch: Time, tallies: Arc<Tallies>) -> Journal {
         Journal {
             tables: tallies.tables().cloned(),
             meetings: tallies.meetings().clone(),
@@ -94,7 +94,7 @@ impl Journal {
         self.account(core, |clerk| clerk.takes(at, kind, flight, posted));
     }
     /// A message of a rank begins: the program's call, and that of `PtlPut` or its like.
-    pub fn begin(
+    pub(crate) fn begin(
         &self,
         message: MessageId,
         (rank, called, function): (u32, Time, &'static str),
@@ -178,6 +178,7 @@ impl Journal {
         let ranks = self.clerks.borrow_mut().drain(..).map(|clerk| clerk.finish(end)).collect();
         Told { unfinished: self.desk.borrow_mut().finish(), ranks }
     }
+    /// The interface's write of its interrupt leaves it.
     pub fn interrupt_written(&self, at: Time) {
         let mut interrupts = self.interrupts.borrow_mut();
         if interrupts.len() == INTERRUPTS {
@@ -185,12 +186,14 @@ impl Journal {
         }
         interrupts.push_back((at, None));
     }
+    /// The interrupt has reached the host.
     pub fn interrupt_arrived(&self, at: Time) {
         let mut interrupts = self.interrupts.borrow_mut();
         if let Some(first) = first_on_its_way(&interrupts) {
             interrupts[first].1 = Some(at);
         }
     }
+    /// The interrupt will never reach the host.
     pub fn interrupt_lost(&self) {
         let mut interrupts = self.interrupts.borrow_mut();
         if let Some(first) = first_on_its_way(&interrupts) {
@@ -234,7 +237,7 @@ impl Journal {
 }
 
 /// Tells whoever watches what the cores do.
-pub(crate) struct Cores(pub Rc<Journal>);
+pub struct Cores(pub Rc<Journal>);
 
 impl host::Observer for Cores {
     fn does(&self, core: usize, at: Time, class: host::Class) {

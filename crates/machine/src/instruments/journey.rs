@@ -22,16 +22,17 @@ mod tests;
 mod way;
 
 pub use cause::Cause;
-pub(crate) use cause::{cause, firmware, walk};
+pub use cause::{cause, firmware, walk};
 pub(crate) use desk::Desk;
 pub use desk::Unfinished;
-pub(crate) use flight::Flight;
+pub use flight::Flight;
 pub use flight::{Kind, Protocol};
 pub use messages::{Breakdown, Messages, Segment, Slow, Step};
-pub(crate) use portals::PORTALS;
+pub use portals::PORTALS;
 pub(crate) use tally::Tallies;
 pub use way::Way;
-pub(crate) use way::{stretch, Stretch, LEGS, SLOTS};
+pub use way::{stretch, Stretch};
+pub(crate) use way::{LEGS, SLOTS};
 
 /// Instants in the life of a put, in the order in which a message passes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -125,7 +126,7 @@ pub enum Place {
 
 /// Who is at work in a stretch, as the account of the program has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub enum Part {
     /// Libraries of the processes.
     Library,
     /// Kernels.
@@ -137,6 +138,7 @@ pub(crate) enum Part {
 }
 
 impl Part {
+    /// All of them.
     pub const ALL: [Part; 4] = [Part::Library, Part::Kernel, Part::Nic, Part::Network];
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct Writer {
 
 /// What a node has written: pieces on the spool, by place and length, and the last piece.
 #[derive(Debug, Default)]
-pub(crate) struct Stream {
+pub struct Stream {
     spooled: VecDeque<(u64, usize)>,
     piece: Vec<u8>,
 }

@@ -20,8 +20,8 @@ mod links;
 mod picture;
 mod watch;
 
-pub(crate) use picture::Picture;
-pub(crate) use watch::{Engine, Watch};
+pub use picture::Picture;
+pub use watch::{Engine, Point, Watch};
 
 use abi::MessageId;
 use des::{Duration, Time};
@@ -100,7 +100,7 @@ impl Gauge {
 }
 
 /// Depths of all gauges, in the order of [`Gauge::ALL`].
-pub(crate) type Depths = [u32; Gauge::ALL.len()];
+pub type Depths = [u32; Gauge::ALL.len()];
 
 /// Whether a record is a step of its message's way, from the sender's call to the receiver's event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

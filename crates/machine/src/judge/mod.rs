@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// The judge of one node. All its causes come from the node's own thread.
-pub(crate) struct Bailiff {
+pub struct Bailiff {
     judge: RefCell<spec::Judge>,
     memory: SharedMemory,
     spaces: Spaces,

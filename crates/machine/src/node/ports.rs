@@ -142,7 +142,7 @@ impl<N: Nic> Ports<N> {
         self.end(at, 1, what);
     }
     /// The same with another exit status.
-    pub(crate) fn end(&mut self, at: Time, code: i32, what: impl fmt::Display) {
+    pub fn end(&mut self, at: Time, code: i32, what: impl fmt::Display) {
         let sentence = format!("node {}: {what}", self.nid);
         self.failure.get_or_insert(Failure { at, sentence, code });
     }

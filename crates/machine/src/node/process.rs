@@ -5,7 +5,7 @@ use crate::bench::Remains;
 use des::{Envelope, LogicalProcess, Outbox, Standing, Time};
 
 /// A part of the network that has neither host nor network interface.
-pub(crate) trait Switch {
+pub trait Switch {
     /// Goes between it and the nodes.
     type Message: Send;
     /// Rest of such a part, for the model alone.
@@ -24,8 +24,10 @@ pub(crate) trait Switch {
 }
 
 /// A process of a run with switches.
-pub(crate) enum Process<N: Nic, S> {
+pub enum Process<N: Nic, S> {
+    /// A node.
     Node(Box<Node<N>>),
+    /// A part of the network that is none.
     Switch(Box<S>),
 }
 

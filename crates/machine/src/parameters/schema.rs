@@ -1,7 +1,7 @@
 //! Which parameters a machine has: one row a key.
 
 use super::quantity::{Kind, Value};
-use crate::models::{Model, MODELS};
+use crate::models::{Model, Models};
 use std::fmt;
 
 /// One parameter of a machine.
@@ -45,31 +45,39 @@ impl fmt::Display for Row {
     }
 }
 
-pub(crate) type Text = &'static str;
+/// Text of a key, a bound or a word.
+pub type Text = &'static str;
 
-pub(crate) const fn time(key: Text, least: Text, most: Text) -> Row {
+/// A duration.
+pub const fn time(key: Text, least: Text, most: Text) -> Row {
     Row { key, kind: Kind::Duration, range: (least, most) }
 }
-pub(crate) const fn frequency(key: Text, least: Text, most: Text) -> Row {
+/// A frequency.
+pub const fn frequency(key: Text, least: Text, most: Text) -> Row {
     Row { key, kind: Kind::Frequency, range: (least, most) }
 }
-pub(crate) const fn rate(key: Text, least: Text, most: Text) -> Row {
+/// A rate in bytes a second.
+pub const fn rate(key: Text, least: Text, most: Text) -> Row {
     Row { key, kind: Kind::Rate, range: (least, most) }
 }
-pub(crate) const fn bytes(key: Text, least: Text, most: Text) -> Row {
+/// A size in bytes.
+pub const fn bytes(key: Text, least: Text, most: Text) -> Row {
     Row { key, kind: Kind::Bytes, range: (least, most) }
 }
-pub(crate) const fn cycles(key: Text, least: Text, most: Text) -> Row {
+/// A number of cycles.
+pub const fn cycles(key: Text, least: Text, most: Text) -> Row {
     Row { key, kind: Kind::Cycles, range: (least, most) }
 }
-pub(crate) const fn count(key: Text, least: Text, most: Text) -> Row {
+/// A count.
+pub const fn count(key: Text, least: Text, most: Text) -> Row {
     Row { key, kind: Kind::Count, range: (least, most) }
 }
-pub(crate) const fn power_of_two(key: Text, least: Text, most: Text) -> Row {
+/// A count that is a power of two.
+pub const fn power_of_two(key: Text, least: Text, most: Text) -> Row {
     Row { key, kind: Kind::PowerOfTwo, range: (least, most) }
 }
 /// The rows of a model: its own, and those of a part that others have, too. `N` is the sum of both.
-pub(crate) const fn joined<const N: usize>(own: &[Row], part: &[Row]) -> [Row; N] {
+pub const fn joined<const N: usize>(own: &[Row], part: &[Row]) -> [Row; N] {
     let mut all = [own[0]; N];
     let mut at = 0;
     while at < N {
@@ -78,10 +86,12 @@ pub(crate) const fn joined<const N: usize>(own: &[Row], part: &[Row]) -> [Row; N
     }
     all
 }
-pub(crate) const fn switch(key: Text) -> Row {
+/// A switch, on or off.
+pub const fn switch(key: Text) -> Row {
     Row { key, kind: Kind::Switch, range: ("", "") }
 }
-pub(crate) const fn choice(key: Text, words: &'static [Text]) -> Row {
+/// One of a few words.
+pub const fn choice(key: Text, words: &'static [Text]) -> Row {
     Row { key, kind: Kind::Choice(words), range: ("", "") }
 }
 
@@ -153,48 +163,63 @@ pub const COMMON: &[Row] = &[
     time("portals.list_entry", "0 ns", "1 ms"),
     time("portals.event_post", "0 ns", "1 ms"),
     time("portals.event_get", "0 ns", "1 ms"),
-    choice("nic.model", &["seastar", "ideal", "example", "rdma", "myrinet", "offload"]),
 ];
-
-/// The parameters of machines of a model, in the order in which they are printed.
-pub fn rows(model: &'static Model) -> Vec<&'static Row> {
-    let mut rows: Vec<&Row> = COMMON.iter().collect();
-    for row in model.rows {
-        let behind = rows.iter().rposition(|other| other.section() == row.section());
-        rows.insert(behind.map_or(rows.len(), |behind| behind + 1), row);
-    }
-    rows
-}
-
-/// The row of `key`, of whatever model it is.
-pub fn row(key: &str) -> Option<&'static Row> {
-    all().find(|row| row.key == key)
-}
-
-/// The models that have the parameter `key`; none if all have, or none.
-pub fn owner(key: &str) -> Option<&'static Model> {
-    MODELS.iter().find(|model| model.rows.iter().any(|row| row.key == key))
-}
-
-pub(super) fn all() -> impl Iterator<Item = &'static Row> + Clone {
-    COMMON.iter().chain(MODELS.iter().flat_map(|model| model.rows))
-}
 
 /// Letters from which on the beginning of a key, or a key without its section, tells which one is meant.
 const TELLING: usize = 4;
 
-/// The existing key that a mistyped one was probably meant to be.
-pub fn nearest(wrong: &str) -> Option<&'static str> {
-    let mut keys = all().map(|row| row.key);
-    let (distance, key) = keys.clone().map(|key| (distance(wrong, key), key)).min()?;
-    if distance <= (wrong.len() / 3).max(2) {
-        return Some(key);
+impl Models {
+    /// The parameters of machines of a model, in the order in which they are printed.
+    pub fn rows(&'static self, model: &'static Model) -> Vec<&'static Row> {
+        let mut rows: Vec<&Row> = self.of_all().collect();
+        for row in model.rows {
+            let behind = rows.iter().rposition(|other| other.section() == row.section());
+            rows.insert(behind.map_or(rows.len(), |behind| behind + 1), row);
+        }
+        rows
     }
-    let parts = |key: &'static str| key.split_once('.').unwrap_or(("", key));
-    if wrong.len() < TELLING || keys.clone().any(|key| parts(key).0 == wrong) {
-        return None;
+
+    /// The row of `key`, of whatever model it is.
+    pub fn row(&'static self, key: &str) -> Option<&'static Row> {
+        self.all().find(|row| row.key == key)
     }
-    keys.find(|key| key.starts_with(wrong) || parts(key).1.starts_with(wrong))
+
+    /// The models that have the parameter `key`; none if all have, or none.
+    pub fn owner(&self, key: &str) -> Option<&'static Model> {
+        self.iter().find(|model| model.rows.iter().any(|row| row.key == key))
+    }
+
+    /// The rows of all models.
+    pub fn all(&'static self) -> impl Iterator<Item = &'static Row> + Clone {
+        self.of_all().chain(self.iter().flat_map(|model| model.rows))
+    }
+
+    /// The rows that every machine has.
+    pub fn of_all(&'static self) -> impl Iterator<Item = &'static Row> + Clone {
+        COMMON.iter().chain([self.choice()])
+    }
+
+    /// The existing key that a mistyped one was probably meant to be.
+    pub fn nearest(&'static self, wrong: &str) -> Option<&'static str> {
+        let mut keys = self.all().map(|row| row.key);
+        let (distance, key) = keys.clone().map(|key| (distance(wrong, key), key)).min()?;
+        if distance <= (wrong.len() / 3).max(2) {
+            return Some(key);
+        }
+        let parts = |key: &'static str| key.split_once('.').unwrap_or(("", key));
+        if wrong.len() < TELLING || keys.clone().any(|key| parts(key).0 == wrong) {
+            return None;
+        }
+        keys.find(|key| key.starts_with(wrong) || parts(key).1.starts_with(wrong))
+    }
+
+    /// "there is no parameter X; did you mean Y?"
+    pub fn unknown(&'static self, key: &str) -> String {
+        match self.nearest(key) {
+            Some(nearest) => format!("there is no parameter {key}; did you mean {nearest}?"),
+            None => format!("there is no parameter {key}; \"sunstar machines NAME\" lists all"),
+        }
+    }
 }
 
 /// Levenshtein distance: letters to insert, remove or replace.
@@ -211,56 +236,4 @@ fn distance(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_can_be_read_and_keys_are_unique() {
-        let rows: Vec<&Row> = all().collect();
-        for (index, row) in rows.iter().enumerate() {
-            if row.range != ("", "") {
-                assert!(row.bound(row.range.0) <= row.bound(row.range.1), "{}", row.key);
-            }
-            let numeric = !matches!(row.kind, Kind::Choice(_) | Kind::Switch);
-            assert_eq!(numeric, row.range != ("", ""), "{}", row.key);
-            // Models that have the same part have the same rows of it.
-            for other in rows[..index].iter().filter(|other| other.key == row.key) {
-                assert_eq!((other.kind, other.range), (row.kind, row.range), "{}", row.key);
-            }
-            let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._".contains(c);
-            assert!(row.key.contains('.') && row.key.chars().all(word), "{}", row.key);
-        }
-    }
-
-    #[test]
-    fn a_model_has_a_row_once_and_none_that_all_have() {
-        for model in &MODELS {
-            let rows = model.rows;
-            for (index, row) in rows.iter().enumerate() {
-                let before = rows[..index].iter().chain(COMMON);
-                assert!(before.into_iter().all(|other| other.key != row.key), "{}", row.key);
-            }
-        }
-    }
-
-    #[test]
-    fn a_machine_names_a_model_that_there_is() {
-        let names = MODELS.iter().map(|model| model.name).collect::<Vec<_>>();
-        let kinds = &["seastar", "ideal", "example", "rdma", "myrinet", "offload"];
-        assert_eq!(row("nic.model").unwrap().kind, Kind::Choice(kinds));
-        assert_eq!(names, *kinds);
-    }
-
-    #[test]
-    fn nearest_finds_slips_and_leaves_strangers() {
-        assert_eq!(nearest("host.kernel_entri"), Some("host.kernel_entry"));
-        assert_eq!(nearest("pcp440.clock"), Some("ppc440.clock"));
-        assert_eq!(nearest("host.interrupt"), Some("host.interrupt_entry"));
-        assert_eq!(nearest("link_latency"), Some("net.link_latency"));
-        assert_eq!(nearest("completely.different"), None);
-        assert_eq!(nearest("portals"), None);
-    }
 }

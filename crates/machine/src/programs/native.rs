@@ -1,6 +1,6 @@
 //! Built-in workloads over an interface that only machines of one model have.
 
-use crate::models::MODELS;
+use crate::models::Models;
 use std::ffi::OsString;
 
 /// A kind of such a workload.
@@ -35,9 +35,14 @@ const TIMES: u32 = 10;
 impl Workload {
     /// The workload of this name with its arguments, `[BYTES] [TIMES]`, if a model has it. The error is a
     /// sentence for the user.
-    pub fn parse(name: &str, args: &[OsString], ranks: u32) -> Option<Result<Workload, String>> {
-        let kind =
-            MODELS.iter().flat_map(|model| model.workloads).find(|kind| kind.name == name)?;
+    pub fn parse(
+        models: &Models,
+        name: &str,
+        args: &[OsString],
+        ranks: u32,
+    ) -> Option<Result<Workload, String>> {
+        let mut kinds = models.iter().flat_map(|model| model.workloads);
+        let kind = kinds.find(|kind| kind.name == name)?;
         Some(kind.with(args, ranks))
     }
 }

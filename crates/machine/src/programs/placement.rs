@@ -11,8 +11,10 @@ const PROGRAM_PID: u32 = 100;
 
 /// Where the ranks of a program run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Placement {
+pub struct Placement {
+    /// All of them.
     pub ranks: u32,
+    /// Ranks on a node, a core each.
     pub per_node: u32,
 }
 

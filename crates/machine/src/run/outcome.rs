@@ -13,7 +13,7 @@ const TIME_UP: i32 = 124;
 impl Bench<'_> {
     /// The report, but for what only the model knows, and what each node left for that. `written` is what
     /// became of files that were written already.
-    pub(crate) fn conclude<L>(
+    pub fn conclude<L>(
         &self,
         ended: Ended<L>,
         written: Option<Result<(), String>>,

@@ -14,16 +14,16 @@ pub struct Cause {
 }
 
 /// One that parameters decide.
-pub(crate) const fn cause(sentence: &'static str, parameters: &'static [&'static str]) -> Cause {
+pub const fn cause(sentence: &'static str, parameters: &'static [&'static str]) -> Cause {
     Cause { sentence, parameters, function: "", walks: false }
 }
 
 /// One that a function of the firmware decides.
-pub(crate) const fn firmware(sentence: &'static str, function: &'static str) -> Cause {
+pub const fn firmware(sentence: &'static str, function: &'static str) -> Cause {
     Cause { sentence, parameters: &[], function, walks: false }
 }
 
 /// One that a function of the firmware decides by the entries of a list that it looks at.
-pub(crate) const fn walk(sentence: &'static str, function: &'static str) -> Cause {
+pub const fn walk(sentence: &'static str, function: &'static str) -> Cause {
     Cause { sentence, parameters: &[], function, walks: true }
 }

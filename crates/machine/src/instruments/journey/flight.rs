@@ -83,12 +83,14 @@ impl Protocol {
 
 /// A message of the program under way.
 #[derive(Clone, Debug)]
-pub(crate) struct Flight {
+pub struct Flight {
     /// What it is called now: the message on the wire.
     pub id: MessageId,
     /// What it was called first: the program's message.
     pub first: MessageId,
+    /// What it is to the program.
     pub kind: Kind,
+    /// How it goes.
     pub protocol: Protocol,
     /// Payload of the program's message.
     pub bytes: u64,
@@ -98,11 +100,13 @@ pub(crate) struct Flight {
     pub announces: bool,
     /// Node and process that sent it.
     pub sender: ProcessId,
-    /// Ranks that send and receive it, where they are known.
+    /// The rank that sends it, if that is known.
     pub from: Option<u32>,
+    /// The rank that receives it, if that is known.
     pub to: Option<u32>,
-    /// Calls in which it began and in which the receiver took it; empty outside of calls.
+    /// The call in which it began; empty outside of calls.
     pub sent_in: &'static str,
+    /// The call in which the receiver took it; empty outside of calls.
     pub received_in: &'static str,
     /// The leg on which it is.
     pub leg: u8,
@@ -115,7 +119,7 @@ pub(crate) struct Flight {
     /// Entries of the target's match list that were looked at for it, those of all legs together.
     pub entries: u32,
     /// What led to it.
-    pub chain: Chain,
+    pub(crate) chain: Chain,
     /// The steps of its model.
     pub way: &'static Way,
     at: [Leg; LEGS],

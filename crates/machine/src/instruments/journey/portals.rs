@@ -3,7 +3,7 @@
 use super::{cause, firmware, Cause, Part, Place, Stretch, Way, Waypoint};
 
 /// The way of a message over Portals: of a rendezvous announcement, fetch and data have one each.
-pub(crate) static PORTALS: Way = Way { legs: 3, commands: true, stretches: &STRETCHES };
+pub static PORTALS: Way = Way { legs: 3, commands: true, stretches: &STRETCHES };
 
 const fn stretch(ends: Waypoint, name: &'static str, place: Place, cause: Cause) -> Stretch {
     let part = match (ends, place) {

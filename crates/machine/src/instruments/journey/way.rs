@@ -12,17 +12,17 @@ pub(crate) const SLOTS: usize = LEGS * (WAYPOINTS - 1);
 #[derive(Debug)]
 pub struct Way {
     /// Legs of a way.
-    pub(crate) legs: usize,
+    pub legs: usize,
     /// The receiver commands where a payload goes: what comes without needs none, and what is told of its
     /// stream lies beside its way.
-    pub(crate) commands: bool,
+    pub commands: bool,
     /// In the order of their waypoints.
-    pub(crate) stretches: &'static [Stretch],
+    pub stretches: &'static [Stretch],
 }
 
 /// A stretch of a way.
 #[derive(Debug)]
-pub(crate) struct Stretch {
+pub struct Stretch {
     /// The waypoint at its end.
     pub ends: Waypoint,
     /// Its name.
@@ -36,7 +36,7 @@ pub(crate) struct Stretch {
 }
 
 /// A stretch with its end, what it is, and why.
-pub(crate) const fn stretch(
+pub const fn stretch(
     ends: Waypoint,
     (name, place, part): (&'static str, Place, Part),
     cause: Cause,

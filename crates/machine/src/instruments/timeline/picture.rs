@@ -9,7 +9,7 @@ use std::rc::Rc;
 const IDLE: &str = "idle";
 
 /// Draws what the processor executes.
-pub(crate) struct Picture {
+pub struct Picture {
     journal: Rc<Journal>,
     clock: Clock,
     /// Everything before this cycle since reset has been drawn.

@@ -20,8 +20,27 @@ struct Work {
     held: Option<Time>,
 }
 
+/// A point of a message's way through an engine with notifications.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// The transmit engine has taken the command for the header.
+    HeaderFetched,
+    /// The first packet enters the network.
+    Injected,
+    /// The last packet has left.
+    Departed,
+    /// The first packet stands before the receive engine.
+    Arrived,
+    /// The firmware can see the notification of the new message.
+    Announced,
+    /// The receive engine has taken the first command for the message.
+    Commanded,
+    /// The firmware can see the completion.
+    Completed,
+}
+
 /// Watches a node.
-pub(crate) struct Watch {
+pub struct Watch {
     sinks: Vec<Box<dyn Sink>>,
     /// Slices that are open.
     open: BTreeMap<Track, u32>,
@@ -41,8 +60,10 @@ pub(crate) struct Watch {
 
 /// An engine of a network interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Engine {
+pub enum Engine {
+    /// The one that sends.
     Transmit,
+    /// The one that receives.
     Receive,
 }
 
@@ -53,6 +74,7 @@ const EVENTS: usize = 1;
 const SLOT: u64 = 4;
 
 impl Watch {
+    /// Tells these what happens on a node with so many cores.
     pub fn new(sinks: Vec<Box<dyn Sink>>, cores: u32) -> Watch {
         Watch {
             sinks,
@@ -180,35 +202,34 @@ impl Watch {
     }
 
     /// A message comes to a point of its way through the NIC.
-    pub fn nic(&mut self, at: Time, id: MessageId, mark: nic::Mark) {
-        use nic::Mark;
-        match mark {
-            Mark::HeaderFetched => {
+    pub fn engine(&mut self, at: Time, id: MessageId, point: Point) {
+        match point {
+            Point::HeaderFetched => {
                 let lane = self.transmit.enter(id).map(Track::Transmit);
                 self.enter(at, lane, id, "reads");
             }
-            Mark::Arrived => {
+            Point::Arrived => {
                 let lane = self.receive.enter(id).map(Track::Receive);
                 self.enter(at, lane, id, "header to SRAM");
             }
-            Mark::Injected => self.next(at, self.transmit.find(id).map(Track::Transmit), "sends"),
-            Mark::Announced => {
+            Point::Injected => self.next(at, self.transmit.find(id).map(Track::Transmit), "sends"),
+            Point::Announced => {
                 self.notified.push_back(Some(id));
                 let lane = self.receive.find(id).map(Track::Receive);
                 self.next(at, lane, "waits for its command");
             }
-            Mark::Commanded => self.next(at, self.receive.find(id).map(Track::Receive), "deposits"),
-            Mark::Departed => {
+            Point::Commanded => {
+                self.next(at, self.receive.find(id).map(Track::Receive), "deposits")
+            }
+            Point::Departed => {
                 let lane = self.transmit.leave(id).map(Track::Transmit);
                 self.leave(at, lane);
             }
-            Mark::Completed => {
+            Point::Completed => {
                 self.notified.push_back(Some(id));
                 let lane = self.receive.leave(id).map(Track::Receive);
                 self.leave(at, lane);
             }
-            // It may be later than the completion.
-            Mark::Deposited => {}
         }
     }
     fn enter(&mut self, at: Time, lane: Option<Track>, id: MessageId, name: &str) {

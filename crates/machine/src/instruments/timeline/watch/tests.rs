@@ -91,20 +91,18 @@ fn steps_stand_within_what_the_core_does() {
 
 #[test]
 fn messages_in_an_engine_have_lanes_and_notifications_their_messages() {
-    use nic::Mark;
     let records = told(|watch| {
         watch.launch(Time(0), [0; Gauge::ALL.len()], 1);
-        for (at, serial, mark) in [
-            (1, 1, Mark::Arrived),
-            (2, 2, Mark::Arrived),
-            (3, 1, Mark::Announced),
-            (4, 1, Mark::Commanded),
-            (5, 1, Mark::Deposited),
-            (6, 1, Mark::Completed),
+        for (at, serial, point) in [
+            (1, 1, Point::Arrived),
+            (2, 2, Point::Arrived),
+            (3, 1, Point::Announced),
+            (4, 1, Point::Commanded),
+            (6, 1, Point::Completed),
             // Came before anybody watched.
-            (7, 9, Mark::Completed),
+            (7, 9, Point::Completed),
         ] {
-            watch.nic(Time(at), id(serial), mark);
+            watch.engine(Time(at), id(serial), point);
         }
         watch.takes_notifications(Time(8), 3);
     });

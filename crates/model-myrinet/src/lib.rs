@@ -1,0 +1,261 @@
+//! The model `myrinet`: cards with a LANai that executes its control program, source-routed switches, and
+//! hosts that drive them as Directed Point's driver does (vorakosit2001).
+//!
+//! ```text
+//!  workloads ─► driver ─ stores, loads, interrupt ─► nic: card with LANai ══ cable ══ switch ══ other cards
+//!                            └─ pcibus, pins: one bus a node, DMA ─┘
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | `settings` | parameters, and what is built from them |
+//! | `fabric` | switches in a row, cables, routes |
+//! | `nic` | a node's card on its host's bus |
+//! | `pins` | what card and bus do to one another |
+//! | `image` | the control program's files, and what it occupies |
+//! | `observed` | what the card's processor tells a recorder of its cycles |
+//! | `monitor` | somebody who stops the card's processor and looks |
+//! | `switch` | a switch as a process of its own |
+//! | `trail`, `way` | what is known of the program's packets, and the steps of their way |
+//! | `driver` | what the host does to the card |
+//! | `workloads` | the packets that it sends |
+//!
+//! There is no Portals and no MPI: who names another program is told so.
+
+#![forbid(unsafe_code)]
+
+use des::{Duration, Ending, Links, Time};
+use driver::Driver;
+use fabric::Socket;
+use image::Image;
+use machine::bench::{self, Bench, Ended, Plan};
+use machine::firmware::recorder::{Code, Recorder};
+use machine::instruments::journal::Journal;
+use machine::instruments::timeline::Picture;
+use machine::models::Model;
+use machine::node::{Node, Process};
+use machine::parameters::Parameters;
+use machine::programs::native::Workload;
+use machine::programs::Program;
+use machine::{Inspector, Mistake, Options, Outcome};
+use monitor::{Desk, Monitor};
+use nic::{Joints, Station, LOST_BYTES, RX_BYTES, TX_BYTES};
+use observed::Teller;
+use settings::Settings;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use switch::{Crossbar, Left};
+use trail::Trail;
+use workloads::Seat;
+
+mod driver;
+mod fabric;
+mod image;
+pub mod monitor;
+mod nic;
+mod observed;
+mod pins;
+mod settings;
+mod switch;
+mod trail;
+mod way;
+mod workloads;
+
+pub(crate) use image::FIRMWARE;
+pub(crate) use settings::ROWS;
+pub(crate) use way::{QUEUES, WAY};
+pub(crate) use workloads::WORKLOADS;
+
+/// The row of this model.
+pub static MODEL: Model = Model {
+    name: "myrinet",
+    doc: "Myrinet: a control program on a LANai, source-routed switches (vorakosit2001)",
+    rows: ROWS,
+    firmware: Some(&FIRMWARE),
+    messages: Some(&WAY),
+    queues: QUEUES,
+    packets: false,
+    link_type: None,
+    cables: true,
+    lanes: false,
+    console: None,
+    processes: false,
+    workloads: WORKLOADS,
+    nodes,
+    check,
+    run,
+};
+
+struct Machine<'a> {
+    bench: &'a Bench<'a>,
+    settings: Settings,
+    image: Arc<Image>,
+    workload: Workload,
+    /// The program's functions, if recorders are to be told of them.
+    code: Option<Arc<Code>>,
+    /// The monitor's desk, for the node of that number.
+    desk: Mutex<Option<(u32, Desk)>>,
+}
+
+impl Machine<'_> {
+    fn node(&self, nid: u32) -> Node<Station> {
+        let Settings { fabric, card, pci, interrupt, driver, poll, .. } = &self.settings;
+        let joints = Joints {
+            nid,
+            socket: fabric.other(nid, 0).expect("every card has a cable"),
+            cable: card.link.delay,
+            pci: *pci,
+            interrupt: *interrupt,
+            park: self.bench.options.park,
+            cut: self.cut(nid),
+        };
+        let journal = self.bench.journal(nid);
+        let host = self.bench.host(nid);
+        journal.employ(nid..nid + 1);
+        let trail = Rc::new(Trail::new(nid, self.bench.nodes, journal.clone()));
+        let shared = (host.memory().clone(), trail.clone());
+        let mut nic = Station::new(*card, joints, self.image.clone(), shared);
+        nic.set_teller(self.code.clone().map(|code| self.teller(code, &journal)));
+        let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
+        nic.set_desk(desk.take_if(|(of, _)| *of == nid).map(|(_, desk)| desk));
+        let routes = fabric.routes(nid);
+        let times = (*driver, *poll);
+        let driver = Driver::new(nid as u16, self.image.clone(), routes, times, trail);
+        let seat = Seat::new(nid, self.bench.nodes, self.workload, driver);
+        Node::new(self.bench, nid, nic, (host, Box::new(seat)), journal, None)
+    }
+
+    /// Time at which the cable of a node is cut; not before the launch, as all nodes boot alike.
+    fn cut(&self, nid: u32) -> Time {
+        let dead = self.bench.faults.cable_dead(nid);
+        dead.map_or(Time::NEVER, |from| from.max(self.bench.common.launch()))
+    }
+
+    /// Who tells a recorder of a node's processor, which draws it if the run is watched.
+    fn teller(&self, code: Arc<Code>, journal: &Rc<Journal>) -> Teller {
+        let mut recorder = Recorder::new(code);
+        if !self.bench.options.watchers.is_empty() {
+            recorder.set_picture(Picture::new(journal.clone(), self.settings.card.clock));
+        }
+        Teller::new(recorder)
+    }
+}
+
+impl Plan for Machine<'_> {
+    type Process = Process<Station, Crossbar>;
+    type Left = Option<Left>;
+
+    fn switches(&self) -> u32 {
+        self.settings.fabric.switches()
+    }
+
+    fn links(&self) -> Links {
+        let (fabric, ports) = (&self.settings.fabric, self.settings.switch.ports as u32);
+        let processes = self.bench.nodes + self.switches();
+        Links::new(self.settings.card.link.delay, processes, |process| {
+            fabric.sockets(process, ports).into_iter().flatten().map(|socket| socket.process)
+        })
+    }
+
+    fn notice(&self) -> Duration {
+        self.settings.card.link.delay * 4
+    }
+
+    fn process(&self, number: u32) -> Process<Station, Crossbar> {
+        match number.checked_sub(self.bench.nodes) {
+            None => Process::Node(Box::new(self.node(number))),
+            Some(switch) => {
+                let params = self.settings.switch;
+                let sockets = self.settings.fabric.sockets(number, params.ports as u32);
+                let cut = |socket: &Option<Socket>| {
+                    let node = socket.map(|socket| socket.process);
+                    let node = node.filter(|process| *process < self.bench.nodes);
+                    node.map_or(Time::NEVER, |nid| self.cut(nid))
+                };
+                let cuts = sockets.iter().map(cut).collect();
+                let switch = Crossbar::new((switch, number), params, sockets, cuts);
+                Process::Switch(Box::new(switch))
+            }
+        }
+    }
+}
+
+/// Nodes of a machine for so many ranks: each has one.
+pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, String> {
+    if parameters.number::<u32>("host.ranks_per_node") > 1 {
+        return Err("host.ranks_per_node is 1 with model myrinet: a card has one user".into());
+    }
+    let nodes = bench::nodes_needed(parameters, ranks)?;
+    Settings::new(parameters, nodes)?;
+    Ok(nodes)
+}
+
+/// Finds out whether machine, ranks and faults fit together, without a run.
+pub(crate) fn check(
+    parameters: &Parameters,
+    ranks: u32,
+    faults: &[String],
+    seed: u64,
+) -> Result<(), String> {
+    nodes(parameters, ranks)?;
+    bench::check_hosts(parameters, ranks, faults, seed)
+}
+
+/// Runs one of the model's workloads.
+pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
+    let parameters = &options.parameters;
+    let Program::Native(workload) = options.program else {
+        unreachable!("models::run lets nothing else through")
+    };
+    if options.judge {
+        return Err(Mistake("--judge judges Portals, and model myrinet has none".into()));
+    }
+    nodes(parameters, options.ranks).map_err(Mistake)?;
+    let bench = Bench::of_hosts(options)?;
+    let settings = Settings::new(parameters, bench.nodes).map_err(Mistake)?;
+    let image = Arc::new(Image::load(&options.firmware).map_err(Mistake)?);
+    let recorded = options.profile || !options.watchers.is_empty();
+    let sit_down = |own: &Inspector| {
+        let monitor = own.of::<Monitor>().expect("a LANai has a monitor");
+        let desk = monitor.sit_down(options, bench.nodes, bench.common.launch())?;
+        Ok((monitor.node(), desk))
+    };
+    let machine = Machine {
+        bench: &bench,
+        settings,
+        code: recorded.then(|| Arc::new(Code::new(&image.symbols))),
+        image,
+        workload,
+        desk: Mutex::new(options.inspector.as_ref().map(sit_down).transpose()?),
+    };
+    let mut ended = bench.simulate(&machine);
+    options.writing.store(true, Ordering::Relaxed);
+    conserves(&ended);
+    let profiles = if options.profile { ended.take_profiles() } else { Vec::new() };
+    let (mut report, left) = bench.conclude(ended, None);
+    let switches = (0..).zip(left.into_iter().flatten());
+    report.switches = switches.map(|(number, left)| left.report(number)).collect();
+    Ok(Outcome { report, profiles, ..Outcome::default() })
+}
+
+/// Where all have ended and nothing moves any more, no byte is lost or made: what cards have sent has come to
+/// cards, or was a route byte, or was dropped, or was lost with its cable, or stands in a switch. Anything
+/// else is our bug.
+fn conserves(ended: &Ended<Option<Left>>) {
+    if ended.ending != Ending::Done {
+        return;
+    }
+    let of_cards = |name: &str| -> u64 {
+        let reports = ended.remains.iter().filter_map(|remains| remains.report.as_ref());
+        reports.map(|report| report.counters[name]).sum()
+    };
+    let (sent, mut found) = (of_cards(TX_BYTES), of_cards(RX_BYTES) + of_cards(LOST_BYTES));
+    for (number, left) in ended.remains.iter().filter_map(|remains| remains.left).enumerate() {
+        let c = left.counters;
+        let out = c.bytes_out + c.route_bytes + c.bytes_dropped + left.held;
+        assert_eq!(c.bytes_in, out, "switch {number} loses or makes bytes: {left:?}");
+        found += c.route_bytes + c.bytes_dropped + left.held + left.lost;
+    }
+    assert_eq!(sent, found, "bytes that cards have sent, and what has become of them");
+}

@@ -1,0 +1,498 @@
+//! A node's card, as the bench sees it: what its host, its cable and its bus do to it, in the order of time.
+
+use super::fabric::Socket;
+use super::image::Image;
+use super::monitor::{Desk, Then};
+use super::observed::{Observed, Teller};
+use super::pins::{Ending, Pins};
+use super::trail::Trail;
+use ::myrinet::{Card, CardParams, Host, Point, Signal, Stopped, Wires};
+use abi::myrinet::{command_area, REGION_COMMAND_BASE, SPACE_SIZE};
+use abi::MessageId;
+use bus::BusError;
+use des::{Clock, Duration, Time};
+use host::SharedMemory;
+use machine::firmware::profile::Profile;
+use machine::node::{Nic, Ports};
+use pci::{ConfigSpace, Device, TargetRead, TargetWrite};
+use pcibus::{digest, Behind, PciBus};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What goes over a cable.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Message {
+    /// Where it comes in.
+    pub port: u8,
+    pub signal: Signal,
+}
+
+/// What a card is joined to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Joints {
+    pub nid: u32,
+    /// The other end of its cable.
+    pub socket: Socket,
+    /// How long a signal takes to get there.
+    pub cable: Duration,
+    pub pci: pci::Params,
+    /// From the card's interrupt line to the processor.
+    pub interrupt: Duration,
+    /// Turns of its processor's polling loop are booked, not executed.
+    pub park: bool,
+    /// Time at which the cable is cut.
+    pub cut: Time,
+}
+
+/// A card with its bus.
+pub(super) struct Station {
+    card: Card,
+    bus: PciBus<Behind>,
+    pins: Pins,
+    /// Time that a wish of the card takes to the bus.
+    crossing: Duration,
+    joints: Joints,
+    image: Arc<Image>,
+    /// What the card has put on its cable.
+    sent: Vec<(Time, Signal)>,
+    /// Bytes that a cut cable has lost, out of the card or on their way to it.
+    lost: u64,
+    failed: bool,
+    /// What is known of the program's packets, and points that the card has passed.
+    trail: Rc<Trail>,
+    points: Vec<(Time, Point)>,
+    /// Tells of the processor's cycles, if somebody wants to know.
+    teller: Option<Box<Teller>>,
+    /// Somebody stops the processor and looks.
+    desk: Option<Box<Desk>>,
+}
+
+/// Exit status of a run that the monitor has ended, as of one that gdb has: 128 + SIGKILL.
+const KILLED: i32 = 137;
+
+/// Myricom's card as its configuration space names it (the public list of PCI's IDs), and the class: a
+/// network controller of no known kind.
+pub(super) const IDS: (u16, u16, u32) = (0x14C1, 0x8043, 0x02_8000);
+
+/// Cycles of the bus from the card's clock to the bus's: two flip-flops, one behind the other (assumed).
+const CROSSING: u64 = 2;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Event {
+    /// An edge of the bus's clock, with a digest of what the one before did.
+    Edge(u32),
+    /// The cable is cut.
+    Cut,
+}
+
+struct Sent<'a>(&'a mut Vec<(Time, Signal)>);
+
+impl Wires for Sent<'_> {
+    fn put(&mut self, _: usize, at: Time, signal: Signal) {
+        self.0.push((at, signal));
+    }
+}
+
+/// The host, for the card.
+struct Master<'a> {
+    bus: &'a mut PciBus<Behind>,
+    pins: &'a mut Pins,
+    crossing: Duration,
+    ports: &'a mut Ports<Station>,
+    /// Time at which the bus sees the first thing that was asked for.
+    due: Time,
+}
+
+impl Master<'_> {
+    /// Time at which the bus sees an act of the card at `now`.
+    fn crosses(&mut self, now: Time) -> Time {
+        let from = now + self.crossing;
+        start(self.bus, from, self.ports);
+        self.due = self.due.min(from);
+        from
+    }
+}
+
+impl Host for Master<'_> {
+    fn read(&mut self, now: Time, addr: u64, len: usize) {
+        let from = self.crosses(now);
+        self.pins.read(from, addr, len);
+    }
+    fn write(&mut self, now: Time, addr: u64, data: &[u8]) {
+        let from = self.crosses(now);
+        self.pins.write(from, addr, data);
+    }
+    fn interrupt(&mut self, now: Time, asserted: bool) {
+        let from = self.crosses(now);
+        self.pins.interrupt(from, asserted);
+    }
+}
+
+/// Lets the bus's clock run from `from` on.
+fn start(bus: &mut PciBus<Behind>, from: Time, ports: &mut Ports<Station>) {
+    if bus.start(from).is_some() {
+        ports.schedule(bus.next(), Event::Edge(0));
+    }
+}
+
+/// The runs of lanes that are set.
+fn runs(enables: u8) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = enables.checked_shr(at).filter(|rest| *rest != 0)?;
+        let first = at + rest.trailing_zeros();
+        at = first + (enables >> first).trailing_ones();
+        Some(first as usize..at as usize)
+    })
+}
+
+/// True of a write to the word by which the driver gives a command.
+fn is_command(write: &TargetWrite) -> bool {
+    let command = REGION_COMMAND_BASE + command_area::COMMAND as u32;
+    let lane = command.wrapping_sub(write.offset);
+    lane < 8 && write.enables >> lane & 1 != 0
+}
+
+impl Station {
+    pub fn new(
+        params: CardParams,
+        joints: Joints,
+        image: Arc<Image>,
+        (memory, trail): (SharedMemory, Rc<Trail>),
+    ) -> Station {
+        let (vendor, device, class) = IDS;
+        let space = ConfigSpace::new(vendor, device, class, SPACE_SIZE, false);
+        let mut card = Card::new(params);
+        card.set_booking(joints.park);
+        card.watch_points();
+        Station {
+            card,
+            bus: PciBus::new(joints.pci, Behind(memory), space),
+            pins: Pins::default(),
+            crossing: Clock::from_hz(joints.pci.hertz).cycles(CROSSING),
+            joints,
+            image,
+            sent: Vec::new(),
+            lost: 0,
+            failed: false,
+            trail,
+            points: Vec::new(),
+            teller: None,
+            desk: None,
+        }
+    }
+
+    /// Tells of the processor from now on.
+    pub fn set_teller(&mut self, teller: Option<Teller>) {
+        self.teller = teller.map(Box::new);
+    }
+
+    /// Lets somebody look at the processor from now on.
+    pub fn set_desk(&mut self, desk: Option<Desk>) {
+        self.desk = desk.map(Box::new);
+    }
+
+    /// Lets the card do what it does before `until`. When the bus sees the first of what it asks for.
+    fn advance(&mut self, until: Time, ports: &mut Ports<Station>) -> Time {
+        let mut due = Time::NEVER;
+        let mut halted = true;
+        while halted {
+            let Station { card, bus, pins, sent, teller, desk, .. } = self;
+            let crossing = self.crossing;
+            let mut master = Master { bus, pins, crossing, ports: &mut *ports, due };
+            let wires = &mut Sent(sent);
+            halted = match (teller.as_deref_mut(), desk.as_deref_mut()) {
+                (None, None) => {
+                    card.advance(until, wires, &mut master);
+                    false
+                }
+                (teller, desk) => {
+                    let stops = desk.map(|desk| &mut desk.stops);
+                    let mut observed = Observed { teller, stops };
+                    !card.advance_observed(until, wires, &mut master, &mut observed)
+                }
+            };
+            due = master.due;
+            if let Some(teller) = &mut self.teller {
+                teller.ran(self.card.core());
+            }
+            if halted && !self.stand(None, ports) {
+                // Nothing is to be done any more.
+                due = Time::ZERO;
+                break;
+            }
+        }
+        self.tell(ports);
+        due
+    }
+
+    /// The processor stands, for somebody who looks at it; before a fault, which it tells, for the last time.
+    /// False if the run ends here.
+    fn stand(&mut self, fault: Option<String>, ports: &mut Ports<Station>) -> bool {
+        let Some(desk) = &mut self.desk else { return true };
+        match desk.talk(&self.card, &self.image, fault) {
+            Then::Run => true,
+            Then::Detached => {
+                self.desk = None;
+                true
+            }
+            Then::Quit => {
+                self.desk = None;
+                let core = self.card.core();
+                let place = self.image.symbols.describe(core.pc());
+                ports.end(
+                    core.now(),
+                    KILLED,
+                    format_args!("the monitor ended the run, in {place}"),
+                );
+                false
+            }
+        }
+    }
+
+    /// What is on the cable goes to the other end; why the card has stopped ends the run.
+    fn tell(&mut self, ports: &mut Ports<Station>) {
+        let Joints { socket, cable, cut, .. } = self.joints;
+        self.card.take_points(&mut self.points);
+        for (at, point) in self.points.drain(..) {
+            self.trail.passes(at, point, self.card.sram());
+        }
+        for (at, signal) in self.sent.drain(..) {
+            if at >= cut {
+                self.lost += signal.bytes();
+                continue;
+            }
+            if let Signal::Slot(slot) = &signal {
+                if let Some((message, target)) = self.trail.slot_leaves(at, slot) {
+                    ports.departs(at, message, target);
+                }
+            }
+            ports.send(socket.process, at + cable, Message { port: socket.port, signal });
+        }
+        if let Some(stopped) = self.card.stopped().filter(|_| !self.failed) {
+            self.failed = true;
+            let place = |pc| self.image.symbols.describe(pc);
+            let (at, what) = match stopped {
+                Stopped::Fault(fault) => {
+                    (fault.at, format!("the control program: {fault}, in {}", place(fault.pc)))
+                }
+                Stopped::Chain { at, .. }
+                | Stopped::Block { at, .. }
+                | Stopped::Send { at, .. } => {
+                    let near = place(self.card.core().pc());
+                    (at, format!("the card: {stopped}; its processor was in {near}"))
+                }
+            };
+            if self.stand(Some(format!("node {}: {what}", ports.nid())), ports) {
+                ports.fail(at, what);
+            }
+        }
+    }
+
+    // ---- the bus -----------------------------------------------------------------------------------------
+
+    fn bus_edge(&mut self, now: Time, ports: &mut Ports<Station>) {
+        if let Err(why) = self.see(now, ports) {
+            // A wrong of the driver, or of who has filled a DMA block.
+            ports.fail(now, why);
+        }
+        self.pins.edge(now);
+        let cycle = self.bus.cycle(&mut self.pins);
+        let next = self.bus.next();
+        if let Some(word) = self.bus.answer() {
+            ports.answer(next, word);
+        }
+        if self.bus.rises() {
+            let at = now + self.joints.interrupt;
+            self.trail.interrupts(at);
+            ports.interrupt(at);
+        }
+        self.trail.bus(now, self.bus.waiting());
+        if self.pins.rest() && self.bus.rests(&self.pins.outputs()) {
+            self.bus.stop();
+        } else {
+            ports.schedule(next, Event::Edge(digest(&cycle)));
+        }
+    }
+
+    /// The card sees what the last cycle of the bus has done to its pins.
+    fn see(&mut self, now: Time, ports: &mut Ports<Station>) -> Result<(), String> {
+        let (written, asked) = (self.pins.written(), self.pins.asked());
+        if let Some(write) = written {
+            self.advance(now, ports);
+            self.write(now, &write).map_err(|why| why.to_string())?;
+        }
+        if let Some(read) = asked {
+            self.advance(now, ports);
+            let word = self.read(now, &read).map_err(|why| why.to_string())?;
+            self.pins.answer(word);
+        }
+        if self.pins.is_over() {
+            self.advance(now, ports);
+        }
+        match self.pins.ended() {
+            Some((Ending::Read, bytes)) => self.card.read_done(now, bytes),
+            Some((Ending::Written, _)) => self.card.write_done(now),
+            Some((Ending::Aborted { addr }, _)) => {
+                return Err(format!("DMA to {addr:#x}: the host has no memory there"));
+            }
+            None => return Ok(()),
+        }
+        self.tell(ports);
+        Ok(())
+    }
+
+    fn write(&mut self, now: Time, write: &TargetWrite) -> Result<(), BusError> {
+        let bytes = write.data.to_le_bytes();
+        if is_command(write) {
+            self.trail.command_arrives(now);
+        }
+        runs(write.enables).try_for_each(|run| {
+            self.card.host_write(now, write.offset + run.start as u32, &bytes[run])
+        })
+    }
+
+    fn read(&mut self, now: Time, read: &TargetRead) -> Result<u64, BusError> {
+        let mut bytes = [0; 8];
+        let halves = bytes.chunks_exact_mut(4).zip([0, 4]);
+        for (half, at) in halves.filter(|(_, at)| read.enables >> at & 0xF != 0) {
+            self.card.host_read(now, read.offset + at, half)?;
+        }
+        Ok(u64::from_le_bytes(bytes))
+    }
+}
+
+impl Nic for Station {
+    type Event = Event;
+    type Message = Message;
+
+    fn handle(&mut self, now: Time, event: Event, ports: &mut Ports<Station>) {
+        match event {
+            Event::Edge(_) => self.bus_edge(now, ports),
+            Event::Cut => {
+                self.advance(now, ports);
+                self.card.cut(now);
+            }
+        }
+    }
+
+    fn receive(&mut self, now: Time, message: Message, ports: &mut Ports<Station>) {
+        if now >= self.joints.cut {
+            self.lost += message.signal.bytes();
+            return;
+        }
+        self.advance(now, ports);
+        if let Signal::Slot(slot) = &message.signal {
+            self.trail.slot_comes(now, slot);
+        }
+        self.card.arrive(now, message.signal, &mut Sent(&mut self.sent));
+        self.tell(ports);
+    }
+
+    fn foreseen(&mut self, message: MessageId) {
+        self.trail.foreseen(message);
+    }
+
+    fn store(&mut self, now: Time, addr: u32, data: &[u8], ports: &mut Ports<Station>) {
+        self.bus.store(addr, data);
+        self.trail.bus(now, self.bus.waiting());
+        if self.bus.is_wanted() {
+            start(&mut self.bus, now, ports);
+        }
+    }
+
+    fn load(&mut self, now: Time, addr: u32, ports: &mut Ports<Station>) {
+        self.bus.load(addr);
+        start(&mut self.bus, now, ports);
+    }
+
+    fn word(event: &Event) -> u64 {
+        match event {
+            Event::Edge(digest) => u64::from(*digest),
+            Event::Cut => 1 << 32,
+        }
+    }
+
+    fn next_action(&self) -> Time {
+        self.card.next()
+    }
+
+    fn run(&mut self, until: Time, ports: &mut Ports<Station>) {
+        let mut until = until;
+        while self.card.next() < until {
+            // The bus sees what it asks for no sooner than at the end of the step.
+            let end = until.min(self.card.next() + self.crossing);
+            let due = self.advance(end, ports);
+            until = until.min(due);
+        }
+    }
+
+    fn launched(&mut self, now: Time, ports: &mut Ports<Station>) {
+        if self.joints.cut < Time::NEVER {
+            ports.schedule(self.joints.cut.max(now), Event::Cut);
+        }
+        if self.teller.is_some() {
+            self.advance(now, ports);
+        }
+        if let Some(teller) = &mut self.teller {
+            teller.count(self.card.core());
+        }
+    }
+
+    /// A processor that only polls is brought up to the end.
+    fn finish(&mut self, end: Time, ports: &mut Ports<Station>) -> Option<Profile> {
+        if let Some(desk) = self.desk.take() {
+            desk.end();
+        }
+        if self.card.next() >= end && self.card.stopped().is_none() {
+            self.advance(end, ports);
+        }
+        let teller = self.teller.take()?;
+        Some(teller.finish(ports.nid(), self.card.core()))
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let (card, core) = (self.card.counters(), self.card.core().counters());
+        let bus = self.bus.counters();
+        vec![
+            ("lanai.cycles", self.card.core().cycle()),
+            ("lanai.instructions", core.instructions),
+            ("lanai.load_waits", core.load_waits),
+            ("lanai.memory_waits", core.memory_waits),
+            ("myrinet.blocks", card.blocks),
+            ("myrinet.bytes_moved", card.bytes_moved),
+            (LOST_BYTES, self.lost),
+            ("myrinet.held", self.card.held()),
+            ("myrinet.interrupts", card.interrupts),
+            ("myrinet.silences", card.silences),
+            ("myrinet.wrong_crc8", card.wrong_crc8),
+            ("myrinet.wrong_crc32", card.wrong_crc32),
+            ("pci.cycles", bus.cycles),
+            ("pci.data_cycles", bus.data_cycles),
+            ("pci.disconnects", bus.disconnects),
+            ("pci.parity_errors", bus.parity_errors),
+            ("pci.retries", bus.retries),
+            ("pci.stores_waiting_max", self.bus.accesses_max() as u64),
+            ("pci.transactions", bus.transactions),
+            (RX_BYTES, card.bytes_received),
+            ("rx.packets", card.packets_received),
+            (TX_BYTES, card.bytes_sent),
+            ("tx.packets", card.packets_sent),
+        ]
+    }
+
+    fn waiting(&self) -> Vec<String> {
+        let held = self.card.held();
+        let bytes = || format!("{held} bytes stand before the card");
+        let nid = self.joints.nid;
+        let silent = |at| format!("node {nid} has found its cable silent at {at}");
+        let silent = self.card.silent().map(silent);
+        (held > 0).then(bytes).into_iter().chain(silent).collect()
+    }
+}
+
+/// Counters of what crossed a card's cable.
+pub(super) const RX_BYTES: &str = "rx.bytes";
+pub(super) const TX_BYTES: &str = "tx.bytes";
+/// Counter of those that a cut one has lost.
+pub(super) const LOST_BYTES: &str = "myrinet.bytes_lost";

@@ -1,0 +1,180 @@
+//! A switch as a process of its own.
+
+use super::fabric::Socket;
+use super::nic::Message;
+use ::myrinet::{Signal, Switch, SwitchCounters, SwitchParams, Wires};
+use des::{Duration, Envelope, EventQueue, Outbox, Time, TraceHash};
+use machine::bench::Remains;
+use machine::node::{self, Crossing};
+use machine::report::SwitchReport;
+
+/// A switch with its cables.
+pub(super) struct Crossbar {
+    number: u32,
+    switch: Switch,
+    sockets: Vec<Option<Socket>>,
+    cable: Duration,
+    coming: EventQueue<Message>,
+    sent: Vec<(usize, Time, Signal)>,
+    /// Time at which the cable of each port is cut; and those to be told to the switch, the last first.
+    cut: Vec<Time>,
+    cuts: Vec<(Time, usize)>,
+    /// Bytes that cut cables have lost.
+    lost: u64,
+    hash: TraceHash,
+    now: Time,
+}
+
+/// What is left of a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Left {
+    pub counters: SwitchCounters,
+    /// Bytes that stand in it.
+    pub held: u64,
+    /// Bytes that cut cables have lost.
+    pub lost: u64,
+}
+
+impl Left {
+    /// What is reported of switch `number`.
+    pub fn report(&self, number: u32) -> SwitchReport {
+        let c = self.counters;
+        let counters = [
+            ("bytes_dropped", c.bytes_dropped),
+            ("bytes_held", self.held),
+            ("bytes_in", c.bytes_in),
+            ("bytes_lost", self.lost),
+            ("bytes_out", c.bytes_out),
+            ("dropped", c.dropped),
+            ("packets_in", c.packets_in),
+            ("packets_out", c.packets_out),
+            ("route_bytes", c.route_bytes),
+            ("silences", c.silences),
+        ];
+        let counters = counters.into_iter().map(|(name, count)| (name.to_string(), count));
+        SwitchReport { number, counters: counters.collect() }
+    }
+}
+
+struct Sent<'a>(&'a mut Vec<(usize, Time, Signal)>);
+
+impl Wires for Sent<'_> {
+    fn put(&mut self, port: usize, at: Time, signal: Signal) {
+        self.0.push((port, at, signal));
+    }
+}
+
+impl Crossbar {
+    /// Switch `number` of the machine, which is process `process` of the run; `cut` says when the cable of
+    /// each port is cut.
+    pub fn new(
+        (number, process): (u32, u32),
+        params: SwitchParams,
+        sockets: Vec<Option<Socket>>,
+        cut: Vec<Time>,
+    ) -> Crossbar {
+        let cuts = cut.iter().zip(0..).filter(|(at, _)| **at < Time::NEVER);
+        let mut cuts: Vec<(Time, usize)> = cuts.map(|(at, port)| (*at, port)).collect();
+        cuts.sort_unstable_by(|a, b| b.cmp(a));
+        Crossbar {
+            number,
+            switch: Switch::new(params),
+            sockets,
+            cable: params.link.delay,
+            coming: EventQueue::new(process),
+            sent: Vec::new(),
+            cut,
+            cuts,
+            lost: 0,
+            hash: TraceHash::default(),
+            now: Time::ZERO,
+        }
+    }
+
+    /// When it does something next by itself.
+    fn due(&self) -> Time {
+        self.switch.next().max(self.now).min(self.next_cut())
+    }
+
+    fn next_cut(&self) -> Time {
+        self.cuts.last().map_or(Time::NEVER, |(at, _)| *at)
+    }
+}
+
+impl node::Switch for Crossbar {
+    type Message = Message;
+    type Left = Left;
+
+    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing<Message>>) {
+        loop {
+            let (due, comes) = (self.due(), self.coming.next_time());
+            if due.min(comes) >= horizon {
+                return;
+            }
+            self.now = due.min(comes);
+            if comes <= due {
+                let (_, message) = self.coming.pop_before(horizon).expect("it comes");
+                self.hash.event(self.now, word(&message));
+                let port = usize::from(message.port);
+                if self.now >= self.cut[port] {
+                    self.lost += message.signal.bytes();
+                } else {
+                    self.switch.arrive(self.now, port, message.signal, &mut Sent(&mut self.sent));
+                }
+            } else if self.next_cut() <= self.now {
+                let (_, port) = self.cuts.pop().expect("it is the next");
+                self.switch.cut(self.now, port);
+            } else {
+                self.switch.advance(self.now, &mut Sent(&mut self.sent));
+            }
+            for (port, at, signal) in self.sent.drain(..) {
+                if at >= self.cut[port] {
+                    self.lost += signal.bytes();
+                    continue;
+                }
+                if let Some(socket) = self.sockets[port] {
+                    let message = Message { port: socket.port, signal };
+                    outbox.send(socket.process, at + self.cable, Crossing::Message(message));
+                }
+            }
+        }
+    }
+
+    fn next_event(&self) -> Time {
+        self.due().min(self.coming.next_time())
+    }
+
+    fn finish(self, end: Time) -> Remains<Option<Left>> {
+        let held = self.switch.held();
+        let sentence = || format!("{held} bytes stand in switch {}", self.number);
+        let left = Left { counters: self.switch.counters(), held, lost: self.lost };
+        let silent = (0..self.sockets.len()).filter_map(|port| {
+            let at = self.switch.silent(port)?;
+            let number = self.number;
+            Some(format!("switch {number} has found the cable at port {port} silent at {at}"))
+        });
+        let waiting = (held > 0).then(sentence).into_iter().chain(silent).collect();
+        Remains { waiting, ..Remains::of_switch(end, self.hash.value(), Some(left)) }
+    }
+
+    fn receive(&mut self, e: Envelope<Message>) {
+        self.coming.schedule_from(e.at, e.source, e.sequence, e.message);
+    }
+
+    fn last(&self) -> Time {
+        self.now
+    }
+}
+
+fn word(message: &Message) -> u64 {
+    let port = u64::from(message.port);
+    match message.signal {
+        Signal::Slot(slot) => {
+            let bytes = slot.bytes().iter().fold(1, |word, byte| word << 8 | u64::from(*byte));
+            bytes.rotate_left(9) ^ port << 1 ^ u64::from(slot.ends)
+        }
+        Signal::Stop => port << 8 | 1,
+        Signal::Go => port << 8 | 2,
+        Signal::Beat => port << 8 | 3,
+    }
+}

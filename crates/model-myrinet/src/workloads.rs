@@ -1,0 +1,197 @@
+//! What runs on the hosts: traffic of packets, each byte of which is checked where it arrives.
+
+use super::driver::{until_launch, Driver, Packet, PAYLOAD_MAX};
+use des::{Duration, Time};
+use host::{Cpu, Host};
+use machine::console;
+use machine::node::Software;
+use machine::programs::native::{Kind, Workload};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+const fn kind(name: &'static str, bytes: u64) -> Kind {
+    Kind { name, bytes, bytes_max: PAYLOAD_MAX, word: 1, ranks: 2 }
+}
+
+/// The model's workloads: a packet from node 0 to 1 and back; packets from node 0 to 1, one behind the other;
+/// packets from all other nodes to node 0 at once.
+pub(crate) static WORKLOADS: &[Kind] =
+    &[kind("myrinet-pingpong", 8), kind("myrinet-stream", 1024), kind("myrinet-incast", 1024)];
+
+/// A node's only rank.
+pub(super) struct Seat {
+    rank: u32,
+    ranks: u32,
+    run: Workload,
+    driver: Rc<Driver>,
+    state: Rc<State>,
+}
+
+#[derive(Default)]
+struct State {
+    ready: Cell<bool>,
+    ending: Cell<Option<(Time, i32)>>,
+    failure: RefCell<Option<String>>,
+}
+
+impl Seat {
+    pub fn new(rank: u32, ranks: u32, run: Workload, driver: Driver) -> Seat {
+        Seat { rank, ranks, run, driver: Rc::new(driver), state: Rc::default() }
+    }
+}
+
+impl Software for Seat {
+    fn boot(&self, host: &mut Host, launch: Time) {
+        let driver = self.driver.clone();
+        host.set_interrupt_handler(Rc::new(move |cpu| driver.interrupt(cpu)));
+        let (driver, state) = (self.driver.clone(), self.state.clone());
+        let (rank, ranks, run) = (self.rank, self.ranks, self.run);
+        host.spawn("rank", move |cpu| {
+            driver.load(&cpu);
+            state.ready.set(true);
+            until_launch(&cpu, launch);
+            let task = Task { cpu: &cpu, driver: &driver, rank: rank as u16, ranks, run };
+            let ended = task.run().and_then(|text| console::print(&text));
+            let code = i32::from(ended.is_err());
+            if let Err(why) = ended {
+                *state.failure.borrow_mut() = Some(format!("rank {rank}: {why}"));
+            }
+            state.ending.set(Some((cpu.now(), code)));
+        });
+    }
+    fn late(&self) -> Option<String> {
+        (!self.state.ready.get()).then(|| "the card was".into())
+    }
+    fn ranks(&self) -> Vec<u32> {
+        vec![self.rank]
+    }
+    fn all_ended(&self) -> bool {
+        self.state.ending.get().is_some()
+    }
+    fn endings(&self) -> Vec<(u32, Time, i32)> {
+        let ending = self.state.ending.get();
+        ending.map(|(at, code)| (self.rank, at, code)).into_iter().collect()
+    }
+    fn failure(&self) -> Option<(i32, String)> {
+        Some((1, self.state.failure.borrow().clone()?))
+    }
+    fn waiting(&self) -> Vec<String> {
+        if self.all_ended() {
+            return Vec::new();
+        }
+        let what = if self.driver.is_waited_for() { "for a packet" } else { "for its card" };
+        vec![format!("rank {} waits {what}", self.rank)]
+    }
+}
+
+/// A workload as one rank runs it.
+struct Task<'a> {
+    cpu: &'a Cpu,
+    driver: &'a Driver,
+    rank: u16,
+    ranks: u32,
+    run: Workload,
+}
+
+/// Byte `place` of packet `number` of a rank.
+fn pattern(rank: u16, number: u32, place: usize) -> u8 {
+    let mixed = (place as u32).wrapping_mul(0x9e37_79b1) ^ number.wrapping_mul(0x85eb_ca6b);
+    (mixed.rotate_left(7) ^ u32::from(rank).wrapping_mul(0xc2b2_ae35)).to_be_bytes()[1]
+}
+
+impl Task<'_> {
+    fn run(&self) -> Result<String, String> {
+        let name = self.run.kind.name;
+        let went = match name {
+            "myrinet-pingpong" => self.ping_pong(),
+            "myrinet-stream" => self.stream(),
+            "myrinet-incast" => self.incast(),
+            other => unreachable!("{other} is in the table"),
+        };
+        let Some((span, packets)) = went? else { return Ok(String::new()) };
+        let Workload { bytes, times, .. } = self.run;
+        let each = span.0 as f64 * 1e-6 / packets as f64;
+        let rate = bytes as f64 / each;
+        Ok(format!(
+            "{name} of {bytes} bytes, {} ranks, {times} times: {each:.3} us each, {rate:.1} MB/s\n",
+            self.ranks
+        ))
+    }
+
+    fn send(&self, target: u16, number: u32) {
+        let bytes: Vec<u8> =
+            (0..self.run.bytes as usize).map(|place| pattern(self.rank, number, place)).collect();
+        self.driver.send(self.cpu, target, &bytes);
+    }
+
+    /// Sees to it that this is packet `number` of its source, with all of its bytes.
+    fn check(&self, packet: &Packet, number: u32) -> Result<(), String> {
+        let (source, bytes) = (packet.source, &packet.bytes);
+        let has = bytes.len();
+        if has as u64 != self.run.bytes {
+            return Err(format!("packet {number} of node {source} has {has} bytes"));
+        }
+        let wrong = (0..has).find(|place| bytes[*place] != pattern(source, number, *place));
+        match wrong {
+            Some(place) => {
+                Err(format!("byte {place} of packet {number} of node {source} is wrong"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn receive(&self, number: u32) -> Result<(), String> {
+        self.check(&self.driver.receive(self.cpu), number)
+    }
+
+    /// Time, and packets behind one another in it.
+    fn ping_pong(&self) -> Result<Option<(Duration, u64)>, String> {
+        let start = self.cpu.now();
+        for number in 0..self.run.times {
+            match self.rank {
+                0 => {
+                    self.send(1, number);
+                    self.receive(number)?;
+                }
+                1 => {
+                    self.receive(number)?;
+                    self.send(0, number);
+                }
+                _ => {}
+            }
+        }
+        let span = self.cpu.now().since(start);
+        Ok((self.rank == 0).then_some((span, 2 * u64::from(self.run.times))))
+    }
+
+    fn stream(&self) -> Result<Option<(Duration, u64)>, String> {
+        let start = self.cpu.now();
+        for number in 0..self.run.times {
+            match self.rank {
+                0 => self.send(1, number),
+                1 => self.receive(number)?,
+                _ => {}
+            }
+        }
+        let span = self.cpu.now().since(start);
+        Ok((self.rank == 1).then_some((span, self.run.times.into())))
+    }
+
+    fn incast(&self) -> Result<Option<(Duration, u64)>, String> {
+        let start = self.cpu.now();
+        if self.rank > 0 {
+            (0..self.run.times).for_each(|number| self.send(0, number));
+            return Ok(None);
+        }
+        let mut next = vec![0; self.ranks as usize];
+        let packets = (self.ranks - 1) * self.run.times;
+        for _ in 0..packets {
+            let packet = self.driver.receive(self.cpu);
+            let number =
+                next.get_mut(usize::from(packet.source)).ok_or("a packet of nobody came")?;
+            self.check(&packet, *number)?;
+            *number += 1;
+        }
+        Ok(Some((self.cpu.now().since(start), packets.into())))
+    }
+}

@@ -1,0 +1,146 @@
+//! Hardware that is there twice, as model and as RTL: the run has the one or the other, and cannot tell.
+
+use super::settings::Settings;
+use ::rdma::{Arrival, HostCounters, LinkCounters};
+use crossbar::{Counters, PORTS_MAX};
+use machine::parameters::Parameters;
+use pci::{Device, DeviceIn, DeviceOut};
+use rtl::{NicDesign, Place, SwitchDesign};
+use serial::{LinkRx, Symbol, Symbols, Word};
+
+/// Which parts of a run are RTL, compiled.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Designs {
+    nic: Option<NicDesign>,
+    switch: Option<SwitchDesign>,
+}
+
+impl Designs {
+    /// Compiles what the parameters want. The error is a sentence.
+    pub fn of(p: &Parameters, s: &Settings, place: &Place) -> Result<Designs, String> {
+        let mut designs = Designs::default();
+        if p.switch("nic.rtl") {
+            designs.nic = Some(NicDesign::build(place, &s.nic(0)).map_err(sentence)?);
+        }
+        if let Some(params) = s.crossbar.filter(|_| p.switch("switch.rtl")) {
+            designs.switch = Some(SwitchDesign::build(place, &params).map_err(sentence)?);
+        }
+        Ok(designs)
+    }
+
+    /// A NIC.
+    pub fn nic(&self, params: ::rdma::Params) -> Chip {
+        match self.nic {
+            Some(design) => {
+                let words = Box::new(LinkRx::new(params.lanes));
+                Chip::Rtl(rtl::Nic::new(design, &params), words)
+            }
+            None => Chip::Model(Box::new(::rdma::Nic::new(params))),
+        }
+    }
+    /// A crossbar.
+    pub fn crossbar(&self, params: crossbar::Params) -> Crossbar {
+        match self.switch {
+            Some(design) => Crossbar::Rtl(rtl::Switch::new(design)),
+            None => Crossbar::Model(Box::new(crossbar::Switch::new(params))),
+        }
+    }
+}
+
+fn sentence(why: rtl::Unbuilt) -> String {
+    format!("nic.rtl and switch.rtl (--rtl): {why}")
+}
+
+/// A NIC.
+pub(super) enum Chip {
+    Model(Box<::rdma::Nic>),
+    /// With what pairs the halves of words as it does inside, for who observes.
+    Rtl(rtl::Nic, Box<LinkRx>),
+}
+
+/// A crossbar with its lanes.
+pub(super) enum Crossbar {
+    Model(Box<crossbar::Switch>),
+    Rtl(rtl::Switch),
+}
+
+/// The same of both.
+macro_rules! either {
+    ($self:ident, $part:ident => $what:expr) => {
+        match $self {
+            Self::Model($part, ..) => $what,
+            Self::Rtl($part, ..) => $what,
+        }
+    };
+}
+
+impl Chip {
+    pub fn link_clock(&mut self, symbols: Symbols) -> Symbols {
+        if let Chip::Rtl(_, words) = self {
+            words.clock(symbols);
+        }
+        either!(self, nic => nic.link_clock(symbols))
+    }
+    /// The word that came with the last edge of the lanes.
+    pub fn word(&self) -> Option<Word> {
+        match self {
+            Chip::Model(nic) => nic.word(),
+            Chip::Rtl(_, words) => words.word(),
+        }
+    }
+    pub fn arrival(&self) -> Option<Arrival> {
+        either!(self, nic => nic.arrival())
+    }
+    pub fn host_counters(&self) -> HostCounters {
+        match self {
+            Chip::Model(nic) => *nic.host_counters(),
+            Chip::Rtl(nic, _) => nic.host_counters(),
+        }
+    }
+    pub fn link_counters(&self) -> LinkCounters {
+        either!(self, nic => nic.link_counters())
+    }
+    pub fn outstanding(&self, flow: u8) -> u16 {
+        either!(self, nic => nic.outstanding(flow))
+    }
+    pub fn bus_rests(&self) -> bool {
+        either!(self, nic => nic.bus_rests())
+    }
+    pub fn lanes_rest(&self) -> bool {
+        either!(self, nic => nic.lanes_rest())
+    }
+}
+
+impl Device for Chip {
+    fn outputs(&self) -> DeviceOut {
+        either!(self, nic => nic.outputs())
+    }
+    fn clock(&mut self, inputs: &DeviceIn) {
+        either!(self, nic => nic.clock(inputs));
+    }
+}
+
+impl Crossbar {
+    pub fn clock(&mut self, symbols: &[Symbol]) -> [Symbol; PORTS_MAX] {
+        either!(self, switch => switch.clock(symbols))
+    }
+    pub fn rests(&self) -> bool {
+        either!(self, switch => switch.rests())
+    }
+    pub fn bond_errors(&self) -> u64 {
+        either!(self, switch => switch.bond_errors())
+    }
+    /// The inside, if it is the model: the RTL does not count how long packets take.
+    pub fn model(&self) -> Option<&crossbar::Crossbar> {
+        match self {
+            Crossbar::Model(switch) => Some(&switch.crossbar),
+            Crossbar::Rtl(_) => None,
+        }
+    }
+    pub fn counters(&self) -> Counters {
+        match self {
+            Crossbar::Model(switch) => switch.crossbar.counters(),
+            Crossbar::Rtl(switch) => switch.counters(),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! The model `rdma`: the RDMA NIC of marazakis2006 on PCI-X, two nodes on a link or up to eight around a
+//! crossbar, cycle by cycle, with kernel module and host library of its own instead of Portals.
+//!
+//! ```text
+//! workloads ─► library ─► module          fibres on the host
+//!                 │ stores, loads │ ▲ interrupt
+//!              card: write combining ─► pci::Bus ─► rdma::Nic ─► lanes ──► the other card, or switch
+//!                                         │ memory                          (messages: symbols of an edge)
+//! ```
+//!
+//! Clocks stand still while nothing moves behind them; idle symbols are told of only as far as clock
+//! correction at the other end may need them.
+
+#![forbid(unsafe_code)]
+
+mod card;
+mod chip;
+mod conservation;
+mod console;
+mod library;
+mod memory;
+mod module;
+mod settings;
+mod software;
+mod switch;
+mod tally;
+mod trail;
+mod way;
+mod wiretap;
+mod workloads;
+
+pub(crate) use settings::ROWS;
+pub(crate) use way::{QUEUES, WAY};
+pub(crate) use workloads::WORKLOADS;
+
+use card::Card;
+use chip::Designs;
+use des::{Duration, Links};
+use machine::bench::{Bench, Common, Plan};
+use machine::faults;
+use machine::instruments::calls::Calls;
+use machine::instruments::capture::{Capture, Streams};
+use machine::models::Model;
+use machine::node::{Node, Process};
+use machine::parameters::Parameters;
+use machine::programs::native::Workload;
+use machine::programs::Program;
+use machine::report::Judged;
+use machine::{Mistake, Options, Outcome};
+use memory::{Behind, Watch};
+use module::Module;
+use settings::{Settings, NODES_MAX};
+use software::Hosted;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use switch::{Left, Switch};
+use tally::{Judge, Tally};
+use trail::Trail;
+use wiretap::Wiretap;
+
+/// The row of this model.
+pub static MODEL: Model = Model {
+    name: "rdma",
+    doc: "an RDMA NIC on PCI-X with bonded links or a crossbar, cycle by cycle (marazakis2006)",
+    rows: ROWS,
+    firmware: None,
+    messages: Some(&WAY),
+    queues: QUEUES,
+    packets: false,
+    link_type: Some(148),
+    cables: false,
+    lanes: true,
+    console: Some("firmware/crossbar/console.bin"),
+    processes: false,
+    workloads: WORKLOADS,
+    nodes,
+    check,
+    run,
+};
+
+/// How the run is made.
+struct Machine<'a> {
+    bench: &'a Bench<'a>,
+    settings: Settings,
+    designs: Designs,
+    workload: Workload,
+    judge: Option<Arc<Judge>>,
+    console: Option<console::Params>,
+    capture: Option<Capture>,
+    streams: Streams,
+}
+
+impl Plan for Machine<'_> {
+    type Process = Process<Card, Switch>;
+    type Left = Option<Left>;
+
+    fn switches(&self) -> u32 {
+        u32::from(self.settings.crossbar.is_some())
+    }
+    fn links(&self) -> Links {
+        let (latency, nodes) = (self.settings.latency(), self.settings.nodes);
+        if self.settings.crossbar.is_none() {
+            return Links::new(latency, 2, |to| [1 - to]);
+        }
+        let senders = |to| if to == nodes { 0..nodes } else { nodes..nodes + 1 };
+        Links::new(latency, nodes + 1, senders)
+    }
+    fn notice(&self) -> Duration {
+        self.settings.latency() * 4
+    }
+    fn process(&self, number: u32) -> Process<Card, Switch> {
+        match self.settings.crossbar {
+            Some(params) if number == self.settings.nodes => {
+                Process::Switch(Box::new(Switch::new(
+                    (&self.settings, &self.designs),
+                    params,
+                    (number, self.console.as_ref()),
+                )))
+            }
+            _ => Process::Node(Box::new(self.node(number))),
+        }
+    }
+}
+
+impl Machine<'_> {
+    fn node(&self, nid: u32) -> Node<Card> {
+        let (bench, settings) = (self.bench, &self.settings);
+        let host = bench.host(nid);
+        let memory = host.memory().clone();
+        let watch = Rc::new(Watch::default());
+        let tally = Rc::new(Tally::new(memory.clone(), self.judge.clone()));
+        let peer = if settings.crossbar.is_some() { settings.nodes } else { 1 - nid };
+        let behind = Behind::new(memory, watch.clone());
+        let journal = bench.journal(nid);
+        let trail = Rc::new(Trail::new(nid, journal.clone()));
+        let shared = (watch.clone(), tally.clone(), trail.clone());
+        let mut card = Card::new((settings, &self.designs), nid, peer, behind, shared);
+        card.set_faults(bench.faults.lanes(nid));
+        if let Some(capture) = &self.capture {
+            let streams = self.streams.clone();
+            let lanes = settings.nic(nid).lanes;
+            card.set_tap(Wiretap::new(nid, lanes, capture.tap(nid), streams));
+        }
+        let module = Rc::new(Module::new(settings, nid, (tally, trail)));
+        let ranks = (nid, bench.common.placement.ranks);
+        journal.employ(nid..ranks.1.min(nid + 1));
+        let calls = Rc::new(Calls::new(journal.clone(), (0, nid)));
+        let user = (calls, settings.combining);
+        let hosted = Hosted::new(ranks, self.workload, module, watch, user);
+        Node::new(bench, nid, card, (host, Box::new(hosted)), journal, None)
+    }
+}
+
+/// Nodes of a machine for so many ranks: one each; a link has two ends.
+pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, String> {
+    let placement = Common::new(parameters, ranks)?.placement;
+    if placement.per_node != 1 {
+        return Err("host.ranks_per_node must be 1: the NIC serves one process".into());
+    }
+    let crossed = parameters.choice("lanes.topology") == "crossbar";
+    let most = if crossed { NODES_MAX } else { 2 };
+    let nodes = placement.nodes().max(2);
+    if nodes > most {
+        let what = if crossed { "the crossbar has ports" } else { "a link has ends" };
+        return Err(format!("{ranks} ranks need {nodes} nodes, but {what} for {most} only"));
+    }
+    Ok(nodes)
+}
+
+/// Finds out whether machine, ranks and faults fit together, without a run.
+pub(crate) fn check(
+    parameters: &Parameters,
+    ranks: u32,
+    faults: &[String],
+    seed: u64,
+) -> Result<(), String> {
+    let (nodes, launch) = (nodes(parameters, ranks)?, Common::new(parameters, ranks)?.launch());
+    Settings::of(parameters, nodes)?;
+    faults::parse_of_hosts(faults, seed, nodes, launch, parameters.model()).map(drop)
+}
+
+/// The processor behind the console of the switch, if it is asked for. The error is a sentence.
+fn console_of(options: &Options, settings: &Settings) -> Result<Option<console::Params>, String> {
+    let Some(image) = &options.console else { return Ok(None) };
+    if settings.crossbar.is_none() {
+        return Err("this machine has a link and no switch to watch; forth-switch has one".into());
+    }
+    if options.parameters.switch("switch.rtl") {
+        return Err(
+            "--console switch shows counters that the RTL of the crossbar has not; leave out \
+                    --rtl, or set switch.rtl=off"
+                .into(),
+        );
+    }
+    let (clock, baud) = settings.console;
+    console::Params::load(image, clock, baud).map(Some)
+}
+
+/// Runs a workload.
+pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
+    let parameters = &options.parameters;
+    let Program::Native(workload) = options.program else {
+        panic!("other programs are refused before");
+    };
+    let common = Common::new(parameters, options.ranks).map_err(Mistake)?;
+    let nodes = nodes(parameters, options.ranks).map_err(Mistake)?;
+    let settings = Settings::of(parameters, nodes).map_err(Mistake)?;
+    let (has, needs) = (settings.bindings(), workloads::bindings(nodes, &workload));
+    if has > 0 && needs > has.into() {
+        return Err(Mistake(format!(
+            "nic.bindings: {has} are too few, as {nodes} nodes that send {} bytes to one another \
+             need {needs} each, one for a page of 4 KB (512 are the most); 0 does without handles",
+            workload.bytes
+        )));
+    }
+    let (model, launch) = (parameters.model(), common.launch());
+    let faults = faults::parse_of_hosts(&options.faults, options.seed, nodes, launch, model);
+    let bench = Bench::new(options, common, nodes, faults.map_err(Mistake)?)?;
+    // What lanes spoil is missing, and everything behind it is in another place of its order.
+    let judged = options.judge && !bench.faults.spoils();
+    let judge = judged.then(Arc::<Judge>::default);
+    let console = console_of(options, &settings).map_err(Mistake)?;
+    let place = rtl::Place { root: options.root.clone(), built: options.built.clone() };
+    let designs = Designs::of(parameters, &settings, &place).map_err(Mistake)?;
+    let capture = Capture::wanted(options).map_err(Mistake)?;
+    let streams = Streams::default();
+    let mut machine =
+        Machine { bench: &bench, settings, designs, workload, judge, console, capture, streams };
+    let ended = bench.simulate(&machine);
+    options.writing.store(true, Ordering::Relaxed);
+    let capture = machine.capture.take();
+    let captured = capture.map(|capture| capture.write(machine.streams.take(), parameters.name()));
+    let (mut report, left) = bench.conclude(ended, captured);
+    let judge = machine.judge.as_deref();
+    let switch = left.iter().flatten().next();
+    if !bench.faults.spoils() {
+        conservation::check(&mut report, switch, judge);
+    }
+    let said = switch.and_then(|switch| switch.console.as_deref());
+    if let Some(Err(why)) = said.map(machine::console::print) {
+        report.exit.code = 1;
+        report.exit.sentences.push(why);
+    }
+    report.judged =
+        judge.map(|judge| Judged { messages: judge.spec().arrived(), ..Judged::default() });
+    Ok(Outcome { report, ..Outcome::default() })
+}

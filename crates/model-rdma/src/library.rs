@@ -1,0 +1,411 @@
+//! The host library: remote writes of any length between registered buffers, out of descriptors of the card.
+
+use super::card::FENCE;
+use super::memory::{frame, set_word, word, Watch, PAGE};
+use super::module::{doorbell, pages, Module};
+use super::tally::add;
+use ::rdma::Message;
+use abi::forth::{control, Descriptor, WORDS_MAX};
+use abi::MessageId;
+use des::Time;
+use host::Cpu;
+use machine::instruments::calls::{Calls, Function};
+use machine::instruments::journey::Waypoint;
+use pcibus::REGION;
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// Descriptors that a buffer of write combining takes before it leaves by itself.
+const LINE_DESCRIPTORS: u32 = pci::LINE as u32 / Descriptor::SIZE as u32;
+
+/// A buffer of pinned pages on a node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Buffer {
+    pub nid: u32,
+    /// Number of its first page.
+    pub page: u64,
+    /// Bytes from there to its first.
+    pub offset: u64,
+    /// Binding of its first page, if another node's card may be asked to write to it by handles only.
+    pub binding: Option<u32>,
+}
+
+impl Buffer {
+    /// Physical address of byte `at`.
+    pub fn phys(&self, at: u64) -> u64 {
+        let at = self.offset + at;
+        frame(self.nid, self.page + at / PAGE) + at % PAGE
+    }
+    /// What a descriptor has for byte `at` as its destination.
+    fn destination(&self, at: u64) -> u64 {
+        let place = self.offset + at;
+        let handle = |binding| (u64::from(binding) + place / PAGE) * PAGE + place % PAGE;
+        self.binding.map_or(self.phys(at), handle)
+    }
+    /// Bytes from byte `at` to the end of its page.
+    fn to_border(self, at: u64) -> u64 {
+        PAGE - (self.offset + at) % PAGE
+    }
+}
+
+/// A remote write of one descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Segment {
+    from: u64,
+    /// Physical address at the receiver, and what the descriptor has for it.
+    to: u32,
+    destination: u32,
+    words: u16,
+}
+
+/// The pieces of `bytes` from `from` to `to`: none longer than a descriptor may ask for, none across the
+/// border of a page on either side.
+fn segments(from: Buffer, to: Buffer, bytes: u64) -> impl Iterator<Item = Segment> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = bytes - at;
+        if rest == 0 {
+            return None;
+        }
+        let most = (u64::from(WORDS_MAX) * 8).min(from.to_border(at)).min(to.to_border(at));
+        let length = rest.min(most);
+        let low = |addr| u32::try_from(addr).expect("pinned pages lie below 4 GB");
+        let (target, destination) = (low(to.phys(at)), low(to.destination(at)));
+        let words = (length / 8) as u16;
+        let segment = Segment { from: from.phys(at), to: target, destination, words };
+        at += length;
+        Some(segment)
+    })
+}
+
+/// Its functions.
+mod function {
+    use machine::instruments::calls::Function;
+    pub const WRITE: Function = (0, "rdma_write");
+    pub const BEGIN: Function = (1, "rdma_begin");
+    pub const FENCE: Function = (2, "rdma_fence");
+    pub const RING: Function = (3, "rdma_ring");
+    pub const WAIT: Function = (4, "rdma_wait");
+    pub const SLEEP: Function = (5, "rdma_sleep");
+    pub const FINISH: Function = (6, "rdma_finish");
+}
+
+/// Who waits at the other end for what is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Awaited {
+    /// Nobody: it is over when it is in memory.
+    No,
+    /// A process, which looks for it.
+    ByProcess,
+}
+
+/// The library in a process.
+pub(super) struct Library {
+    cpu: Cpu,
+    nid: u32,
+    module: Rc<Module>,
+    watch: Rc<Watch>,
+    combining: bool,
+    calls: Rc<Calls>,
+    /// Descriptors posted, and those whose handles are free again.
+    posted: Cell<u64>,
+    freed: Cell<u64>,
+    /// Descriptors that asked for a notification, by their number, oldest first.
+    asked: std::cell::RefCell<VecDeque<u64>>,
+    notified: Cell<u64>,
+    /// Descriptors in the buffer of write combining. It must be filled from its beginning on: it keeps no
+    /// order.
+    gathered: Cell<u32>,
+    /// Page out of which doorbells are rung: a word for each ring under way.
+    bells: u64,
+    rings: Cell<u64>,
+}
+
+impl Library {
+    /// In a process of node `nid`; `combining`: the request queue is mapped with write combining.
+    pub fn new(
+        cpu: &Cpu,
+        nid: u32,
+        (module, watch): (Rc<Module>, Rc<Watch>),
+        (calls, combining): (Rc<Calls>, bool),
+    ) -> Library {
+        let bells = module.pin(cpu, 1);
+        Library {
+            cpu: cpu.clone(),
+            nid,
+            module,
+            watch,
+            combining,
+            calls,
+            posted: Cell::new(0),
+            freed: Cell::new(0),
+            asked: Default::default(),
+            notified: Cell::new(0),
+            gathered: Cell::new(0),
+            bells,
+            rings: Cell::new(0),
+        }
+    }
+
+    /// Registers a buffer of `bytes` that begins `offset` bytes behind the border of a page.
+    pub fn register(&self, offset: u64, bytes: u64) -> Buffer {
+        let page = self.module.pin(&self.cpu, pages(offset + bytes));
+        Buffer { nid: self.nid, page, offset, binding: None }
+    }
+
+    /// Prepares for writes of `bytes` into a buffer of another node's.
+    pub fn bind(&self, buffer: Buffer, bytes: u64) -> Buffer {
+        let range = buffer.page..buffer.page + pages(buffer.offset + bytes);
+        Buffer { binding: self.module.bind(&self.cpu, buffer.nid, range), ..buffer }
+    }
+
+    /// Writes `bytes` of a buffer here into one on another node.
+    pub fn write(&self, from: Buffer, to: Buffer, bytes: u64, awaited: Awaited) {
+        self.in_call(function::WRITE, || {
+            self.post_all(from, to, bytes, awaited);
+            self.flush();
+        });
+    }
+
+    /// The same, but what does not fill a buffer of write combining stays there until the fence.
+    pub fn begin(&self, from: Buffer, to: Buffer, bytes: u64, awaited: Awaited) {
+        self.in_call(function::BEGIN, || self.post_all(from, to, bytes, awaited));
+    }
+
+    fn post_all(&self, from: Buffer, to: Buffer, bytes: u64, awaited: Awaited) {
+        let packets = segments(from, to, bytes).count() as u32;
+        let message = self.begins(to.nid, bytes, (packets, awaited == Awaited::ByProcess));
+        for (place, segment) in (0..).zip(segments(from, to, bytes)) {
+            self.post((message, to.nid), segment, (place, packets), 0);
+        }
+    }
+
+    /// Tells of a message for another node.
+    fn begins(&self, to: u32, bytes: u64, (packets, awaited): (u32, bool)) -> MessageId {
+        let trail = &self.module.trail;
+        let message = trail.name();
+        self.calls.sends(self.cpu.now(), message, (to, bytes));
+        trail.begins(message, packets, awaited);
+        message
+    }
+
+    /// The program calls a function.
+    fn in_call<R>(&self, function: Function, does: impl FnOnce() -> R) -> R {
+        self.calls.enters(self.cpu.now(), function);
+        let done = does();
+        self.calls.returns(self.cpu.now());
+        done
+    }
+
+    /// The account of this host's bus begins anew.
+    pub fn count_anew(&self) {
+        self.module.tally.counts_anew.set(true);
+    }
+
+    /// Rings this sender's doorbell on another node, behind all that was written there: an interrupt.
+    pub fn ring(&self, to: u32, count: u64) {
+        let place = self.rings.get() % (PAGE / 8);
+        add(&self.rings, 1);
+        let from = frame(self.nid, self.bells) + 8 * place;
+        set_word(self.cpu.memory(), from, count);
+        let at = doorbell(to, self.nid);
+        let target = u32::try_from(at).expect("pinned pages lie below 4 GB");
+        let handle = |binding| binding * PAGE as u32 + (at % PAGE) as u32;
+        let destination = self.module.doorbells(to).map_or(target, handle);
+        self.in_call(function::RING, || {
+            let message = self.begins(to, 8, (1, true));
+            let segment = Segment { from, to: target, destination, words: 1 };
+            self.post((message, to), segment, (0, 1), control::INTERRUPT);
+            self.flush();
+        });
+    }
+
+    /// Posts a descriptor: which message it is of, and which of its packets.
+    fn post(
+        &self,
+        (id, flow): (MessageId, u32),
+        segment: Segment,
+        (place, packets): (u32, u32),
+        flags: u32,
+    ) {
+        let costs = self.module.costs;
+        while self.posted.get() - self.freed.get() >= costs.handles {
+            self.reclaim();
+        }
+        self.cpu.spend(costs.post);
+        let number = self.posted.get();
+        self.posted.set(number + 1);
+        let notify = (number + 1) % costs.notify == 0;
+        if notify {
+            self.asked.borrow_mut().push_back(number);
+        }
+        let flags = flags | if notify { control::NOTIFY } else { 0 };
+        let message = Message {
+            addr: segment.to,
+            data: Vec::new(),
+            notify,
+            interrupt: flags & control::INTERRUPT != 0,
+        };
+        let way = (self.nid as u8, flow as u8);
+        self.module.trail.posts(id, flow, (place, packets));
+        self.module.tally.posts(way, segment.from, segment.words, message);
+        let descriptor = Descriptor {
+            source_lo: segment.from as u32,
+            source_hi: (segment.from >> 32) as u32,
+            destination: segment.destination,
+            control: u32::from(segment.words) | flags | flow << control::FLOW_SHIFT,
+        };
+        let mut bytes = [0; Descriptor::SIZE];
+        descriptor.emit(&mut bytes);
+        let line = REGION + self.gathered.get() * Descriptor::SIZE as u32;
+        self.gathered.set((self.gathered.get() + 1) % LINE_DESCRIPTORS);
+        let step = if self.combining { 8 } else { 4 };
+        for (offset, word) in (0..).step_by(step).zip(bytes.chunks(step)) {
+            self.cpu.mmio_write(line + offset, word);
+        }
+        self.calls.handed_over(self.cpu.now(), id);
+    }
+
+    /// What was posted leaves the processor.
+    pub fn fence(&self) {
+        self.in_call(function::FENCE, || self.flush());
+    }
+
+    fn flush(&self) {
+        if self.combining {
+            self.cpu.mmio_write(FENCE, &[0; 4]);
+            self.gathered.set(0);
+        }
+    }
+
+    /// Frees the handles of what the card has notified of, as far as the word in memory tells; waits for it
+    /// if nothing is new.
+    fn reclaim(&self) {
+        add(&self.module.tally.stalls, 1);
+        self.flush();
+        let addr = self.module.notify_addr();
+        let known = self.notified.get();
+        self.poll(addr, |count| count != known);
+        self.calls.awaited_interface(self.cpu.now());
+        self.look();
+    }
+
+    /// A look at the word of notifications.
+    fn look(&self) {
+        self.cpu.spend(self.module.costs.reclaim);
+        let count = word(self.cpu.memory(), self.module.notify_addr());
+        let mut asked = self.asked.borrow_mut();
+        for _ in self.notified.get()..count {
+            let Some(number) = asked.pop_front() else {
+                self.cpu.fault(format_args!("the card notifies of {count} transfers, too many"));
+            };
+            add(&self.module.tally.reclaimed, number + 1 - self.freed.get());
+            self.freed.set(number + 1);
+        }
+        self.notified.set(count);
+        if let Err(why) = self.module.tally.notified(self.nid as u8, count) {
+            self.cpu.fault(why);
+        }
+    }
+
+    /// Waits for the last notifications: the process ends.
+    pub fn finish(&self) {
+        self.in_call(function::FINISH, || {
+            while !self.asked.borrow().is_empty() {
+                self.reclaim();
+            }
+        });
+    }
+
+    /// Waits until the word at physical address `addr`, which a message from node `from` writes, is as
+    /// wanted.
+    pub fn wait(&self, from: u32, addr: u64, wanted: impl Fn(u64) -> bool) {
+        let taken = self.in_call(function::WAIT, || {
+            self.poll(addr, wanted);
+            let message = self.module.trail.found(self.cpu.now(), from);
+            self.takes(message, Waypoint::Deposited)
+        });
+        self.ends(taken);
+    }
+
+    fn takes(&self, message: Option<MessageId>, posted: Waypoint) -> Option<MessageId> {
+        let message = message?;
+        self.calls.takes(self.cpu.now(), message, posted);
+        Some(message)
+    }
+    fn ends(&self, taken: Option<MessageId>) {
+        if let Some(message) = taken {
+            self.calls.ends(self.cpu.now(), message);
+        }
+    }
+
+    /// Spins until the word at physical address `addr` is as wanted.
+    fn poll(&self, addr: u64, wanted: impl Fn(u64) -> bool) {
+        self.watch.set(addr..addr + 8);
+        self.module.tally.polls(Some(self.cpu.waker()));
+        while !wanted(word(self.cpu.memory(), addr)) {
+            self.cpu.wait(self.cpu.costs().poll_period);
+        }
+        self.watch.clear();
+        self.module.tally.polls(None);
+    }
+
+    /// Sleeps until `done` of the counts that senders have rung with.
+    pub fn sleep(&self, done: impl Fn(&[u64]) -> bool) {
+        let taken = self.in_call(function::SLEEP, || {
+            self.module.sleep(&self.cpu, done);
+            self.takes(self.module.trail.woken(), Waypoint::CompletionDrained)
+        });
+        self.ends(taken);
+    }
+    /// When a sender has first rung.
+    pub fn first_ring(&self, sender: u32) -> Time {
+        self.module.first_ring(sender).expect("it has slept until then")
+    }
+    /// The processor.
+    pub fn cpu(&self) -> &Cpu {
+        &self.cpu
+    }
+    /// Payload words that came from each node.
+    pub fn words_from(&self) -> Vec<u64> {
+        self.module.tally.words_from.borrow().to_vec()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_end_at_the_borders_of_both_sides() {
+        let buffer =
+            |nid, offset| Buffer { nid, page: 5, offset, binding: (nid == 1).then_some(9) };
+        for (from, to, bytes, count) in [
+            (0, 0, 8, 1),
+            (0, 0, 4096, 1),
+            (0, 0, 4104, 2),
+            (8, 0, 4096, 2),
+            (8, 16, 4096, 3),
+            (4088, 4088, 16, 2),
+            (2048, 1024, 8192, 5),
+        ] {
+            let (from, to) = (buffer(0, from), buffer(1, to));
+            let all: Vec<Segment> = segments(from, to, bytes).collect();
+            assert_eq!(all.len(), count, "{from:?} {to:?} {bytes}");
+            let mut at = 0;
+            for segment in all {
+                let length = 8 * u64::from(segment.words);
+                assert_eq!(segment.from, from.phys(at));
+                assert_eq!(u64::from(segment.to), to.phys(at));
+                // Bindings follow one another as pages do.
+                assert_eq!(u64::from(segment.destination), 9 * PAGE + to.offset + at);
+                for end in [segment.from, segment.to.into()].map(|start| start + length - 1) {
+                    assert!(end / PAGE == (end + 1 - length) / PAGE && length <= 4096);
+                }
+                at += length;
+            }
+            assert_eq!(at, bytes);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! A host's memory as bridge and host software share it, and where things stand in it.
+
+use bus::BusError;
+use host::SharedMemory;
+use pci::HostMemory;
+use pcibus::is_memory;
+use std::cell::Cell;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// Bytes of a page.
+pub(super) const PAGE: u64 = 4096;
+/// Frames that the kernel module has for pinned pages.
+const FRAMES: u64 = 1 << 13;
+/// Physical address of the first one: the first that a kernel gives out.
+const FIRST: u64 = 1 << 20;
+
+/// Physical address of page `number` of those that node `nid` has pinned so far. Pages are scattered, as they
+/// are on a system that has run for long, and each host differently. All hosts know where the pages of all
+/// are: they tell one another at start-up, over another network, which is not simulated.
+pub(super) fn frame(nid: u32, number: u64) -> u64 {
+    assert!(number < FRAMES, "workloads are held to what there is");
+    // Odd factors shuffle a power of two.
+    let scattered = number.wrapping_mul(2 * 1_361 + 1).wrapping_add(u64::from(nid) * 97);
+    FIRST + scattered % FRAMES * PAGE
+}
+
+/// Reserves the frames; the kernel of a node does it before anything else.
+pub(super) fn reserve(memory: &SharedMemory) {
+    let first = memory.borrow_mut().alloc_kernel(FRAMES * PAGE, PAGE);
+    assert_eq!(first, FIRST, "it is the first thing that the kernel allocates");
+}
+
+/// The memory behind the bridge.
+pub(super) struct Behind {
+    memory: SharedMemory,
+    watch: Rc<Watch>,
+}
+
+/// What host software polls: the bridge tells when something is written there.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    words: Cell<Span>,
+    hit: Cell<bool>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Span(u64, u64);
+
+impl Watch {
+    /// Waits for a write into `range`.
+    pub fn set(&self, range: Range<u64>) {
+        self.words.set(Span(range.start, range.end));
+    }
+    /// Waits for nothing.
+    pub fn clear(&self) {
+        self.words.set(Span(0, 0));
+    }
+    /// True if there was one, once.
+    pub fn take(&self) -> bool {
+        self.hit.take()
+    }
+}
+
+impl Behind {
+    pub fn new(memory: SharedMemory, watch: Rc<Watch>) -> Behind {
+        Behind { memory, watch }
+    }
+}
+
+impl HostMemory for Behind {
+    fn contains(&self, addr: u64, len: usize) -> bool {
+        is_memory(&self.memory, addr, len)
+    }
+    fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), BusError> {
+        self.memory.borrow_mut().read_phys(addr, buf)
+    }
+    fn write(&mut self, addr: u64, data: &[u8]) -> Result<(), BusError> {
+        let Span(from, to) = self.watch.words.get();
+        if (from..to).contains(&addr) {
+            self.watch.hit.set(true);
+        }
+        self.memory.borrow_mut().write_phys(addr, data)
+    }
+}
+
+/// The word at physical address `addr`.
+pub(super) fn word(memory: &SharedMemory, addr: u64) -> u64 {
+    let mut bytes = [0; 8];
+    memory.borrow_mut().read_phys(addr, &mut bytes).expect("it is a pinned page");
+    u64::from_le_bytes(bytes)
+}
+
+/// Sets it.
+pub(super) fn set_word(memory: &SharedMemory, addr: u64, word: u64) {
+    let written = memory.borrow_mut().write_phys(addr, &word.to_le_bytes());
+    written.expect("it is a pinned page");
+}

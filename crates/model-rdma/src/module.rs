@@ -1,0 +1,218 @@
+//! The kernel module: finds the card, sets it up, pins pages, and serves its interrupt in two halves.
+
+use super::memory::{self, frame, word, PAGE};
+use super::settings::{Costs, Settings};
+use super::tally::{add, Tally};
+use super::trail::Trail;
+use abi::forth::{binding, control_bit, register, BINDINGS_OFFSET, LIMITS_OFFSET};
+use des::{Duration, Time};
+use host::{Cpu, Waker};
+use pci::register as config;
+use pcibus::{CONFIG, REGION};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+/// Bits of the command register: memory, bus master, parity.
+const COMMAND: u32 = 1 << 1 | 1 << 2 | 1 << 6;
+
+/// The driver of a node.
+pub(super) struct Module {
+    nid: u32,
+    nodes: u32,
+    pub costs: Costs,
+    second_look: bool,
+    flow_words: u16,
+    /// Pages that handles can be bound to; 0: descriptors have physical addresses.
+    bindings: u16,
+    /// Bindings made so far. The first are those of the other nodes' doorbells, in their order.
+    bound: Cell<u32>,
+    pub tally: Rc<Tally>,
+    pub trail: Rc<Trail>,
+    /// Pages pinned so far.
+    pinned: Cell<u64>,
+    /// Doorbells of each sender, as the bottom half has seen them last.
+    seen: RefCell<Vec<u64>>,
+    /// When it has seen the first of each.
+    first: RefCell<Vec<Option<Time>>>,
+    sleeper: RefCell<Option<Waker>>,
+    pub ready: Cell<bool>,
+}
+
+/// Page with the count of notifications.
+const NOTIFY_PAGE: u64 = 0;
+/// Page with a doorbell for each sender.
+const DOORBELLS_PAGE: u64 = 1;
+/// Pages of the module itself.
+pub(super) const OWN_PAGES: u64 = 2;
+
+/// Physical address on node `nid` of the doorbell that `sender` rings: a word that only it writes.
+pub(super) fn doorbell(nid: u32, sender: u32) -> u64 {
+    frame(nid, DOORBELLS_PAGE) + 8 * u64::from(sender)
+}
+
+/// Physical address on node `nid` to which its card writes the count of notifications.
+pub(super) fn notify_addr(nid: u32) -> u64 {
+    frame(nid, NOTIFY_PAGE)
+}
+
+impl Module {
+    pub fn new(settings: &Settings, nid: u32, (tally, trail): (Rc<Tally>, Rc<Trail>)) -> Module {
+        Module {
+            nid,
+            nodes: settings.nodes,
+            costs: settings.costs,
+            second_look: settings.second_look,
+            flow_words: settings.flow_words(),
+            bindings: settings.bindings(),
+            bound: Cell::new(settings.nodes),
+            tally,
+            trail,
+            pinned: Cell::new(0),
+            seen: RefCell::new(vec![0; settings.nodes as usize]),
+            first: RefCell::new(vec![None; settings.nodes as usize]),
+            sleeper: RefCell::default(),
+            ready: Cell::new(false),
+        }
+    }
+
+    /// Where the card writes the count of notifications.
+    pub fn notify_addr(&self) -> u64 {
+        notify_addr(self.nid)
+    }
+
+    /// The module is loaded: the card is found, mapped and started.
+    pub fn boot(&self, cpu: &Cpu) {
+        memory::reserve(cpu.memory());
+        let id = cpu.mmio_read(CONFIG + u32::from(config::ID));
+        if id & 0xFFFF != 0x10EE {
+            cpu.fault(format_args!("there is no card in the slot: {id:#010x}"));
+        }
+        cpu.mmio_write(CONFIG + u32::from(config::BAR0), &REGION.to_le_bytes());
+        cpu.mmio_write(CONFIG + u32::from(config::COMMAND), &COMMAND.to_le_bytes()[..2]);
+        self.pin(cpu, OWN_PAGES);
+        self.set(cpu, register::NOTIFY, self.notify_addr());
+        for flow in (0..self.nodes).filter(|flow| *flow != self.nid) {
+            self.set(cpu, LIMITS_OFFSET + 8 * flow, self.flow_words.into());
+        }
+        self.set(cpu, register::INTERRUPT, 1);
+        let mut on = control_bit::SEND | control_bit::RECEIVE;
+        if self.bindings > 0 {
+            on |= control_bit::HANDLES;
+            for node in (0..self.nodes).filter(|node| *node != self.nid) {
+                self.set_binding(cpu, node, node, DOORBELLS_PAGE);
+            }
+        }
+        self.set(cpu, register::CONTROL, on.into());
+        // A read comes back behind all that was posted before.
+        let control = cpu.mmio_read(REGION + register::CONTROL);
+        if control != on {
+            cpu.fault(format_args!("the card has not started: its CONTROL is {control:#x}"));
+        }
+        self.ready.set(true);
+    }
+
+    /// Binds `pages` of another node's to handles for a process here; gives the number of the first binding,
+    /// or none where descriptors have physical addresses.
+    pub fn bind(&self, cpu: &Cpu, node: u32, pages: std::ops::Range<u64>) -> Option<u32> {
+        if self.bindings == 0 {
+            return None;
+        }
+        let first = self.bound.get();
+        cpu.kernel(|| {
+            for (number, page) in (first..).zip(pages) {
+                self.set_binding(cpu, number, node, page);
+                self.bound.set(number + 1);
+            }
+        });
+        Some(first)
+    }
+
+    /// The binding of another node's doorbells.
+    pub fn doorbells(&self, node: u32) -> Option<u32> {
+        (self.bindings > 0).then_some(node)
+    }
+
+    fn set_binding(&self, cpu: &Cpu, number: u32, node: u32, page: u64) {
+        assert!(number < self.bindings.into(), "workloads are held to what there is");
+        let word = frame(node, page) | u64::from(node) << binding::FLOW_SHIFT | binding::VALID;
+        self.set(cpu, BINDINGS_OFFSET + 8 * number, word);
+    }
+
+    fn set(&self, cpu: &Cpu, offset: u32, value: u64) {
+        cpu.mmio_write(REGION + offset, &value.to_le_bytes());
+    }
+
+    /// Pins `pages` of a process, whose physical pages are [`frame`]s from the number on that it gives.
+    pub fn pin(&self, cpu: &Cpu, pages: u64) -> u64 {
+        cpu.kernel(|| cpu.spend(self.costs.pin * pages));
+        self.pinned.replace(self.pinned.get() + pages)
+    }
+
+    // ---- the interrupt -----------------------------------------------------------------------------------
+
+    /// The handler. The top half disables the card's interrupt, which clears its level; the bottom half runs
+    /// before the handler returns, as what Linux calls a soft interrupt.
+    pub fn interrupt(&self, cpu: &Cpu) {
+        add(&self.tally.interrupts, 1);
+        let entered = cpu.now();
+        self.set(cpu, register::INTERRUPT, 0);
+        self.drain(cpu, entered);
+        self.set(cpu, register::INTERRUPT, 1);
+        if !self.second_look {
+            return; // The mistake that marazakis2006 s4.1 warns of, on request.
+        }
+        // What came between draining and enabling has raised nothing: it must be looked for again, once the
+        // card has seen the write.
+        cpu.mmio_read(REGION + register::INTERRUPT);
+        if self.drain(cpu, entered) {
+            add(&self.tally.second_looks, 1);
+        }
+    }
+
+    /// Looks at all doorbells, in the handler that was entered then; true if one has rung.
+    fn drain(&self, cpu: &Cpu, entered: Time) -> bool {
+        let mut rung = false;
+        for sender in 0..self.nodes {
+            cpu.spend(self.costs.doorbell);
+            let count = word(cpu.memory(), doorbell(self.nid, sender));
+            let before = std::mem::replace(&mut self.seen.borrow_mut()[sender as usize], count);
+            if before != count {
+                rung = true;
+                let sleeps = self.sleeper.borrow().is_some();
+                self.trail.drains((entered, cpu.now()), sender, sleeps);
+                self.first.borrow_mut()[sender as usize].get_or_insert(cpu.now());
+            }
+        }
+        if rung {
+            if let Some(waker) = &*self.sleeper.borrow() {
+                waker.wake();
+            }
+        }
+        rung
+    }
+
+    /// When a sender has first rung; never before [`Module::sleep`] has seen it.
+    pub fn first_ring(&self, sender: u32) -> Option<Time> {
+        self.first.borrow()[sender as usize]
+    }
+
+    /// A process sleeps in the kernel until `done` of the doorbells' counts.
+    pub fn sleep(&self, cpu: &Cpu, done: impl Fn(&[u64]) -> bool) {
+        loop {
+            let ready = cpu.kernel(|| {
+                *self.sleeper.borrow_mut() = Some(cpu.waker());
+                done(&self.seen.borrow())
+            });
+            if ready {
+                break;
+            }
+            cpu.wait(Duration(1));
+        }
+        *self.sleeper.borrow_mut() = None;
+    }
+}
+
+/// Pages of so many bytes.
+pub(super) fn pages(bytes: u64) -> u64 {
+    bytes.div_ceil(PAGE)
+}

@@ -1,0 +1,59 @@
+//! The model of the SeaStar: its node, its firmware, and how both become a run (pedretti2005).
+//!
+//! ```text
+//! configure ─► assembly ─► node (host, NIC with its processor, router)
+//!                │           ├─ seam: what host, NIC, processor and router ask of one another
+//!                │           └─ warm: one boot for all nodes
+//!                ├─ boot: who begins with that boot
+//!                └─ firmware: its image, its trace
+//!   meter: what the processor model costs the machine that simulates
+//!   debugger: gdb on the processor, which waits meanwhile
+//! ```
+
+pub(crate) mod assembly;
+mod boot;
+pub(crate) mod configure;
+pub mod debugger;
+pub mod firmware;
+pub mod meter;
+pub(crate) mod node;
+pub mod probe;
+mod rows;
+pub(crate) mod run;
+#[cfg(test)]
+mod tests;
+
+use machine::instruments::journey::PORTALS;
+use machine::models::{Firmware, Model, Processor};
+
+pub(crate) use rows::ROWS;
+
+/// The row of this model.
+pub static MODEL: Model = Model {
+    name: "seastar",
+    doc: "Cray SeaStar: firmware on a PowerPC 440, DMA engines, a mesh or torus (pedretti2005)",
+    rows: ROWS,
+    firmware: Some(&FIRMWARE),
+    messages: Some(&PORTALS),
+    queues: &[],
+    packets: true,
+    link_type: Some(147),
+    cables: false,
+    lanes: false,
+    console: None,
+    processes: true,
+    workloads: &[],
+    nodes: run::nodes,
+    check: run::check,
+    run: run::run,
+};
+
+/// What the SeaStar's processor executes.
+pub(crate) static FIRMWARE: Firmware = Firmware {
+    sources: "firmware/seastar",
+    built: None,
+    elf: "seastar.elf",
+    images: &["seastar.elf", "seastar.img", "shim.img"],
+    processor: Processor::PowerPc,
+    listing: firmware::image::listing,
+};

@@ -1,0 +1,447 @@
+//! A node: host, NIC with its processor, router, and the event queue that orders them.
+
+use super::assembly::LateDriver;
+use crate::debugger::Debugger;
+use crate::meter::Meter;
+use abi::seastar::{READY_FLAG, READY_VALUE};
+use bus::Direction;
+use des::{
+    Duration, Envelope, Foretold, LogicalProcess, Offers, Outbox, Outlook, Standing, Time, LAGS,
+};
+use heartbeat::{IdleTurn, IDLE_OBSERVED};
+use kinds::{is_for_host, kind};
+use machine::bench::Remains;
+use machine::effort::Effort;
+use machine::faults::Faults;
+use machine::firmware::recorder::Recorder;
+use machine::firmware::symbols::Symbols;
+use machine::instruments::capture::{Side, Tap};
+use machine::instruments::spool::Stream;
+use machine::programs::Ranks;
+use machine::report::NodeReport;
+use moves::Move;
+use seam::{Crossing, Event, Seam, Touched};
+use std::sync::Arc;
+
+mod accelerated;
+mod coherence;
+mod counters;
+mod debug;
+mod exception;
+mod failures;
+mod heartbeat;
+mod kinds;
+mod local_bus;
+mod moves;
+pub(super) mod observers;
+mod processor;
+mod progress;
+mod reach;
+mod remains;
+pub(crate) mod seam;
+mod stretch;
+mod warm;
+mod watching;
+pub(crate) use kinds::{is_visible, Visible};
+pub(crate) use remains::Left;
+pub(crate) use warm::{Boot, Step, Tape, TAPED};
+
+/// A node of the machine. Built, run and ended on one worker thread. What every event needs stands first
+/// (`repr(C)`, here and in `Seam`): nodes by the hundred share the host's caches.
+#[repr(C)]
+pub(crate) struct Node {
+    /// End of the last window: the processor may stand before it, waiting to issue after it.
+    horizon: Time,
+    /// When something was due last.
+    last: Time,
+    /// When the processor does something next, as [`ppc440::Core::now`] told after it last ran.
+    acts: Time,
+    recorder: Option<Box<Recorder>>,
+    debugger: Option<Box<Debugger>>,
+    schedule: Schedule,
+    stretches: stretch::Stretches,
+    host: host::Host,
+    ranks: Ranks,
+    idle: IdleTurn,
+    meter: Meter,
+    seam: Seam,
+    core: ppc440::Core,
+    nic: nic::SeaStar,
+    symbols: Arc<Symbols>,
+    driver: LateDriver,
+    /// Once it has been launched.
+    at_launch: Option<Snapshot>,
+    /// gdb has left, and may come back.
+    away: Option<Box<Debugger>>,
+}
+
+/// When the machine's keepers do something.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Schedule {
+    /// Period at which the RAS system looks for the ready flag.
+    pub ras_poll: Duration,
+    /// How long it lets the firmware go without a heartbeat.
+    pub ras_patience: Duration,
+    /// When the launcher starts the program, by which time all nodes have booted.
+    pub launch: Time,
+}
+
+/// Running sums at one instant.
+#[derive(Clone, Debug, Default)]
+struct Snapshot {
+    instructions: u64,
+    cycles: u64,
+    /// Of the firmware's main loop.
+    turns: u64,
+    /// Of each core.
+    host: Vec<host::Times>,
+}
+
+impl Node {
+    /// A node whose firmware stands in SRAM and whose processor leaves reset now.
+    pub fn start(
+        mut core: ppc440::Core,
+        nic: nic::SeaStar,
+        host: host::Host,
+        (ranks, driver): (Ranks, LateDriver),
+        mut seam: Seam,
+        symbols: Arc<Symbols>,
+        schedule: Schedule,
+    ) -> Node {
+        core.release_reset(Time::ZERO);
+        // By the loader: the caches are empty.
+        seam.touched.clear();
+        seam.queue.schedule(Time::ZERO + schedule.ras_poll, Event::PollReady);
+        let idling = schedule.launch.since(Time::ZERO + IDLE_OBSERVED);
+        seam.queue.schedule(Time::ZERO + idling, Event::Observe);
+        seam.queue.schedule(schedule.launch, Event::Launch);
+        Node {
+            acts: core.now(),
+            core,
+            nic,
+            host,
+            ranks,
+            driver,
+            seam,
+            symbols,
+            schedule,
+            horizon: Time::ZERO,
+            last: Time::ZERO,
+            at_launch: None,
+            idle: IdleTurn::unknown(),
+            recorder: None,
+            debugger: None,
+            away: None,
+            meter: Meter::default(),
+            stretches: Default::default(),
+        }
+    }
+
+    /// Lets a profiler observe the firmware, from reset on.
+    pub fn set_recorder(&mut self, recorder: Option<Recorder>) {
+        self.recorder = recorder.map(Box::new);
+    }
+
+    /// Lets packets that enter and leave the network here be written down.
+    pub fn set_tap(&mut self, tap: Option<Tap>) {
+        self.seam.observers.tap = tap;
+    }
+
+    /// Lets stretches of streams that repeat themselves be skipped.
+    pub fn set_merging(&mut self, merge: bool) {
+        self.stretches.on = merge;
+    }
+
+    /// Lets this node, and the links that leave it, fail as asked; it has not been launched yet.
+    pub fn set_faults(&mut self, faults: &Faults) {
+        let nid = self.seam.nid;
+        if !faults.links.is_empty() {
+            self.seam.router.set_faults(&faults.links, nid);
+        }
+        self.seam.interrupts = faults.interrupts(nid).map(Box::new);
+        self.host.set_pace(&faults.pace(nid));
+        if let Some(streams) = faults.streams(nid) {
+            self.nic.withhold_streams(streams);
+        }
+        if let Some(from) = faults.stuck_since(nid) {
+            self.host.set_stuck_line(from);
+            self.seam.queue.schedule(from, Event::Interrupt);
+        }
+    }
+
+    /// Measures what the processor model costs.
+    pub fn set_meter(&mut self, on: bool) {
+        self.meter = Meter::new(on);
+    }
+
+    #[inline(always)]
+    fn dispatch(&mut self, now: Time, event: Event) {
+        let kind = kind(&event);
+        self.seam.hash.event(now, kind);
+        self.seam.observers.tape(|| Step::Due(now, event));
+        if let Some(judge) = &self.seam.observers.judge {
+            judge.set_now(now);
+        }
+        self.seam.now = now;
+        let visible = is_visible(&self.nic, &event);
+        if visible == Visible::Firmware {
+            debug_assert!(!self.core.is_waiting(), "the processor has come here before");
+            self.seam.firmware.stimulated();
+        }
+        self.stretches.follow(now, kind, || stretch::only_passes(&event, visible));
+        let may_fail = is_for_host(&event);
+        let Node { nic, host, seam, .. } = self;
+        match event {
+            Event::Nic(event) => nic.handle(now, event, seam),
+            Event::Host(event) => host.handle(now, event, seam),
+            Event::MmioWrite { addr, len, data } => {
+                nic.mmio_write(now, addr, &data[..usize::from(len)], seam);
+            }
+            Event::MmioRead { addr } => {
+                let mut word = [0; 4];
+                let leaves = nic.mmio_read(now, addr, &mut word, seam);
+                let bytes = seam.ht_overhead[2] + word.len() as u64;
+                let arrives = seam.link.send(leaves, Direction::ToHost, bytes);
+                let value = u32::from_le_bytes(word);
+                seam.queue.schedule(arrives, Event::MmioReply { value });
+            }
+            Event::MmioReply { value } => host.mmio_reply(now, value, seam),
+            Event::Interrupt => host.interrupt(now, seam),
+            Event::PollReady => self.poll_ready(now),
+            Event::Observe => self.observe(now),
+            Event::Launch => self.launch(now),
+        }
+        if !self.seam.touched.is_empty() {
+            self.tell_of_memory();
+        }
+        let may_fail = may_fail || self.wake_accelerated(now);
+        self.watch_depths(now);
+        self.last = if may_fail { self.take_passed(now) } else { now };
+        if may_fail {
+            self.collect_failures(self.last);
+        }
+        self.collect_verdict();
+    }
+
+    /// What the host has done without events counts as if there had been some; until when it came.
+    fn take_passed(&mut self, now: Time) -> Time {
+        let mut last = now;
+        let Node { host, seam, stretches, .. } = self;
+        host.take_passed(|at| {
+            seam.hash.event(at, kind(&Event::Host(host::Event::default())));
+            stretches.follow(at, 0, || false);
+            last = at;
+        });
+        last
+    }
+
+    /// The loader waits for the firmware, then the kernel boots.
+    fn poll_ready(&mut self, now: Time) {
+        let mut word = [0; 4];
+        let read = self.nic.ras_read(READY_FLAG.into(), &mut word, &mut self.seam);
+        if let Err(error) = read {
+            unreachable!("the ready flag stands in SRAM: {error}");
+        }
+        self.seam.touched.push(Touched::Read { addr: READY_FLAG.into(), data: word });
+        self.polled(now, u32::from_le_bytes(word) == READY_VALUE);
+    }
+
+    /// The loader has looked, and the firmware was ready or not.
+    fn polled(&mut self, now: Time, ready: bool) {
+        if ready {
+            self.seam.observers.tape(|| Step::Ready);
+            self.ranks.boot(&mut self.host, self.schedule.launch);
+            self.host.start(now, &mut self.seam);
+        } else {
+            self.seam.queue.schedule(now + self.schedule.ras_poll, Event::PollReady);
+        }
+    }
+
+    fn launch(&mut self, now: Time) {
+        if !self.ranks.booted() {
+            let at = self.core.pc();
+            let nid = self.seam.nid;
+            let place = self.symbols.describe(at);
+            let (what, why) = match self.ranks.late() {
+                Some(what) => (what, "see machine.launch".into()),
+                None => ("the firmware was".into(), format!("it stands at {place}")),
+            };
+            let sentence = format!("node {nid}: {what} not ready for the launch at {now}; {why}");
+            return self.seam.fail(now, 1, sentence);
+        }
+        self.idle.wanted = Time::NEVER;
+        self.at_launch = Some(self.snapshot(now));
+        self.meter.launch(&self.core);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.count(self.core.told_until());
+        }
+        self.begin_watch(now);
+    }
+
+    /// The firmware idles, and will until the launch.
+    fn observe(&mut self, now: Time) {
+        self.idle.wanted = now;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.learn();
+        }
+    }
+
+    /// Something is due that is more than what was left behind by ranks that have ended, or will go wrong
+    /// after them.
+    fn awaits(&self) -> bool {
+        let matters = |(at, _, event): (Time, u32, &Event)| match event {
+            Event::Host(event) => !self.host.is_stale(*event),
+            Event::Interrupt => self.host.stuck_since() != Some(at),
+            _ => true,
+        };
+        !self.seam.moves.is_empty()
+            || !self.seam.queue.is_empty()
+                && (!self.ranks.all_ended() || self.seam.queue.iter().any(matters))
+    }
+
+    fn snapshot(&mut self, now: Time) -> Snapshot {
+        Snapshot {
+            instructions: self.core.counters().instructions,
+            cycles: self.core.cycles_at(now),
+            turns: self.seam.firmware.turns,
+            host: self.host.times_of_cores(now).collect(),
+        }
+    }
+
+    /// A field of the NIC control block, read as the RAS system does.
+    fn niccb(&mut self, name: &str) -> u64 {
+        let fields = counters::niccb(&mut |addr, buf| {
+            let read = self.nic.ras_read(addr, buf, &mut self.seam);
+            read.expect("the control block stands in SRAM");
+        });
+        fields.get(name).copied().unwrap_or(0)
+    }
+}
+
+impl LogicalProcess for Node {
+    type Message = Crossing;
+    type Report = Remains<Left>;
+
+    fn next_event(&self) -> Time {
+        self.seam.next_time().min(self.processor_acts())
+    }
+
+    fn outlook(&self, told: &mut Vec<Foretold>) -> Outlook {
+        self.foresee(told)
+    }
+
+    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing>) {
+        std::mem::swap(outbox, &mut self.seam.outbox);
+        if self.away.is_some() {
+            self.welcome();
+        }
+        // Who debugs the firmware sees every event.
+        self.seam.horizon = if self.debugger.is_none() { horizon } else { Time::ZERO };
+        // The processor has just been run as far as it had to be.
+        let mut came = false;
+        while self.seam.failure.is_none() {
+            if self.idle.wanted < horizon {
+                self.measure_idle_turn(horizon);
+            }
+            if !came && !self.may_lag(horizon) {
+                self.run_processor(horizon, true);
+                // Nothing happens here after what the firmware did.
+                came = true;
+                continue;
+            }
+            came = false;
+            if self.seam.moves.key() < self.seam.queue.key() {
+                match self.seam.moves.pop_before(horizon) {
+                    Some((now, next)) => self.move_on(now, next),
+                    None => break,
+                }
+                continue;
+            }
+            match self.seam.queue.pop_before(horizon) {
+                Some((now, event)) => self.dispatch(now, event),
+                None => break,
+            }
+        }
+        if self.seam.failure.is_some() {
+            self.show_failure();
+        }
+        self.horizon = horizon;
+        std::mem::swap(outbox, &mut self.seam.outbox);
+    }
+
+    fn receive(&mut self, e: Envelope<Crossing>) {
+        match e.message {
+            Crossing::Link(message) => {
+                let next = self.seam.arrivals.expect(message);
+                self.seam.moves.schedule_from(e.at, e.source, e.sequence, next);
+            }
+            Crossing::Flight(flight) => self.seam.observers.journal.comes(flight),
+            Crossing::Skipped(skipped) => self.nic.take_skipped(&skipped, &mut self.seam),
+        }
+    }
+
+    fn standing(&self) -> Standing {
+        if let Some(failure) = &self.seam.failure {
+            Standing::Failed(failure.at)
+        } else if self.awaits() || !self.seam.firmware.idles() {
+            Standing::Busy
+        } else if self.ranks.all_ended() {
+            Standing::Done
+        } else {
+            Standing::Quiet
+        }
+    }
+
+    fn beats(&self) -> Option<u64> {
+        self.nic.beats()
+    }
+
+    fn sample(&mut self, number: u64, now: Time, began: [Time; LAGS]) -> Option<Offers> {
+        self.stretches.on.then(|| self.take_sample(number, now, began))?
+    }
+
+    fn repeat(&mut self, since: u64, span: Duration, times: u64, outbox: &mut Outbox<Crossing>) {
+        self.repeat_since(since, span, times, outbox);
+    }
+
+    fn rests(&self) -> Time {
+        self.rests_at()
+    }
+
+    fn finish(mut self, now: Time) -> Remains<Left> {
+        // An idle firmware may not have come to the event that failed.
+        let until = self.seam.failure.as_ref().map_or(now, |failure| failure.at);
+        self.run_processor(until, false);
+        if self.seam.firmware.halted {
+            self.run_halted(now);
+        }
+        let end = self.snapshot(until);
+        // What never was launched did nothing since.
+        let launch = self.at_launch.take().unwrap_or_else(|| end.clone());
+        let (work, ledger) = (self.work(&launch, &end), self.ledger());
+        let told = self.core.told_until();
+        let profile = self.recorder.take().map(|recorder| recorder.finish(self.seam.nid, told));
+        if let Some(watch) = self.seam.observers.journal.end_watch() {
+            watch.finish(now);
+        }
+        Remains {
+            judged: self.seam.observers.judge.as_ref().map(|judge| judge.tally()),
+            profile,
+            failure: self.seam.failure.take(),
+            missed: self.ranks.missed(),
+            journal: self.seam.observers.journal.finish(until),
+            hash: self.seam.hash.value(),
+            waiting: self.waiting(until),
+            endings: self.ranks.endings(),
+            end: now,
+            report: Some(self.report(&launch, &end)),
+            left: Left {
+                work,
+                ledger,
+                effort: Effort { events: self.stretches.events, ..self.meter.effort(&self.core) },
+                packets: self.seam.observers.tap.take().map(Tap::finish),
+                sram: self.nic.into_sram(),
+            },
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! When a node runs its processor, and how far.
+
+use super::local_bus::LocalBus;
+use super::*;
+use powerpc::Told;
+
+/// How far a processor that turns idly lags behind, at most, if its turns are not known.
+const LAG_MAX: Duration = Duration::from_us(1000);
+
+impl Node {
+    /// True if the processor need not be run up to the next event or the horizon: it has come there, or
+    /// its firmware idles and the event does not concern it.
+    pub(super) fn may_lag(&self, horizon: Time) -> bool {
+        // Who debugs it wants to see it where the rest of the node is.
+        if self.debugger.is_some() {
+            return false;
+        }
+        let due = self.seam.next_time().min(horizon);
+        // What is not known to be skipped is executed bit by bit, so that the run can be stopped.
+        let far = !self.seam.firmware.waits && due >= self.acts + LAG_MAX;
+        self.acts >= due
+            || self.seam.firmware.idles()
+                && !far
+                && self.seam.next_is_visible(&self.nic, horizon) == Visible::Nobody
+    }
+
+    /// Runs the processor up to the next event or the horizon; if it may wait, no further than it does
+    /// anything but poll.
+    pub(super) fn run_processor(&mut self, horizon: Time, may_wait: bool) {
+        if self.debugger.is_some() {
+            return self.debug_processor(horizon);
+        }
+        let limit = horizon.min(self.seam.next_time());
+        while self.acts < limit {
+            let patience = self.seam.firmware.beat + self.schedule.ras_patience;
+            let until = limit.min(patience);
+            let Node { nic, seam, .. } = self;
+            let mut bus = LocalBus { nic, seam, horizon, may_wait };
+            self.meter.begin(&self.core);
+            let stop = match self.recorder.as_deref_mut() {
+                None => self.core.run(&mut bus, until),
+                Some(recorder) => self.core.run_observed(&mut bus, until, &mut Told(recorder)),
+            };
+            self.meter.end(&self.core);
+            self.ran(stop);
+            if until == limit || self.acts < until || self.seam.failure.is_some() {
+                return;
+            }
+            if self.seam.firmware.beat + self.schedule.ras_patience == patience {
+                return self.hangs(patience);
+            }
+        }
+    }
+
+    /// Lets a processor that has stopped its node go on to the end of the run, beyond which no window was:
+    /// its write was seen by the time to which it had run ahead, which depends on how it was simulated.
+    pub(super) fn run_halted(&mut self, end: Time) {
+        let Node { nic, seam, .. } = self;
+        let mut bus = LocalBus { nic, seam, horizon: end, may_wait: false };
+        match self.recorder.as_deref_mut() {
+            None => self.core.run(&mut bus, end),
+            Some(recorder) => self.core.run_observed(&mut bus, end, &mut Told(recorder)),
+        };
+    }
+
+    /// The processor has run as far as it could.
+    #[inline(always)]
+    pub(super) fn ran(&mut self, stop: ppc440::Stop) {
+        self.acts = self.core.now();
+        self.seam.firmware.waits = self.core.is_waiting();
+        if stop == ppc440::Stop::Fault {
+            self.firmware_fault();
+        }
+        if let Some((at, vector)) = self.seam.firmware.exception.take() {
+            self.exception(at, vector);
+        }
+    }
+}

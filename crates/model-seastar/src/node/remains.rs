@@ -1,0 +1,133 @@
+//! What is told of a node when it is over.
+
+use super::*;
+use machine::report::{host_ns, Core, Link};
+use portals::Nal;
+use std::collections::BTreeMap;
+
+/// What only such a node leaves.
+pub(crate) struct Left {
+    pub ledger: net::Ledger,
+    pub sram: bus::Memory,
+    pub work: Work,
+    pub packets: Option<Stream>,
+    pub effort: Effort,
+}
+
+/// What a node's firmware did since the launch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Work {
+    pub messages: u64,
+    pub instructions: u64,
+    pub cycles: u64,
+    pub busy_instructions: f64,
+    pub busy_cycles: f64,
+}
+
+/// What a link may do to packets: how many times it did, the word for it, and what comes of it (there is no
+/// go-back-n).
+type Misdeed = (fn(&net::OutputCounters) -> u64, &'static str, &'static str);
+
+const MISDEEDS: [Misdeed; 4] = [
+    (|load| load.lost, "lost", "; nothing sends such packets again"),
+    (|load| load.damaged, "damaged", ""),
+    (|load| load.doubled, "doubled", "; nothing takes copies out"),
+    (|load| load.overtaken, "held up for others to pass", "; nothing puts packets in order again"),
+];
+
+impl Node {
+    /// What stands still here, a sentence each.
+    pub(super) fn waiting(&self, end: Time) -> Vec<String> {
+        let nid = self.seam.nid;
+        let dead = self.seam.router.waiting_for_dead().map(|(neighbour, packets)| {
+            let what = if packets == 1 { "a packet waits" } else { "packets wait" };
+            format!("node {nid}: {what} for the link to node {neighbour}, which is dead")
+        });
+        let lost = self.seam.interrupts.as_ref().map_or(0, |line| line.lost);
+        let events = (lost > 0 && self.driver.get().is_some_and(|driver| driver.has_events()))
+            .then(|| {
+                let what = if lost == 1 { "an interrupt was" } else { "interrupts were" };
+                format!("node {nid}: {what} lost, and the firmware's events wait for the next")
+            });
+        let waiting = self.ranks.waiting().into_iter();
+        let firmware = self.firmware_stands(end);
+        waiting.chain(firmware).chain(dead).chain(events).chain(self.misdeeds()).collect()
+    }
+
+    /// What its links did to packets, a sentence for each kind of it.
+    fn misdeeds(&self) -> impl Iterator<Item = String> + '_ {
+        MISDEEDS.iter().filter_map(|(count, done, consequence)| {
+            let links = self.seam.router.loads().filter(|(_, load)| count(load) > 0);
+            let (to, numbers): (Vec<_>, Vec<_>) =
+                links.map(|(to, load)| (format!("to node {to}"), count(&load))).unzip();
+            let what = match numbers.iter().sum() {
+                0 => return None,
+                1 => "a packet was".to_string(),
+                packets => format!("{packets} packets were"),
+            };
+            let (nid, to) = (self.seam.nid, to.join(" and "));
+            let links = if numbers.len() == 1 { "link" } else { "links" };
+            Some(format!("node {nid}: {what} {done} on the {links} {to}{consequence}"))
+        })
+    }
+
+    /// The router's books, with what the NIC knows.
+    pub(super) fn ledger(&self) -> net::Ledger {
+        let counters = self.nic.counters();
+        let mut ledger = self.seam.router.ledger();
+        ledger.held = self.nic.packets_held().into();
+        ledger.sent_by_nic = counters.tx_packets;
+        ledger.received_by_nic = counters.rx_packets;
+        ledger
+    }
+
+    /// Between launch and end; of each turn of the main loop what an idle one takes is set aside.
+    pub(super) fn work(&mut self, launch: &Snapshot, end: &Snapshot) -> Work {
+        let instructions = end.instructions.saturating_sub(launch.instructions);
+        let cycles = end.cycles.saturating_sub(launch.cycles);
+        let turns = end.turns.saturating_sub(launch.turns) as f64;
+        Work {
+            messages: self.niccb("tx_complete") + self.niccb("rx_complete"),
+            instructions,
+            cycles,
+            busy_instructions: (instructions as f64 - turns * self.idle.instructions).max(0.0),
+            busy_cycles: (cycles as f64 - turns * self.idle.cycles).max(0.0),
+        }
+    }
+
+    pub(super) fn report(&mut self, launch: &Snapshot, end: &Snapshot) -> NodeReport {
+        let mut counters = super::counters::of(&self.core, &self.nic, &self.seam.router);
+        let niccb = super::counters::niccb(&mut |addr, buf| {
+            let read = self.nic.ras_read(addr, buf, &mut self.seam);
+            read.expect("the control block stands in SRAM");
+        });
+        counters.extend(niccb.into_iter().map(|(name, value)| (format!("niccb.{name}"), value)));
+        let pendings = self.driver.get().map(|driver| driver.pendings_max()).unwrap_or_default();
+        counters.insert("kernel.tx_pendings_max".into(), pendings.transmit.into());
+        counters.insert("kernel.rx_pendings_max".into(), pendings.receive.into());
+        let line = self.seam.interrupts.as_ref();
+        counters.insert("nic.interrupts_lost".into(), line.map_or(0, |line| line.lost));
+        counters.insert("nic.interrupts_late".into(), line.map_or(0, |line| line.late));
+        let (host_ns, cores) = self.host_time(launch, end);
+        let links = self.seam.router.loads().map(|(to, load)| Link {
+            to,
+            packets: load.packets,
+            bytes: load.bytes,
+            busy_ns: load.busy.as_ns(),
+            queue_max: load.queue_max as u64,
+            starved: load.starved,
+        });
+        let (links, ranks) = (links.collect(), self.ranks.numbers());
+        NodeReport { nid: self.seam.nid, ranks, counters, host_ns, links, cores }
+    }
+
+    /// Host processor time of all cores, and of each if there are several.
+    fn host_time(&self, launch: &Snapshot, end: &Snapshot) -> (BTreeMap<String, f64>, Vec<Core>) {
+        let (end, start) = (&end.host, &launch.host);
+        let span = |end, start| host_ns(end, start, self.host.cores());
+        let all = |times: &[host::Times]| times.iter().copied().sum();
+        let each = end.iter().zip(start).map(|(end, start)| Core { host_ns: span(end, start) });
+        let each = each.filter(|_| end.len() > 1).collect();
+        (span(&all(end), &all(start)), each)
+    }
+}

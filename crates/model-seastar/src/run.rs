@@ -1,0 +1,202 @@
+//! A run of a machine with SeaStars.
+
+use super::assembly::Parts;
+use super::configure::Configuration;
+use super::debugger::{Debugger, Door};
+use super::firmware::image::FirmwareImage;
+use super::node::{Boot, Left, Node};
+use des::{Duration, Ending, Links, Time};
+use machine::bench::{self, Bench, Common, Ended};
+use machine::digest;
+use machine::faults::{self, Faults};
+use machine::firmware::recorder::{Code, Recorder};
+use machine::firmware::symbols::Symbols;
+use machine::instruments::capture::Capture;
+use machine::parameters::Parameters;
+use machine::report::{Firmware, Report};
+use machine::{Mistake, Options, Outcome};
+use net::Topology;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Hops of the network that the notice of a failure takes to end the run everywhere: more than any window is
+/// ahead of others, so that it costs no speed.
+const NOTICE_HOPS: u64 = 100;
+
+struct Plan<'a> {
+    parts: Parts<'a>,
+    boot: Option<Arc<Boot>>,
+    code: Option<Arc<Code>>,
+    capture: Option<Capture>,
+    /// Whom gdb debugs, until the node is built.
+    debugger: Mutex<Option<(u32, Debugger)>>,
+}
+
+/// Nodes of a machine for so many ranks.
+pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, String> {
+    let placement = Common::new(parameters, ranks)?.placement;
+    Ok(Configuration::new(parameters, placement)?.topology.nodes())
+}
+
+/// Finds out whether machine, ranks and faults fit together, without a run.
+pub(crate) fn check(
+    parameters: &Parameters,
+    ranks: u32,
+    faults: &[String],
+    seed: u64,
+) -> Result<(), String> {
+    let common = Common::new(parameters, ranks)?;
+    let configuration = Configuration::new(parameters, common.placement)?;
+    faults_of(faults, seed, &configuration.topology, common.launch()).map(drop)
+}
+
+/// Reads the faults of such a machine, which has neither cables nor lanes.
+fn faults_of(
+    texts: &[String],
+    seed: u64,
+    topology: &Topology,
+    launch: Time,
+) -> Result<Faults, String> {
+    let faults = faults::parse(texts, seed, topology, launch)?;
+    if faults.spoils() {
+        let why = "nodes of model seastar have no lanes; link.biterror is the fault";
+        return Err(format!("--fault lane.*: {why}"));
+    }
+    match faults.cables.first() {
+        None => Ok(faults),
+        Some((node, _)) => Err(format!(
+            "--fault cable.dead={node}: nodes of model seastar have links to their neighbours, and \
+             no cables; link.dead is the fault"
+        )),
+    }
+}
+
+/// Runs a program.
+pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
+    let common = Common::new(&options.parameters, options.ranks).map_err(Mistake)?;
+    let launch = common.launch();
+    let configuration =
+        Configuration::new(&options.parameters, common.placement).map_err(Mistake)?;
+    let topology = &configuration.topology;
+    let faults = faults_of(&options.faults, options.seed, topology, launch).map_err(Mistake)?;
+    let nodes = topology.nodes();
+    let bench = Bench::new(options, common, nodes, faults)?;
+    let image = FirmwareImage::load(&options.firmware).map_err(|e| Mistake(e.to_string()))?;
+    let symbols = Arc::new(Symbols::load(&image.elf).map_err(|e| Mistake(e.to_string()))?);
+    let watched = !options.watchers.is_empty();
+    let door = options.inspector.as_ref().map(|own| own.of::<Door>().expect("gdb comes by a door"));
+    let debugged = door
+        .map(|door| door.wait(options, nodes, launch).map(|waiting| (door, waiting)))
+        .transpose()?;
+    let (session, debugger) =
+        debugged.map(|(door, (session, debugger))| (session, (door.node(), debugger))).unzip();
+    let parts = Parts {
+        bench: &bench,
+        configuration: &configuration,
+        image: &image,
+        symbols: &symbols,
+        taping: false,
+    };
+    let mut plan = Plan {
+        boot: parts.boot(),
+        parts,
+        code: (options.profile || watched).then(|| Arc::new(Code::new(&symbols))),
+        capture: Capture::wanted(options).map_err(Mistake)?,
+        debugger: Mutex::new(debugger),
+    };
+    let mut ended = bench.simulate(&plan);
+    balance(&ended);
+    options.writing.store(true, Ordering::Relaxed);
+    let captured = plan.capture.take().map(|capture| {
+        let packets = ended.remains.iter_mut().filter_map(|node| node.left.packets.take());
+        capture.write(packets.collect(), options.parameters.name())
+    });
+    let profiles = ended.take_profiles();
+    let (report, left) = bench.conclude(ended, captured);
+    let mut outcome = outcome(&image, report, left);
+    if options.profile {
+        outcome.profiles = profiles;
+    }
+    if let Some(session) = session {
+        session.end(outcome.report.exit.code);
+    }
+    Ok(outcome)
+}
+
+impl bench::Plan for Plan<'_> {
+    type Process = Node;
+    type Left = Left;
+
+    fn links(&self) -> Links {
+        let Configuration { topology, net, .. } = self.parts.configuration;
+        let neighbours = |nid| {
+            (0..net::LINKS)
+                .map(net::Link::from_index)
+                .filter_map(move |link| topology.neighbour(nid, link))
+        };
+        Links::new(net.lookahead(), topology.nodes(), neighbours)
+    }
+
+    fn notice(&self) -> Duration {
+        self.parts.configuration.net.lookahead() * NOTICE_HOPS
+    }
+
+    fn process(&self, nid: u32) -> Node {
+        let Bench { options, faults, .. } = self.parts.bench;
+        let mut debugger = self.debugger.lock().unwrap_or_else(PoisonError::into_inner);
+        let debugger = debugger.take_if(|(of, _)| *of == nid).map(|(_, debugger)| debugger);
+        // It is debugged from its first instruction on.
+        let boot = self.boot.as_ref().filter(|_| debugger.is_none());
+        let tap = self.capture.as_ref().map(|capture| capture.tap(nid));
+        let watched = !options.watchers.is_empty();
+        let mut node = self.parts.node(nid, boot);
+        node.set_faults(faults);
+        node.set_meter(options.meter);
+        let merge = options.merge && tap.is_none() && !watched;
+        node.set_merging(merge && options.inspector.is_none());
+        node.set_tap(tap);
+        node.set_recorder(self.code.clone().map(Recorder::new));
+        if watched {
+            let sinks = options.watchers.iter().map(|w| w.node(node.about()));
+            node.set_watch(sinks.collect(), self.parts.configuration.ppc440.clock);
+        }
+        node.set_debugger(debugger);
+        node
+    }
+}
+
+/// No packet, byte or credit was lost or made. If one was, that is a bug of the simulator.
+fn balance(ended: &Ended<Left>) {
+    let ledgers: Vec<_> = ended.remains.iter().map(|node| node.left.ledger.clone()).collect();
+    // A run that ends by itself leaves nothing between nodes.
+    let settled = matches!(ended.ending, Ending::Done | Ending::Deadlock);
+    if let Err(what) = net::check(&ledgers, settled) {
+        panic!("the network's books do not balance: {what}");
+    }
+}
+
+/// What the nodes leave beside the report, and what they add to it.
+fn outcome(image: &FirmwareImage, mut report: Report, left: Vec<Left>) -> Outcome {
+    let mut firmware = Firmware {
+        options: image.options.clone(),
+        image: digest(&image.image),
+        ..Firmware::default()
+    };
+    let (mut busy_instructions, mut busy_cycles) = (0.0, 0.0);
+    let mut outcome = Outcome::default();
+    for node in left {
+        firmware.messages += node.work.messages;
+        firmware.instructions += node.work.instructions;
+        firmware.cycles += node.work.cycles;
+        busy_instructions += node.work.busy_instructions;
+        busy_cycles += node.work.busy_cycles;
+        outcome.sram.push(node.sram);
+        outcome.effort += node.effort;
+    }
+    let messages = firmware.messages.max(1) as f64;
+    firmware.instructions_per_message = busy_instructions / messages;
+    firmware.cycles_per_message = busy_cycles / messages;
+    report.firmware = Some(firmware);
+    outcome.report = report;
+    outcome
+}
