@@ -130,9 +130,10 @@ fn counter(serial: u32) -> u32 {
 #[derive(Debug, Default)]
 struct Shelf {
     messages: BTreeMap<u32, Arc<Message>>,
-    /// By target node, and who counts: serials in the order in which they were asked for, which is that of
-    /// their arrival.
-    ways: HashMap<(u32, u32), VecDeque<u32>>,
+    /// By target process, and who counts: serials in the order in which they were asked for, which is that of
+    /// their arrival. Of two processes of a node one may be the kernel's, which takes messages when it comes
+    /// to it, and one the firmware's.
+    ways: HashMap<(Id, u32), VecDeque<u32>>,
     /// The last serial of each who counts.
     last: [u32; COUNTERS],
 }
@@ -190,7 +191,7 @@ impl Ledger {
         }
         shelf.last[whose as usize] = serial;
         if facts.travels {
-            shelf.ways.entry((facts.to.nid, whose)).or_default().push_back(serial);
+            shelf.ways.entry((facts.to, whose)).or_default().push_back(serial);
         }
         let message = Arc::new(Message::new(facts));
         shelf.messages.insert(serial, message.clone());
@@ -207,9 +208,10 @@ impl Ledger {
         let mut shelf = self.shelf(id.source_nid.into()).ok_or(Untakable::Unknown)?;
         let message = shelf.messages.get(&id.serial).cloned();
         let whose = counter(id.serial);
-        let way = shelf.ways.entry((nid, whose)).or_default();
-        let at = way.iter().position(|serial| *serial == id.serial);
-        let Some(at) = at else {
+        let to = message.as_ref().map(|message| message.to).filter(|to| to.nid == nid);
+        let way = to.map(|to| shelf.ways.entry((to, whose)).or_default());
+        let found = way.and_then(|way| Some((way.iter().position(|own| *own == id.serial)?, way)));
+        let Some((at, way)) = found else {
             let again = message.is_some() || shelf.last[whose as usize] >= id.serial;
             return Err(if again { Untakable::Again } else { Untakable::Unknown });
         };

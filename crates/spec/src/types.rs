@@ -10,7 +10,7 @@ pub const ANY: u32 = u32::MAX;
 pub type Code = &'static str;
 
 /// A process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id {
     /// Node.
     pub nid: u32,

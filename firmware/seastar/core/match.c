@@ -337,7 +337,7 @@ int match_post(struct match_lists *lists, const uint32_t *words)
 {
     int status;
 
-    if (!queue_quiet(lists, words))
+    if (!queue_quiet(lists, words) || (PLANTED(PLANT_FORGETS_POST) && words[10] == 20))
         return 0; /* The host learns it from the message that came between. */
     status = match_attach(lists, words);
     return status < 0 ? status : match_describe(lists, words);

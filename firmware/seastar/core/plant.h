@@ -27,6 +27,7 @@ enum plant {
     PLANT_OFFSET_STAYS,     /* A message goes over the one before it. */
     PLANT_TAKES_TOO_LONG,   /* A message is taken whose end has no room. */
     PLANT_LOSES_ACK,        /* No acknowledgement is sent. */
+    PLANT_FORGETS_POST,     /* A post of a buffer of 20 bytes is refused, and nobody knows. */
 };
 
 #if OPT_PLANTED

@@ -48,6 +48,16 @@ fn no_interrupt_comes() {
     }
 }
 
+/// MPI posts receives without waiting for the network interface; those that a message has overtaken are
+/// refused, and choose among the messages first. The judge watches, as everywhere here.
+#[test]
+fn posts_that_messages_overtake_keep_their_order() {
+    for options in ["-n 3", "-n 3 --ppn 2", "-n 3 -t 2 --set mpi.eager_limit=600B"] {
+        let run = json(&format!("-q {MACHINE} {options} tests/judge/overtaken.c"));
+        assert!(counter(&run, "nic.posts_refused") > 20, "{options}");
+    }
+}
+
 /// Beside generic processes on the same node, and nodes that run Linux, whose memory is not contiguous: they
 /// are generic, whatever was asked for, and PtlNIInit tells them so by their limits.
 #[test]

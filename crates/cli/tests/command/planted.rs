@@ -28,6 +28,7 @@ const MATCHING_BUGS: &[(&str, &[&str])] = &[
     ("OFFSET_STAYS", &["offset of message", "s2.2"]),
     ("TAKES_TOO_LONG", &["length of message", "s2.2"]),
     ("LOSES_ACK", &["acknowledgement"]),
+    ("FORGETS_POST", &["match entries looked at", "s2.2"]),
 ];
 
 /// The machine whose firmware does the matching.

@@ -105,6 +105,9 @@ impl Node {
         let pendings = self.driver.get().map(|driver| driver.pendings_max()).unwrap_or_default();
         counters.insert("kernel.tx_pendings_max".into(), pendings.transmit.into());
         counters.insert("kernel.rx_pendings_max".into(), pendings.receive.into());
+        if let Some(rings) = &self.seam.rings {
+            counters.insert("nic.posts_refused".into(), rings.posts_refused());
+        }
         let line = self.seam.interrupts.as_ref();
         counters.insert("nic.interrupts_lost".into(), line.map_or(0, |line| line.lost));
         counters.insert("nic.interrupts_late".into(), line.map_or(0, |line| line.late));

@@ -136,6 +136,10 @@ impl Ni {
         }
         // Between this look and the change no time passes.
         user.drain(&self.kernel, &self.cpu);
+        if matches!(call, ObjectCall::MeMdPost { .. }) && user.has_refused() {
+            // Or it would overtake those. To the judge neither they nor this have been made.
+            return Err(Error::MdNoUpdate);
+        }
         let own = call_md(call, md);
         let result = self.with(|interface| f(interface, Buffer { md: own, regions: &regions }));
         let returned = result.map(Into::into);

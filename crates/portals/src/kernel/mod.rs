@@ -72,6 +72,8 @@ pub struct Counters {
     pub ring_events: u64,
     /// Match entries that the firmware looked at for them.
     pub nic_entries: u64,
+    /// Their posts that the firmware refused, because a message had come before.
+    pub posts_refused: u64,
     /// Pages pinned for memory descriptors (Linux).
     pub pages_pinned: u64,
     /// Pages of payloads for which DMA commands were computed (Linux).

@@ -23,6 +23,7 @@
 //! | `send`, `receive` | operations begun |
 //! | `events` | what Portals tells of them |
 //! | `operations` | operations under way, and whom an event belongs to |
+//! | `overtaken` | receives that were posted to a network interface that knew of a message first |
 //! | `unexpected` | blocks, and the list of messages that came before their receive |
 //! | `matching` | match bits and header data |
 
@@ -33,6 +34,7 @@ use crate::request::RequestId;
 use des::Duration;
 use matching::Pattern;
 use operations::{Operations, Owner};
+use overtaken::{Overtaken, Queues};
 use portals::{
     option, Criteria, EqHandle, Error as PortalsError, Md, MdHandle, MeHandle, Ni, Position,
     ProcessId, Unlink,
@@ -43,6 +45,7 @@ use unexpected::{Block, Unexpected};
 mod events;
 pub(crate) mod matching;
 mod operations;
+mod overtaken;
 mod receive;
 mod send;
 mod unexpected;
@@ -84,6 +87,7 @@ pub struct Portals {
     free_copies: Vec<u32>,
     unexpected: Unexpected,
     operations: Operations,
+    overtaken: Overtaken,
 }
 
 impl Portals {
@@ -119,6 +123,7 @@ impl Portals {
             free_copies: Vec::new(),
             unexpected: Unexpected::default(),
             operations: Operations::default(),
+            overtaken: Overtaken::default(),
             ni,
             map,
             unexpected_queue,
@@ -250,12 +255,16 @@ impl Transport for Portals {
     }
 
     fn find(&mut self, local: &mut Local, wanted: Wanted) -> Option<Found> {
+        if self.overtaken.any() {
+            // Receives that were posted before choose first.
+            return None;
+        }
         let found = self.search(local, Pattern::from(wanted), 0)?;
         Some(self.unexpected.peek(found).found())
     }
 
     fn has(&mut self, _: &mut Local, wanted: Wanted) -> bool {
-        self.unexpected.find(Pattern::from(wanted), 0).is_some()
+        !self.overtaken.any() && self.unexpected.find(Pattern::from(wanted), 0).is_some()
     }
 
     fn take(&mut self, _: &mut Local, wanted: Wanted) -> Taken {
@@ -264,15 +273,11 @@ impl Transport for Portals {
     }
 
     fn poll(&mut self, local: &mut Local) -> Step {
-        local.settle();
-        let event = self.ni.eq_poll(&self.poll_set, Some(Duration::ZERO));
-        self.take_event(local, event)
+        self.look(local, Queues::All, Some(Duration::ZERO))
     }
 
     fn wait(&mut self, local: &mut Local) -> Step {
-        local.settle();
-        let event = self.ni.eq_poll(&self.poll_set, None);
-        self.take_event(local, event)
+        self.look(local, Queues::All, None)
     }
 
     fn is_quiet(&self) -> bool {

@@ -1,5 +1,6 @@
 //! Operations under way, with room in event queues for what Portals will tell of them.
 
+use super::matching::Pattern;
 use super::{Portals, EVENTS_PER_LONG_SEND, EVENTS_PER_OPERATION};
 use crate::error::Error;
 use crate::local::Local;
@@ -22,12 +23,17 @@ pub(super) struct Operation {
     pub entry: Option<MeHandle>,
     /// Event queue that it has reserved room in.
     queue: u8,
-    /// Messages of the unexpected list that it has looked at.
-    pub searched: usize,
+    /// Messages of the unexpected list that it has looked at, and how many had been taken out by then.
+    pub searched: (usize, u64),
+    /// What a receive is posted for, and its place among the posted.
+    pub posted: Option<(Pattern, u64)>,
     pub error: Option<Error>,
 }
 
 impl Operation {
+    pub fn id(&self) -> RequestId {
+        self.id
+    }
     fn events(&self) -> u32 {
         if self.long_send {
             EVENTS_PER_LONG_SEND
@@ -57,6 +63,13 @@ impl Operations {
     pub fn get(&mut self, id: RequestId) -> &mut Operation {
         self.find(id).expect("the operation is under way")
     }
+    /// The receive that was posted with this match entry.
+    pub fn posted_as(&mut self, entry: MeHandle) -> Option<&mut Operation> {
+        let posted = |operation: &&mut Operation| {
+            operation.posted.is_some() && operation.entry == Some(entry)
+        };
+        self.0.iter_mut().flatten().find(posted)
+    }
     fn remove(&mut self, id: RequestId) -> Operation {
         self.0[id.index as usize].take().expect("the operation is under way")
     }
@@ -80,7 +93,8 @@ impl Portals {
             open: true,
             entry: None,
             queue: 0,
-            searched: 0,
+            searched: (0, 0),
+            posted: None,
             error: None,
         };
         operation.queue = self.reserve(local, operation.events());

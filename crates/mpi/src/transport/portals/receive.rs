@@ -3,6 +3,7 @@
 use super::events::damaged;
 use super::matching::{Exposed, Pattern, Protocol};
 use super::operations::Owner;
+use super::overtaken::Queues;
 use super::unexpected::Message;
 use super::{must, Portals, ACCESS, EXPOSED};
 use crate::local::Local;
@@ -23,21 +24,34 @@ impl Portals {
         if self.operations.find(id).is_none() {
             self.begin_operation(local, id, false, room);
         }
-        let step = self.poll_unexpected(local);
+        let step = self.look(local, Queues::Unexpected, Some(Duration::ZERO));
         if !matches!(step, Step::Nothing) {
             return Begun::Again(step);
         }
-        let searched = self.operations.get(id).searched;
+        match self.claim_or_post(local, id, pattern, room) {
+            Some(begun) => begun,
+            // Something was matched by a block meanwhile: its event is there or is about to come.
+            None => Begun::Again(self.look(local, Queues::Unexpected, None)),
+        }
+    }
+
+    /// Finds the message of a receive in the list, or posts it. None if something came between.
+    pub(super) fn claim_or_post(
+        &mut self,
+        local: &mut Local,
+        id: RequestId,
+        pattern: Pattern,
+        room: Bytes,
+    ) -> Option<Begun> {
+        let (searched, taken) = self.operations.get(id).searched;
+        // Other receives may have taken messages since.
+        let searched = if taken == self.unexpected.taken { searched } else { 0 };
         if let Some(index) = self.search(local, pattern, searched) {
             let message = self.unexpected.take(index);
-            return self.accept(local, id, message);
+            return Some(self.accept(local, id, message));
         }
-        self.operations.get(id).searched = self.unexpected.len();
-        if self.post(local, id, pattern, room) {
-            return Begun::UnderWay;
-        }
-        // Something was matched by a block meanwhile: its event is there or is about to come.
-        Begun::Again(self.await_unexpected(local))
+        self.operations.get(id).searched = (self.unexpected.len(), self.unexpected.taken);
+        self.post(local, id, pattern, room).then_some(Begun::UnderWay)
     }
 
     /// Looks for a message in the list, from entry `from` on.
@@ -59,7 +73,7 @@ impl Portals {
     }
 
     /// Posts a receive before the entries that catch the unexpected, unless one of those has just
-    /// matched.
+    /// matched. Where match lists are on the network interface that may turn out later ([`Overtaken`]).
     fn post(&mut self, local: &mut Local, id: RequestId, pattern: Pattern, room: Bytes) -> bool {
         let options = option::OP_PUT | option::TRUNCATE | option::EVENT_START_DISABLE;
         let md = Md {
@@ -76,11 +90,15 @@ impl Portals {
         local.settle();
         let (base, test) = (self.catcher, self.unexpected_queue);
         let (unlink, before) = (Unlink::Unlink, Position::Before);
-        match self.ni.me_md_post(base, criteria, unlink, before, md, unlink, test) {
+        match self.ni.post(base, criteria, unlink, before, md, unlink, test) {
             Err(PortalsError::MdNoUpdate) => false,
             posted => {
                 let (entry, _) = must(local, posted, "PtlMEMDPost");
-                self.operations.get(id).entry = Some(entry);
+                let operation = self.operations.get(id);
+                operation.entry = Some(entry);
+                if operation.posted.is_none() {
+                    operation.posted = Some((pattern, self.overtaken.next_place()));
+                }
                 let at = local.cpu.now();
                 local.observe(|observer| observer.posted(at));
                 true
@@ -151,26 +169,18 @@ impl Portals {
     /// Takes back a posted receive. False if a message has already matched it.
     pub(super) fn unpost(&mut self, local: &mut Local, id: RequestId) -> bool {
         let operation = self.operations.get(id);
-        let (true, Some(entry)) = (operation.open, operation.entry) else { return false };
+        let (true, Some(entry)) = (operation.open, operation.entry) else {
+            return self.forget_overtaken(id);
+        };
         local.settle();
         if self.ni.me_unlink(entry).is_err() {
-            return false;
+            // A message has it, or it was refused: nothing else takes an entry away.
+            self.take_refused(local);
+            return self.forget_overtaken(id);
         }
         self.end_operation(id);
         let at = local.cpu.now();
         local.observe(|observer| observer.unposted(at));
         true
-    }
-
-    fn poll_unexpected(&mut self, local: &mut Local) -> Step {
-        local.settle();
-        let event = self.ni.eq_poll(&self.poll_set[..1], Some(Duration::ZERO));
-        self.take_event(local, event)
-    }
-
-    fn await_unexpected(&mut self, local: &mut Local) -> Step {
-        local.settle();
-        let event = self.ni.eq_poll(&self.poll_set[..1], None);
-        self.take_event(local, event)
     }
 }

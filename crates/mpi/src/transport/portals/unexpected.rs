@@ -69,6 +69,8 @@ pub(super) struct Block {
 pub(super) struct Unexpected {
     pub blocks: Vec<Block>,
     list: VecDeque<Message>,
+    /// Messages that have been taken out of it.
+    pub taken: u64,
     /// Messages claimed by a receive before they were complete.
     claimed: Vec<(Message, RequestId)>,
     /// Messages that a probe took out for a later receive.
@@ -123,6 +125,7 @@ impl Unexpected {
 
     /// Takes the message at `index` out of the list.
     pub fn take(&mut self, index: usize) -> Message {
+        self.taken += 1;
         self.list.remove(index).expect("the index was just found")
     }
 

@@ -148,6 +148,7 @@ impl Accelerated {
             debug_assert!(gone.is_none_or(|gone| gone.is_ok()), "a refused post is unused");
             self.calls.borrow_mut().retain(|call| call.command != post.command);
             self.refused.borrow_mut().push_back(post.me);
+            kernel.count(|counters| counters.posts_refused += 1);
             false
         });
     }

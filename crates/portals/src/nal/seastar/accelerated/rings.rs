@@ -74,6 +74,11 @@ impl Rings {
         }
     }
 
+    /// Posts that the firmware refused, because a message had come before.
+    pub fn posts_refused(&self) -> u64 {
+        self.kernel().map_or(0, |kernel| kernel.counters().posts_refused)
+    }
+
     /// True if somebody was woken since the last time.
     pub fn take_woken(&self) -> bool {
         self.woken.take()
