@@ -77,9 +77,7 @@ impl Chain {
                 blame: sender.blame,
             },
         };
-        for (part, until) in flight.parts() {
-            chain.spend(until, part);
-        }
+        flight.parts(|part, until| chain.spend(until, part));
         chain
     }
 }

@@ -196,6 +196,8 @@ impl Rows {
     /// A message has come to its end.
     pub fn message(&mut self, flight: &Flight, launch: Time) {
         let number = |rank: Option<u32>| rank.map(i64::from);
+        let mut steps = Vec::with_capacity(flight.way.stretches.len());
+        let total = flight.steps(|slot, time| steps.push((slot as u8, time.0 as i64)));
         let numbers = [
             Some(i64::from(flight.first.source_nid)),
             Some(i64::from(flight.first.serial)),
@@ -203,13 +205,11 @@ impl Rows {
             number(flight.to),
             Some(flight.bytes as i64),
             Some(flight.start().since(launch).0 as i64),
-            Some(flight.total().0 as i64),
+            Some(total.0 as i64),
             Some(flight.entries.into()),
         ];
         let words =
             [flight.kind.name(), flight.protocol.name(), flight.sent_in, flight.received_in];
-        let steps: Vec<(u8, i64)> =
-            flight.steps().map(|(slot, time)| (slot as u8, time.0 as i64)).collect();
         self.row(&words, &numbers, &steps);
     }
 

@@ -193,48 +193,43 @@ impl Flight {
 
     /// Each slot that it passed, with the instant at which that stretch ended. A missing waypoint joins its
     /// stretch to the next one; so does one that another overtook.
-    fn ends(&self) -> impl Iterator<Item = (usize, &'static Stretch, Time)> + '_ {
+    fn ends(&self, mut each: impl FnMut(usize, &'static Stretch, Time)) {
         let mut reached = self.start();
         let last = usize::from(self.leg);
         let Way { stretches, commands, .. } = *self.way;
-        let legs = self.at[..=last].iter().enumerate();
-        let all = legs.flat_map(move |(number, leg)| {
+        let mut slot = 0;
+        for (number, leg) in self.at[..=last].iter().enumerate() {
             // What comes in a header needs no command: its stream is closed beside the way.
             let aside = commands && leg[Waypoint::ReceiveWritten as usize] == Time::NEVER;
-            stretches.iter().enumerate().filter_map(move |(index, stretch)| {
-                let beside = (Waypoint::ReceiveWritten..=Waypoint::CompletionDrained)
-                    .contains(&stretch.ends);
+            for stretch in stretches {
+                let beside = aside
+                    && (Waypoint::ReceiveWritten..=Waypoint::CompletionDrained)
+                        .contains(&stretch.ends);
                 // The program's call returns when the last leg has come.
                 let early = number < last && stretch.ends == Waypoint::CallReturned;
                 let at = leg[stretch.ends as usize];
-                let passed = at < Time::NEVER && !(aside && beside) && !early;
-                passed.then_some((number * stretches.len() + index, stretch, at))
-            })
-        });
-        all.map(move |(slot, stretch, at)| {
-            reached = reached.max(at);
-            (slot, stretch, reached)
-        })
+                if at < Time::NEVER && !beside && !early {
+                    reached = reached.max(at);
+                    each(slot, stretch, reached);
+                }
+                slot += 1;
+            }
+        }
     }
 
     /// Who was at work on its way, and until when.
-    pub fn parts(&self) -> impl Iterator<Item = (Part, Time)> + '_ {
-        self.ends().map(|(_, stretch, at)| (stretch.part, at))
+    pub fn parts(&self, mut each: impl FnMut(Part, Time)) {
+        self.ends(|_, stretch, at| each(stretch.part, at));
     }
 
-    /// Its steps: slots with the time spent in each, which add up to its whole time.
-    pub fn steps(&self) -> impl Iterator<Item = (usize, Duration)> + '_ {
+    /// Its steps: slots with the time spent in each. They add up to its whole time, which comes back.
+    pub fn steps(&self, mut each: impl FnMut(usize, Duration)) -> Duration {
         let mut previous = self.start();
-        self.ends().map(move |(slot, _, at)| {
-            let time = at.since(previous);
+        self.ends(|slot, _, at| {
+            each(slot, at.since(previous));
             previous = at;
-            (slot, time)
-        })
-    }
-
-    /// From its start to its end.
-    pub fn total(&self) -> Duration {
-        self.ends().last().map_or(Duration::ZERO, |(.., end)| end.since(self.start()))
+        });
+        previous.since(self.start())
     }
 }
 

@@ -35,6 +35,8 @@ pub(crate) struct Story {
 
 impl Story {
     pub fn of(flight: &Flight, total: Duration) -> Arc<Story> {
+        let mut steps = Vec::with_capacity(flight.way.stretches.len());
+        flight.steps(|slot, time| steps.push((slot as u8, time)));
         Arc::new(Story {
             id: flight.first,
             kind: flight.kind,
@@ -48,7 +50,7 @@ impl Story {
             total,
             entries: flight.entries,
             way: flight.way,
-            steps: flight.steps().map(|(slot, time)| (slot as u8, time)).collect(),
+            steps: steps.into(),
         })
     }
 }

@@ -75,15 +75,10 @@ impl Tally {
 
     /// The way of a message has ended.
     pub fn ended(&mut self, flight: &Flight) {
-        let total = flight.total();
-        self.progress.ended(flight.start() + total);
         let class = self.class((flight.kind, flight.protocol), flight.bytes, flight.way);
-        let mut all = 0;
-        for (slot, time) in flight.steps() {
-            all += time.0;
+        let total = flight.steps(|slot, time| {
             class.steps[slot].get_or_insert_default().add(time.0);
-        }
-        debug_assert_eq!(all, total.0, "steps add up to the time of the message");
+        });
         class.total.add(total.0);
         class.messages += 1;
         class.bytes += u128::from(flight.bytes);
@@ -92,6 +87,7 @@ impl Tally {
         class.entries += u64::from(flight.entries);
         class.entries_most = class.entries_most.max(flight.entries);
         class.samples.offer(flight, total);
+        self.progress.ended(flight.start() + total);
         if self.follow == Some(flight.first) {
             self.followed = Some(Story::of(flight, total));
         }
