@@ -2,14 +2,13 @@
 //! the cards.
 
 use super::measure::{self, Broken, Program};
-use super::published::{compare, Published};
+use super::published::Published;
+use super::validate::tell;
 use super::writes::account::{Account, ARBITRATION};
 use super::writes::{job, Combining};
-use super::{table, write_json};
 use crate::args::LadderOptions;
 use crate::mistake::Mistake;
 use crate::root::Root;
-use crate::terminal::{self, Terminal};
 use machine::console;
 use machine::parameters::Parameters;
 use std::collections::BTreeMap;
@@ -24,13 +23,7 @@ pub fn validate(root: &Root, options: &LadderOptions, machine: &Parameters) -> R
             return Ok(code);
         }
     };
-    let results = compare(&published, &measured, machine);
-    if let Some(file) = &options.json {
-        write_json(file, &results)?;
-    }
-    if options.json.as_ref().is_none_or(|file| file.as_os_str() != "-") {
-        terminal::write(&table::validation(machine, &results, &Terminal::of_stdout()))?;
-    }
+    tell(options, machine, (&published, &measured))?;
     Ok(0)
 }
 

@@ -97,6 +97,11 @@ impl Published {
         of_file(&root.path().join(format!("published/{paper}.toml"))).map(|paper| paper.result)
     }
 
+    /// What is published: a number, or the ends of a range.
+    pub fn number(&self) -> Option<Number> {
+        self.value.map(Number::One).or(self.range.map(Number::Range))
+    }
+
     /// Ratio of a measured number to the published one; to the nearer end of a range, 1 inside of it.
     pub fn ratio(&self, measured: f64) -> Option<f64> {
         let nearest = match (self.value, self.range) {
@@ -136,7 +141,7 @@ impl Published {
             place: self.place.clone(),
             quantity: self.quantity.clone(),
             unit: self.unit.clone(),
-            published: self.value.map(Number::One).or(self.range.map(Number::Range))?,
+            published: self.number()?,
             simulated,
             ratio: simulated.and_then(|simulated| self.ratio(simulated)),
             role: self.role_on(machine),
@@ -186,6 +191,17 @@ pub enum Number {
     Range([f64; 2]),
 }
 
+impl Number {
+    /// The number with its unit.
+    pub fn text(&self, unit: &str) -> String {
+        let number = match self {
+            Number::One(value) => value.to_string(),
+            Number::Range([least, most]) => format!("{least} to {most}"),
+        };
+        format!("{number} {unit}").trim().to_string()
+    }
+}
+
 impl Comparison {
     /// True if what was simulated is further from what is published than papers that say "about" are precise.
     pub fn missed(&self) -> bool {
@@ -194,11 +210,7 @@ impl Comparison {
 
     /// What is published, with its unit.
     pub fn published_text(&self) -> String {
-        let number = match self.published {
-            Number::One(value) => value.to_string(),
-            Number::Range([least, most]) => format!("{least} to {most}"),
-        };
-        format!("{number} {}", self.unit).trim().to_string()
+        self.published.text(&self.unit)
     }
 }
 

@@ -6,8 +6,9 @@ mod measured;
 mod page;
 
 use super::measure::{self, Broken, Job, Measured, Program, Queued};
-use super::published::{compare, Published};
-use super::{check_json, table, write_json};
+use super::published::Published;
+use super::validate::tell;
+use super::{check_json, write_json};
 use crate::args::queues::{BenchQueuesOptions, LONGEST_MAX};
 use crate::args::{LadderOptions, MachineOptions};
 use crate::mistake::Mistake;
@@ -213,13 +214,7 @@ pub fn validate(root: &Root, options: &LadderOptions, machine: &Parameters) -> R
         }
     };
     let figures = plan.figures(machine, overrides, (0, runs));
-    let results = compare(&published, &figures.measured, machine);
-    if let Some(file) = &options.json {
-        write_json(file, &results)?;
-    }
-    if options.json.as_ref().is_none_or(|file| file.as_os_str() != "-") {
-        terminal::write(&table::validation(machine, &results, &Terminal::of_stdout()))?;
-    }
+    tell(options, machine, (&published, &figures.measured))?;
     Ok(0)
 }
 

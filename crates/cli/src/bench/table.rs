@@ -2,7 +2,7 @@
 
 use super::ladder::{Ladder, Step};
 use super::measure::Point;
-use super::published::{Comparison, MISS};
+use super::published::{Comparison, Published, Role, MISS};
 use crate::machines::wrapped;
 use crate::summary::grouped;
 use crate::terminal::Terminal;
@@ -108,8 +108,30 @@ fn comparison(out: &mut String, result: &Comparison) -> fmt::Result {
     because.map_or(Ok(()), |because| writeln!(out, "{}", wrapped(because, 6, 78)))
 }
 
+/// What is published, and in the machine as it is: there is nothing to compare.
+fn inputs(out: &mut String, all: &[Published], terminal: &Terminal) -> fmt::Result {
+    let mut inputs = all.iter().filter(|result| result.role == Role::Input).peekable();
+    if inputs.peek().is_none() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "{}",
+        terminal.bold("Published, and given to the machine (inputs, not counted)")
+    )?;
+    for input in inputs {
+        let published = input.number().map_or(String::new(), |number| number.text(&input.unit));
+        writeln!(out, "  {:49}{published:>12}", input.quantity)?;
+    }
+    writeln!(out)
+}
+
 /// All that is published beside what a machine does.
-pub fn validation(machine: &Parameters, results: &[Comparison], terminal: &Terminal) -> String {
+pub fn validation(
+    machine: &Parameters,
+    results: (&[Published], &[Comparison]),
+    terminal: &Terminal,
+) -> String {
     let mut out = String::new();
     write_validation(&mut out, machine, results, terminal).expect("a string takes everything");
     out
@@ -118,7 +140,7 @@ pub fn validation(machine: &Parameters, results: &[Comparison], terminal: &Termi
 fn write_validation(
     out: &mut String,
     machine: &Parameters,
-    results: &[Comparison],
+    (all, results): (&[Published], &[Comparison]),
     terminal: &Terminal,
 ) -> fmt::Result {
     let title =
@@ -129,6 +151,7 @@ fn write_validation(
     }
     writeln!(out)?;
     published(out, results, terminal)?;
+    inputs(out, all, terminal)?;
     let role = |role| {
         let of_role = || results.iter().filter(move |result| result.role == role);
         let within = of_role().filter(|result| result.ratio.is_some() && !result.missed()).count();
@@ -208,6 +231,7 @@ mod tests {
     use super::super::ladder::tests::example;
     use super::super::published::Number;
     use super::*;
+    use crate::root::Root;
     use std::path::Path;
 
     const PLAIN: Terminal = Terminal { colour: false, unicode: false, width: 80 };
@@ -268,7 +292,7 @@ mod tests {
             result("two", ten, Some(1.0), "calibrated"),
             result("two", Number::Range([2.0, 3.0]), None, "reported"),
         ];
-        let text = validation(&machine, &results, &PLAIN);
+        let text = validation(&machine, (&[], &results), &PLAIN);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let lines: Vec<String> = text
             .lines()
@@ -286,6 +310,14 @@ mod tests {
             assert!(lines.iter().any(|found| found == line), "no {line} in\n{text}");
         }
         assert!(text.contains("Not measured    1;"), "{text}");
+        assert!(!text.contains("inputs"), "{text}");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+        let all = Published::of_paper(&Root::at(root), "marazakis2006").unwrap();
+        let text = validation(&machine, (&all, &results), &PLAIN);
+        let input = text.lines().find(|line| line.contains("largest rate of two lanes"));
+        assert!(input.is_some_and(|line| line.ends_with(" 596 MiB/s")), "{text}");
+        assert!(!text.contains("one descriptor, combined"), "what is measured is no input: {text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 
     #[test]

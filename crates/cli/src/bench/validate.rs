@@ -13,6 +13,8 @@ use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::{self, Terminal};
 use machine::console;
+use machine::parameters::Parameters;
+use std::collections::BTreeMap;
 
 /// Runs what measures the published results and prints both; gives the exit status. A miss is a result, not a
 /// failure.
@@ -51,12 +53,23 @@ pub fn validate(root: &Root, options: &LadderOptions) -> Result<u8, Mistake> {
     named.extend(add.map(|us| ("getadd.host".to_string(), us)));
     let empty = empty.and_then(|run| Some(run.curve.first()?.latency_us));
     named.extend(empty.map(|us| ("accelerated.latency".to_string(), us)));
-    let results = compare(&published, &named, &plan.machine);
+    tell(options, &plan.machine, (&published, &named))?;
+    Ok(0)
+}
+
+/// Tells what is published beside what was measured, as the options say.
+pub(super) fn tell(
+    options: &LadderOptions,
+    machine: &Parameters,
+    (published, measured): (&[Published], &BTreeMap<String, f64>),
+) -> Result<(), Mistake> {
+    let results = compare(published, measured, machine);
     if let Some(file) = &options.json {
         write_json(file, &results)?;
     }
     if options.json.as_ref().is_none_or(|file| file.as_os_str() != "-") {
-        terminal::write(&table::validation(&plan.machine, &results, &Terminal::of_stdout()))?;
+        let text = table::validation(machine, (published, &results), &Terminal::of_stdout());
+        terminal::write(&text)?;
     }
-    Ok(0)
+    Ok(())
 }
