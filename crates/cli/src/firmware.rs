@@ -52,18 +52,26 @@ pub fn required_on(
         Processor::Lanai => {
             ("a LANai", "--monitor NODE looks at it, and sunstar profile counts its cycles")
         }
-        Processor::Unattended => {
-            ("a PowerPC 440 without gdb, trace and monitor", "sunstar profile counts its cycles")
-        }
     };
     let wants = match processor {
         Processor::PowerPc => "a PowerPC 440",
         Processor::Lanai => "a LANai",
-        Processor::Unattended => unreachable!("nothing wants a processor that nobody can look at"),
     };
     Err(Mistake(format!(
         "{what} wants {wants}, and the network interfaces of machine {machine} have {has}: \
          {instead}"
+    )))
+}
+
+/// The same for what the firmware itself counts.
+pub fn required_with_ring(parameters: &Parameters, what: &str) -> Result<(), Mistake> {
+    if required(parameters, what)?.ring {
+        return Ok(());
+    }
+    Err(Mistake(format!(
+        "{what} wants firmware with counters of its own, which that of machine {} has not: sunstar \
+         profile counts the cycles of its functions",
+        parameters.name()
     )))
 }
 
@@ -72,7 +80,7 @@ pub fn required_on(
 pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> {
     let firmware = required(parameters, "this")?;
     if let Some(built) = firmware.built {
-        return Ok(root.path().join("build/firmware").join(built));
+        return Ok(root.path().join("build/firmware").join(built(parameters)));
     }
     let options = build_options(parameters);
     let built = root.path().join("build/firmware");
@@ -102,7 +110,7 @@ pub fn folder_if_any(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mi
 /// firmware.
 pub fn variant_if_any(parameters: &Parameters) -> Option<String> {
     let firmware = parameters.model().firmware?;
-    Some(firmware.built.map_or_else(|| variant(parameters), str::to_owned))
+    Some(firmware.built.map_or_else(|| variant(parameters), |built| built(parameters).into()))
 }
 
 /// The files there that a run reads.

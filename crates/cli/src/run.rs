@@ -105,7 +105,8 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     let files = program.executables().iter().filter(|_| options.json.is_some());
     let digests = files.map(|file| digest_of(&file.path)).collect::<Result<_, _>>()?;
     let firmware = firmware::folder_if_any(root, &parameters)?;
-    let door = |gdb| open_door(root, options.ranks, gdb, &parameters, &firmware);
+    let elf = parameters.model().firmware.map_or_else(PathBuf::new, |of| firmware.join(of.elf));
+    let door = |gdb| open_door(root, options.ranks, gdb, &parameters, &elf);
     let debugger = options.gdb.map(door).transpose()?;
     let monitor = |monitored| open_monitor(&parameters, options.ranks, monitored);
     let monitor = options.monitor.as_ref().map(monitor).transpose()?;
@@ -201,11 +202,12 @@ fn open_door(
     ranks: u32,
     gdb: Gdb,
     parameters: &Parameters,
-    firmware: &Path,
+    elf: &Path,
 ) -> Result<Inspector, Mistake> {
     let door = Door::open(parameters, ranks, gdb.node, gdb.port);
     let door = door.map_err(|why| Mistake(why.to_string()))?;
-    console::say(&invitation(&door, root, firmware));
+    let sources = parameters.model().firmware.map(|firmware| firmware.sources);
+    console::say(&invitation(&door, sources.map(|folder| root.path().join(folder)), elf));
     Ok(Inspector::new(door))
 }
 
@@ -220,14 +222,14 @@ fn open_monitor(
 }
 
 /// How to connect gdb.
-fn invitation(door: &Door, root: &Root, firmware: &Path) -> String {
+fn invitation(door: &Door, sources: Option<PathBuf>, elf: &Path) -> String {
     // The firmware's debug information names its files from there.
-    let sources = Some(firmware::sources(root)).filter(|folder| folder.is_dir());
+    let sources = sources.filter(|folder| folder.is_dir());
     let directory = sources.map(|folder| format!("-d {} ", folder.display())).unwrap_or_default();
     format!(
         "the processor of node {} waits for: gdb-multiarch {directory}{} -ex 'target remote :{}'",
         door.node(),
-        firmware.join("seastar.elf").display(),
+        elf.display(),
         door.port()
     )
 }
@@ -367,7 +369,7 @@ pub fn check_files(
 /// What is asked for that this machine's model has not.
 fn check_model(options: &RunOptions, parameters: &Parameters) -> Result<(), Mistake> {
     if options.functions {
-        firmware::required_on(parameters, "--functions", Processor::PowerPc)?;
+        firmware::required_with_ring(parameters, "--functions")?;
     }
     if options.gdb.is_some() {
         firmware::required_on(parameters, "--gdb", Processor::PowerPc)?;

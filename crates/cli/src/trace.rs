@@ -1,5 +1,5 @@
-//! `sunstar trace`: of a PowerPC 440 the firmware's trace ring, read through the RAS back door and decoded
-//! with the image's symbols; of a LANai, which has no ring, the functions that it has entered.
+//! `sunstar trace`: the firmware's trace ring, read through the RAS back door and decoded with the image's
+//! symbols; of firmware that has no ring, the functions that it has entered.
 
 use crate::args::TraceOptions;
 use crate::mistake::Mistake;
@@ -20,8 +20,8 @@ mod functions;
 pub fn trace(root: &Root, options: &TraceOptions) -> Result<u8, Mistake> {
     let mut run_options = options.run.clone();
     let parameters = machines::chosen(root, &run_options.machine())?;
-    let processor = firmware::required(&parameters, "sunstar trace")?.processor;
-    if processor == Processor::PowerPc {
+    let firmware = firmware::required(&parameters, "sunstar trace")?;
+    if firmware.ring {
         check_not_off(&parameters)?;
         // Machines come without trace points and get them here.
         run_options.machine.overrides.push("firmware.trace=on".into());
@@ -30,14 +30,14 @@ pub fn trace(root: &Root, options: &TraceOptions) -> Result<u8, Mistake> {
     let json = Output::of("--json", run_options.json.as_deref())?;
     let functions = Functions::of(options.node);
     let mut observers = Observers::default();
-    if processor != Processor::PowerPc {
+    if !firmware.ring {
         observers.watchers.push(Arc::new(functions.clone()));
     }
     let run = run::execute(root, &run_options, observers)?;
-    let dump = match processor {
-        Processor::PowerPc => ring(&run, options.node)?,
-        Processor::Lanai => functions.dump(&run.parameters.clock("lanai.clock")),
-        Processor::Unattended => functions.dump(&run.parameters.clock("ppc440.clock")),
+    let dump = match (firmware.ring, firmware.processor) {
+        (true, _) => ring(&run, options.node)?,
+        (false, Processor::Lanai) => functions.dump(&run.parameters.clock("lanai.clock")),
+        (false, Processor::PowerPc) => functions.dump(&run.parameters.clock("ppc440.clock")),
     };
     let printed = terminal::write(&dump);
     Ok(run::finish(&run_options, &run, &json, printed))

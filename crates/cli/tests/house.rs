@@ -37,7 +37,7 @@ const LAW: &[(&str, &[&str])] = &[
     ("rank", &["abi", "bus", "des", "host", "mpi", "portals"]),
     ("machine", &["abi", "bus", "des", "host", "mpi", "net", "portals", "rank", "spec"]),
     ("pcibus", &["bus", "des", "host", "pci"]),
-    ("powerpc", &["machine", "ppc440"]),
+    ("powerpc", &["des", "machine", "ppc440"]),
     ("model-example", &["abi", "des", "host", "machine", "portals"]),
     ("model-ideal", &["abi", "des", "host", "machine", "portals"]),
     (

@@ -55,13 +55,15 @@ pub struct Firmware {
     pub sources: &'static str,
     /// Folder in `build/firmware` where `make parts` leaves images that no parameter changes; none if the
     /// machine's `firmware.*` parameters choose them.
-    pub built: Option<&'static str>,
+    pub built: Option<fn(&Parameters) -> &'static str>,
     /// Its ELF, which stands there.
     pub elf: &'static str,
     /// The files there that a run reads.
     pub images: &'static [&'static str],
     /// What executes it.
     pub processor: Processor,
+    /// It can be built with a trace ring and counters of functions in the memory of its processor.
+    pub ring: bool,
     /// Reads the images in a folder.
     pub listing: fn(&Path) -> Result<Listing, String>,
 }
@@ -85,12 +87,10 @@ pub struct Listing {
 /// A processor of network interfaces, by who can look at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Processor {
-    /// A PowerPC 440: gdb debugs it, and its firmware has a trace ring and counters.
+    /// A PowerPC 440: gdb debugs it.
     PowerPc,
     /// A LANai, which no gdb knows: a monitor looks at it.
     Lanai,
-    /// A PowerPC 440 that can only be profiled.
-    Unattended,
 }
 
 /// The models that there are, in the order in which they are listed. The crate `models` has those of Sunstar.

@@ -62,6 +62,14 @@ pub trait Nic: Sized + 'static {
     fn next_action(&self) -> Time {
         Time::NEVER
     }
+    /// Its own processor does more than wait; one that is debugged may act at any time, and only wait.
+    fn works(&self) -> bool {
+        self.next_action() < Time::NEVER
+    }
+    /// The run ends at `at` because of what [`Ports::failure`] says: who debugs the processor may look.
+    fn failed(&mut self, at: Time, ports: &mut Ports<Self>) {
+        let _ = (at, ports);
+    }
     /// Lets its own processor go on until `until`, or until it has asked for something that is due before.
     fn run(&mut self, until: Time, ports: &mut Ports<Self>) {
         let _ = (until, ports);
@@ -268,7 +276,7 @@ impl<N: Nic> Node<N> {
             _ => true,
         };
         let queue = &self.ports.queue;
-        self.nic.next_action() < Time::NEVER
+        self.nic.works()
             || !queue.is_empty() && (!self.software.all_ended() || queue.iter().any(matters))
     }
 
@@ -345,6 +353,9 @@ impl<N: Nic> LogicalProcess for Node<N> {
             }
             let Some((now, event)) = self.ports.queue.pop_before(horizon) else { break };
             self.dispatch(now, event);
+        }
+        if let Some(failure) = &self.ports.failure {
+            self.nic.failed(failure.at, &mut self.ports);
         }
         std::mem::swap(outbox, &mut self.ports.outbox);
     }

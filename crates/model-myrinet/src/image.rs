@@ -10,10 +10,11 @@ use std::path::Path;
 /// What the LANai executes.
 pub(crate) static FIRMWARE: Firmware = Firmware {
     sources: "firmware/lanai",
-    built: Some("lanai"),
+    built: Some(|_| "lanai"),
     elf: "mcp.elf",
     images: &["mcp.elf", "mcp.bin"],
     processor: Processor::Lanai,
+    ring: false,
     listing,
 };
 

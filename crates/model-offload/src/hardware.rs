@@ -2,6 +2,7 @@
 //! the specification.
 
 use super::settings::Settings;
+use super::wave::{join, Part};
 use ::offload::{Chip, Wrong};
 use abi::MessageId;
 use alpu::{Alpu, Config, Inputs, Judge, Kind, Outputs};
@@ -9,7 +10,7 @@ use des::Clock;
 use machine::console;
 use machine::{Options, Wave};
 use rtl::{Pins, Place, Unbuilt, Unit, UnitDesign};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Cycles that a waveform shows before the one that it is about, and behind it.
@@ -94,11 +95,14 @@ impl Hardware {
         })
     }
 
-    /// Writes the waveform that was asked for. The error is a sentence.
+    /// Writes the waveform that was asked for: of both units of the node that it is about, around one cycle.
+    /// The error is a sentence.
     pub fn write_wave(&self) -> Result<(), String> {
         let Some(wave) = &self.wave else { return Ok(()) };
         let records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(record) = records.iter().min_by_key(|record| (record.about, record.nid)) else {
+        let about = |record: &&Record| record.about.is_some();
+        let first = records.iter().filter(about).min_by_key(|record| (record.about, record.nid));
+        let Some(&Record { nid, about: Some(cycle), config, .. }) = first else {
             let Some(MessageId { source_nid, serial }) = wave.message else {
                 console::say("--rtl-wave: nothing is wrong, and no waveform is written");
                 return Ok(());
@@ -108,21 +112,48 @@ impl Hardware {
                  {source_nid}:{serial}, and no waveform is written"
             ));
         };
-        let design = UnitDesign::build(&self.place, self.folder.as_deref(), &record.config, true);
-        let design = design.map_err(|why| format!("--rtl-wave: {why}"))?;
-        let file = wave.file.display();
-        let [first, last] = record
-            .draw(design, self.clock, wave)
-            .ok_or_else(|| format!("--rtl-wave: {file} cannot be written"))?;
-        let unit = match record.config.kind {
-            Kind::Posted => "posted receives",
-            Kind::Unexpected => "unexpected messages",
-        };
-        let nid = record.nid;
+        let mut parts = [Kind::Posted, Kind::Unexpected].map(|kind| (kind, String::new()));
+        let (mut from, mut to) = (u64::MAX, 0);
+        for (kind, text) in &mut parts {
+            let of = |record: &&Record| record.nid == nid && record.config.kind == *kind;
+            let record = records.iter().find(of).expect("a node has both units");
+            let design =
+                UnitDesign::build(&self.place, self.folder.as_deref(), &record.config, true);
+            let design = design.map_err(|why| format!("--rtl-wave: {why}"))?;
+            let (first, last, drawn) = record
+                .draw(design, self.clock, cycle, &wave.file)
+                .ok_or_else(|| unwritten(&wave.file))?;
+            (from, to, *text) = (from.min(first), to.max(last), drawn);
+        }
+        let of = |at: usize| Part { scope: name(parts[at].0), text: &parts[at].1 };
+        let joined = join([of(0), of(1)]).ok_or_else(|| unwritten(&wave.file))?;
+        std::fs::write(&wave.file, joined).map_err(|_| unwritten(&wave.file))?;
+        let (file, unit) = (wave.file.display(), in_words(config.kind));
         console::say(&format!(
-            "{file} has cycles {first} to {last} of node {nid}'s unit for {unit}"
+            "{file} has cycles {from} to {to} of both units of node {nid}; it is about cycle \
+             {cycle} of the unit for {unit}"
         ));
         Ok(())
+    }
+}
+
+fn unwritten(file: &Path) -> String {
+    format!("--rtl-wave: {} cannot be written", file.display())
+}
+
+/// Scope of a unit in a waveform.
+fn name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Posted => "posted",
+        Kind::Unexpected => "unexpected",
+    }
+}
+
+/// What a unit is for.
+fn in_words(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Posted => "posted receives",
+        Kind::Unexpected => "unexpected messages",
     }
 }
 
@@ -141,10 +172,16 @@ struct Record {
 }
 
 impl Record {
-    /// Goes through it again, and writes what the waveform shows: its first and its last cycle.
-    fn draw(&self, design: UnitDesign, clock: Clock, wave: &Wave) -> Option<[u64; 2]> {
+    /// Goes through it again: first and last cycle of the waveform around `about`, and the waveform. `None`
+    /// if `file` cannot be written, where it stands meanwhile.
+    fn draw(
+        &self,
+        design: UnitDesign,
+        clock: Clock,
+        about: u64,
+        file: &Path,
+    ) -> Option<(u64, u64, String)> {
         let (mut unit, mut model) = (Unit::new(design), Alpu::new(self.config));
-        let about = self.about.unwrap_or_default();
         // Cycle 0 is over when the clock begins.
         let first = about.saturating_sub(BEFORE).max(1);
         let last = (about + AFTER).min(self.end).max(first);
@@ -152,7 +189,7 @@ impl Record {
         let (mut cycle, mut opened) = (0, false);
         while cycle <= last {
             if cycle == first && !opened {
-                opened = unit.open_wave(&wave.file);
+                opened = unit.open_wave(file);
                 if !opened {
                     return None;
                 }
@@ -183,7 +220,7 @@ impl Record {
             }
         }
         unit.close_wave();
-        Some([first, last])
+        Some((first, last, std::fs::read_to_string(file).ok()?))
     }
 }
 
@@ -316,11 +353,10 @@ impl Chip for Socketed {
     }
 }
 
-/// A unit goes with its node; what it was given is wanted after that.
+/// A unit goes with its node; what it was given is wanted after that, also for the node's other one.
 impl Drop for Socketed {
     fn drop(&mut self) {
-        let about = |record: &Record| record.about.is_some();
-        if let Some(record) = self.record.take().filter(about) {
+        if let Some(record) = self.record.take() {
             let record = Record { end: self.cycle, ..record };
             self.records.lock().unwrap_or_else(PoisonError::into_inner).push(record);
         }

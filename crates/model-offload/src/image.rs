@@ -3,6 +3,7 @@
 use abi::offload as of;
 use machine::firmware::symbols::Symbols;
 use machine::models::{Firmware, Listing, Processor};
+use machine::parameters::Parameters;
 use offload::Image;
 use powerpc::swapped;
 use std::fmt::Write;
@@ -11,12 +12,21 @@ use std::path::Path;
 /// What the card's processor executes.
 pub(crate) static FIRMWARE: Firmware = Firmware {
     sources: "firmware/offload",
-    built: Some("offload"),
+    built: Some(built),
     elf: "offload.elf",
     images: &["offload.elf", "offload.img", "shim.img"],
-    processor: Processor::Unattended,
+    processor: Processor::PowerPc,
+    ring: false,
     listing,
 };
+
+/// Where the parameters' image stands.
+fn built(parameters: &Parameters) -> &'static str {
+    match parameters.choice("firmware.search") {
+        "hash" => "offload/walk-ahead_search-hash",
+        _ => "offload",
+    }
+}
 
 /// The firmware, and the names in it.
 pub(super) struct Loaded {

@@ -12,10 +12,12 @@
 //! | `settings` | parameters, and what is built from them |
 //! | `image` | the firmware's files, and what it occupies |
 //! | `nic` | a card on its node |
+//! | `debug` | the same while gdb debugs its processor |
 //! | `trail` | what is known of the program's messages there |
 //! | `lists` | MPI's lists, as far as that needs them |
 //! | `way` | the steps of a message |
 //! | `hardware` | matching units as RTL, and what holds them against model or specification |
+//! | `wave` | waveforms of both of a node in one file |
 //!
 //! There is no kernel below MPI and no Portals: who calls it is told so.
 
@@ -33,18 +35,21 @@ use machine::node::Node;
 use machine::parameters::Parameters;
 use machine::{Mistake, Options, Outcome};
 use nic::Station;
+use powerpc::debugger::Visit;
 use settings::Settings;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use trail::Trail;
 
+mod debug;
 mod hardware;
 mod image;
 mod lists;
 mod nic;
 mod settings;
 mod trail;
+mod wave;
 mod way;
 
 pub(crate) use image::FIRMWARE;
@@ -83,6 +88,8 @@ struct Machine<'a> {
     map: Arc<[(u32, u32)]>,
     capture: Option<Capture>,
     streams: Streams,
+    /// gdb's.
+    visit: Option<Visit>,
 }
 
 impl Machine<'_> {
@@ -124,6 +131,7 @@ impl Plan for Machine<'_> {
             station.set_tap(capture.tap(nid), self.streams.clone());
         }
         station.set_recorder(self.recorder(&journal));
+        station.set_debugger(self.visit.as_ref().and_then(|visit| visit.debugger(nid)));
         let (map, read) = (self.map.clone(), self.settings.completion_read);
         let open = move |local: &mut mpi::Local, core: u32| {
             let place = mpi::Place { map: map.clone(), process: core, read };
@@ -188,6 +196,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
         map: (0..options.ranks).map(place).collect(),
         capture: Capture::wanted(options).map_err(Mistake)?,
         streams: Streams::default(),
+        visit: Visit::expected(options, bench.nodes, bench.common.launch())?,
     };
     let mut ended = bench.simulate(&machine);
     options.writing.store(true, Ordering::Relaxed);
@@ -199,6 +208,9 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
     if let Err(why) = drawn {
         report.exit.code = report.exit.code.max(1);
         report.exit.sentences.push(why);
+    }
+    if let Some(visit) = machine.visit {
+        visit.end(report.exit.code);
     }
     Ok(Outcome { report, profiles, ..Outcome::default() })
 }

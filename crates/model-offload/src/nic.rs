@@ -13,6 +13,7 @@ use machine::firmware::symbols::Symbols;
 use machine::instruments::capture::{Side, Streams, Tap};
 use machine::node::{Nic, Ports};
 use machine::Options;
+use powerpc::debugger::{Debugger, Seat};
 use powerpc::Told;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ type Chips = Option<[Box<dyn Chip>; 2]>;
 
 /// A card, and who waits for what it writes.
 pub(super) struct Station {
-    card: Card,
+    pub(super) card: Card,
     /// Time that a message takes over the wire.
     wire: Duration,
     image: Arc<Loaded>,
@@ -36,10 +37,14 @@ pub(super) struct Station {
     /// The recorder knows how the firmware idles.
     learns: bool,
     failed: bool,
+    /// gdb's.
+    pub(super) seat: Seat,
+    /// What ends the run has been shown.
+    pub(super) shown: bool,
 }
 
 /// The node, for the card.
-struct Seam<'a> {
+pub(super) struct Seam<'a> {
     ports: &'a mut Ports<Station>,
     rings: &'a mpi::Rings,
     tap: Option<&'a mut Tap>,
@@ -47,6 +52,18 @@ struct Seam<'a> {
     wire: Duration,
     /// When the first thing is due that was asked for.
     due: Time,
+}
+
+impl Seam<'_> {
+    /// When the first thing is due that was asked for.
+    pub fn due(&self) -> Time {
+        self.due
+    }
+
+    /// What ends the run.
+    pub fn failure(&self) -> Option<&str> {
+        self.ports.failure()
+    }
 }
 
 impl ::offload::Ports for Seam<'_> {
@@ -98,6 +115,8 @@ impl Station {
             recorder: None,
             learns: false,
             failed: false,
+            seat: Seat::default(),
+            shown: false,
         }
     }
 
@@ -120,20 +139,35 @@ impl Station {
         self.recorder = recorder.map(Box::new);
     }
 
-    fn symbols(&self) -> &Symbols {
+    /// Lets gdb debug the processor, from its first instruction on.
+    pub fn set_debugger(&mut self, debugger: Option<Debugger>) {
+        self.seat = Seat::new(debugger, self.card.core_mut());
+    }
+
+    /// The card with who looks at its processor, and the node for it.
+    pub(super) fn parts<'a>(
+        &'a mut self,
+        ports: &'a mut Ports<Station>,
+    ) -> (&'a mut Card, Option<&'a mut Recorder>, &'a mut Seat, Seam<'a>) {
+        let Station { card, rings, recorder, tap, wire, seat, .. } = self;
+        let tap = tap.as_deref_mut().map(|(tap, _)| tap);
+        let seam = Seam { ports, rings, tap, wire: *wire, due: Time::NEVER };
+        (card, recorder.as_deref_mut(), seat, seam)
+    }
+
+    pub(super) fn symbols(&self) -> &Symbols {
         &self.image.symbols
     }
 
     /// Lets the processor do what it does before `until`.
     fn advance(&mut self, until: Time, ports: &mut Ports<Station>) {
-        let mut until = until;
-        while self.card.fault().is_none() && self.card.core().now() < until {
-            let Station { card, rings, recorder, tap, wire, .. } = self;
-            let (tap, wire) = (tap.as_deref_mut().map(|(tap, _)| tap), *wire);
-            let mut seam = Seam { ports: &mut *ports, rings, tap, wire, due: Time::NEVER };
-            match recorder.as_deref_mut() {
+        let mut until = self.debug(until, ports);
+        let ended = ports.failure().is_some();
+        while !ended && self.card.fault().is_none() && self.card.core().now() < until {
+            let (card, recorder, _, mut seam) = self.parts(ports);
+            match recorder {
                 None => card.run(until, &mut seam),
-                Some(recorder) => card.run_observed(until, &mut seam, &mut Told(recorder)),
+                Some(recorder) => drop(card.run_observed(until, &mut seam, &mut Told(recorder))),
             }
             until = until.min(seam.due);
         }
@@ -155,9 +189,7 @@ impl Station {
         act: impl FnOnce(&mut Card, &mut Seam<'_>) -> R,
     ) -> R {
         self.advance(now, ports);
-        let Station { card, rings, tap, wire, .. } = self;
-        let (tap, wire) = (tap.as_deref_mut().map(|(tap, _)| tap), *wire);
-        let mut seam = Seam { ports: &mut *ports, rings, tap, wire, due: Time::NEVER };
+        let (card, _, _, mut seam) = self.parts(ports);
         let done = act(card, &mut seam);
         self.tell(ports);
         done
@@ -243,11 +275,26 @@ impl Nic for Station {
     }
 
     fn next_action(&self) -> Time {
+        // gdb may make it do anything.
+        if self.seat.may_be_taken() && self.card.fault().is_none() {
+            return self.card.core().now();
+        }
         self.card.next_action()
     }
 
+    fn works(&self) -> bool {
+        self.card.next_action() < Time::NEVER
+    }
+
     fn run(&mut self, until: Time, ports: &mut Ports<Station>) {
+        if self.seat.wants_back() {
+            self.seat.take_back(self.card.core_mut());
+        }
         self.advance(until, ports);
+    }
+
+    fn failed(&mut self, at: Time, ports: &mut Ports<Station>) {
+        self.show_failure(at, ports);
     }
 
     fn launched(&mut self, now: Time, ports: &mut Ports<Station>) {

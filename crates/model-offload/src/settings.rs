@@ -12,7 +12,8 @@ use offload::{Params, Units};
 pub(crate) const ROWS: &[Row] =
     &joined::<{ OWN.len() + powerpc::ROWS.len() }>(&OWN, &powerpc::ROWS);
 
-const OWN: [Row; 16] = [
+const OWN: [Row; 17] = [
+    choice("firmware.search", &["list", "hash"]),
     choice("nic.alpu", &["off", "32", "64", "128", "256", "512", "1024"]),
     power_of_two("alpu.block", "2", "64"),
     count("alpu.header_fifo", "2", "1024"),

@@ -7,13 +7,11 @@
 //!                ├─ boot: who begins with that boot
 //!                └─ firmware: its image, its trace
 //!   meter: what the processor model costs the machine that simulates
-//!   debugger: gdb on the processor, which waits meanwhile
 //! ```
 
 pub(crate) mod assembly;
 mod boot;
 pub(crate) mod configure;
-pub mod debugger;
 pub mod firmware;
 pub mod meter;
 pub(crate) mod node;
@@ -22,6 +20,8 @@ mod rows;
 pub(crate) mod run;
 #[cfg(test)]
 mod tests;
+
+pub use powerpc::debugger;
 
 use machine::instruments::journey::PORTALS;
 use machine::models::{Firmware, Model, Processor};
@@ -55,5 +55,6 @@ pub(crate) static FIRMWARE: Firmware = Firmware {
     elf: "seastar.elf",
     images: &["seastar.elf", "seastar.img", "shim.img"],
     processor: Processor::PowerPc,
+    ring: true,
     listing: firmware::image::listing,
 };

@@ -1,7 +1,6 @@
 //! A node: host, NIC with its processor, router, and the event queue that orders them.
 
 use super::assembly::LateDriver;
-use crate::debugger::Debugger;
 use crate::meter::Meter;
 use abi::seastar::{READY_FLAG, READY_VALUE};
 use bus::Direction;
@@ -20,6 +19,7 @@ use machine::instruments::spool::Stream;
 use machine::programs::Ranks;
 use machine::report::NodeReport;
 use moves::Move;
+use powerpc::debugger::Seat;
 use seam::{Crossing, Event, Seam, Touched};
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ pub(crate) struct Node {
     /// When the processor does something next, as [`ppc440::Core::now`] told after it last ran.
     acts: Time,
     recorder: Option<Box<Recorder>>,
-    debugger: Option<Box<Debugger>>,
+    seat: Seat,
     schedule: Schedule,
     stretches: stretch::Stretches,
     host: host::Host,
@@ -71,8 +71,6 @@ pub(crate) struct Node {
     driver: LateDriver,
     /// Once it has been launched.
     at_launch: Option<Snapshot>,
-    /// gdb has left, and may come back.
-    away: Option<Box<Debugger>>,
 }
 
 /// When the machine's keepers do something.
@@ -130,8 +128,7 @@ impl Node {
             at_launch: None,
             idle: IdleTurn::unknown(),
             recorder: None,
-            debugger: None,
-            away: None,
+            seat: Seat::default(),
             meter: Meter::default(),
             stretches: Default::default(),
         }
@@ -332,11 +329,9 @@ impl LogicalProcess for Node {
 
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing>) {
         std::mem::swap(outbox, &mut self.seam.outbox);
-        if self.away.is_some() {
-            self.welcome();
-        }
+        self.welcome();
         // Who debugs the firmware sees every event.
-        self.seam.horizon = if self.debugger.is_none() { horizon } else { Time::ZERO };
+        self.seam.horizon = if !self.seat.is_taken() { horizon } else { Time::ZERO };
         // The processor has just been run as far as it had to be.
         let mut came = false;
         while self.seam.failure.is_none() {

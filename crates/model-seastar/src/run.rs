@@ -2,7 +2,6 @@
 
 use super::assembly::Parts;
 use super::configure::Configuration;
-use super::debugger::{Debugger, Door};
 use super::firmware::image::FirmwareImage;
 use super::node::{Boot, Left, Node};
 use des::{Duration, Ending, Links, Time};
@@ -16,8 +15,9 @@ use machine::parameters::Parameters;
 use machine::report::{Firmware, Report};
 use machine::{Mistake, Options, Outcome};
 use net::Topology;
+use powerpc::debugger::Visit;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Hops of the network that the notice of a failure takes to end the run everywhere: more than any window is
 /// ahead of others, so that it costs no speed.
@@ -28,8 +28,8 @@ struct Plan<'a> {
     boot: Option<Arc<Boot>>,
     code: Option<Arc<Code>>,
     capture: Option<Capture>,
-    /// Whom gdb debugs, until the node is built.
-    debugger: Mutex<Option<(u32, Debugger)>>,
+    /// gdb's.
+    visit: Option<Visit>,
 }
 
 /// Nodes of a machine for so many ranks.
@@ -84,12 +84,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
     let image = FirmwareImage::load(&options.firmware).map_err(|e| Mistake(e.to_string()))?;
     let symbols = Arc::new(Symbols::load(&image.elf).map_err(|e| Mistake(e.to_string()))?);
     let watched = !options.watchers.is_empty();
-    let door = options.inspector.as_ref().map(|own| own.of::<Door>().expect("gdb comes by a door"));
-    let debugged = door
-        .map(|door| door.wait(options, nodes, launch).map(|waiting| (door, waiting)))
-        .transpose()?;
-    let (session, debugger) =
-        debugged.map(|(door, (session, debugger))| (session, (door.node(), debugger))).unzip();
+    let visit = Visit::expected(options, nodes, launch)?;
     let parts = Parts {
         bench: &bench,
         configuration: &configuration,
@@ -102,7 +97,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
         parts,
         code: (options.profile || watched).then(|| Arc::new(Code::new(&symbols))),
         capture: Capture::wanted(options).map_err(Mistake)?,
-        debugger: Mutex::new(debugger),
+        visit,
     };
     let mut ended = bench.simulate(&plan);
     balance(&ended);
@@ -117,8 +112,8 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
     if options.profile {
         outcome.profiles = profiles;
     }
-    if let Some(session) = session {
-        session.end(outcome.report.exit.code);
+    if let Some(visit) = plan.visit {
+        visit.end(outcome.report.exit.code);
     }
     Ok(outcome)
 }
@@ -143,8 +138,7 @@ impl bench::Plan for Plan<'_> {
 
     fn process(&self, nid: u32) -> Node {
         let Bench { options, faults, .. } = self.parts.bench;
-        let mut debugger = self.debugger.lock().unwrap_or_else(PoisonError::into_inner);
-        let debugger = debugger.take_if(|(of, _)| *of == nid).map(|(_, debugger)| debugger);
+        let debugger = self.visit.as_ref().and_then(|visit| visit.debugger(nid));
         // It is debugged from its first instruction on.
         let boot = self.boot.as_ref().filter(|_| debugger.is_none());
         let tap = self.capture.as_ref().map(|capture| capture.tap(nid));

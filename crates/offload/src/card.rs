@@ -1,5 +1,6 @@
 //! The card: its processor and the rest of it.
 
+use crate::around::Around;
 use crate::inside::{Inside, POSTED, UNEXPECTED};
 use crate::local::LocalBus;
 use crate::point::{packet, Point};
@@ -139,19 +140,26 @@ impl Card {
         }
     }
 
-    /// The same, and tells `probe` where its cycles go.
+    /// The same, and tells `probe` where its cycles go. Returns why the processor stands.
     pub fn run_observed<P: Ports, O: ppc440::Probe>(
         &mut self,
         until: Time,
         ports: &mut P,
         probe: &mut O,
-    ) {
-        if self.inside.fault.is_none() {
-            let Card { core, inside } = self;
-            let bus = &mut LocalBus { inside, ports, horizon: until };
-            let stop = core.run_observed(bus, until, probe);
-            self.ran(stop);
+    ) -> ppc440::Stop {
+        if self.inside.fault.is_some() {
+            return ppc440::Stop::Fault;
         }
+        let Card { core, inside } = self;
+        let bus = &mut LocalBus { inside, ports, horizon: until };
+        let stop = core.run_observed(bus, until, probe);
+        self.ran(stop);
+        stop
+    }
+
+    /// The processor, and the rest of the card as who debugs it sees it.
+    pub fn halted<'a, P>(&'a mut self, ports: &'a mut P) -> (&'a mut ppc440::Core, Around<'a, P>) {
+        (&mut self.core, Around { inside: &mut self.inside, ports })
     }
 
     fn ran(&mut self, stop: ppc440::Stop) {

@@ -334,6 +334,11 @@ impl Inside {
         self.units.as_mut().map(|units| &mut units[which])
     }
 
+    /// The result at the head of a unit's FIFO at `now`; 0: there is none.
+    pub fn result(&mut self, now: Time, which: usize) -> u32 {
+        self.unit(which).map_or(0, |unit| unit.result(now))
+    }
+
     /// What a load from a unit's register gives.
     pub fn unit_register(&mut self, now: Time, which: usize, offset: u32) -> u32 {
         self.settle(now);

@@ -18,6 +18,7 @@
 
 #![forbid(unsafe_code)]
 
+mod around;
 mod card;
 mod engine;
 mod inside;
@@ -26,6 +27,7 @@ mod params;
 mod point;
 mod unit;
 
+pub use around::Around;
 pub use card::{Card, Counters, Fault};
 pub use params::{Image, Params, Units};
 pub use point::{Moves, Point};

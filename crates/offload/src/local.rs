@@ -15,7 +15,7 @@ const UNIT_PAGE: u32 = of::UNEXPECTED_UNIT - of::POSTED_UNIT;
 
 /// Who answers an address.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Target {
+pub(crate) enum Target {
     Memory,
     Rom,
     Register(u32),
@@ -25,7 +25,7 @@ enum Target {
     Nothing,
 }
 
-fn decode(addr: u64) -> Target {
+pub(crate) fn decode(addr: u64) -> Target {
     let Ok(addr) = u32::try_from(addr) else { return Target::Nothing };
     let in_page = |base: u32, size: u32| addr >= base && addr - base < size;
     if in_page(of::MEMORY_BASE, of::MEMORY_SIZE) {

@@ -1,6 +1,11 @@
-//! The PowerPC 440 of network interfaces that have one: its parameters, its images, what it tells recorders.
+//! The PowerPC 440 of network interfaces that have one: its parameters, its images, what it tells recorders,
+//! and gdb on it.
 
 #![forbid(unsafe_code)]
+
+pub mod debugger;
+
+pub use ppc440::{Off, Stop};
 
 use machine::firmware::profile::Cause;
 use machine::firmware::recorder::{Jump, Observation, Recorder};

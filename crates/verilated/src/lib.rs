@@ -138,15 +138,42 @@ fn sources(place: &Place, design: &Design<'_>) -> Result<Vec<PathBuf>, Unbuilt> 
             sources.push(entry.map_err(|why| failed(&folder, why))?.path());
         }
     }
-    let verilog = ["sv", "v", "svh", "vh"];
-    sources
-        .retain(|path| path.extension().is_some_and(|found| verilog.iter().any(|e| found == *e)));
+    sources.retain(|path| is_verilog(path));
     // By name: wherever a folder stands, the same design is compiled once.
     sources.sort_by_key(|path| {
         let name = path.file_name().unwrap_or_default().to_owned();
         (!name.to_string_lossy().ends_with("_pkg.sv"), name, path.clone())
     });
     Ok(sources)
+}
+
+/// SystemVerilog in folders below the design's, which its sources may include: each by its path from there.
+fn included(place: &Place, design: &Design<'_>) -> Result<Vec<(PathBuf, PathBuf)>, Unbuilt> {
+    let mut found = Vec::new();
+    for top in design.folders.iter().map(|folder| place.root.join(folder)) {
+        let mut folders = vec![(top.clone(), 0)];
+        while let Some((folder, depth)) = folders.pop() {
+            for entry in fs::read_dir(&folder).map_err(|why| failed(&folder, why))? {
+                let path = entry.map_err(|why| failed(&folder, why))?.path();
+                // Links may go round in circles.
+                if path.is_dir() && depth < DEPTH {
+                    folders.push((path, depth + 1));
+                } else if depth > 0 && is_verilog(&path) {
+                    let name = path.strip_prefix(&top).expect("it is below").to_owned();
+                    found.push((name, path));
+                }
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Folders in folders that are looked into.
+const DEPTH: usize = 8;
+
+fn is_verilog(path: &Path) -> bool {
+    path.extension().is_some_and(|found| ["sv", "v", "svh", "vh"].iter().any(|e| found == *e))
 }
 
 /// The library's path.
@@ -163,6 +190,10 @@ fn build(place: &Place, design: &Design<'_>) -> Result<PathBuf, Unbuilt> {
     }
     for source in sources.iter().chain([&shim]) {
         fs::read(source).map_err(|why| failed(source, why))?.hash(&mut hash);
+    }
+    for (name, path) in included(place, design)? {
+        name.hash(&mut hash);
+        fs::read(&path).map_err(|why| failed(&path, why))?.hash(&mut hash);
     }
     let folder = &place.built;
     let library = folder.join(format!("{}-{:016x}.so", design.top, hash.finish()));

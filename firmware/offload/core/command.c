@@ -24,7 +24,7 @@ static struct entry *find_unexpected(struct process *process, const struct of_co
 /* Takes a message out of unexpectedQ. */
 static void remove_unexpected(struct process *process, struct entry *entry)
 {
-    queue_remove(&process->unexpected, entry);
+    list_remove(&process->unexpected, entry);
     unit_bereave(&nic->units[UNEXPECTED], entry);
 }
 
@@ -51,7 +51,7 @@ static void post(struct process *process, const struct of_command *command)
     entry->room = command->length;
     entry->host_lo = command->host_lo;
     entry->host_hi = command->host_hi;
-    queue_append(&process->posted, entry);
+    list_add(&process->posted, entry);
     unit_note();
 }
 
@@ -84,7 +84,7 @@ static void command_cancel(struct process *process, const struct of_command *com
         complete(process, OF_COMPLETION_KIND_NOT_CANCELLED, command->request, 0, 0, 0, 0, 0);
         return;
     }
-    queue_remove(posted, entry);
+    list_remove(posted, entry);
     unit_bereave(&nic->units[POSTED], entry);
     entry_release(entry);
     complete(process, OF_COMPLETION_KIND_CANCELLED, command->request, 0, 0, 0, 0, 0);
@@ -153,7 +153,7 @@ static void command_close(struct process *process)
         unit_stop(&nic->units[UNEXPECTED]);
     }
     while ((entry = queue_first(&process->posted)) != &process->posted.end) {
-        queue_remove(&process->posted, entry);
+        list_remove(&process->posted, entry);
         unit_bereave(&nic->units[POSTED], entry);
         entry_release(entry);
     }

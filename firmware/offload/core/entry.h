@@ -35,7 +35,10 @@ struct entry {
     uint8_t kind;
     uint8_t process;
     /* The message. */
-    uint32_t length;
+    union {
+        uint32_t length;
+        uint32_t order; /* SEARCH=hash, of a posted receive: when it was posted. */
+    };
     uint32_t serial;
     uint32_t node; /* The other side: bits 0 to 15 node, 16 to 23 process, as a command's target. */
     uint32_t peer;   /* Entry of the other side. */
@@ -49,7 +52,7 @@ struct entry {
     uint32_t room; /* Bytes that the receive has room for; once it has met: bytes that will move. */
     uint32_t host_lo;
     uint32_t host_hi;
-    uint32_t unused;
+    uint16_t before, after; /* SEARCH=hash: neighbours in its chain. */
     uint32_t mask_lo; /* Bits that match anything. */
     uint32_t mask_hi;
 };

@@ -29,6 +29,10 @@ void firmware_init(void)
         process->window = OF_WINDOW_BASE + i * OF_WINDOW_SIZE;
         queue_init(&process->posted);
         queue_init(&process->unexpected);
+        if (OPT_SEARCH_HASH) {
+            hash_init(&nic->hashes[i][POSTED]);
+            hash_init(&nic->hashes[i][UNEXPECTED]);
+        }
     }
     buffer_init();
     unit_init();

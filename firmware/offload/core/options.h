@@ -9,7 +9,8 @@
 #define OPT_WALK_AHEAD 1
 #endif
 
-/* SEARCH=list: MPI's queues are lists. Room for other ways to search. */
+/* SEARCH=list: MPI's queues are lists that are walked. SEARCH=hash: a table beside each finds an entry
+ * (hash.h). */
 #ifndef OPT_SEARCH_HASH
 #define OPT_SEARCH_HASH 0
 #endif

@@ -135,7 +135,7 @@ static inline void meet(struct process *process, struct entry *entry,
 {
     uint32_t kind = packet->kind, payload = packet->process >> 8, bytes;
 
-    queue_remove(&process->posted, entry);
+    list_remove(&process->posted, entry);
     unit_bereave(&nic->units[POSTED], entry);
     if ((kind & 0xFF) == OF_PACKET_KIND_EAGER && !payload) {
         /* Nothing to move: told at once, from the header. */
@@ -190,7 +190,7 @@ static __attribute__((noinline)) void keep(struct process *process,
         entry->flags = FLAG_TAKING;
         dma_start(entry, OF_DMA_OPERATION_TAKE_TO_MEMORY, entry->buffer, 0, 0, payload);
     }
-    queue_append(&process->unexpected, entry);
+    list_add(&process->unexpected, entry);
     unit_note();
     if (process->watching)
         tell_news(process, entry);

@@ -8,6 +8,7 @@
 #include "plant.h"
 
 #include "entry.h"
+#include "hash.h"
 
 /* A process of the node. */
 struct process {
@@ -82,6 +83,9 @@ struct state {
     uint32_t used_pages; /* Those behind have never been used. */
     uint16_t free_pages;
     uint16_t part_pages[BUFFER_CLASSES]; /* Pages with free parts. */
+
+    /* SEARCH=hash: of posted receives and of unexpected messages. */
+    struct hash hashes[OPT_SEARCH_HASH ? OF_PROCESSES : 0][2];
 };
 
 #define POSTED 0

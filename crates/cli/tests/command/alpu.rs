@@ -5,6 +5,7 @@ use crate::runner::{run, unjudged, Ended};
 use serde_json::Value;
 
 mod messages;
+mod random;
 
 /// A counter of a run, of all nodes together.
 fn counter(run: &Value, name: &str) -> u64 {
@@ -70,7 +71,7 @@ fn units_find_what_they_hold() {
 #[test]
 fn what_the_machine_has_not_is_refused() {
     for (line, words) in [
-        ("--gdb 0 -n 2 examples/ring.c", "--gdb wants a PowerPC 440"),
+        ("--functions --json - -n 2 examples/ring.c", "--functions wants firmware with counters"),
         ("-n 2 --set host.os=linux examples/ring.c", "host.os is catamount"),
         ("-n 10 --set host.cores=8 --ranks-per-node 5 examples/ring.c", "serves 4 processes"),
         ("-n 2 --set nic.alpu=32 --set alpu.block=64 examples/ring.c", "the matching units"),

@@ -10,6 +10,8 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
+mod offload;
+
 /// A run that waits for gdb.
 pub struct Waiting {
     child: Child,

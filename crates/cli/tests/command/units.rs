@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 /// A machine on which everything that can be full is full now and then. All tests that compile units do so
 /// for this one shape.
-const MACHINE: &str = "-m alpu --set nic.alpu=32 --set alpu.block=8 --set alpu.header_fifo=4 \
+pub const MACHINE: &str = "-m alpu --set nic.alpu=32 --set alpu.block=8 --set alpu.header_fifo=4 \
                        --set alpu.command_fifo=4 --set alpu.result_fifo=2";
 
 const LISTS: &str = "tests/alpu/lists.c";
@@ -128,32 +128,34 @@ fn a_waveform_shows_the_header_of_a_message() {
     assert!(!file.exists());
     let shown = waved("1:2");
     assert_eq!(shown.code, 0, "{shown:#?}");
-    assert!(shown.stderr.contains("of node 0's unit for posted receives"), "{shown:#?}");
+    let words = ["of both units of node 0; it is about cycle ", "of the unit for posted receives"];
+    assert!(words.iter().all(|word| shown.stderr.contains(word)), "{shown:#?}");
     let text = std::fs::read_to_string(&file).unwrap();
-    assert!(text.contains("1ps") && text.contains("u_alpu"), "{shown:#?}");
+    assert!(text.contains("$timescale 1ps"), "{shown:#?}");
+    let signal = |scope: &str, name: &str| {
+        let (_, part) = text.split_once(&format!("$scope module {scope} ")).unwrap();
+        let (before, _) = part.split_once(&format!(" {name} ")).unwrap();
+        let short = before.rsplit(' ').next().unwrap();
+        text.contains(&format!("\n1{short}\n"))
+    };
+    assert!(signal("posted", "hdr_valid_i") && signal("unexpected", "clk_i"));
 }
 
+/// A file in a folder below, which a source includes, is part of the unit: a change of it is one of the unit.
 #[test]
-fn what_cannot_be_is_a_sentence() {
-    for (line, words) in [
-        ("--rtl --set nic.alpu=off", &["alpu.rtl (--rtl): nic.alpu is off"][..]),
-        ("--rtl --rtl-dir nowhere", &["--rtl-dir", "nowhere: there is no such folder"]),
-        ("--rtl --rtl-dir docs", &["--rtl-dir", "docs: verilator cannot compile"]),
-        ("--rtl --rtl-wave w.vcd", &["--rtl-wave FILE shows the first cycle that is wrong"]),
-        ("--rtl=check --rtl-wave -", &["--rtl-wave writes a file"]),
-        ("--rtl=check -m forth", &["--rtl=check holds matching units", "machine alpu has"]),
-        ("--rtl --rtl-dir docs -m forth", &["--rtl-dir replaces matching units"]),
-        ("--rtl --rtl-wave w.vcd@1", &["NODE:NUMBER"]),
-    ] {
-        let machine = if line.contains("-m ") { "" } else { "-m alpu" };
-        let line = format!("run -q -n 2 {machine} {line} examples/ring.c");
-        unjudged(&line).said(2, words);
-    }
-    let mut line = command();
-    let shape = "--set nic.alpu=64 --set alpu.block=2 --set alpu.result_fifo=512";
-    let words = format!("run -q -n 2 -m alpu {shape} --rtl builtin:pingpong");
-    line.env("PATH", "/proc/none").args(words.split(' '));
-    ended(&mut line).said(2, &["alpu.rtl (--rtl): RTL is compiled by verilator", "install"]);
+fn a_changed_include_file_is_compiled() {
+    let folder = planted(&[]);
+    let with = format!("--rtl --rtl-dir {}", folder.path().display());
+    let top = folder.path().join("alpu.sv");
+    let text = std::fs::read_to_string(&top).unwrap();
+    let (head, body) = text.split_at(text.rfind("endmodule").unwrap());
+    std::fs::write(&top, format!("{head}`include \"below/more.svh\"\n{body}")).unwrap();
+    std::fs::create_dir(folder.path().join("below")).unwrap();
+    let more = folder.path().join("below/more.svh");
+    std::fs::write(&more, "// Nothing.\n").unwrap();
+    run(&with, LISTS).went_well();
+    std::fs::write(&more, "always @(posedge clk_i) assert (hdr_valid_i === 1'b0);\n").unwrap();
+    run(&with, LISTS).said(1, &["the unit for ", "an assertion of it has failed"]);
 }
 
 /// A unit that lacks a port is refused with its name.

@@ -146,6 +146,10 @@ impl<N: Nic> Ports<N> {
         let sentence = format!("node {}: {what}", self.nid);
         self.failure.get_or_insert(Failure { at, sentence, code });
     }
+    /// What ends the run, if something does: a sentence.
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_ref().map(|failure| &*failure.sentence)
+    }
     /// Somebody is told of each event.
     fn is_observed(&self) -> bool {
         self.judge.is_some() || self.watched

@@ -12,7 +12,7 @@ impl Node {
     /// its firmware idles and the event does not concern it.
     pub(super) fn may_lag(&self, horizon: Time) -> bool {
         // Who debugs it wants to see it where the rest of the node is.
-        if self.debugger.is_some() {
+        if self.seat.is_taken() {
             return false;
         }
         let due = self.seam.next_time().min(horizon);
@@ -27,7 +27,7 @@ impl Node {
     /// Runs the processor up to the next event or the horizon; if it may wait, no further than it does
     /// anything but poll.
     pub(super) fn run_processor(&mut self, horizon: Time, may_wait: bool) {
-        if self.debugger.is_some() {
+        if self.seat.is_taken() {
             return self.debug_processor(horizon);
         }
         let limit = horizon.min(self.seam.next_time());

@@ -15,8 +15,7 @@ impl Node {
     /// when something is due, and until then it cannot reach anybody. Where it is debugged, or gdb may come
     /// back, it may be made to at any time.
     pub(super) fn processor_acts(&self) -> Time {
-        let debugged = self.debugger.is_some() || self.away.is_some();
-        if self.seam.firmware.idles() && !debugged {
+        if self.seam.firmware.idles() && !self.seat.may_be_taken() {
             Time::NEVER
         } else {
             self.acts.max(self.horizon)

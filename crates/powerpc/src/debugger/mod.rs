@@ -23,6 +23,10 @@
 //! | `arch` | registers of the PowerPC 440 in the protocol |
 //! | `watch` | breakpoints and watchpoints, steps |
 //! | `halted` | requests, carried out on the node |
+//! | `seat` | a processor's place for a debugger, who may leave and come back |
+//!
+//! A model has a [`Seat`] for each processor, asks its [`Watch`] before each instruction while it is taken,
+//! and says by [`Surroundings`] what else of the node can be seen and changed.
 
 mod arch;
 mod command;
@@ -32,12 +36,14 @@ mod framing;
 #[cfg(test)]
 mod fuzz;
 mod halted;
+mod seat;
 mod session;
 mod watch;
 
-pub use door::Door;
-pub(crate) use halted::Halted;
-pub(crate) use watch::{Debugged, Watch};
+pub use door::{Door, Visit};
+pub use halted::{Halted, Surroundings};
+pub use seat::{killed, Seat, KILLED};
+pub use watch::{Debugged, Watch};
 
 use arch::Registers;
 use des::Stop;
@@ -50,34 +56,49 @@ use std::time::Duration;
 
 /// Signals by gdb's numbers, which are not those of each system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Signal {
+pub enum Signal {
+    /// Somebody wants it to stop.
     Int = 2,
+    /// Not an instruction.
     Ill = 4,
+    /// A trap instruction.
     Trap = 5,
+    /// The firmware or the machine has given up.
     Abort = 6,
+    /// Nobody answers, or a line is stale.
     Bus = 10,
+    /// Nothing is mapped there.
     Segv = 11,
 }
 
 /// Accesses that a watchpoint stops at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WatchKind {
+pub enum WatchKind {
+    /// Stores.
     Write,
+    /// Loads.
     Read,
+    /// Both.
     ReadWrite,
 }
 
 /// Why the processor stands still.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Why {
+pub enum Why {
+    /// As a process gets one.
     Signal(Signal),
+    /// A breakpoint of software's kind.
     SwBreak,
+    /// A breakpoint of hardware's kind.
     HwBreak,
+    /// A watchpoint.
     Watch {
+        /// What it is for.
         kind: WatchKind,
         /// The first byte of the access that is watched.
         addr: u32,
     },
+    /// It has gone as far as it was to.
     DoneStep,
 }
 
@@ -152,14 +173,14 @@ pub(crate) enum Then {
 }
 
 /// A node's side of the debugger.
-pub(crate) struct Debugger {
-    pub watch: Watch,
-    pub facts: Facts,
+pub struct Debugger {
+    pub(crate) watch: Watch,
+    pub(crate) facts: Facts,
     /// Whether the processor parks when nobody debugs it.
-    pub park: bool,
+    pub(crate) park: bool,
     /// What is about to go wrong has been shown: the processor last stood still before the instruction that
     /// does, and nothing was changed there.
-    pub warned: bool,
+    pub(crate) warned: bool,
     requests: Receiver<Request>,
     replies: Sender<Reply>,
     events: SyncSender<Incoming>,
@@ -172,17 +193,17 @@ const PATIENCE: Duration = Duration::from_millis(50);
 
 impl Debugger {
     /// The processor has been halted: why.
-    pub fn stands(&mut self) -> Why {
+    pub(crate) fn stands(&mut self) -> Why {
         self.watch.why()
     }
 
     /// gdb wants the processor to stop, or has come back.
-    pub fn interrupted(&self) -> bool {
+    pub(crate) fn interrupted(&self) -> bool {
         self.interrupt.load(Ordering::Relaxed)
     }
 
     /// Stands still, and does what gdb asks for, until it wants the processor to go on.
-    pub fn talk(&mut self, why: Why, halted: &mut Halted) -> Then {
+    pub(crate) fn talk(&mut self, why: Why, halted: &mut Halted) -> Then {
         let wrong = [Signal::Ill, Signal::Segv, Signal::Trap];
         self.warned = matches!(why, Why::Signal(signal) if wrong.contains(&signal));
         // If nobody is there any more the request that says so is there.

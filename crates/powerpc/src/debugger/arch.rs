@@ -63,7 +63,7 @@ fn specials() -> impl Iterator<Item = (String, u32)> {
 
 /// Registers that are read together, as numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Registers(pub [u32; TOGETHER]);
+pub struct Registers(pub [u32; TOGETHER]);
 
 impl Default for Registers {
     fn default() -> Registers {
@@ -165,19 +165,36 @@ pub(super) fn write(core: &mut Core, number: usize, value: u32) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::configure::Configuration;
-    use machine::programs::placement::Placement;
-    use std::path::Path;
 
     /// A core in reset.
     fn core() -> Core {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
-        let file = root.join("machines/redstorm.toml");
-        let parameters =
-            machine::parameters::Parameters::load(&crate::tests::MODELS, &file).unwrap();
-        let placement = Placement { ranks: 1, per_node: 1 };
-        let configuration = Configuration::new(&parameters, placement).unwrap();
-        Core::new(&configuration.ppc440)
+        let timing = ppc440::Timing {
+            simple: 1,
+            load: 3,
+            update: 1,
+            compare: 1,
+            record_half: 1,
+            record_long: 1,
+            multiply: 4,
+            multiply_half: 4,
+            divide: 33,
+            divide_busy: 33,
+            move_to_branch: 1,
+            move_from_special: 1,
+            move_to_cr: 1,
+            taken: 1,
+            taken_btac: 0,
+            mispredict: 4,
+            synchronise: 4,
+            bht_entries: 1024,
+            btac_entries: 8,
+            line_fills: 3,
+            load_slots: 4,
+            write_slots: 4,
+            gather: 8,
+        };
+        let (clock, code) = (des::Clock::from_hz(500_000_000), ppc440::Code::new(&timing));
+        Core::new(&ppc440::Config { clock, timing, coherence_faults: true, code })
     }
 
     #[test]

@@ -1,16 +1,30 @@
 //! What gdb asks for while the processor stands still, carried out on its node.
 
 use super::{arch, Registers, Reply, Request, Watch};
-use crate::node::seam::Seam;
 use des::Time;
 use machine::firmware::facts::Facts;
 use ppc440::{Core, Located};
 
+/// All of a node but its processor, as somebody who debugs that sees and changes it.
+pub trait Surroundings {
+    /// Reads what stands at a real address, and leaves everything as it is; nobody learns of it. False if not
+    /// all of it answers.
+    fn look(&mut self, now: Time, real: u64, bytes: &mut [u8]) -> bool;
+    /// Writes to memory, or to a register, which does what it does when the processor writes it. False if
+    /// nothing answers.
+    fn write(&mut self, now: Time, real: u64, bytes: &[u8]) -> bool;
+    /// The firmware may have something to do now that it had not.
+    fn changed(&mut self);
+    /// What ends the run, if something does: a sentence.
+    fn failure(&self) -> Option<&str>;
+}
+
 /// A node whose processor stands still.
-pub(crate) struct Halted<'a> {
+pub struct Halted<'a> {
+    /// The processor.
     pub core: &'a mut Core,
-    pub nic: &'a mut nic::SeaStar,
-    pub seam: &'a mut Seam,
+    /// The rest of the node.
+    pub around: &'a mut dyn Surroundings,
     /// When.
     pub now: Time,
 }
@@ -53,7 +67,7 @@ impl Halted<'_> {
 
     /// The firmware may have something to do now that it had not.
     fn changed(&mut self) -> Reply {
-        self.seam.firmware.stimulated();
+        self.around.changed();
         Reply::Done
     }
 
@@ -78,43 +92,32 @@ impl Halted<'_> {
 
     /// Within a page. Returns how many bytes there are.
     fn read_piece(&mut self, at: Located, piece: &mut [u8]) -> usize {
-        // Nobody learns of it.
-        let judge = self.seam.observers.judge.take();
         let mut there = piece.len();
-        if !self.nic.plb_look(at.real, piece, self.seam) {
+        if !self.around.look(self.now, at.real, piece) {
             // Some of it answers, perhaps: word by word, of those that a register has.
             let mut word = |from: usize| {
                 let end = piece.len().min((from + 4) & !3);
-                let found =
-                    self.nic.plb_look(at.real + from as u64, &mut piece[from..end], self.seam);
-                found.then_some(end)
+                let real = at.real + from as u64;
+                self.around.look(self.now, real, &mut piece[from..end]).then_some(end)
             };
             there = 0;
             while let Some(end) = word(there).filter(|end| *end > there) {
                 there = end;
             }
         }
-        self.seam.observers.judge = judge;
         self.core.overlay(at, &mut piece[..there]);
         there
     }
 
-    /// Writes to memory, to what the processor holds of it, and to registers, which do what they do when the
-    /// processor writes them. `None` if nothing answers; what came before is written then.
+    /// Writes to memory, to what the processor holds of it, and to registers. `None` if nothing answers; what
+    /// came before is written then.
     fn write(&mut self, addr: u32, bytes: &[u8]) -> Option<()> {
         let mut done = 0;
         while done < bytes.len() {
             let at = self.core.locate(addr.wrapping_add(done as u32))?;
             let part = at.len.min(bytes.len() - done);
             let piece = &bytes[done..done + part];
-            let judge = self.seam.observers.judge.take();
-            let written = if self.nic.is_sram(at.real) {
-                self.nic.sram_mut().write(at.real, piece)
-            } else {
-                self.nic.ras_write(self.now, at.real, piece, self.seam)
-            };
-            self.seam.observers.judge = judge;
-            written.ok()?;
+            self.around.write(self.now, at.real, piece).then_some(())?;
             self.core.store_held(at, piece);
             done += part;
         }
@@ -125,8 +128,8 @@ impl Halted<'_> {
         match words.trim() {
             "time" => facts.time(self.now),
             "machine" => facts.machine(),
-            "fault" => match &self.seam.failure {
-                Some(failure) => format!("{}\n", failure.sentence),
+            "fault" => match self.around.failure() {
+                Some(sentence) => format!("{sentence}\n"),
                 None => "nothing has gone wrong\n".into(),
             },
             "counters" => {

@@ -49,8 +49,8 @@ impl Door {
 
     /// Waits for gdb from now on, in threads of its own, on a machine of `nodes` nodes. The debugger belongs
     /// to the node.
-    pub(crate) fn wait(
-        self: &Arc<Self>,
+    fn wait(
+        &self,
         options: &Options,
         nodes: u32,
         launch: Time,
@@ -80,5 +80,36 @@ impl Door {
             stop: Arc::clone(&options.stop),
         };
         Ok((session, debugger))
+    }
+}
+
+/// gdb's visit to a run: who waits at the door, and for which node.
+pub struct Visit {
+    nid: u32,
+    session: Session,
+    /// Until the node is built.
+    debugger: Mutex<Option<Debugger>>,
+}
+
+impl Visit {
+    /// Waits from now on, if that was asked for.
+    pub fn expected(options: &Options, nodes: u32, launch: Time) -> Result<Option<Visit>, Mistake> {
+        let door = options.inspector.as_ref().and_then(|inspector| inspector.of::<Door>());
+        let visit = |door: Arc<Door>| {
+            let (session, debugger) = door.wait(options, nodes, launch)?;
+            Ok(Visit { nid: door.node(), session, debugger: Mutex::new(Some(debugger)) })
+        };
+        door.map(visit).transpose()
+    }
+
+    /// The debugger of node `nid`, once, if that is the one.
+    pub fn debugger(&self, nid: u32) -> Option<Debugger> {
+        let mut debugger = self.debugger.lock().unwrap_or_else(PoisonError::into_inner);
+        debugger.take_if(|_| self.nid == nid)
+    }
+
+    /// Tells gdb how the run has ended.
+    pub fn end(self, code: i32) {
+        self.session.end(code);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 /// Breakpoints, watchpoints, and how far the processor is to go.
-pub(crate) struct Watch {
+pub struct Watch {
     /// Address, and whether it is of hardware's kind.
     breakpoints: Vec<(u32, bool)>,
     watchpoints: Vec<Watchpoint>,
@@ -55,7 +55,7 @@ impl Watchpoint {
 
 impl Watch {
     /// Stops at the first instruction of all.
-    pub fn new(interrupt: Arc<AtomicBool>) -> Watch {
+    pub(crate) fn new(interrupt: Arc<AtomicBool>) -> Watch {
         Watch {
             breakpoints: Vec::new(),
             watchpoints: Vec::new(),
@@ -69,19 +69,19 @@ impl Watch {
     }
 
     /// Lets the processor go, which stands at `progress`.
-    pub fn go(&mut self, pace: Pace, progress: u64) {
+    pub(crate) fn go(&mut self, pace: Pace, progress: u64) {
         self.pace = pace;
         self.left = Some(progress);
         self.why = None;
     }
 
     /// Why it has stopped, once.
-    pub fn why(&mut self) -> Why {
+    pub(crate) fn why(&mut self) -> Why {
         self.why.take().unwrap_or(Why::Signal(Signal::Int))
     }
 
     /// Forgets all marks, and never stops: nobody debugs.
-    pub fn rest(&mut self) {
+    pub(crate) fn rest(&mut self) {
         self.breakpoints.clear();
         self.watchpoints.clear();
         self.pace = Pace::Continue;
@@ -90,7 +90,7 @@ impl Watch {
     }
 
     /// Adds a mark, or removes it.
-    pub fn mark(&mut self, mark: Mark, add: bool) {
+    pub(crate) fn mark(&mut self, mark: Mark, add: bool) {
         match mark {
             Mark::Break { addr, hardware } => set(&mut self.breakpoints, (addr, hardware), add),
             Mark::Watch { addr, len, kind } => {
@@ -161,8 +161,10 @@ fn signal(trouble: Trouble) -> Signal {
 }
 
 /// A processor that is debugged, and observed by somebody else as well.
-pub(crate) struct Debugged<'a, P> {
+pub struct Debugged<'a, P> {
+    /// Asked before each instruction.
     pub watch: &'a mut Watch,
+    /// Told what happens.
     pub observer: &'a mut P,
 }
 
