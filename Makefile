@@ -60,6 +60,7 @@ parts: tools
 	@$(MAKE) --silent -C crates/rank/libmpi_abi BUILD=$(CURDIR)/build
 	@$(MAKE) --silent -C crates/rank/libmpi_fortran BUILD=$(CURDIR)/build
 	@$(MAKE) --silent -C crates/rank/libportals BUILD=$(CURDIR)/build
+	@$(MAKE) --silent -C crates/rank/libibverbs BUILD=$(CURDIR)/build
 	@$(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware
 	@$(MAKE) --silent -C firmware/crossbar BUILD=$(CURDIR)/build/firmware/crossbar
 	@PATH="$$(cat build/toolchain):$$PATH" $(MAKE) --silent -C firmware/lanai BUILD=$(CURDIR)/build/firmware/lanai

@@ -62,6 +62,8 @@ pub mod state {
     pub const FINALIZED: u32 = 2;
     /// PtlInit has returned.
     pub const PORTALS: u32 = 8;
+    /// The program has asked for devices with verbs.
+    pub const VERBS: u32 = 16;
     /// The library ends the process because of what stands in fault.
     pub const FAULTED: u32 = 4;
 }
@@ -98,6 +100,8 @@ pub mod record_kind {
     pub const COMPUTED: u16 = 7;
     /// A call of a socket (function: socket_call, arguments as it says); the process waits for RETURN, whose code is the result or a negative error number.
     pub const SOCKET: u16 = 10;
+    /// A call of libibverbs (function: verbs_call, arguments as it says); the process waits for RETURN, whose code is 0, a status of a completion, or a negative error number.
+    pub const VERBS: u16 = 11;
     /// A template has forked a rank, whose process id (or negative error number) is arguments\[0\]; its first one says 0: it is loaded. It waits for RETURN, whose code is the number of the next rank's channel in the memory file.
     pub const FORKED: u16 = 8;
     /// The program has left the callback that it was in last by longjmp or an exception: neither it nor the call during which it was started will return. It does not wait.
@@ -136,6 +140,24 @@ pub mod socket_call {
     pub const ERROR: u32 = 12;
     /// Address and number of rank_poll: how many of them have something.
     pub const POLL: u32 = 13;
+}
+
+/// What libibverbs asks of the kernel module and the card.
+///
+/// Source: own design.
+pub mod verbs_call {
+    /// Tells the number of the node, how many there are, lanes, pages that can be pinned.
+    pub const DEVICE: u32 = 1;
+    /// Address, bytes, access flags: tells the key.
+    pub const REGISTER: u32 = 2;
+    /// Key.
+    pub const DEREGISTER: u32 = 3;
+    /// Local key, address, bytes, node, remote key, remote address, 1 if the bytes are taken now (inline), 1 if the program is to see its completion: tells how many descriptors are over when it is complete.
+    pub const WRITE: u32 = 4;
+    /// 1 to wait until it is more than the second argument: tells how many descriptors are over.
+    pub const COMPLETED: u32 = 5;
+    /// Address of a word in registered memory: waits until the card has changed it.
+    pub const LOOK: u32 = 6;
 }
 
 /// Ways in which a process moves runs.
@@ -228,7 +250,7 @@ pub mod channel {
     pub const TIME: usize = 208;
     /// Answer CALLBACK: a service, or the address of a function of the program.
     pub const FUNCTION: usize = 216;
-    /// Answer CALLBACK: its arguments. Answer to SOCKET: what it tells beside its result.
+    /// Answer CALLBACK: its arguments. Answer to SOCKET and VERBS: what it tells beside its result.
     pub const ARGUMENTS: usize = 224;
     /// Bytes of log that the library is to store into the program's memory before anything else (simulator writes).
     pub const LOG_BYTES: usize = 272;
@@ -321,7 +343,7 @@ pub struct Channel {
     pub time: u64,
     /// Answer CALLBACK: a service, or the address of a function of the program.
     pub function: u64,
-    /// Answer CALLBACK: its arguments. Answer to SOCKET: what it tells beside its result.
+    /// Answer CALLBACK: its arguments. Answer to SOCKET and VERBS: what it tells beside its result.
     pub arguments: [u64; 6],
     /// Bytes of log that the library is to store into the program's memory before anything else (simulator writes).
     pub log_bytes: u32,
@@ -474,7 +496,7 @@ impl Channel {
 
 /// Offsets of the fields of [`Record`], in bytes.
 pub mod record {
-    /// Number of the MPI function (kinds POSTED and CALL) or Portals function (kind PORTALS).
+    /// Number of the MPI function (kinds POSTED and CALL), Portals function (kind PORTALS) or call of verbs or sockets.
     pub const FUNCTION: usize = 0;
     /// record_kind
     pub const KIND: usize = 2;
@@ -489,7 +511,7 @@ pub mod record {
 /// Source: own design.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
-    /// Number of the MPI function (kinds POSTED and CALL) or Portals function (kind PORTALS).
+    /// Number of the MPI function (kinds POSTED and CALL), Portals function (kind PORTALS) or call of verbs or sockets.
     pub function: u16,
     /// record_kind
     pub kind: u16,

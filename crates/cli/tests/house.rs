@@ -51,8 +51,8 @@ const LAW: &[(&str, &[&str])] = &[
     (
         "model-rdma",
         &[
-            "abi", "bus", "crossbar", "des", "host", "machine", "pci", "pcibus", "ppc440", "rdma",
-            "rtl", "serial",
+            "abi", "bus", "crossbar", "des", "host", "machine", "mpi", "pci", "pcibus", "ppc440",
+            "rank", "rdma", "rtl", "serial",
         ],
     ),
     (

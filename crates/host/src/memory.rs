@@ -4,6 +4,7 @@ use crate::pages::{Extent, PageTable, Paging, SpaceId, SEGMENT_SIZE};
 use crate::regions::Regions;
 use bus::BusError;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
@@ -105,6 +106,8 @@ pub struct Memory {
     /// The last write of a library that a process did not take.
     refused: Option<(SpaceId, u64)>,
     page: Page,
+    /// Pages of the kernel's that stand for a process's: its space and page, by their physical addresses.
+    bound: BTreeMap<u64, (SpaceId, u64)>,
 }
 
 impl fmt::Debug for Memory {
@@ -125,6 +128,7 @@ impl Default for Memory {
             lost: None,
             refused: None,
             page: Page { at: None, bytes: Box::new([0; PAGE_SIZE]) },
+            bound: BTreeMap::new(),
         }
     }
 }
@@ -369,11 +373,34 @@ impl Memory {
         self.lost = self.lost.take().or(result.err());
     }
 
-    fn read_frame(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
-        if phys < SEGMENT_SIZE {
-            return self.kernel.read(phys, buf);
+    /// The kernel's page at physical address `phys` is that of a process at `va`, where a device finds it
+    /// that cannot reach further; what was in it comes back with [`Memory::unbind`].
+    pub fn bind(&mut self, phys: u64, space: SpaceId, va: u64) {
+        let page = PAGE_SIZE as u64;
+        debug_assert!(phys % page == 0 && va % page == 0 && phys < SEGMENT_SIZE, "a page");
+        self.bound.insert(phys, (space, va));
+    }
+    /// It is the kernel's again.
+    pub fn unbind(&mut self, phys: u64) {
+        self.forget();
+        self.flush();
+        self.bound.remove(&phys);
+    }
+    /// What the kernel's page at `phys` stands for.
+    fn bound(&self, phys: u64) -> Option<(SpaceId, u64)> {
+        if self.bound.is_empty() {
+            return None; // as mostly
         }
-        let (space, va) = self.owner(phys, buf.len(), false)?;
+        let offset = phys % PAGE_SIZE as u64;
+        self.bound.get(&(phys - offset)).map(|(space, va)| (*space, va + offset))
+    }
+
+    fn read_frame(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
+        let (space, va) = match self.bound(phys) {
+            Some(bound) => bound,
+            None if phys < SEGMENT_SIZE => return self.kernel.read(phys, buf),
+            None => self.owner(phys, buf.len(), false)?,
+        };
         if va >= LIBRARY_BASE {
             return self.spaces[usize::from(space.0)].library.read(va, buf);
         }
@@ -398,10 +425,11 @@ impl Memory {
     }
 
     fn write_frame(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError> {
-        if phys < SEGMENT_SIZE {
-            return self.kernel.write(phys, data);
-        }
-        let (space, va) = self.owner(phys, data.len(), true)?;
+        let (space, va) = match self.bound(phys) {
+            Some(bound) => bound,
+            None if phys < SEGMENT_SIZE => return self.kernel.write(phys, data),
+            None => self.owner(phys, data.len(), true)?,
+        };
         if va >= LIBRARY_BASE {
             return self.spaces[usize::from(space.0)].library.write(va, data);
         }

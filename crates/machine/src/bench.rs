@@ -8,7 +8,7 @@ use crate::instruments::journey::Tallies;
 use crate::judge::Bailiff;
 use crate::parameters::Parameters;
 use crate::programs::placement::Placement;
-use crate::programs::{Executable, Program, Ranks, Software};
+use crate::programs::{Executable, Program, Ranks, Software, Start};
 use crate::report::NodeReport;
 use crate::run::{Mistake, Options};
 use crate::system::Os;
@@ -311,17 +311,25 @@ impl<'a> Bench<'a> {
             echo: os == Os::Linux && parameters.switch("host.echo"),
             mpi: common.mpi.clone(),
             rules: self.rules.clone(),
-            agent: common.agent,
+            start: self.start(),
+            map: self.maps[0].clone(),
+            programs: self.maps[1].clone(),
+        });
+        Ranks::new(nid, software, journal, judge)
+    }
+
+    /// What the processes of all ranks are started with.
+    pub fn start(&self) -> Start {
+        let Bench { options, common, .. } = self;
+        Start {
             program: options.program.clone(),
             library: options.library.clone(),
             compute: options.compute,
             templates: self.templates.clone(),
             ahead: self.ahead.clone(),
             placement: common.placement,
-            map: self.maps[0].clone(),
-            programs: self.maps[1].clone(),
-        });
-        Ranks::new(nid, software, journal, judge)
+            agent: common.agent,
+        }
     }
 
     /// Runs it.

@@ -38,6 +38,8 @@ pub struct Model {
     pub console: Option<&'static str>,
     /// Processes call MPI and Portals on it.
     pub processes: bool,
+    /// Processes call verbs on it.
+    pub verbs: bool,
     /// Workloads over an interface that only it has.
     pub workloads: &'static [native::Kind],
     /// Nodes of a machine for so many ranks.
@@ -154,8 +156,10 @@ fn suits(program: &Program, parameters: &Parameters) -> Result<(), Mistake> {
             )))
         }
         _ if model.processes => Ok(()),
+        Program::Executables(_) if model.verbs => Ok(()),
         _ => {
             let own = model.workloads.iter().map(|own| format!("{prefix}{}", own.name));
+            let own = own.chain(model.verbs.then(|| "programs that use verbs".to_string()));
             Err(Mistake(format!(
                 "machines of model {} have neither MPI nor Portals; they run {}",
                 model.name,

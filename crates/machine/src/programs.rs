@@ -6,9 +6,8 @@ use crate::judge::Bailiff;
 use crate::models::Models;
 use des::Time;
 use host::Host;
-use life::{Late, Life};
+use life::Life;
 use observers::{Observer, Observers};
-use placement::Placement;
 use portals::{Kernel, ProcessId};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::OsString;
@@ -22,6 +21,9 @@ mod marshal;
 pub mod native;
 mod observers;
 pub mod placement;
+mod start;
+
+pub use start::{Late, Start};
 
 /// What the ranks run.
 #[derive(Clone, Debug)]
@@ -88,17 +90,9 @@ pub(crate) struct Software {
     pub mpi: mpi::Params,
     /// The ledger of MPI's rules, if the ranks are judged.
     pub rules: Option<Arc<spec::mpi::Ledger>>,
-    pub agent: rank::Costs,
     /// A user of Portals in the kernel sends back what it gets.
     pub echo: bool,
-    pub program: Program,
-    pub library: PathBuf,
-    pub compute: rank::Compute,
-    /// What the program's processes are forked from.
-    pub templates: Option<Arc<rank::Templates>>,
-    /// Each executable's own libraries that come before that of MPI.
-    pub ahead: Arc<[Arc<[PathBuf]>]>,
-    pub placement: Placement,
+    pub start: Start,
     /// The Portals process of each rank's MPI library.
     pub map: Arc<[ProcessId]>,
     /// The Portals process of each rank's program, if it opens one.
@@ -138,7 +132,7 @@ impl Ranks {
         journal: Rc<Journal>,
         judge: Option<Rc<Bailiff>>,
     ) -> Ranks {
-        let placement = software.placement;
+        let placement = software.start.placement;
         let first = placement.per_node * u32::from(nid);
         let list_entry = software.portals.costs.list_entry;
         let observer =
@@ -240,7 +234,7 @@ impl Ranks {
     /// The same of the first rank whose process had ended when its memory was wanted.
     pub fn missed(&self) -> Option<(i32, String)> {
         let missed = |seat: &Rc<Seat>| {
-            let (rank, ending) = seat.memory.0.get()?.ending()?;
+            let (rank, ending) = seat.memory.get()?.ending()?;
             ending.failure(rank)
         };
         self.seats.iter().find_map(missed)

@@ -36,6 +36,7 @@ pub static MODEL: Model = Model {
     lanes: false,
     console: None,
     processes: true,
+    verbs: false,
     workloads: &[],
     nodes: bench::nodes_needed,
     check: bench::check_hosts,

@@ -81,6 +81,7 @@ pub static MODEL: Model = Model {
     lanes: false,
     console: None,
     processes: false,
+    verbs: false,
     workloads: WORKLOADS,
     nodes,
     check,

@@ -70,6 +70,7 @@ pub static MODEL: Model = Model {
     lanes: false,
     console: None,
     processes: true,
+    verbs: false,
     workloads: &[],
     nodes,
     check,

@@ -25,6 +25,7 @@ mod software;
 mod switch;
 mod tally;
 mod trail;
+mod verbs;
 mod way;
 mod wiretap;
 mod workloads;
@@ -43,14 +44,13 @@ use machine::instruments::capture::{Capture, Streams};
 use machine::models::Model;
 use machine::node::{Node, Process};
 use machine::parameters::Parameters;
-use machine::programs::native::Workload;
 use machine::programs::Program;
 use machine::report::Judged;
 use machine::{Mistake, Options, Outcome};
 use memory::{Behind, Watch};
 use module::Module;
 use settings::{Settings, NODES_MAX};
-use software::Hosted;
+use software::{Hosted, Work};
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -73,6 +73,7 @@ pub static MODEL: Model = Model {
     lanes: true,
     console: Some("firmware/crossbar/console.bin"),
     processes: false,
+    verbs: true,
     workloads: WORKLOADS,
     nodes,
     check,
@@ -84,7 +85,7 @@ struct Machine<'a> {
     bench: &'a Bench<'a>,
     settings: Settings,
     designs: Designs,
-    workload: Workload,
+    work: Work,
     judge: Option<Arc<Judge>>,
     console: Option<console::Params>,
     capture: Option<Capture>,
@@ -147,7 +148,7 @@ impl Machine<'_> {
         journal.employ(nid..ranks.1.min(nid + 1));
         let calls = Rc::new(Calls::new(journal.clone(), (0, nid)));
         let user = (calls, settings.combining);
-        let hosted = Hosted::new(ranks, self.workload, module, watch, user);
+        let hosted = Hosted::new(ranks, self.work.clone(), module, watch, user);
         Node::new(bench, nid, card, (host, Box::new(hosted)), journal, None)
     }
 }
@@ -197,16 +198,14 @@ fn console_of(options: &Options, settings: &Settings) -> Result<Option<console::
     console::Params::load(image, clock, baud).map(Some)
 }
 
-/// Runs a workload.
-pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
-    let parameters = &options.parameters;
-    let Program::Native(workload) = options.program else {
-        panic!("other programs are refused before");
+/// Finds out whether there are handles enough for what the program sends.
+fn suffices(settings: &Settings, nodes: u32, program: &Program) -> Result<(), Mistake> {
+    let has = settings.bindings();
+    let Program::Native(workload) = program else {
+        let why = "nic.bindings: programs that use verbs have physical addresses only; set it to 0";
+        return if has == 0 { Ok(()) } else { Err(Mistake(why.into())) };
     };
-    let common = Common::new(parameters, options.ranks).map_err(Mistake)?;
-    let nodes = nodes(parameters, options.ranks).map_err(Mistake)?;
-    let settings = Settings::of(parameters, nodes).map_err(Mistake)?;
-    let (has, needs) = (settings.bindings(), workloads::bindings(nodes, &workload));
+    let needs = workloads::bindings(nodes, workload);
     if has > 0 && needs > has.into() {
         return Err(Mistake(format!(
             "nic.bindings: {has} are too few, as {nodes} nodes that send {} bytes to one another \
@@ -214,9 +213,26 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
             workload.bytes
         )));
     }
+    Ok(())
+}
+
+/// Runs a workload, or a program that uses verbs.
+pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
+    let parameters = &options.parameters;
+    let common = Common::new(parameters, options.ranks).map_err(Mistake)?;
+    let nodes = nodes(parameters, options.ranks).map_err(Mistake)?;
+    let settings = Settings::of(parameters, nodes).map_err(Mistake)?;
+    suffices(&settings, nodes, &options.program)?;
     let (model, launch) = (parameters.model(), common.launch());
     let faults = faults::parse_of_hosts(&options.faults, options.seed, nodes, launch, model);
     let bench = Bench::new(options, common, nodes, faults.map_err(Mistake)?)?;
+    if options.judge && !matches!(options.program, Program::Native(_)) {
+        return Err(Mistake(
+            "--judge judges the workloads builtin:rdma-* on this machine: what a program has in \
+             memory is gone when it ends, before the last packet is judged"
+                .into(),
+        ));
+    }
     // What lanes spoil is missing, and everything behind it is in another place of its order.
     let judged = options.judge && !bench.faults.spoils();
     let judge = judged.then(Arc::<Judge>::default);
@@ -225,8 +241,15 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
     let designs = Designs::of(parameters, &settings, &place).map_err(Mistake)?;
     let capture = Capture::wanted(options).map_err(Mistake)?;
     let streams = Streams::default();
+    let work = match &options.program {
+        Program::Native(workload) => Work::Workload(*workload),
+        Program::Executables(_) => {
+            Work::Program(bench.start(), verbs::Shared::new(&settings, &bench.common.agent))
+        }
+        Program::Builtin(_) => panic!("programs of MPI are refused before"),
+    };
     let mut machine =
-        Machine { bench: &bench, settings, designs, workload, judge, console, capture, streams };
+        Machine { bench: &bench, settings, designs, work, judge, console, capture, streams };
     let ended = bench.simulate(&machine);
     options.writing.store(true, Ordering::Relaxed);
     let capture = machine.capture.take();

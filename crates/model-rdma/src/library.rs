@@ -37,6 +37,10 @@ impl Buffer {
         let at = self.offset + at;
         frame(self.nid, self.page + at / PAGE) + at % PAGE
     }
+    /// Physical address of one of its pages.
+    pub fn page_at(&self, number: u64) -> u64 {
+        frame(self.nid, self.page + number)
+    }
     /// What a descriptor has for byte `at` as its destination.
     fn destination(&self, at: u64) -> u64 {
         let place = self.offset + at;
@@ -89,6 +93,9 @@ mod function {
     pub const WAIT: Function = (4, "rdma_wait");
     pub const SLEEP: Function = (5, "rdma_sleep");
     pub const FINISH: Function = (6, "rdma_finish");
+    pub const POST_SEND: Function = (7, "ibv_post_send");
+    pub const POLL_CQ: Function = (8, "ibv_poll_cq");
+    pub const LOOK: Function = (9, "a look at registered memory");
 }
 
 /// Who waits at the other end for what is written.
@@ -163,21 +170,57 @@ impl Library {
     /// Writes `bytes` of a buffer here into one on another node.
     pub fn write(&self, from: Buffer, to: Buffer, bytes: u64, awaited: Awaited) {
         self.in_call(function::WRITE, || {
-            self.post_all(from, to, bytes, awaited);
+            self.post_all(from, to, bytes, (awaited, 0));
             self.flush();
         });
     }
 
     /// The same, but what does not fill a buffer of write combining stays there until the fence.
     pub fn begin(&self, from: Buffer, to: Buffer, bytes: u64, awaited: Awaited) {
-        self.in_call(function::BEGIN, || self.post_all(from, to, bytes, awaited));
+        self.in_call(function::BEGIN, || self.post_all(from, to, bytes, (awaited, 0)));
     }
 
-    fn post_all(&self, from: Buffer, to: Buffer, bytes: u64, awaited: Awaited) {
+    /// The same for verbs; how many descriptors are over when it is. The last one asks for a notification if
+    /// somebody waits for that.
+    pub fn post_write(&self, from: Buffer, to: Buffer, bytes: u64, signalled: bool) -> u64 {
+        let last = if signalled { control::NOTIFY } else { 0 };
+        self.in_call(function::POST_SEND, || {
+            self.post_all(from, to, bytes, (Awaited::No, last));
+            self.flush();
+        });
+        self.posted.get()
+    }
+
+    /// How many descriptors are over, as far as the word in memory tells; waits until they are more than
+    /// those, if it is told a number.
+    pub fn over(&self, beyond: Option<u64>) -> u64 {
+        self.in_call(function::POLL_CQ, || {
+            if beyond.is_some_and(|known| known == self.freed.get() && known < self.posted.get()) {
+                let known = self.notified.get();
+                self.poll(self.module.notify_addr(), |count| count != known);
+            }
+            self.look_at_notifications();
+        });
+        self.freed.get()
+    }
+
+    /// Waits until the word at physical address `addr` is another.
+    pub fn look(&self, addr: u64) {
+        let before = word(self.cpu.memory(), addr);
+        self.in_call(function::LOOK, || self.poll(addr, |now| now != before));
+    }
+
+    /// Pages that can still be pinned.
+    pub fn free_pages(&self) -> u64 {
+        self.module.free_pages()
+    }
+
+    fn post_all(&self, from: Buffer, to: Buffer, bytes: u64, (awaited, last): (Awaited, u32)) {
         let packets = segments(from, to, bytes).count() as u32;
         let message = self.begins(to.nid, bytes, (packets, awaited == Awaited::ByProcess));
         for (place, segment) in (0..).zip(segments(from, to, bytes)) {
-            self.post((message, to.nid), segment, (place, packets), 0);
+            let flags = if place + 1 == packets { last } else { 0 };
+            self.post((message, to.nid), segment, (place, packets), flags);
         }
     }
 
@@ -236,7 +279,7 @@ impl Library {
         self.cpu.spend(costs.post);
         let number = self.posted.get();
         self.posted.set(number + 1);
-        let notify = (number + 1) % costs.notify == 0;
+        let notify = (number + 1) % costs.notify == 0 || flags & control::NOTIFY != 0;
         if notify {
             self.asked.borrow_mut().push_back(number);
         }
@@ -288,11 +331,11 @@ impl Library {
         let known = self.notified.get();
         self.poll(addr, |count| count != known);
         self.calls.awaited_interface(self.cpu.now());
-        self.look();
+        self.look_at_notifications();
     }
 
     /// A look at the word of notifications.
-    fn look(&self) {
+    fn look_at_notifications(&self) {
         self.cpu.spend(self.module.costs.reclaim);
         let count = word(self.cpu.memory(), self.module.notify_addr());
         let mut asked = self.asked.borrow_mut();

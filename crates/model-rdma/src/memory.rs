@@ -11,7 +11,7 @@ use std::rc::Rc;
 /// Bytes of a page.
 pub(super) const PAGE: u64 = 4096;
 /// Frames that the kernel module has for pinned pages.
-const FRAMES: u64 = 1 << 13;
+pub(super) const FRAMES: u64 = 1 << 13;
 /// Physical address of the first one: the first that a kernel gives out.
 const FIRST: u64 = 1 << 20;
 

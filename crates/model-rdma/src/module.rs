@@ -148,6 +148,11 @@ impl Module {
         self.pinned.replace(self.pinned.get() + pages)
     }
 
+    /// Pages that can still be pinned.
+    pub fn free_pages(&self) -> u64 {
+        memory::FRAMES - self.pinned.get()
+    }
+
     // ---- the interrupt -----------------------------------------------------------------------------------
 
     /// The handler. The top half disables the card's interrupt, which clears its level; the bottom half runs

@@ -1,27 +1,40 @@
-//! What runs on a host: the kernel module, and the rank of the workload over the library.
+//! What runs on a host: the kernel module, and over the library the rank: a workload, or a program's process.
 
 use super::library::Library;
 use super::memory::Watch;
 use super::module::Module;
+use super::verbs::{Shared, Verbs};
 use super::workloads::Task;
 use des::Time;
-use host::Host;
+use host::{Cpu, Host};
 use machine::console;
 use machine::instruments::calls::Calls;
 use machine::node::Software;
 use machine::programs::native::Workload;
+use machine::programs::{Late, Start};
+use mpi::Outcome;
+use rank::Ending;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// The software of a node with one rank.
+/// What a rank does.
+#[derive(Clone)]
+pub(super) enum Work {
+    /// A workload of this model.
+    Workload(Workload),
+    /// A program, by verbs.
+    Program(Start, Shared),
+}
+
+/// The software of a node with one rank, or none.
 pub(super) struct Hosted {
-    pub rank: u32,
-    pub ranks: u32,
-    pub workload: Workload,
-    pub module: Rc<Module>,
-    pub watch: Rc<Watch>,
+    rank: u32,
+    ranks: u32,
+    work: Work,
+    module: Rc<Module>,
+    watch: Rc<Watch>,
     /// Who is told of calls, and whether the request queue is mapped with write combining.
-    pub user: (Rc<Calls>, bool),
+    user: (Rc<Calls>, bool),
     seat: Rc<Seat>,
 }
 
@@ -29,38 +42,84 @@ pub(super) struct Hosted {
 #[derive(Default)]
 struct Seat {
     ready: Cell<bool>,
-    /// When it ended, and what went wrong.
-    ending: RefCell<Option<(Time, Result<(), String>)>>,
+    /// When it ended, and how.
+    ending: RefCell<Option<(Time, Ending)>>,
+    memory: Late,
 }
 
 impl Hosted {
     pub fn new(
         (rank, ranks): (u32, u32),
-        workload: Workload,
+        work: Work,
         module: Rc<Module>,
         watch: Rc<Watch>,
         user: (Rc<Calls>, bool),
     ) -> Hosted {
-        Hosted { rank, ranks, workload, module, watch, user, seat: Rc::default() }
+        Hosted { rank, ranks, work, module, watch, user, seat: Rc::default() }
     }
+
+    /// True if a rank runs here: a link has two ends, whatever the number of ranks.
+    fn is_employed(&self) -> bool {
+        self.rank < self.ranks
+    }
+}
+
+/// The program's process, with its verbs. The error says why there is none.
+fn run_program(
+    (cpu, rank): (&Cpu, u32),
+    library: &Rc<Library>,
+    (start, shared): (&Start, &Shared),
+    memory: &Late,
+) -> Result<Ending, String> {
+    let space = cpu.memory().borrow_mut().add_space(Box::new(memory.clone()));
+    let process = start.process(rank, 0, cpu.now())?;
+    memory.set(process.memory());
+    let verbs = Verbs::new(rank, space, library.clone(), shared.clone());
+    let runner = rank::Runner::with_verbs(process, cpu.clone(), start.agent, verbs);
+    let no_mpi = |function: abi::mpi::Function, _: &[u64]| {
+        Outcome::Fatal(format!(
+            "rank {rank}: {}: machines of model rdma have verbs (libibverbs) and no MPI; choose \
+             another one with --machine",
+            function.name()
+        ))
+    };
+    Ok(rank::agent(no_mpi, &runner, &()))
 }
 
 impl Software for Hosted {
     fn boot(&self, host: &mut Host, launch: Time) {
         let handler = self.module.clone();
         host.set_interrupt_handler(Rc::new(move |cpu| handler.interrupt(cpu)));
-        let (rank, ranks, workload) = (self.rank, self.ranks, self.workload);
+        let (rank, ranks, work) = (self.rank, self.ranks, self.work.clone());
         let (module, watch, user) = (self.module.clone(), self.watch.clone(), self.user.clone());
         let seat = self.seat.clone();
+        // The workloads' ranks without work have pages for what the others send.
+        let employed = self.is_employed() || matches!(work, Work::Workload(_));
         host.spawn("module", move |cpu| {
             module.boot(&cpu);
+            if !employed {
+                return seat.ready.set(true);
+            }
             cpu.spawn(&format!("rank {rank}"), move |cpu| {
-                let library = Library::new(&cpu, rank, (module, watch), user);
-                let task = Task::new(&library, rank, ranks, workload);
-                seat.ready.set(true);
-                cpu.spend(launch.since(cpu.now()));
-                let ended = task.run().and_then(|text| console::print(&text));
-                *seat.ending.borrow_mut() = Some((cpu.now(), ended));
+                let library = Rc::new(Library::new(&cpu, rank, (module, watch), user));
+                let wait = || {
+                    seat.ready.set(true);
+                    cpu.spend(launch.since(cpu.now()));
+                };
+                let ended = match &work {
+                    Work::Workload(workload) => {
+                        let task = Task::new(&library, rank, ranks, *workload);
+                        wait();
+                        let printed = task.run().and_then(|text| console::print(&text));
+                        printed.map(|()| Ending::Exited(rank::ExitStatus::FINISHED))
+                    }
+                    Work::Program(start, shared) => {
+                        wait();
+                        run_program((&cpu, rank), &library, (start, shared), &seat.memory)
+                    }
+                };
+                let fatal = |why| Ending::Fatal(format!("rank {rank}: {why}"));
+                *seat.ending.borrow_mut() = Some((cpu.now(), ended.unwrap_or_else(fatal)));
             });
         });
     }
@@ -72,21 +131,27 @@ impl Software for Hosted {
         vec![self.rank]
     }
     fn all_ended(&self) -> bool {
-        self.seat.ending.borrow().is_some()
+        let idle = matches!(self.work, Work::Program(..)) && !self.is_employed();
+        idle || self.seat.ending.borrow().is_some()
     }
     fn endings(&self) -> Vec<(u32, Time, i32)> {
         let ending = self.seat.ending.borrow();
-        let row =
-            |(at, ended): &(Time, Result<(), String>)| (self.rank, *at, i32::from(ended.is_err()));
-        ending.iter().map(row).collect()
+        ending.iter().map(|(at, ending)| (self.rank, *at, ending.code())).collect()
     }
     fn failure(&self) -> Option<(i32, String)> {
         let ending = self.seat.ending.borrow();
-        let (_, ended) = ending.as_ref()?;
-        ended.as_ref().err().map(|why| (1, format!("rank {}: {why}", self.rank)))
+        ending.as_ref()?.1.failure(self.rank)
+    }
+    fn missed(&self) -> Option<(i32, String)> {
+        let (rank, ending) = self.seat.memory.get()?.ending()?;
+        ending.failure(rank)
     }
     fn waiting(&self) -> Vec<String> {
         let waits = !self.all_ended();
-        waits.then(|| format!("rank {} waits for a message", self.rank)).into_iter().collect()
+        let what = match self.work {
+            Work::Workload(_) => "waits for a message",
+            Work::Program(..) => "waits for a completion, or for a word in its memory to change",
+        };
+        waits.then(|| format!("rank {} {what}", self.rank)).into_iter().collect()
     }
 }

@@ -42,6 +42,7 @@ pub static MODEL: Model = Model {
     lanes: false,
     console: None,
     processes: true,
+    verbs: false,
     workloads: &[],
     nodes: run::nodes,
     check: run::check,

@@ -52,7 +52,8 @@ static bool become_owner(struct rank_channel *c)
     const uint32_t own = (uint32_t)getpid();
     uint32_t owner = __atomic_load_n(&c->owner, __ATOMIC_ACQUIRE);
     while (owner != own) {
-        const bool called = c->state & (RANK_STATE_INITIALIZED | RANK_STATE_PORTALS);
+        const uint32_t calls = RANK_STATE_INITIALIZED | RANK_STATE_PORTALS | RANK_STATE_VERBS;
+        const bool called = c->state & calls;
         if (owner != 0 && (called || !is_gone(owner)))
             return false;
         if (__atomic_compare_exchange_n(&c->owner, &owner, own, false, __ATOMIC_ACQ_REL,
@@ -187,7 +188,7 @@ static int inherit(int number)
 static bool names_us(const char *library)
 {
     return strcmp(library, "libmpi_abi.so.1") == 0 || strcmp(library, "libportals.so") == 0 ||
-           strcmp(library, "libmpi_fortran.so.1") == 0;
+           strcmp(library, "libmpi_fortran.so.1") == 0 || strcmp(library, "libibverbs.so.1") == 0;
 }
 
 /* Is this object one that needs MPI? What is preloaded does not make a program one of MPI's. */

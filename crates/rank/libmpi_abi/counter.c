@@ -136,6 +136,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
 {
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
     const size_t length = reading(info, registers);
+    if (length == 0 && rank_guard_fault(info, context))
+        return;
     if (length == 0) {
         pass_on(number, info, context);
         return;

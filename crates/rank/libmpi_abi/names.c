@@ -40,9 +40,14 @@ static bool find(const char *name, struct in_addr *address)
         *address = (struct in_addr){htonl(INADDR_LOOPBACK)};
         return true;
     }
-    if (sscanf(name, "nid%u", &node) != 1 || node >= NODES)
+    /* node0 is short for nid00000. */
+    const bool is_short = sscanf(name, "node%u", &node) == 1;
+    if ((!is_short && sscanf(name, "nid%u", &node) != 1) || node >= NODES)
         return false;
-    name_of(node, own);
+    if (is_short)
+        snprintf(own, sizeof own, "node%u", node);
+    else
+        name_of(node, own);
     *address = rank_address_of(node);
     return strcasecmp(name, own) == 0;
 }

@@ -9,6 +9,8 @@
 #include "mpi.h"
 #include "seam.h"
 
+
+
 /* PMPI_x is the function, MPI_x a weak second name that profiling tools may replace. */
 #define RANK_WEAK(result, name, parameters)                                                        \
     __attribute__((visibility("default"))) result P##name parameters;                              \
@@ -43,6 +45,14 @@ const struct rank_channel *rank_channel_of_run(void);
 /* From now on the time-stamp counter tells simulated time; to be called again when others may have taken over
  * SIGSEGV meanwhile. */
 void rank_counter_begin(void);
+
+/* --- guard.c --- */
+
+/* The simulator may read and write guarded memory while the program waits; then looks are seen again. */
+void rank_guard_open(void);
+void rank_guard_close(void);
+/* A fault of the program, in SIGSEGV's handler: true if it was a look at guarded memory, which goes on. */
+bool rank_guard_fault(const void *info, void *context);
 
 /* --- seam.c, beside what stands in seam.h --- */
 

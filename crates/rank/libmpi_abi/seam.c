@@ -77,12 +77,14 @@ static void hand_over(struct rank_channel *c)
 {
     told = 0;
     rank_memory_leave(c);
+    rank_guard_open();
     give_turn(c);
     while (c->way != RANK_WAY_NONE) {
         rank_move(c);
         give_turn(c);
     }
     rank_memory_return(c);
+    rank_guard_close();
 }
 
 /* The record that is put next. */
@@ -405,6 +407,18 @@ int rank_call_portals(unsigned function, const char *name, unsigned count,
     begin(c, name, HERE);
     put(c, RANK_RECORD_KIND_PORTALS, function, count, arguments);
     const int code = await_answer(c);
+    leave(c);
+    return code;
+}
+
+int rank_call_verbs(unsigned call, const char *name, unsigned count, const uint64_t *arguments,
+                    uint64_t *words)
+{
+    struct rank_channel *c = rank_require(name);
+    begin(c, name, HERE);
+    put(c, RANK_RECORD_KIND_VERBS, call, count, arguments);
+    const int code = await_answer(c);
+    memcpy(words, c->arguments, sizeof c->arguments);
     leave(c);
     return code;
 }

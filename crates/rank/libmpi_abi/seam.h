@@ -23,6 +23,13 @@ void rank_state_add(uint32_t bits) RANK_SHARED(rank_state_add);
 /* Posts a Portals call and waits for its answer: a return code. Ends the process outside of the simulator. */
 int rank_call_portals(unsigned function, const char *name, unsigned count,
                       const uint64_t *arguments) RANK_SHARED(rank_call_portals);
+/* The same for libibverbs: what the answer says, and what it tells beside. */
+int rank_call_verbs(unsigned call, const char *name, unsigned count, const uint64_t *arguments,
+                    uint64_t *words) RANK_SHARED(rank_call_verbs);
+/* A card may write to this memory of the program's while the program looks: its looks are seen. */
+void rank_guard(void *memory, size_t bytes) RANK_SHARED(rank_guard);
+/* Not any more. */
+void rank_unguard(void *memory, size_t bytes) RANK_SHARED(rank_unguard);
 /* True if a call can be made now: not so in a signal handler, or while another thread is in a call. */
 bool rank_may_call(void) RANK_SHARED(rank_may_call);
 /* Asks for the simulated time, in picoseconds. The channel must be there. */

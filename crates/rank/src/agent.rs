@@ -1,11 +1,13 @@
 //! The agent of a rank: a fibre that does what the rank's process demands, on the host's simulated timeline.
 
 use crate::bridge::{self, Bridge};
+use crate::demand::Demand;
+use crate::ending::Ending;
 use crate::endless::rest;
-use crate::exit::ExitStatus;
 use crate::lease::{Deeds, Lease, Looks};
-use crate::process::{Demand, Process};
+use crate::process::Process;
 use crate::sockets::{self, SocketCall, Sockets};
+use crate::verbs::{self, Verbs};
 use abi::mpi::{Function, ARGUMENTS_MAX};
 use des::{Duration, Time};
 use host::Cpu;
@@ -20,11 +22,15 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 const DAYS_MAX: u64 = 213;
 const TIME_MAX: Time = Time(DAYS_MAX * 86_400 * 1_000_000_000_000);
 
+/// A program that may use verbs and does nothing but look at a clock: after so many looks each lets as much
+/// time pass as a part of all of them have taken, so that a wait of 200 ms is not millions of calls. At most
+/// so much.
+const SPIN_LOOKS: u32 = 64;
+const SPIN_PART: u64 = 16;
+const SPIN_MAX: Duration = Duration(10_000_000);
+
 /// Longest lease: what the library has done by itself is done again before anything else.
 const LEASE_MAX: Duration = Duration(1_000_000_000);
-
-/// With this the system's loader ends a program, and a shell that does not find one.
-const NOT_LOADED: i32 = 127;
 
 /// What the agent itself charges, from a machine file's `[rank.*]`; MPI charges its own calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,79 +41,6 @@ pub struct Costs {
     pub frequency: u64,
     /// Sockets.
     pub sockets: sockets::Costs,
-}
-
-/// How a rank ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// Its process ended by itself.
-    Exited(ExitStatus),
-    /// It called `MPI_Abort` with this code.
-    Aborted(i32),
-    /// It did something wrong and did not handle errors; the sentence begins with its rank.
-    Fatal(String),
-    /// It called a function that does not exist yet.
-    Unimplemented(Function),
-}
-
-/// Exit status of a run that a program has aborted with `code`, of which a shell sees the low byte. What is
-/// no success does not become one by that.
-fn abort_status(code: i32) -> i32 {
-    match code & 0xFF {
-        0 if code != 0 => 1,
-        low => low,
-    }
-}
-
-impl Ending {
-    /// Of a process that its library may have ended for a fault.
-    pub(crate) fn of(status: ExitStatus, fault: Option<String>) -> Ending {
-        fault.map_or(Ending::Exited(status), Ending::Fatal)
-    }
-
-    /// The rank's exit status, as a shell counts: 128 + signal for one that was killed.
-    pub fn code(&self) -> i32 {
-        match self {
-            Ending::Exited(ExitStatus { signal: Some(signal), .. }) => 128 + signal,
-            Ending::Exited(status) => status.code.unwrap_or(1),
-            Ending::Aborted(code) => abort_status(*code),
-            Ending::Fatal(_) | Ending::Unimplemented(_) => 1,
-        }
-    }
-
-    /// Exit status and sentence, if this end of `rank` is the end of the run. A program that has finished, or
-    /// never used MPI, may exit with any code: the others go on.
-    pub fn failure(&self, rank: u32) -> Option<(i32, String)> {
-        let code = self.code();
-        let sentence = match self {
-            Ending::Exited(status) => match *status {
-                ExitStatus { signal: Some(_), .. } => format!("rank {rank} {status}"),
-                ExitStatus { finalized: true, .. } => return None,
-                // Portals has no end that a program must declare.
-                ExitStatus { initialized: false, portals: true, .. } if code == 0 => return None,
-                ExitStatus { initialized: false, portals: true, .. } => {
-                    format!("rank {rank} {status}")
-                }
-                ExitStatus { initialized: true, .. } => {
-                    format!("rank {rank} {status} without calling MPI_Finalize")
-                }
-                _ if code == 0 => return None,
-                ExitStatus { code: Some(NOT_LOADED), .. } => format!(
-                    "rank {rank} {status} before MPI_Init, as a program does that cannot be \
-                     loaded; what the system's loader says about it stands above"
-                ),
-                _ => format!("rank {rank} {status} before MPI_Init"),
-            },
-            Ending::Aborted(code) => format!("rank {rank} called MPI_Abort with code {code}"),
-            Ending::Fatal(sentence) => sentence.clone(),
-            Ending::Unimplemented(function) => {
-                format!("rank {rank} called {}, which is not implemented", function.name())
-            }
-        };
-        // To exit without MPI_Finalize is a failure whatever the program returns.
-        let abort = matches!(self, Ending::Aborted(_));
-        Some((if code == 0 && !abort { 1 } else { code }, sentence))
-    }
 }
 
 /// Is told what the agent does; takes no simulated time.
@@ -146,6 +79,10 @@ pub struct Runner {
     costs: Costs,
     /// Its way to Portals, if it has one.
     bridge: Option<Rc<Bridge>>,
+    /// Its way to a card with verbs, if it has one.
+    verbs: Option<Rc<dyn Verbs>>,
+    /// Looks at a clock one after the other: since when, and how many.
+    spin: Cell<(Time, u32)>,
     /// The calls made last, if they only look whether something has come.
     looks: Cell<Looks>,
     /// What the program computes takes time: the simulator must see each look at the clock.
@@ -169,7 +106,17 @@ enum Step {
 impl Runner {
     /// Runs `process` in the fibre of `cpu`.
     pub fn new(process: Process, cpu: Cpu, costs: Costs) -> Rc<Runner> {
-        Runner::with_portals(process, cpu, costs, None)
+        Runner::with_ways(process, cpu, costs, None, None)
+    }
+
+    /// The same for a program that may use verbs.
+    pub fn with_verbs(
+        process: Process,
+        cpu: Cpu,
+        costs: Costs,
+        verbs: Rc<dyn Verbs>,
+    ) -> Rc<Runner> {
+        Runner::with_ways(process, cpu, costs, None, Some(verbs))
     }
 
     /// The same for a program that may use Portals.
@@ -179,6 +126,16 @@ impl Runner {
         costs: Costs,
         bridge: Option<Rc<Bridge>>,
     ) -> Rc<Runner> {
+        Runner::with_ways(process, cpu, costs, bridge, None)
+    }
+
+    fn with_ways(
+        process: Process,
+        cpu: Cpu,
+        costs: Costs,
+        bridge: Option<Rc<Bridge>>,
+        verbs: Option<Rc<dyn Verbs>>,
+    ) -> Rc<Runner> {
         let measures = process.measures();
         let (process, ended_early) = (RefCell::new(process), RefCell::default());
         Rc::new(Runner {
@@ -186,6 +143,8 @@ impl Runner {
             process,
             costs,
             bridge,
+            verbs,
+            spin: Cell::default(),
             looks: Cell::default(),
             measures,
             ended_early,
@@ -207,7 +166,9 @@ impl Runner {
         let mut process = self.process.borrow_mut();
         let until = self.cpu.undisturbed_until().min(self.cpu.now() + LEASE_MAX);
         let repeat_cost = self.looks.get().repeat_cost();
-        process.lease(if self.measures { Lease::default() } else { Lease { until, repeat_cost } });
+        // What looks at a clock take is not told to the library where it grows.
+        let alone = !self.measures && self.verbs.is_none();
+        process.lease(if !alone { Lease::default() } else { Lease { until, repeat_cost } });
         process
     }
 
@@ -218,6 +179,9 @@ impl Runner {
         observer: &dyn Observer,
     ) -> Step {
         let demand = self.next(observer);
+        if !matches!(demand, Demand::Clock) {
+            self.spin.set((Time::ZERO, 0));
+        }
         if !matches!(demand, Demand::Exited(_) | Demand::Did(_)) {
             if let Some(status) = self.process.borrow_mut().tell(self.cpu.now()) {
                 return Step::Ended(Ending::Exited(status));
@@ -243,9 +207,17 @@ impl Runner {
                 observer.portals_returned(self.cpu.now(), function);
                 self.process().reply(code, self.cpu.now());
             }
+            Demand::Verbs { call, args } => {
+                self.looks.set(Looks::default());
+                let answer = match &self.verbs {
+                    Some(verbs) => verbs.call(call, &args),
+                    None => verbs::without_card(call),
+                };
+                self.process().reply_verbs(&answer, self.cpu.now());
+            }
             Demand::Clock => {
                 let undisturbed = self.cpu.undisturbed_until();
-                self.cpu.spend(self.costs.clock_read);
+                self.cpu.spend(self.look_at_clock());
                 if self.cpu.now() >= undisturbed {
                     self.looks.set(self.looks.get().disturbed());
                 }
@@ -285,6 +257,20 @@ impl Runner {
             }
         }
         Step::Done
+    }
+
+    /// What a look at a clock takes.
+    fn look_at_clock(&self) -> Duration {
+        let (now, cost) = (self.cpu.now(), self.costs.clock_read);
+        let (since, looks) = match self.spin.get() {
+            (_, 0) => (now, 0),
+            spin => spin,
+        };
+        self.spin.set((since, looks.saturating_add(1)));
+        if self.verbs.is_none() || looks < SPIN_LOOKS {
+            return cost;
+        }
+        cost.max(Duration(now.since(since).0 / SPIN_PART).min(SPIN_MAX))
     }
 
     /// Does what a call wants; how long that took.
@@ -439,6 +425,9 @@ pub fn agent(
                 if let Some(bridge) = &runner.bridge {
                     bridge.close();
                 }
+                if let Some(verbs) = &runner.verbs {
+                    verbs.close();
+                }
                 let mut process = runner.process.borrow_mut();
                 let now = runner.cpu.now();
                 process.retire(now);
@@ -446,55 +435,5 @@ pub fn agent(
                 return process.excuse(ending);
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const DONE: ExitStatus = ExitStatus {
-        code: Some(0),
-        signal: None,
-        initialized: true,
-        finalized: true,
-        portals: false,
-    };
-
-    fn exited(status: ExitStatus) -> (i32, Option<(i32, String)>) {
-        let ending = Ending::Exited(status);
-        (ending.code(), ending.failure(3))
-    }
-
-    #[test]
-    fn finished_ranks_may_return_any_code() {
-        assert_eq!(exited(DONE), (0, None));
-        assert_eq!(exited(ExitStatus { code: Some(9), ..DONE }), (9, None));
-        let stranger = ExitStatus { initialized: false, finalized: false, ..DONE };
-        assert_eq!(exited(stranger), (0, None));
-    }
-
-    #[test]
-    fn every_other_end_is_a_failure_with_a_sentence() {
-        let open = ExitStatus { finalized: false, ..DONE };
-        let sentence = "rank 3 exited with code 0 without calling MPI_Finalize";
-        assert_eq!(exited(open), (0, Some((1, sentence.into()))));
-        let early = ExitStatus { code: Some(2), initialized: false, ..open };
-        let portals = ExitStatus { portals: true, ..early };
-        assert_eq!(exited(portals).1, Some((2, "rank 3 exited with code 2".into())));
-        assert_eq!(exited(ExitStatus { code: Some(0), ..portals }), (0, None));
-        assert_eq!(exited(early).1, Some((2, "rank 3 exited with code 2 before MPI_Init".into())));
-        let killed = ExitStatus { code: None, signal: Some(11), ..DONE };
-        let (code, failure) = exited(killed);
-        assert_eq!((code, failure.as_ref().map(|f| f.0)), (139, Some(139)));
-        assert!(failure.unwrap().1.starts_with("rank 3 was killed by SIGSEGV"));
-        let failure = Ending::Aborted(5).failure(1);
-        assert_eq!(failure, Some((5, "rank 1 called MPI_Abort with code 5".into())));
-        for (code, status) in [(0, 0), (44, 44), (300, 44), (-1, 255), (256, 1), (-512, 1)] {
-            assert_eq!(Ending::Aborted(code).failure(1).map(|f| f.0), Some(status), "{code}");
-        }
-        let failure = Ending::Unimplemented(Function::WinCreate).failure(0);
-        let sentence = "rank 0 called MPI_Win_create, which is not implemented";
-        assert_eq!(failure, Some((1, sentence.into())));
     }
 }

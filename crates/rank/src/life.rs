@@ -191,7 +191,7 @@ impl Life {
             signal: killed.then_some(number),
             initialized: state & state::INITIALIZED != 0,
             finalized: state & state::FINALIZED != 0,
-            portals: state & state::PORTALS != 0,
+            portals: state & (state::PORTALS | state::VERBS) != 0,
         }
     }
 }

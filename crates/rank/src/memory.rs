@@ -1,6 +1,6 @@
 //! A rank's memory, seen from the simulator: what host and devices read and write.
 
-use crate::agent::Ending;
+use crate::ending::Ending;
 use crate::life::Life;
 use crate::moved::worthwhile;
 use bus::BusError;

@@ -1,11 +1,12 @@
 //! A rank's process: what it demands, and the answers.
 
-use crate::agent::Ending;
-use crate::channel::{Channel, Taken, Turn, OVERWRITTEN, RECORD_ARGUMENTS};
+use crate::channel::{Channel, Taken, Turn, OVERWRITTEN};
 use crate::crowd;
+use crate::demand::Demand;
+use crate::ending::Ending;
 use crate::endless::Looks;
 use crate::exit::ExitStatus;
-use crate::lease::{Deeds, Lease};
+use crate::lease::Lease;
 use crate::life::Life;
 use crate::memory::ProcessMemory;
 use crate::memory_file;
@@ -14,11 +15,12 @@ use crate::sockets::{SocketCall, Told};
 use crate::spawn::{self, SpawnError, SpawnOptions};
 use crate::stuck;
 use crate::surroundings::Surroundings;
+use crate::verbs::VerbsAnswer;
 use crate::watcher::Watcher;
-use abi::mpi::{Function, ARGUMENTS_MAX};
+use abi::mpi::Function;
 use abi::rank::record_kind;
 use des::{Duration, Time};
-use mpi::{Callback, CALLBACK_ARGUMENTS};
+use mpi::Callback;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
@@ -68,54 +70,6 @@ pub struct Process {
     /// SIGTERM was sent to it, as it serves others that have ended.
     told: bool,
     retired: bool,
-}
-
-/// What a process demands. All but `Exited`, `Computed`, `Did`, `CallbackLeft` and posted calls must be
-/// answered before the next one is asked for; after `Nothing` there is none.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Demand {
-    /// An MPI call.
-    Call {
-        /// The function.
-        function: Function,
-        /// Its raw C arguments: pointers and handles as they are, integers sign-extended to 64
-        /// bits.
-        args: [u64; ARGUMENTS_MAX],
-        /// The process does not wait: give no answer.
-        posted: bool,
-    },
-    /// A Portals call, which waits for its return code.
-    Portals {
-        /// The function.
-        function: abi::portals::Function,
-        /// Its raw C arguments: pointers and handles as they are, process ids node first.
-        args: [u64; RECORD_ARGUMENTS],
-    },
-    /// The time is asked for: [`Process::reply_with_time`].
-    Clock,
-    /// The library has done this without asking, by the lease that the last answer gave: do the same, and
-    /// give no answer.
-    Did(Deeds),
-    /// The program sleeps: let simulated time pass, then [`Process::reply_with_time`].
-    Sleep(Duration),
-    /// The program has computed: let simulated time pass, and give no answer.
-    Computed(Duration),
-    /// A call of a socket, which waits for its answer.
-    Socket(SocketCall),
-    /// A callback has returned; the call during which it was started still waits for its answer.
-    CallbackReturned {
-        /// Its result register: use as many bits as its result type has.
-        result: u64,
-        /// Its arguments as it left them: what it has stored through an indirect one stands there.
-        arguments: [u64; CALLBACK_ARGUMENTS],
-    },
-    /// The program has left the callback that was started last by `longjmp` or an exception, and with it the
-    /// call during which it was started: give no answer to either.
-    CallbackLeft,
-    /// The program is in a loop that nothing ends. Its process was stopped.
-    Nothing,
-    /// The process has ended. Calls that it had posted and nobody had asked for are lost with it.
-    Exited(ExitStatus),
 }
 
 impl Process {
@@ -362,6 +316,7 @@ impl Process {
         match record.kind {
             record_kind::CLOCK => Demand::Clock,
             record_kind::SOCKET => Demand::Socket(SocketCall::new(record.function, arguments)),
+            record_kind::VERBS => Demand::Verbs { call: record.function.into(), args: *arguments },
             record_kind::SLEEP => Demand::Sleep(Duration(arguments[0])),
             record_kind::COMPUTED => Demand::Computed(Duration(arguments[0])),
             record_kind::RETURNED if self.callbacks > 0 => {
@@ -413,6 +368,12 @@ impl Process {
     pub(crate) fn reply_socket(&mut self, told: &Told, now: Time) {
         self.begin_reply(now);
         self.channel.answer_words(told.code, &told.words);
+    }
+
+    /// Answers `Verbs`.
+    pub(crate) fn reply_verbs(&mut self, answer: &VerbsAnswer, now: Time) {
+        self.begin_reply(now);
+        self.channel.answer_words(answer.code, &answer.words);
     }
 
     /// Answers `Clock` and `Sleep`.

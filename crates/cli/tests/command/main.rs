@@ -64,5 +64,6 @@ mod tools;
 mod units;
 mod until;
 mod validate;
+mod verbs;
 mod vn;
 mod wrong;

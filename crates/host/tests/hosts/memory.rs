@@ -332,3 +332,30 @@ fn what_was_found_lately_is_not_looked_for_again() {
     memory.probe(space, library).unwrap();
     assert!(memory.probe(space, library + 0x1000).is_err());
 }
+
+#[test]
+fn a_page_of_the_kernels_stands_for_a_processs_while_it_is_bound() {
+    let (process, mut memory) = (Process::new(0x2000), Memory::default());
+    let phys = memory.alloc_kernel(0x2000, 0x1000);
+    let space = memory.add_space(Box::new(process.clone()));
+    memory.write_phys(phys + 8, &[1; 8]).unwrap();
+    memory.bind(phys, space, BASE + 0x1000);
+    memory.write_phys(phys + 8, &[2; 8]).unwrap();
+    memory.write_phys(phys + 0x1008, &[3; 8]).unwrap();
+    let read = |memory: &mut Memory, at: u64| {
+        let mut bytes = [0; 8];
+        memory.read_phys(at, &mut bytes).unwrap();
+        bytes
+    };
+    // What a device has written reaches the process, and what the process has there the device.
+    assert_eq!(read(&mut memory, phys + 8), [2; 8]);
+    memory.settle().unwrap();
+    assert_eq!(process.0.borrow().bytes[0x1008..0x1010], [2; 8]);
+    process.0.borrow_mut().bytes[0x1008] = 7;
+    memory.settle().unwrap();
+    assert_eq!(read(&mut memory, phys + 8)[0], 7);
+    // The next page is the kernel's own, and so is this one again.
+    assert_eq!(read(&mut memory, phys + 0x1008), [3; 8]);
+    memory.unbind(phys);
+    assert_eq!(read(&mut memory, phys + 8), [1; 8]);
+}

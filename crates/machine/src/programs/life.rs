@@ -3,42 +3,12 @@
 use super::marshal::Marshal;
 use super::observers::Observer;
 use super::placement::Placement;
-use super::{Executable, Program, Seat, Software};
+use super::{Program, Seat, Software};
 use crate::bench::Carrier;
 use crate::console;
-use bus::BusError;
 use host::{Cpu, SpaceId};
 use portals::{Kernel, Ni};
-use std::cell::OnceCell;
 use std::rc::Rc;
-
-/// The memory of a process that starts later: until then only library buffers are in its space.
-#[derive(Clone, Default)]
-pub(super) struct Late(pub Rc<OnceCell<rank::ProcessMemory>>);
-
-impl Late {
-    fn get(&self, addr: u64, len: usize, write: bool) -> Result<&rank::ProcessMemory, BusError> {
-        let why = "the program has not started";
-        self.0.get().ok_or(BusError { addr, len, write, why })
-    }
-}
-
-impl host::AddressSpace for Late {
-    fn read(&self, va: u64, buf: &mut [u8]) -> Result<(), BusError> {
-        self.get(va, buf.len(), false)?.read(va, buf)
-    }
-    fn write(&self, va: u64, data: &[u8]) -> Result<(), BusError> {
-        self.get(va, data.len(), true)?.write(va, data)
-    }
-    fn read_pieces(&self, pieces: &[(u64, usize)], buf: &mut [u8]) -> Result<(), BusError> {
-        let (va, len) = pieces.first().copied().unwrap_or_default();
-        self.get(va, len, false)?.read_pieces(pieces, buf)
-    }
-    fn write_pieces(&self, pieces: &[(u64, usize)], data: &[u8]) -> Result<(), BusError> {
-        let (va, len) = pieces.first().copied().unwrap_or_default();
-        self.get(va, len, true)?.write_pieces(pieces, data)
-    }
-}
 
 /// A rank's life, in its fibre.
 pub(super) struct Life<'a> {
@@ -58,8 +28,8 @@ impl Life<'_> {
         let space = cpu.memory().borrow_mut().add_space(Box::new(memory));
         let world = mpi::World {
             rank,
-            size: software.placement.ranks,
-            program: software.program.part_of(rank) as u32,
+            size: software.start.placement.ranks,
+            program: software.start.program.part_of(rank) as u32,
         };
         let params = software.mpi.clone();
         let over = |local: &mut mpi::Local| {
@@ -72,7 +42,7 @@ impl Life<'_> {
         mpi.process().set_observer(self.observer.clone());
         *self.seat.waiting.borrow_mut() = Some(mpi.waiting());
         until_launch();
-        let ended = match &software.program {
+        let ended = match &software.start.program {
             Program::Builtin(builtin) => {
                 let result =
                     builtin.run(mpi.process(), &**self.observer).map_err(|error| error.to_string());
@@ -81,7 +51,7 @@ impl Life<'_> {
                     Ok(rank::Ending::Exited(rank::ExitStatus::FINISHED))
                 })
             }
-            Program::Executables(all) => self.process(&mut mpi, all),
+            Program::Executables(_) => self.process(&mut mpi),
             Program::Native(_) => unreachable!("a model without MPI has software of its own"),
         };
         ended.unwrap_or_else(|why| rank::Ending::Fatal(format!("rank {rank}: {why}")))
@@ -102,46 +72,16 @@ impl Life<'_> {
     }
 
     /// The program as a process. The error says why there is none.
-    fn process(
-        &self,
-        mpi: &mut mpi::Mpi,
-        executables: &[Executable],
-    ) -> Result<rank::Ending, String> {
+    fn process(&self, mpi: &mut mpi::Mpi) -> Result<rank::Ending, String> {
         let (software, rank) = (self.software, self.seat.rank);
-        let part = software.program.part_of(rank);
-        let placement = software.placement;
-        let place = rank::Place {
-            node: rank / placement.per_node,
-            nodes: placement.nodes(),
-            local: self.seat.core,
-            locals: placement.on(rank / placement.per_node).len() as u32,
-        };
-        let process = rank::Process::spawn(&rank::SpawnOptions {
-            program: executables[part].path.clone(),
-            args: executables[part].args.clone(),
-            rank,
-            size: software.placement.ranks,
-            library_dir: software.library.clone(),
-            stdin: if rank == 0 { rank::Stdin::Inherit } else { rank::Stdin::Null },
-            compute: software.compute,
-            follow: true,
-            templates: software.templates.clone(),
-            ahead: software.ahead[part].clone(),
-            place,
-            now: self.cpu.now(),
-            clock_read: software.agent.clock_read,
-            frequency: software.agent.frequency,
-            surroundings: executables[part].surroundings.clone(),
-            ..rank::SpawnOptions::default()
-        });
-        let process = process.map_err(|error| error.to_string())?;
-        self.seat.memory.0.set(process.memory()).expect("a rank has one process");
+        let process = software.start.process(rank, self.seat.core, self.cpu.now())?;
+        self.seat.memory.set(process.memory());
         let party = rank::Party { rank, map: software.programs.clone() };
         let (waiting, space) = (mpi.waiting(), mpi.process().space());
         let bridge = self.kernel.map(|kernel| {
             rank::Bridge::new(self.cpu.clone(), kernel.clone(), space, party, waiting)
         });
-        let (core, costs) = (self.cpu.clone(), software.agent);
+        let (core, costs) = (self.cpu.clone(), software.start.agent);
         let runner = rank::Runner::with_portals(process, core, costs, bridge);
         mpi.process().set_program(runner.clone());
         let call = |function, args: &[u64]| mpi.call(function, args);

@@ -47,6 +47,7 @@
 #define RANK_STATE_INITIALIZED RANK_U(1) /* MPI_Init has returned. */
 #define RANK_STATE_FINALIZED RANK_U(2) /* MPI_Finalize has returned. */
 #define RANK_STATE_PORTALS RANK_U(8) /* PtlInit has returned. */
+#define RANK_STATE_VERBS RANK_U(16) /* The program has asked for devices with verbs. */
 #define RANK_STATE_FAULTED RANK_U(4) /* The library ends the process because of what stands in fault. */
 
 /* Who may go on. Source: own design. */
@@ -63,6 +64,7 @@
 #define RANK_RECORD_KIND_PORTALS RANK_U(6) /* A Portals call; the process waits for RETURN. */
 #define RANK_RECORD_KIND_COMPUTED RANK_U(7) /* The process has computed for arguments[0] picoseconds of simulated time. It does not wait. */
 #define RANK_RECORD_KIND_SOCKET RANK_U(10) /* A call of a socket (function: socket_call, arguments as it says); the process waits for RETURN, whose code is the result or a negative error number. */
+#define RANK_RECORD_KIND_VERBS RANK_U(11) /* A call of libibverbs (function: verbs_call, arguments as it says); the process waits for RETURN, whose code is 0, a status of a completion, or a negative error number. */
 #define RANK_RECORD_KIND_FORKED RANK_U(8) /* A template has forked a rank, whose process id (or negative error number) is arguments[0]; its first one says 0: it is loaded. It waits for RETURN, whose code is the number of the next rank's channel in the memory file. */
 #define RANK_RECORD_KIND_LEFT RANK_U(9) /* The program has left the callback that it was in last by longjmp or an exception: neither it nor the call during which it was started will return. It does not wait. */
 #define RANK_RECORD_KIND_RETURNED RANK_U(5) /* The callback has returned arguments[0]; then its arguments as it left them. */
@@ -81,6 +83,14 @@
 #define RANK_SOCKET_CALL_AVAILABLE RANK_U(11) /* Socket: bytes that can be received at once. */
 #define RANK_SOCKET_CALL_ERROR RANK_U(12) /* Socket: the error number of a connect that has failed meanwhile, once. */
 #define RANK_SOCKET_CALL_POLL RANK_U(13) /* Address and number of rank_poll: how many of them have something. */
+
+/* What libibverbs asks of the kernel module and the card. Source: own design. */
+#define RANK_VERBS_CALL_DEVICE RANK_U(1) /* Tells the number of the node, how many there are, lanes, pages that can be pinned. */
+#define RANK_VERBS_CALL_REGISTER RANK_U(2) /* Address, bytes, access flags: tells the key. */
+#define RANK_VERBS_CALL_DEREGISTER RANK_U(3) /* Key. */
+#define RANK_VERBS_CALL_WRITE RANK_U(4) /* Local key, address, bytes, node, remote key, remote address, 1 if the bytes are taken now (inline), 1 if the program is to see its completion: tells how many descriptors are over when it is complete. */
+#define RANK_VERBS_CALL_COMPLETED RANK_U(5) /* 1 to wait until it is more than the second argument: tells how many descriptors are over. */
+#define RANK_VERBS_CALL_LOOK RANK_U(6) /* Address of a word in registered memory: waits until the card has changed it. */
 
 /* Ways in which a process moves runs. Source: own design. */
 #define RANK_WAY_NONE RANK_U(0) /* None are to be moved. */
@@ -131,7 +141,7 @@ struct rank_channel {
     uint32_t indirect; /* Answer CALLBACK: bit i set: pass the address of a word that holds argument i. */
     uint64_t time; /* Simulated time of the answer, in picoseconds. */
     uint64_t function; /* Answer CALLBACK: a service, or the address of a function of the program. */
-    uint64_t arguments[6]; /* Answer CALLBACK: its arguments. Answer to SOCKET: what it tells beside its result. */
+    uint64_t arguments[6]; /* Answer CALLBACK: its arguments. Answer to SOCKET and VERBS: what it tells beside its result. */
     uint32_t log_bytes; /* Bytes of log that the library is to store into the program's memory before anything else (simulator writes). */
     uint32_t way; /* Not 0: the process is to do nothing but move runs, as way says, and hand over again (simulator writes). */
     uint32_t runs; /* Number of those runs (simulator writes). */
@@ -190,7 +200,7 @@ _Static_assert(offsetof(struct rank_channel, log) == 2048, "channel.log");
 
 /* One call. Source: own design. */
 struct rank_record {
-    uint16_t function; /* Number of the MPI function (kinds POSTED and CALL) or Portals function (kind PORTALS). */
+    uint16_t function; /* Number of the MPI function (kinds POSTED and CALL), Portals function (kind PORTALS) or call of verbs or sockets. */
     uint16_t kind; /* record_kind */
     uint8_t unused_4[12];
     uint64_t arguments[14]; /* Raw C arguments: pointers as they are, integers sign-extended. */

@@ -1,0 +1,145 @@
+//! Programs that use verbs on machine `forth`: Debian's own, and misuses.
+
+use crate::runner::{command, ended, root, Ended};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn compiled(folder: &Path, name: &str) -> PathBuf {
+    let output = folder.join(name);
+    let source = Path::new("tests/verbs").join(name).with_extension("c");
+    let cc = Command::new("gcc")
+        .current_dir(root())
+        .args(["-O1", "-Wall", "-Wextra", "-Werror"])
+        .arg(source)
+        .arg("-o")
+        .arg(&output)
+        .arg("-libverbs")
+        .output()
+        .expect("there is gcc");
+    assert!(cc.status.success(), "{}", String::from_utf8_lossy(&cc.stderr));
+    output
+}
+
+fn forth(options: &[&str], words: &[&str]) -> Ended {
+    ended(command().args(["run", "-m", "forth"]).args(options).args(words))
+}
+
+/// A server and its client, which are one of perftest's programs with these options.
+fn pair(options: &[&str], program: &str, words: &[&str]) -> Ended {
+    let both = [&[program][..], words, &[":", "-n", "1", program], words, &["node0"]].concat();
+    forth(&[&["-n", "1", "--server"], options].concat(), &both)
+}
+
+fn hash(run: &Ended) -> &str {
+    assert_eq!(run.code, 0, "{run:?}");
+    run.stdout.lines().find(|line| line.starts_with("Trace hash")).expect("a summary has one")
+}
+
+/// The line of results for messages of so many bytes.
+fn row<'a>(run: &'a Ended, bytes: &str) -> Vec<&'a str> {
+    let rows = run.stdout.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let mut rows = rows.filter(|row| row.first() == Some(&bytes));
+    rows.next().unwrap_or_else(|| panic!("{run:?}"))
+}
+
+#[test]
+fn layouts_are_those_of_the_installed_header() {
+    let check = Command::new("gcc")
+        .current_dir(root())
+        .args(["-std=c11", "-fsyntax-only", "tests/verbs/layout.c"])
+        .output()
+        .expect("there is gcc");
+    assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
+}
+
+#[test]
+fn the_device_is_there() {
+    let list = forth(&["-n", "1", "-q"], &["ibv_devices"]);
+    assert!(list.stdout.contains("forth0") && list.stdout.contains("53554e0300000000"), "{list:?}");
+    let info = forth(&["-n", "1", "-q"], &["ibv_devinfo"]);
+    for said in ["hca_id:\tforth0", "PORT_ACTIVE (4)", "vendor_id:\t\t\t0x10ee", "port_lid:\t\t1"] {
+        assert!(info.stdout.contains(said), "{said}: {info:?}");
+    }
+    // Where there is no such card there is no device.
+    let none = ended(command().args(["run", "-q", "-n", "1", "-m", "ideal", "ibv_devinfo"]));
+    assert!(none.stderr.contains("No IB devices found"), "{none:?}");
+}
+
+#[test]
+fn what_the_card_cannot_do_is_an_error_of_verbs() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(folder.path(), "misuse");
+    let program = program.to_str().unwrap();
+    let run = forth(&["-n", "2"], &[program]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let unsupported = "Operation not supported";
+    for said in [
+        "reliable connection: Operation not supported",
+        "post before ready: Invalid argument",
+        "nobody's LID: Invalid argument",
+        "own LID: Operation not supported",
+        "12 bytes: Invalid argument",
+        "unaligned: Invalid argument",
+        "too much inline: Invalid argument",
+        "no memory there: Bad address",
+        "remote without local: Invalid argument",
+        "64 MB: Cannot allocate memory",
+        "bad local key: local protection, then flushed",
+        "beyond the region: local protection, then flushed",
+        "bad remote key: remote access, then flushed",
+        "beyond the remote region: remote access, then flushed",
+        "not writable: remote access, then flushed",
+        "deregistered: remote access, then flushed",
+        "a fifth of four: Cannot allocate memory",
+        "received: 0 bytes are wrong",
+    ] {
+        assert!(run.stdout.lines().any(|line| line == said), "{said}: {run:?}");
+    }
+    for what in ["send", "read", "interrupts"] {
+        assert!(run.stdout.contains(&format!("{what}: {unsupported}")), "{what}: {run:?}");
+    }
+    for sentence in [
+        "sunstar: ibv_create_qp: the card has unreliable connections (UC) only",
+        "sunstar: ibv_modify_qp: there is no LID 9; nodes have 1 to 2",
+        "sunstar: ibv_post_send: the card moves words of 8 bytes",
+    ] {
+        assert!(run.stderr.contains(sentence), "{run:?}");
+    }
+    assert_eq!(hash(&forth(&["-n", "2", "-t", "2"], &[program])), hash(&run));
+}
+
+/// `ib_write_lat` spins on its own memory: nothing but the rule of docs/verbs.md lets time pass.
+#[test]
+fn perftest_measures_latency() {
+    let words = ["-c", "UC", "-s", "8", "-n", "20"];
+    let run = pair(&[], "ib_write_lat", &words);
+    // marazakis2006, Fig. 4b, tells 0.875 us of it; the lanes and who looks at both ends are the rest.
+    let typical: f64 = row(&run, "8")[4].parse().unwrap();
+    assert!((1.0..1.7).contains(&typical), "{run:?}");
+}
+
+#[test]
+#[ignore = "half a minute a run, and verilates the card; make soak"]
+fn perftest_runs_on_threads_and_on_the_rtl() {
+    for bytes in ["8", "4096"] {
+        let words = ["-c", "UC", "-s", bytes, "-n", "100"];
+        let model = pair(&[], "ib_write_lat", &words);
+        for options in [&["-t", "2"][..], &["--rtl"], &["--rtl", "-t", "2"]] {
+            assert_eq!(hash(&pair(options, "ib_write_lat", &words)), hash(&model), "{options:?}");
+        }
+    }
+    let words = ["-c", "UC", "-s", "4096", "-n", "5000"];
+    let run = pair(&[], "ib_write_bw", &words);
+    // The lanes carry 596 MiB/s (marazakis2006 s2.6), headers and checksums with it.
+    let average: f64 = row(&run, "4096")[3].parse().unwrap();
+    assert!((540.0..596.0).contains(&average), "{run:?}");
+    assert_eq!(hash(&pair(&["-t", "2"], "ib_write_bw", &words)), hash(&run));
+}
+
+/// A program of MPI is told that there is none.
+#[test]
+fn a_call_of_mpi_ends_with_a_sentence() {
+    let run = forth(&["-n", "2"], &["examples/ring.c"]);
+    let sentence = "MPI_Init: machines of model rdma have verbs (libibverbs) and no MPI";
+    assert!(run.code == 1 && run.stderr.contains(sentence), "{run:?}");
+}

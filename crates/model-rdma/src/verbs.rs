@@ -1,0 +1,274 @@
+//! Verbs of a program: what its library asks of kernel module and card.
+//!
+//! A region's pages are pinned below 4 GB, where descriptors reach. Its key names it to all nodes: who writes
+//! there asks the owner's kernel once, over the administration network, where the region's pages are.
+
+use super::library::{Buffer, Library};
+use super::memory::PAGE;
+use super::module::pages;
+use super::settings::Settings;
+use abi::rank::verbs_call;
+use des::{Duration, Time};
+use host::{Cpu, SpaceId};
+use rank::VerbsAnswer;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Numbers of the operating system's errors (errno(3)).
+const ENOMEM: i32 = 12;
+const EFAULT: i32 = 14;
+const EINVAL: i32 = 22;
+/// Statuses of completions, as libibverbs has them.
+const PROTECTION: i32 = 4;
+const REMOTE_ACCESS: i32 = 10;
+/// Access flag: other nodes may write.
+const REMOTE_WRITE: u64 = 2;
+
+/// Slots for payload that is taken when it is posted: more than there are transfers under way.
+const SLOTS: u64 = 512;
+/// Bytes of a slot.
+const SLOT: u64 = 256;
+
+/// A registered region.
+#[derive(Clone, Copy, Debug)]
+struct Region {
+    buffer: Buffer,
+    va: u64,
+    bytes: u64,
+    access: u64,
+    /// While it is registered.
+    from: Time,
+    until: Time,
+}
+
+impl Region {
+    fn holds(&self, va: u64, bytes: u64) -> bool {
+        va >= self.va && bytes <= self.bytes && va - self.va <= self.bytes - bytes
+    }
+    /// What begins at an address of the region's.
+    fn at(&self, va: u64) -> Buffer {
+        Buffer { offset: self.buffer.offset + (va - self.va), ..self.buffer }
+    }
+}
+
+/// All regions of a run, by node and key.
+///
+/// Nodes share it, as they do the sockets' network: whoever asks sees what was so a latency ago, and no node
+/// is simulated further behind than the notice of a failure takes, which is less (0061).
+#[derive(Debug, Default)]
+pub(super) struct Directory {
+    regions: Mutex<BTreeMap<(u32, u32), Region>>,
+}
+
+impl Directory {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<(u32, u32), Region>> {
+        // A panic elsewhere ends the run.
+        self.regions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// A region as it was at that time.
+    fn find(&self, key: (u32, u32), then: Time) -> Option<Region> {
+        let region = self.lock().get(&key).copied();
+        region.filter(|region| region.from <= then && then < region.until)
+    }
+    /// The key of a new region of a node's.
+    fn add(&self, node: u32, key: u32, region: Region) {
+        self.lock().insert((node, key), region);
+    }
+    fn end(&self, node: u32, key: u32, now: Time) {
+        if let Some(region) = self.lock().get_mut(&(node, key)) {
+            region.until = region.until.min(now);
+        }
+    }
+}
+
+/// What a verbs program of a run shares.
+#[derive(Clone)]
+pub(super) struct Shared {
+    pub directory: Arc<Directory>,
+    pub nodes: u32,
+    pub lanes: u8,
+    /// Of the administration network: to another node, and a call.
+    pub latency: Duration,
+    pub call: Duration,
+}
+
+impl Shared {
+    pub fn new(settings: &Settings, agent: &rank::Costs) -> Shared {
+        let sockets = agent.sockets;
+        Shared {
+            directory: Arc::default(),
+            nodes: settings.nodes,
+            lanes: settings.nic(0).lanes,
+            latency: sockets.latency,
+            call: sockets.call,
+        }
+    }
+}
+
+/// The verbs of a program.
+pub(super) struct Verbs {
+    cpu: Cpu,
+    nid: u32,
+    space: SpaceId,
+    library: Rc<Library>,
+    shared: Shared,
+    /// Own regions, by their keys.
+    regions: RefCell<BTreeMap<u32, Region>>,
+    keys: Cell<u32>,
+    /// Regions of other nodes that their owners have been asked for.
+    known: RefCell<BTreeMap<(u32, u32), Region>>,
+    /// Pages with slots, once there are any.
+    slots: Cell<Option<Buffer>>,
+    taken: Cell<u64>,
+}
+
+impl Verbs {
+    pub fn new(nid: u32, space: SpaceId, library: Rc<Library>, shared: Shared) -> Rc<Verbs> {
+        Rc::new(Verbs {
+            cpu: library.cpu().clone(),
+            nid,
+            space,
+            library,
+            shared,
+            regions: RefCell::default(),
+            keys: Cell::new(0),
+            known: RefCell::default(),
+            slots: Cell::default(),
+            taken: Cell::default(),
+        })
+    }
+
+    fn register(&self, va: u64, bytes: u64, access: u64) -> VerbsAnswer {
+        let memory = self.cpu.memory();
+        let (first, offset) = (va - va % PAGE, va % PAGE);
+        let Some(end) = va.checked_add(bytes).filter(|_| bytes > 0) else {
+            return VerbsAnswer::error(EINVAL);
+        };
+        if pages(offset + bytes) > self.library.free_pages() {
+            return VerbsAnswer::error(ENOMEM);
+        }
+        let mut each = (first..end).step_by(PAGE as usize);
+        if each.any(|page| memory.borrow_mut().probe(self.space, page).is_err()) {
+            return VerbsAnswer::error(EFAULT);
+        }
+        let buffer = self.library.register(offset, bytes);
+        for page in 0..pages(offset + bytes) {
+            let (phys, va) = (buffer.page_at(page), first + page * PAGE);
+            memory.borrow_mut().bind(phys, self.space, va);
+        }
+        let key = self.keys.get() + 1;
+        self.keys.set(key);
+        let (from, until) = (self.cpu.now(), Time::NEVER);
+        let region = Region { buffer, va, bytes, access, from, until };
+        self.regions.borrow_mut().insert(key, region);
+        self.shared.directory.add(self.nid, key, region);
+        VerbsAnswer::word(key.into())
+    }
+
+    fn deregister(&self, key: u32) -> VerbsAnswer {
+        let Some(region) = self.regions.borrow_mut().remove(&key) else {
+            return VerbsAnswer::error(EINVAL);
+        };
+        self.release(key, &region);
+        VerbsAnswer::default()
+    }
+
+    fn release(&self, key: u32, region: &Region) {
+        self.shared.directory.end(self.nid, key, self.cpu.now());
+        for page in 0..pages(region.buffer.offset + region.bytes) {
+            self.cpu.memory().borrow_mut().unbind(region.buffer.page_at(page));
+        }
+    }
+
+    /// A region of another node's, if it is registered. The first time its owner is asked.
+    fn remote(&self, node: u32, key: u32) -> Option<Region> {
+        if !self.known.borrow().contains_key(&(node, key)) {
+            let asked = self.shared.call + self.shared.latency * 2;
+            self.cpu.kernel(|| self.cpu.spend(asked));
+        }
+        let then = Time(self.cpu.now().0.saturating_sub(self.shared.latency.0));
+        let region = self.shared.directory.find((node, key), then)?;
+        self.known.borrow_mut().insert((node, key), region);
+        Some(region)
+    }
+
+    /// Payload that is taken now: where it stands until it is sent.
+    fn slot(&self, va: u64, bytes: u64) -> Option<Buffer> {
+        let slots = self.slots.get().unwrap_or_else(|| self.library.register(0, SLOTS * SLOT));
+        self.slots.set(Some(slots));
+        let mut data = vec![0; bytes as usize];
+        self.cpu.memory().borrow_mut().read(self.space, va, &mut data).ok()?;
+        self.cpu.spend(self.cpu.copy_cost(bytes));
+        let number = self.taken.get();
+        self.taken.set(number + 1);
+        let slot = Buffer { offset: number % SLOTS * SLOT, ..slots };
+        let written = self.cpu.memory().borrow_mut().write_phys(slot.phys(0), &data);
+        written.expect("it is a pinned page");
+        Some(slot)
+    }
+
+    fn write(&self, a: &[u64]) -> VerbsAnswer {
+        let (lkey, va, bytes, node) = (a[0] as u32, a[1], a[2], a[3] as u32);
+        let (rkey, to, taken) = (a[4] as u32, a[5], a[6] != 0);
+        let from = if taken {
+            self.slot(va, bytes)
+        } else {
+            let own = self.regions.borrow().get(&lkey).copied();
+            own.filter(|own| own.holds(va, bytes)).map(|own| own.at(va))
+        };
+        let Some(from) = from else {
+            return VerbsAnswer { code: PROTECTION, ..VerbsAnswer::default() };
+        };
+        let writable = |region: &Region| region.access & REMOTE_WRITE != 0;
+        let target = self.remote(node, rkey).filter(writable).filter(|r| r.holds(to, bytes));
+        let Some(target) = target else {
+            return VerbsAnswer { code: REMOTE_ACCESS, ..VerbsAnswer::default() };
+        };
+        VerbsAnswer::word(self.library.post_write(from, target.at(to), bytes, a[7] != 0))
+    }
+
+    /// The program looks at a word for the second time.
+    fn look(&self, va: u64) -> VerbsAnswer {
+        let region = self.regions.borrow().values().find(|region| region.holds(va, 8)).copied();
+        match region {
+            Some(region) => {
+                self.library.look(region.at(va).phys(0));
+                VerbsAnswer::default()
+            }
+            // The rest of a page that a region has a part of: nobody writes there.
+            None => {
+                self.cpu.spend(self.cpu.costs().poll_period);
+                VerbsAnswer::default()
+            }
+        }
+    }
+}
+
+impl rank::Verbs for Verbs {
+    fn call(&self, call: u32, a: &[u64]) -> VerbsAnswer {
+        match call {
+            verbs_call::DEVICE => {
+                let Shared { nodes, lanes, .. } = self.shared;
+                let pages = self.library.free_pages();
+                let words = [self.nid.into(), nodes.into(), lanes.into(), pages, 0, 0];
+                VerbsAnswer { code: 0, words }
+            }
+            verbs_call::REGISTER => self.register(a[0], a[1], a[2]),
+            verbs_call::DEREGISTER => self.deregister(a[0] as u32),
+            verbs_call::WRITE => self.write(a),
+            verbs_call::COMPLETED => {
+                VerbsAnswer::word(self.library.over((a[0] != 0).then_some(a[1])))
+            }
+            verbs_call::LOOK => self.look(a[0]),
+            _ => VerbsAnswer::error(EINVAL),
+        }
+    }
+
+    fn close(&self) {
+        for (key, region) in std::mem::take(&mut *self.regions.borrow_mut()) {
+            self.release(key, &region);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+/* Memory that a card writes to while the program looks at it, without any call.
+ *
+ * Simulated time stands still while a program runs, so a program that waits for a word to change would wait
+ * for ever. Its pages are closed, therefore: each look faults, is noted, and is carried out by a single step
+ * with its pages open. The second look of the same instruction at the same place, with no call in between,
+ * cannot find anything new: the simulator lets time run until the card has changed the word that is there.
+ * What is seen, and so what time it is, follows from the program alone (docs/decisions/0088).
+ *
+ * While the program waits in a call all pages are open, as the simulator reads and writes them. */
+#define _GNU_SOURCE
+#include "rank.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define PAGE 4096u
+#define WORD 8u
+/* The processor's trap flag, and the bit of a page fault's error that says it was a write. */
+#define TRAP_FLAG 0x100
+#define FAULT_WRITE 2
+#define REGIONS 256
+/* Pages that one instruction may touch. */
+#define STEPPED 4
+/* Looks without a call after which a page stays open until the next one: the program works on its data. */
+#define LOOKS_MAX 256
+
+extern int __sigaction(int number, const struct sigaction *action, struct sigaction *old);
+
+static struct region {
+    uintptr_t begin, end; /* of pages */
+} regions[REGIONS];
+static unsigned used;
+static bool closed; /* all of them, but what was opened since */
+
+/* The look under way: its pages, which are open for one instruction. */
+static uintptr_t stepped[STEPPED];
+static unsigned stepping;
+/* The last one, and how many there were since the last call. */
+static uintptr_t last_code, last_at;
+static unsigned looks;
+
+static struct sigaction programs; /* what the program has said about SIGTRAP */
+
+/* Not the library's own function of this name, which looks for what becomes of the program's memory. */
+static void protect(uintptr_t begin, uintptr_t end, int protection)
+{
+    syscall(SYS_mprotect, begin, end - begin, protection);
+}
+
+static void set(bool close)
+{
+    const int protection = close ? PROT_NONE : PROT_READ | PROT_WRITE;
+    for (unsigned i = 0; i < used && close != closed; i++)
+        protect(regions[i].begin, regions[i].end, protection);
+    closed = close && used > 0;
+}
+
+void rank_guard_open(void)
+{
+    set(false);
+    stepping = 0; /* what the step has reached is a call: its pages are open */
+}
+
+void rank_guard_close(void)
+{
+    set(true);
+    looks = 0;
+    last_code = 0;
+}
+
+static bool is_guarded(uintptr_t at)
+{
+    for (unsigned i = 0; i < used; i++)
+        if (regions[i].begin <= at && at < regions[i].end)
+            return true;
+    return false;
+}
+
+bool rank_guard_fault(const void *facts, void *context)
+{
+    const siginfo_t *info = facts;
+    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+    const uintptr_t at = (uintptr_t)info->si_addr, code = (uintptr_t)registers[REG_RIP];
+    const uintptr_t page = at / PAGE * PAGE;
+    if (info->si_code != SEGV_ACCERR || !closed || !is_guarded(at) || stepping == STEPPED)
+        return false;
+    const int error = errno;
+    const bool looks_again = code == last_code && at == last_at && stepping == 0 &&
+                             !(registers[REG_ERR] & FAULT_WRITE);
+    if (looks_again && rank_may_call()) {
+        const uint64_t arguments[] = {at / WORD * WORD};
+        uint64_t words[6];
+        rank_call_verbs(RANK_VERBS_CALL_LOOK, "a look at registered memory", 1, arguments, words);
+    }
+    last_code = code;
+    last_at = at;
+    protect(page, page + PAGE, PROT_READ | PROT_WRITE);
+    if (++looks <= LOOKS_MAX) {
+        stepped[stepping++] = page;
+        registers[REG_EFL] |= TRAP_FLAG;
+    }
+    errno = error;
+    return true;
+}
+
+/* The instruction has been carried out. */
+static void on_step(int number, siginfo_t *info, void *context)
+{
+    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+    if (!(registers[REG_EFL] & TRAP_FLAG)) {
+        if (programs.sa_flags & SA_SIGINFO && programs.sa_sigaction)
+            programs.sa_sigaction(number, info, context);
+        else if (programs.sa_handler != SIG_IGN && programs.sa_handler != SIG_DFL)
+            programs.sa_handler(number);
+        return;
+    }
+    registers[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+    while (stepping > 0) {
+        stepping--;
+        if (closed)
+            protect(stepped[stepping], stepped[stepping] + PAGE, PROT_NONE);
+    }
+}
+
+/* A handler runs on this stack: its pages must stay. */
+static bool is_stack(uintptr_t begin, uintptr_t end)
+{
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    return begin < here + (8u << 20) && here - (1u << 20) < end;
+}
+
+void rank_guard(void *memory, size_t bytes)
+{
+    const uintptr_t begin = (uintptr_t)memory / PAGE * PAGE;
+    const uintptr_t end = ((uintptr_t)memory + bytes + PAGE - 1) / PAGE * PAGE;
+    if (used == 0) {
+        const struct sigaction action = {.sa_sigaction = on_step,
+                                         .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+        __sigaction(SIGTRAP, &action, &programs);
+    }
+    if (used == REGIONS || is_stack(begin, end))
+        return; /* looks there are not seen */
+    set(false);
+    regions[used++] = (struct region){begin, end};
+    set(true);
+}
+
+void rank_unguard(void *memory, size_t bytes)
+{
+    const uintptr_t begin = (uintptr_t)memory / PAGE * PAGE;
+    const uintptr_t end = ((uintptr_t)memory + bytes + PAGE - 1) / PAGE * PAGE;
+    const bool again = closed;
+    set(false);
+    for (unsigned i = 0; i < used; i++)
+        if (regions[i].begin == begin && regions[i].end == end) {
+            regions[i] = regions[--used];
+            break;
+        }
+    set(again);
+}

@@ -1,0 +1,40 @@
+//! A program's verbs, as its library asks for them.
+
+use abi::rank::verbs_call;
+
+/// Words that an answer tells beside its code.
+pub const WORDS: usize = 6;
+
+/// What a call of verbs comes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VerbsAnswer {
+    /// 0, the status of a completion, or a negative error number.
+    pub code: i32,
+    /// What it tells.
+    pub words: [u64; WORDS],
+}
+
+impl VerbsAnswer {
+    /// An error number.
+    pub fn error(number: i32) -> VerbsAnswer {
+        VerbsAnswer { code: -number, ..VerbsAnswer::default() }
+    }
+    /// One word.
+    pub fn word(word: u64) -> VerbsAnswer {
+        VerbsAnswer { code: 0, words: [word, 0, 0, 0, 0, 0] }
+    }
+}
+
+/// Who carries out a program's verbs, in the fibre of its rank.
+pub trait Verbs {
+    /// Carries out a call (`abi::rank::verbs_call`) with its arguments.
+    fn call(&self, call: u32, arguments: &[u64]) -> VerbsAnswer;
+    /// The program has ended.
+    fn close(&self);
+}
+
+/// The answer where no card has verbs: there is no device, and nothing else is asked for without one.
+pub(crate) fn without_card(call: u32) -> VerbsAnswer {
+    debug_assert_eq!(call, verbs_call::DEVICE);
+    VerbsAnswer::error(libc::ENODEV)
+}
