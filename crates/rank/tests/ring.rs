@@ -51,7 +51,11 @@ fn play_random(program: &Program, seed: u64) -> Result<(), String> {
                     process.reply(random.below(3) as i32, Time(8));
                 }
             }
-            Demand::Portals { .. } | Demand::Clock | Demand::Sleep(_) | Demand::Socket(_) => {
+            Demand::Portals { .. }
+            | Demand::Verbs { .. }
+            | Demand::Clock
+            | Demand::Sleep(_)
+            | Demand::Socket(_) => {
                 process.reply_with_time(Time(9));
             }
             Demand::CallbackReturned { .. } => {
