@@ -80,7 +80,7 @@ test: test-tools parts ## Run all tests
 	   rtl/alpu/test fast; echo "ended $$?"; \
 	   rtl/rdma/test fast; echo "ended $$?"; \
 	   rtl/crossbar/test fast; echo "ended $$?"; \
-	   $(cargo) test --quiet --workspace --no-fail-fast; echo "ended $$?"; } 2>&1 \
+	   $(cargo) test --quiet --workspace --tests --no-fail-fast; echo "ended $$?"; } 2>&1 \
 	    | awk -f scripts/total.awk
 
 .PHONY: check
@@ -99,7 +99,7 @@ generate: tools ## Generate anew what comes from abi/
 
 .PHONY: soak
 soak: soak-tools build ## Long tests: the ignored ones, all proofs, all synthesis
-	@{ $(release) test --quiet --release --workspace --no-fail-fast -- --ignored; echo "ended $$?"; \
+	@{ $(release) test --quiet --release --workspace --tests --no-fail-fast -- --ignored; echo "ended $$?"; \
 	   rtl/alpu/test; echo "ended $$?"; \
 	   rtl/rdma/test; echo "ended $$?"; \
 	   rtl/crossbar/test; echo "ended $$?"; } 2>&1 | awk -f scripts/total.awk

@@ -2,6 +2,7 @@
 
 pub use crate::seastar::packet_flag as flag;
 use crate::seastar::{PacketHeader, PacketTrailer, FLIT_BYTES, PACKET_PAYLOAD};
+use crate::MessageId;
 
 /// Largest payload of a packet, in bytes.
 pub const PAYLOAD_BYTES: usize = PACKET_PAYLOAD as usize;
@@ -19,6 +20,8 @@ pub struct Packet {
     pub size: u8,
     /// The transmit engine's message counter: with `source`, and until the last packet, it names the message.
     pub message: u16,
+    /// The message to which it belongs, for whoever observes: no part of what is on the wire.
+    pub id: MessageId,
     /// CRC-32 over header and payload of the whole message; valid in the last packet.
     pub crc: u32,
     /// Payload; bytes at and after `size` are meaningless.
@@ -69,6 +72,7 @@ impl Default for Packet {
             flags: 0,
             size: 0,
             message: 0,
+            id: MessageId::default(),
             crc: 0,
             payload: [0; PAYLOAD_BYTES],
         }

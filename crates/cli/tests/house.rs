@@ -35,7 +35,7 @@ const LAW: &[(&str, &[&str])] = &[
     ("portals", &["abi", "des", "host"]),
     ("mpi", &["abi", "des", "host", "portals"]),
     ("rank", &["abi", "bus", "des", "host", "mpi", "portals"]),
-    ("machine", &["abi", "bus", "des", "host", "mpi", "net", "portals", "rank", "spec"]),
+    ("machine", &["abi", "bus", "des", "host", "mpi", "portals", "rank", "spec"]),
     ("pcibus", &["bus", "des", "host", "pci"]),
     ("powerpc", &["des", "machine", "ppc440"]),
     ("model-example", &["abi", "des", "host", "machine", "portals"]),
@@ -168,38 +168,53 @@ fn crates_depend_only_on_whom_they_may() {
     assert_eq!(seen, law.keys().map(|name| (*name).to_owned()).collect());
 }
 
-/// The part of machines that crates beside those of models may use: [`LAW`] keeps the others out.
-const PART: &str = "net";
-
-/// Files of such crates that name it. Take a file out when it does no more; none comes in.
-const NAME_IT: &[&str] = &[
-    "faults/interrupts.rs",
-    "faults/mod.rs",
-    "faults/parse.rs",
-    "faults/parse/tests.rs",
-    "instruments/perfetto.rs",
-    "instruments/timeline.rs",
-    "instruments/timeline/links.rs",
-];
+/// Files of the command that name one model: what only that has (a debugger, a monitor, a trace ring, a
+/// probe). Take a file out when it does no more; none comes in. Nobody but models can name a part: [`LAW`].
+const NAME_MODELS: &[&str] = &["bench/ladder.rs", "firmware.rs", "run.rs", "trace.rs"];
 
 #[test]
-fn the_network_is_named_by_models_and_few_others() {
-    let names = regex_lite::Regex::new(&format!(r"(?:^|[^:\w])(?:{PART})::")).unwrap();
+fn few_files_of_the_command_name_a_model() {
+    let room = Path::new("crates/cli/src");
     let mut naming = BTreeSet::new();
-    for (path, text) in sources() {
-        let general = ["des", "host", "mpi", "portals", "rank", "cli", "machine"];
-        let Some(room) = general.iter().find(|name| path.starts_with(format!("crates/{name}/src")))
-        else {
-            continue;
-        };
-        let within = path.strip_prefix(format!("crates/{room}/src")).unwrap();
-        let code = |line: &str| line.split("//").next().unwrap_or_default().to_owned();
-        if text.lines().any(|line| names.is_match(&code(line))) {
-            naming.insert(within.to_string_lossy().into_owned());
+    for (path, text) in sources().into_iter().filter(|(path, _)| path.starts_with(room)) {
+        let rest = text.replace("models::MODELS", "");
+        if rest.contains(" models::") || rest.contains("(models::") {
+            naming.insert(path.strip_prefix(room).unwrap().to_string_lossy().into_owned());
         }
     }
-    let known: BTreeSet<String> = NAME_IT.iter().map(|file| (*file).to_owned()).collect();
-    assert_eq!(naming, known, "files that name the network, beside those of models");
+    let known: BTreeSet<String> = NAME_MODELS.iter().map(|file| (*file).to_owned()).collect();
+    assert_eq!(naming, known);
+}
+
+/// A crate without unit tests is not compiled once more to find none; one with some runs them.
+#[test]
+fn unit_tests_are_compiled_where_there_are_some() {
+    let sources = sources();
+    for (name, _) in LAW {
+        let room = Path::new("crates").join(name);
+        let manifest: toml::Table = toml::from_str(&text_of(&room.join("Cargo.toml"))).unwrap();
+        let own = sources.iter().filter(|(file, _)| file.starts_with(room.join("src")));
+        let some = own.into_iter().any(|(_, text)| text.contains("#[test]"));
+        let bins = manifest.get("bin").and_then(toml::Value::as_array).into_iter().flatten();
+        let mut targets = manifest.get("lib").into_iter().chain(bins);
+        let off = targets.any(|target| target.get("test") == Some(&false.into()));
+        assert_eq!(off, !some, "{name}: test = false stands where there are no unit tests");
+    }
+}
+
+/// `make test` does not look for tests in comments, which takes a compiler's look at every crate.
+#[test]
+fn comments_have_no_tests() {
+    for (path, text) in sources().into_iter().filter(|(path, _)| has_extension(path, &["rs"])) {
+        let fences = text.lines().map(str::trim_start);
+        let fences = fences.filter_map(|line| {
+            line.strip_prefix("//! ```").or_else(|| line.strip_prefix("/// ```"))
+        });
+        for (number, fence) in fences.enumerate() {
+            let opens = number % 2 == 0;
+            assert_eq!(opens, fence == "text", "{}: ```{fence}", path.display());
+        }
+    }
 }
 
 /// Crates that have unsafe code; the reasons stand in ARCHITECTURE.md.

@@ -50,24 +50,25 @@ impl Cpu {
     }
 
     /// Uncached, posted stores: each up to 8 bytes within an aligned 8 bytes, in order, each after its issue
-    /// time. `addr` is the local-bus address behind the NIC's window.
-    pub fn mmio_write(&self, addr: u32, data: &[u8]) {
-        let mut addr = addr;
+    /// time. `addr` is of the network interface's own space.
+    pub fn mmio_write(&self, addr: impl Into<u64>, data: &[u8]) {
+        let mut addr = addr.into();
         let mut rest = data;
         while !rest.is_empty() {
-            let (piece, after) = rest.split_at(rest.len().min(8 - addr as usize % 8));
+            let (piece, after) = rest.split_at(rest.len().min(8 - (addr % 8) as usize));
             self.spend(self.costs().mmio_write);
             let mut bytes = [0; 8];
             bytes[..piece.len()].copy_from_slice(piece);
             self.core.suspend(Request::Store { addr, len: piece.len() as u8, bytes });
-            addr += piece.len() as u32;
+            addr += piece.len() as u64;
             rest = after;
         }
     }
 
-    /// An uncached read of the word at local-bus address `addr`: the core stalls for the round trip.
-    pub fn mmio_read(&self, addr: u32) -> u32 {
-        self.core.suspend(Request::Load { addr }) as u32
+    /// An uncached read of the word at the network interface's address `addr`: the core stalls for the round
+    /// trip.
+    pub fn mmio_read(&self, addr: impl Into<u64>) -> u32 {
+        self.core.suspend(Request::Load { addr: addr.into() }) as u32
     }
 
     /// Runs `f` in the kernel: entry and exit cost their time, interrupts wait until after the exit. Nested

@@ -23,9 +23,9 @@ pub(crate) enum Request {
     /// Let time pass.
     Spend(Duration),
     /// Send an uncached store of the first `len` bytes out now.
-    Store { addr: u32, len: u8, bytes: [u8; 8] },
+    Store { addr: u64, len: u8, bytes: [u8; 8] },
     /// Send an uncached read of a word and stall until the reply.
-    Load { addr: u32 },
+    Load { addr: u64 },
     /// Spin until another core hands over a lock.
     Spin,
     /// Spin until woken, or until the deadline (`Time::NEVER`: none). Answer: [`WOKEN`] or [`TIMED_OUT`].

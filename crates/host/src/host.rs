@@ -14,10 +14,10 @@ pub trait Ports {
     /// Asks for [`Host::handle`] with `event` at `at` (not before now).
     fn schedule(&mut self, at: Time, event: Event);
     /// A posted store of up to 8 bytes leaves the processor for local-bus address `addr`.
-    fn mmio_write(&mut self, now: Time, addr: u32, data: &[u8]);
+    fn mmio_write(&mut self, now: Time, addr: u64, data: &[u8]);
     /// A read of a word leaves the processor; the node answers with [`Host::mmio_reply`], later than now.
     /// Each core may have one under way; they are answered in the order in which they left.
-    fn mmio_read(&mut self, now: Time, addr: u32);
+    fn mmio_read(&mut self, now: Time, addr: u64);
     /// Before this time nothing happens on the node but by what is asked for here. A host of one core does
     /// without events until then, and tells of them later ([`Host::take_passed`]).
     fn alone_until(&self) -> Time {

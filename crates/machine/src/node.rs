@@ -42,9 +42,9 @@ pub trait Nic: Sized + 'static {
         let _ = message;
     }
     /// The host stores up to 8 bytes at the interface's address `addr`.
-    fn store(&mut self, now: Time, addr: u32, data: &[u8], ports: &mut Ports<Self>);
+    fn store(&mut self, now: Time, addr: u64, data: &[u8], ports: &mut Ports<Self>);
     /// The host loads a word from `addr` and waits; [`Ports::answer`] answers, later than now.
-    fn load(&mut self, now: Time, addr: u32, ports: &mut Ports<Self>) {
+    fn load(&mut self, now: Time, addr: u64, ports: &mut Ports<Self>) {
         let _ = now;
         ports.answer(now + des::Duration(1), 0);
         let _ = addr;
@@ -113,12 +113,12 @@ enum Event<E> {
         slot: u32,
     },
     Store {
-        addr: u32,
+        addr: u64,
         len: u8,
         data: [u8; 8],
     },
     Load {
-        addr: u32,
+        addr: u64,
     },
     Answer {
         value: u32,
@@ -200,6 +200,7 @@ impl<N: Nic> Node<N> {
             ranks: self.software.ranks(),
             cores: self.host.cores() as u32,
             neighbours: Default::default(),
+            links: Default::default(),
             queues: self.queues,
         }
     }
@@ -309,9 +310,9 @@ fn word<N: Nic>(event: &Event<N::Event>) -> u64 {
         Event::Host(event) => 2 | (event.core() as u64) << 8,
         Event::Message { .. } => 4,
         Event::Store { addr, data, .. } => {
-            6 ^ u64::from(*addr) << 8 ^ u64::from_le_bytes(*data).rotate_left(17)
+            6 ^ addr << 8 ^ u64::from_le_bytes(*data).rotate_left(17)
         }
-        Event::Load { addr } => 7 | u64::from(*addr) << 8,
+        Event::Load { addr } => 7 | addr << 8,
         Event::Answer { value } => 8 | u64::from(*value) << 8,
         Event::Interrupt => 9,
         Event::Attend => 10,

@@ -2,9 +2,9 @@
 //!
 //! A machine file is TOML. Beside `name` and `doc` it holds one table a parameter, `[section.name]`, with
 //! `value` (with its unit), `doc` and `source`. Which parameters there are, of what kind and in what range,
-//! say [`COMMON`] and the model that `nic.model` chooses; every one of them must be there, and no other. With
-//! `base = "NAME"` those that are not there are the ones of `NAME.toml` in the same folder or among Sunstar's
-//! own, which has no base itself; it may be of another model.
+//! say [`schema::COMMON`] and the model that `nic.model` chooses; every one of them must be there, and no
+//! other. With `base = "NAME"` those that are not there are the ones of `NAME.toml` in the same folder or
+//! among Sunstar's own, which has no base itself; it may be of another model.
 
 pub mod quantity;
 pub mod schema;

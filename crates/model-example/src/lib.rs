@@ -242,7 +242,7 @@ impl Nic for Example {
     }
 
     /// The doorbell.
-    fn store(&mut self, now: Time, _addr: u32, _data: &[u8], ports: &mut Ports<Example>) {
+    fn store(&mut self, now: Time, _addr: u64, _data: &[u8], ports: &mut Ports<Example>) {
         while let Some(command) = self.port.next_send() {
             self.fetching.push_back(command);
             ports.schedule(now + self.params.fetch, Event::Fetched);

@@ -162,7 +162,7 @@ impl Nic for Ideal {
         ports.schedule(last, Event::Arrived);
     }
 
-    fn store(&mut self, now: Time, _addr: u32, _data: &[u8], ports: &mut Ports<Ideal>) {
+    fn store(&mut self, now: Time, _addr: u64, _data: &[u8], ports: &mut Ports<Ideal>) {
         while let Some(message) = self.port.next_send() {
             let start = now.max(self.leaves);
             self.leaves = start + self.constants.length(message.bytes()) + self.constants.gap;

@@ -393,7 +393,7 @@ impl Nic for Station {
         self.trail.foreseen(message);
     }
 
-    fn store(&mut self, now: Time, addr: u32, data: &[u8], ports: &mut Ports<Station>) {
+    fn store(&mut self, now: Time, addr: u64, data: &[u8], ports: &mut Ports<Station>) {
         self.bus.store(addr, data);
         self.trail.bus(now, self.bus.waiting());
         if self.bus.is_wanted() {
@@ -401,7 +401,7 @@ impl Nic for Station {
         }
     }
 
-    fn load(&mut self, now: Time, addr: u32, ports: &mut Ports<Station>) {
+    fn load(&mut self, now: Time, addr: u64, ports: &mut Ports<Station>) {
         self.bus.load(addr);
         start(&mut self.bus, now, ports);
     }

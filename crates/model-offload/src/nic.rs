@@ -259,14 +259,14 @@ impl Nic for Station {
         self.act(now, ports, |card, seam| card.receive(now, message, seam));
     }
 
-    fn store(&mut self, now: Time, addr: u32, data: &[u8], ports: &mut Ports<Station>) {
-        if let Err(error) = self.act(now, ports, |card, _| card.store(now, addr, data)) {
+    fn store(&mut self, now: Time, addr: u64, data: &[u8], ports: &mut Ports<Station>) {
+        if let Err(error) = self.act(now, ports, |card, _| card.store(now, local(addr), data)) {
             ports.fail(now, error);
         }
     }
 
-    fn load(&mut self, now: Time, addr: u32, ports: &mut Ports<Station>) {
-        let word = self.act(now, ports, |card, _| card.load(addr));
+    fn load(&mut self, now: Time, addr: u64, ports: &mut Ports<Station>) {
+        let word = self.act(now, ports, |card, _| card.load(local(addr)));
         ports.answer(now + self.card.load_time(), word);
     }
 
@@ -349,4 +349,9 @@ impl Nic for Station {
             held => vec![format!("{held} messages wait before the network interface")],
         }
     }
+}
+
+/// The card's own address. Behind 4 GB there is nothing, as at the last address below.
+fn local(addr: u64) -> u32 {
+    u32::try_from(addr).unwrap_or(u32::MAX)
 }

@@ -305,13 +305,13 @@ impl Nic for Card {
         self.start_lanes(now, ports);
     }
 
-    fn store(&mut self, now: Time, addr: u32, data: &[u8], ports: &mut Ports<Card>) {
+    fn store(&mut self, now: Time, addr: u64, data: &[u8], ports: &mut Ports<Card>) {
         let bus = &mut self.bus;
         let mut out = |burst| bus.post(burst);
-        let window = REGION..REGION + abi::forth::QUEUE_SIZE;
+        let window = u64::from(REGION)..u64::from(REGION + abi::forth::QUEUE_SIZE);
         let combined = self.combiner.is_some() && window.contains(&addr);
         match &mut self.combiner {
-            Some(combiner) if combined => combiner.store(addr.into(), data, &mut out),
+            Some(combiner) if combined => combiner.store(addr, data, &mut out),
             Some(combiner) => combiner.flush(&mut out),
             None => {}
         }
@@ -323,7 +323,7 @@ impl Nic for Card {
         }
     }
 
-    fn load(&mut self, now: Time, addr: u32, ports: &mut Ports<Card>) {
+    fn load(&mut self, now: Time, addr: u64, ports: &mut Ports<Card>) {
         let bus = &mut self.bus;
         if let Some(combiner) = &mut self.combiner {
             combiner.flush(&mut |burst| bus.post(burst));

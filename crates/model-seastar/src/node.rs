@@ -42,9 +42,11 @@ pub(crate) mod seam;
 mod stretch;
 mod warm;
 mod watching;
+mod wrong;
 pub(crate) use kinds::{is_visible, Visible};
 pub(crate) use remains::Left;
 pub(crate) use warm::{Boot, Step, Tape, TAPED};
+use wrong::of_links;
 
 /// A node of the machine. Built, run and ended on one worker thread. What every event needs stands first
 /// (`repr(C)`, here and in `Seam`): nodes by the hundred share the host's caches.
@@ -153,7 +155,7 @@ impl Node {
     pub fn set_faults(&mut self, faults: &Faults) {
         let nid = self.seam.nid;
         if !faults.links.is_empty() {
-            self.seam.router.set_faults(&faults.links, nid);
+            self.seam.router.set_faults(&of_links(faults), nid);
         }
         self.seam.interrupts = faults.interrupts(nid).map(Box::new);
         self.host.set_pace(&faults.pace(nid));

@@ -7,7 +7,7 @@ use super::node::{Boot, Left, Node};
 use des::{Duration, Ending, Links, Time};
 use machine::bench::{self, Bench, Common, Ended};
 use machine::digest;
-use machine::faults::{self, Faults};
+use machine::faults::{self, Faults, Network};
 use machine::firmware::recorder::{Code, Recorder};
 use machine::firmware::symbols::Symbols;
 use machine::instruments::capture::Capture;
@@ -16,6 +16,7 @@ use machine::report::{Firmware, Report};
 use machine::{Mistake, Options, Outcome};
 use net::Topology;
 use powerpc::debugger::Visit;
+use std::fmt;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
@@ -50,6 +51,25 @@ pub(crate) fn check(
     faults_of(faults, seed, &configuration.topology, common.launch()).map(drop)
 }
 
+/// A mesh or torus as the place of faults.
+struct Mesh<'a>(&'a Topology);
+
+impl fmt::Display for Mesh<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Network for Mesh<'_> {
+    fn nodes(&self) -> u32 {
+        self.0.nodes()
+    }
+    fn joins(&self, a: u32, b: u32) -> bool {
+        let mut links = (0..net::LINKS).map(net::Link::from_index);
+        links.any(|link| self.0.neighbour(a, link) == Some(b))
+    }
+}
+
 /// Reads the faults of such a machine, which has neither cables nor lanes.
 fn faults_of(
     texts: &[String],
@@ -57,7 +77,7 @@ fn faults_of(
     topology: &Topology,
     launch: Time,
 ) -> Result<Faults, String> {
-    let faults = faults::parse(texts, seed, topology, launch)?;
+    let faults = faults::parse(texts, seed, &Mesh(topology), launch)?;
     if faults.spoils() {
         let why = "nodes of model seastar have no lanes; link.biterror is the fault";
         return Err(format!("--fault lane.*: {why}"));

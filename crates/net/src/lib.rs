@@ -36,7 +36,7 @@ pub use conservation::{check, Ledger};
 pub use faults::{DeadLink, Faults, Place, Rule, What, Which};
 pub use queues::PORT;
 pub use router::{Counters, OutputCounters, Router};
-pub use topology::{Link, Topology, TopologyError, LINKS};
+pub use topology::{Link, Topology, TopologyError, LINKS, LINK_NAMES};
 
 use abi::packet::{Packet, PAYLOAD_BYTES};
 use des::{Duration, Time};

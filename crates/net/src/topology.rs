@@ -6,6 +6,9 @@ use std::str::FromStr;
 /// Links of a router at most: two a dimension.
 pub const LINKS: usize = 6;
 
+/// Their names, by [`Link::index`].
+pub const LINK_NAMES: [&str; LINKS] = ["x-", "x+", "y-", "y+", "z-", "z+"];
+
 /// An output towards a neighbour: dimension (0 = x) and direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {

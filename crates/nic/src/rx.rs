@@ -22,7 +22,8 @@ use crate::fifo::{CommandFifo, DoneFifo};
 use crate::stream::{Cam, Command, Found};
 use crate::{Event, Mark, Ports};
 use abi::packet::{Packet, PAYLOAD_BYTES};
-use abi::seastar::{dma_flag, dma_op, done, RX_DONE_FIFO, RX_FIFO, RX_HEADER_BASE, RX_HEADER_SIZE};
+use abi::seastar::{dma_flag, dma_op, done, PortalsHeader};
+use abi::seastar::{RX_DONE_FIFO, RX_FIFO, RX_HEADER_BASE, RX_HEADER_SIZE};
 use abi::MessageId;
 use bus::Direction;
 use des::Time;
@@ -90,9 +91,7 @@ impl Rx {
         fabric.counters.rx_packets += 1;
         fabric.counters.rx_bytes += u64::from(packet.size);
         if packet.is_first() {
-            if let Some(id) = MessageId::of_header(packet.data()) {
-                ports.mark(now, id, Mark::Arrived);
-            }
+            ports.mark(now, packet.id, Mark::Arrived);
         }
         if self.queue.is_empty() {
             ports.schedule(now + fabric.params.rx_packet, Event::RxPacket);
@@ -140,12 +139,12 @@ impl Rx {
         self.queue.front().is_some_and(Packet::is_first) && self.cam.is_full() && self.whole > 0
     }
     fn first(&mut self, now: Time, packet: &Packet, fabric: &mut Fabric, ports: &mut impl Ports) {
-        let Some(id) = MessageId::of_header(packet.data()) else {
+        if packet.data().len() < PortalsHeader::SIZE {
             // A first packet without a whole header: no engine of ours sends that.
             fabric.counters.rx_dropped_packets += 1;
             return;
-        };
-        let Some(index) = self.cam.allocate(packet, id) else {
+        }
+        let Some(index) = self.cam.allocate(packet) else {
             fabric.counters.cam_overflows += 1;
             fabric.counters.rx_dropped_packets += 1;
             let at = now + fabric.params.rx_notify;

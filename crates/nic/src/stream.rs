@@ -228,14 +228,14 @@ impl Cam {
     }
     /// Allocates a stream to the message of a first packet; `None` if there is none, and then the
     /// message's other packets find [`Found::Dropped`].
-    pub(crate) fn allocate(&mut self, packet: &Packet, id: MessageId) -> Option<u16> {
+    pub(crate) fn allocate(&mut self, packet: &Packet) -> Option<u16> {
         let index = self.free.pop_front();
         if let Some(index) = index {
             self.places[usize::from(index)] = self.spare.pop().unwrap_or_else(|| {
                 self.streams.push(Stream::default());
                 self.streams.len() as u16 - 1
             });
-            self.stream(index).allocate(index, id);
+            self.stream(index).allocate(index, packet.id);
         }
         if !packet.is_last() {
             self.arriving.push((key(packet), index.map_or(Found::Dropped, Found::Stream)));
@@ -296,7 +296,8 @@ mod tests {
         let mut cam = Cam::new();
         let message = |serial| MessageId { source_nid: 1, serial };
         let allocate = |cam: &mut Cam, serial| {
-            cam.allocate(&Packet::default(), message(serial)).expect("streams are free")
+            let packet = Packet { id: message(serial), ..Packet::default() };
+            cam.allocate(&packet).expect("streams are free")
         };
         let first = allocate(&mut cam, 1);
         cam.release(first);

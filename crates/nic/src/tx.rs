@@ -61,7 +61,6 @@ pub(crate) struct Piece {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Staged {
     pub(crate) packet: Packet,
-    pub(crate) id: MessageId,
     pub(crate) completion: Option<u32>,
 }
 
@@ -115,7 +114,6 @@ pub(crate) struct Tx {
     pub(crate) summed: usize,
     pub(crate) packet: Packet,
     pub(crate) crc: Crc,
-    pub(crate) id: MessageId,
     pub(crate) leaving: Option<(u32, MessageId)>,
     pub(crate) completing: VecDeque<(u32, MessageId)>,
 }
@@ -145,7 +143,6 @@ impl Tx {
             packet: Packet::default(),
             crc: Crc::default(),
             message: 0,
-            id: MessageId::default(),
             poisoned: false,
             staged: VecDeque::new(),
             port_free: Time::ZERO,
@@ -417,11 +414,11 @@ impl Tx {
     fn begin_message(&mut self, header: &Taken) {
         self.summed = self.used;
         self.message = self.message.wrapping_add(1);
-        self.id = header.id;
         self.poisoned = false;
         self.packet.dest = header.peer;
         self.packet.source = self.nid;
         self.packet.message = self.message;
+        self.packet.id = header.id;
     }
     /// The oldest command has given all its bytes.
     fn end_command(&mut self) {
@@ -446,7 +443,7 @@ impl Tx {
     }
     fn seal(&mut self, flags: u8, completion: Option<u32>) {
         self.packet.flags = flags;
-        self.staged.push_back(Staged { packet: self.packet, id: self.id, completion });
+        self.staged.push_back(Staged { packet: self.packet, completion });
         self.packet.size = 0;
         self.packet.crc = 0;
     }
@@ -459,14 +456,14 @@ impl Tx {
             }
             let Some(staged) = self.staged.pop_front() else { return };
             if staged.packet.is_first() {
-                ports.mark(now, staged.id, Mark::Injected);
+                ports.mark(now, staged.packet.id, Mark::Injected);
             }
             fabric.counters.tx_packets += 1;
             fabric.counters.tx_bytes += u64::from(staged.packet.size);
             if let Some(word) = staged.completion {
                 fabric.counters.tx_messages += 1;
                 fabric.counters.tx_errors += u64::from(word & done::ERROR != 0);
-                self.leaving = Some((word, staged.id));
+                self.leaving = Some((word, staged.packet.id));
             }
             match ports.inject(now, staged.packet) {
                 Time::NEVER => {

@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 pub const REGION: u32 = 0xF000_0000;
 /// Address of the slot's configuration space for the processor; below, nothing is the bus's.
 pub const CONFIG: u32 = 0xE000_0000;
+const SPACE: u64 = CONFIG as u64;
 
 /// A clock that may stand still.
 pub struct Domain {
@@ -80,26 +81,26 @@ impl<M: HostMemory> PciBus<M> {
     }
 
     /// A store of up to 8 bytes within a word, if it is the bus's at all.
-    pub fn store(&mut self, addr: u32, data: &[u8]) {
-        if addr >= REGION {
+    pub fn store(&mut self, addr: u64, data: &[u8]) {
+        if addr >= REGION.into() {
             self.post(single(addr, data));
-        } else if (CONFIG..CONFIG + 0x100).contains(&addr) {
+        } else if (SPACE..SPACE + 0x100).contains(&addr) {
             let mut value = [0; 4];
             value[..data.len().min(4)].copy_from_slice(&data[..data.len().min(4)]);
             let enables = (1_u8 << data.len().min(4)) - 1;
-            let (offset, value) = ((addr - CONFIG) as u8, u32::from_le_bytes(value));
+            let (offset, value) = ((addr - SPACE) as u8, u32::from_le_bytes(value));
             self.accesses.push_back(Access::Config { offset, value, enables });
         }
     }
 
     /// A load of 4 bytes; [`PciBus::answer`] has the word.
-    pub fn load(&mut self, addr: u32) {
-        let read = if addr >= REGION {
-            let upper = u64::from(addr) % WORD >= 4;
+    pub fn load(&mut self, addr: u64) {
+        let read = if addr >= REGION.into() {
+            let upper = addr % WORD >= 4;
             let enables = if upper { 0xF0 } else { 0x0F };
-            HostRead::Memory { addr: u64::from(addr) & !(WORD - 1), enables }
+            HostRead::Memory { addr: addr & !(WORD - 1), enables }
         } else {
-            HostRead::Config { slot: 0, offset: (addr.wrapping_sub(CONFIG) & 0xFC) as u8 }
+            HostRead::Config { slot: 0, offset: (addr.wrapping_sub(SPACE) & 0xFC) as u8 }
         };
         self.accesses.push_back(Access::Read(read));
     }
@@ -206,12 +207,11 @@ impl<M: HostMemory> PciBus<M> {
 }
 
 /// A store that is not combined.
-fn single(addr: u32, data: &[u8]) -> Burst {
-    let lane = (u64::from(addr) % WORD) as usize;
+fn single(addr: u64, data: &[u8]) -> Burst {
+    let lane = (addr % WORD) as usize;
     let mut value = [0; 8];
     value[lane..lane + data.len()].copy_from_slice(data);
-    let mut burst =
-        Burst { addr: u64::from(addr) & !(WORD - 1), data: [0; 8], enables: [0; 8], words: 1 };
+    let mut burst = Burst { addr: addr & !(WORD - 1), data: [0; 8], enables: [0; 8], words: 1 };
     burst.data[0] = u64::from_le_bytes(value);
     burst.enables[0] = (((1_u16 << data.len()) - 1) << lane) as u8;
     burst

@@ -163,7 +163,7 @@ fn dropping_a_host_while_panicking_does_not_abort() {
 #[test]
 fn stores_are_split_at_eight_bytes() {
     let mut world = World::new();
-    world.host.spawn("program", |cpu| cpu.mmio_write(0x104, &[1, 2, 3, 4, 5, 6, 7, 8]));
+    world.host.spawn("program", |cpu| cpu.mmio_write(0x104_u64, &[1, 2, 3, 4, 5, 6, 7, 8]));
     world.run();
     let expected = [(2, "store 104 [01, 02, 03, 04]"), (4, "store 108 [05, 06, 07, 08]")];
     assert_eq!(notes(&world), expect(&expected));

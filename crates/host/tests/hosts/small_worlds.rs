@@ -59,10 +59,10 @@ fn do_step(cpu: &Cpu, step: Step, log: &Log) {
             cpu.spend(KERNEL);
             cpu.kernel(|| log.borrow_mut().push((cpu.now().0, "in kernel".into())));
         }),
-        Step::Load => value = cpu.mmio_read(0x40),
-        Step::Store => cpu.mmio_write(0x44, &[7; 12]),
+        Step::Load => value = cpu.mmio_read(0x40_u64),
+        Step::Store => cpu.mmio_write(0x44_u64, &[7; 12]),
         Step::Wait => cpu.wait(POLL),
-        Step::KernelLoad => value = cpu.kernel(|| cpu.mmio_read(0x50)),
+        Step::KernelLoad => value = cpu.kernel(|| cpu.mmio_read(0x50_u64)),
     }
     log.borrow_mut().push((cpu.now().0, format!("{step:?} {value:x}")));
 }

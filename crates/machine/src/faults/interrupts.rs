@@ -1,7 +1,7 @@
 //! What happens to the interrupts of one node between its network interface and its host.
 
+use super::Which;
 use des::{Duration, Random, Time};
-use net::Which;
 
 /// Something that befalls interrupts.
 #[derive(Clone, Copy, Debug, PartialEq)]

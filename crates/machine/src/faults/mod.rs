@@ -4,23 +4,26 @@
 mod interrupts;
 mod kinds;
 mod lanes;
+mod network;
 mod parse;
 
 pub use interrupts::{Fate, Interrupts};
 pub use kinds::{kind, reference, Form, Kind, Scope, KINDS};
 pub use lanes::{Lanes, Struck};
+pub use network::{DeadLink, Mishap, Network, OnLinks, OnPackets, Place, Which};
 pub use parse::set;
 pub use parse::{parse, parse_of_hosts};
 
 use des::{Duration, Time};
-use net::Which;
 use portals::seastar::Pools;
 
 /// Everything that is to go wrong.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
+    /// Seed of all chances.
+    pub seed: u64,
     /// What goes wrong on links.
-    pub links: net::Faults,
+    pub links: OnLinks,
     /// Nodes whose cable is dead, and since when.
     pub cables: Vec<(u32, Time)>,
     nodes: Vec<Rule>,
@@ -93,7 +96,7 @@ impl Faults {
                 Some(interrupts::Rule { late_by, which, from: rule.from, until: rule.until })
             })
             .collect();
-        (!rules.is_empty()).then(|| Interrupts::new(self.links.seed, nid, rules))
+        (!rules.is_empty()).then(|| Interrupts::new(self.seed, nid, rules))
     }
 
     /// What happens to what comes over the lanes to a node's card.
@@ -105,7 +108,7 @@ impl Faults {
             _ => None,
         };
         let rules: Vec<_> = self.of(nid).filter_map(rule).collect();
-        (!rules.is_empty()).then(|| Lanes::new(self.links.seed, nid, rules))
+        (!rules.is_empty()).then(|| Lanes::new(self.seed, nid, rules))
     }
 
     /// True if lanes spoil what they carry.
@@ -152,7 +155,7 @@ impl Faults {
 
     /// True if messages may be lost, damaged, doubled or out of order.
     pub fn loses(&self) -> bool {
-        let harmless = |rule: &net::Rule| matches!(rule.what, net::What::Delay(_));
+        let harmless = |rule: &OnPackets| matches!(rule.what, Mishap::Delay(_));
         let dead = !self.links.dead.is_empty() || !self.cables.is_empty();
         dead || !self.links.rules.iter().all(harmless)
     }

@@ -1,12 +1,13 @@
 //! Faults as the command line writes them: `KIND=VALUE`, then where and when, each after an `@`.
 
 use super::kinds::{self, kind, Form, Kind, Scope};
-use super::{Faults, Pool, Rule, Struck, What};
+use super::network::Apart;
+use super::{DeadLink, Faults, Mishap, Network, OnPackets, Place};
+use super::{Pool, Rule, Struck, What, Which};
 use crate::models::Model;
 use crate::parameters::quantity::{self, Value};
 use crate::parameters::Parameters;
 use des::{Duration, Time};
-use net::{DeadLink, Link, Place, Topology, Which, LINKS};
 
 /// The fault that is in the firmware's image, and the machine's parameter for it.
 const SOURCES: (&str, &str) = ("pool.sources", "firmware.sources");
@@ -46,11 +47,10 @@ pub fn set(parameters: &mut Parameters, texts: &[String]) -> Result<(), String> 
 pub fn parse(
     texts: &[String],
     seed: u64,
-    topology: &Topology,
+    network: &dyn Network,
     launch: Time,
 ) -> Result<Faults, String> {
-    let mut faults = Faults::default();
-    faults.links.seed = seed;
+    let mut faults = Faults { seed, ..Faults::default() };
     let mut said: Vec<(&str, &Kind, &str, Where)> = Vec::new();
     for text in texts {
         let wrong = |why: String| format!("--fault {text}: {why}");
@@ -61,8 +61,8 @@ pub fn parse(
         let kind = kind(name).ok_or_else(|| wrong(format!("there is no fault {name}; {list}")))?;
         let mut parts = rest.split('@').map(str::trim);
         let value = parts.next().unwrap_or_default();
-        let scope = Where::parse(kind, parts, topology, launch).map_err(wrong)?;
-        add(&mut faults, kind, value, &scope, topology).map_err(wrong)?;
+        let scope = Where::parse(kind, parts, network, launch).map_err(wrong)?;
+        add(&mut faults, kind, value, &scope, network).map_err(wrong)?;
         // Of these there is one at a time; of others there may be any number.
         if matches!(kind.value, Form::Level | Form::Factor | Form::Number { .. }) {
             let contradicts = |(_, other, said, place): &&(&str, &Kind, &str, Where)| {
@@ -101,8 +101,7 @@ pub fn parse_of_hosts(
             ));
         }
     }
-    let topology = Topology::mesh([nodes, 1, 1]).map_err(|why| why.to_string())?;
-    parse(texts, seed, &topology, launch)
+    parse(texts, seed, &Apart(nodes), launch)
 }
 
 /// What stands behind the value.
@@ -116,7 +115,7 @@ impl Where {
     fn parse<'a>(
         kind: &Kind,
         parts: impl Iterator<Item = &'a str>,
-        topology: &Topology,
+        network: &dyn Network,
         launch: Time,
     ) -> Result<Where, String> {
         // What nothing is said of has always been so.
@@ -130,13 +129,13 @@ impl Where {
                 if !nodes {
                     return refused();
                 }
-                all.place = Place::From(node(part, topology)?);
+                all.place = Place::From(node(part, network)?);
                 once(&mut placed, part)?;
             } else if part.contains('-') {
                 if kind.scope != Scope::Links {
                     return refused();
                 }
-                let (a, b) = neighbours(part, topology)?;
+                let (a, b) = neighbours(part, network)?;
                 all.place = Place::Between(a, b);
                 once(&mut placed, part)?;
             } else if !times {
@@ -197,32 +196,32 @@ fn add(
     kind: &Kind,
     value: &str,
     scope: &Where,
-    topology: &Topology,
+    network: &dyn Network,
 ) -> Result<(), String> {
     let on_node = |what| Rule { what, node: scope.node(), from: scope.from, until: scope.until };
     let link = |what, which| {
         let Where { place, from, until } = *scope;
-        net::Rule { what, which, place, from, until }
+        OnPackets { what, which, place, from, until }
     };
     let pool = |pool, number| on_node(What::Pool(pool, number));
     match kind.name {
-        "link.biterror" => faults.links.rules.push(link(net::What::BitError, share(value)?)),
-        "link.drop" => faults.links.rules.push(link(net::What::Drop, share(value)?)),
-        "link.duplicate" => faults.links.rules.push(link(net::What::Duplicate, share(value)?)),
+        "link.biterror" => faults.links.rules.push(link(Mishap::BitError, share(value)?)),
+        "link.drop" => faults.links.rules.push(link(Mishap::Drop, share(value)?)),
+        "link.duplicate" => faults.links.rules.push(link(Mishap::Duplicate, share(value)?)),
         "link.delay" => {
             let (which, by) = share_and_time(value)?;
-            faults.links.rules.push(link(net::What::Delay(by), which));
+            faults.links.rules.push(link(Mishap::Delay(by), which));
         }
         "link.overtake" => {
             let (which, by) = share_and_time(value)?;
-            faults.links.rules.push(link(net::What::Overtake(by), which));
+            faults.links.rules.push(link(Mishap::Overtake(by), which));
         }
         "link.dead" => {
-            let (a, b) = neighbours(value, topology)?;
+            let (a, b) = neighbours(value, network)?;
             faults.links.dead.push(DeadLink { a, b, from: scope.from });
         }
         "cable.dead" => {
-            faults.cables.push((node(value, topology)?, scope.from));
+            faults.cables.push((node(value, network)?, scope.from));
         }
         "lane.biterror" => {
             faults.nodes.push(on_node(What::Lanes(Struck::Symbols, share(value)?)));
@@ -343,8 +342,8 @@ fn lasting(text: &str) -> Result<Duration, String> {
     Ok(span)
 }
 
-fn node(text: &str, topology: &Topology) -> Result<u32, String> {
-    let nodes = topology.nodes();
+fn node(text: &str, network: &dyn Network) -> Result<u32, String> {
+    let nodes = network.nodes();
     let node = text.parse().ok().filter(|node| *node < nodes);
     node.ok_or_else(|| match text {
         "" => "a node's number is missing".to_string(),
@@ -352,14 +351,13 @@ fn node(text: &str, topology: &Topology) -> Result<u32, String> {
     })
 }
 
-fn neighbours(text: &str, topology: &Topology) -> Result<(u32, u32), String> {
+fn neighbours(text: &str, network: &dyn Network) -> Result<(u32, u32), String> {
     let (a, b) = text
         .split_once('-')
         .ok_or_else(|| format!("a link is NODE-NODE, as in 0-1, which '{text}' is not"))?;
-    let (a, b) = (node(a.trim(), topology)?, node(b.trim(), topology)?);
-    let mut links = (0..LINKS).map(Link::from_index);
-    if !links.any(|link| topology.neighbour(a, link) == Some(b)) {
-        return Err(format!("nodes {a} and {b} are no neighbours in a {topology}"));
+    let (a, b) = (node(a.trim(), network)?, node(b.trim(), network)?);
+    if !network.joins(a, b) {
+        return Err(format!("nodes {a} and {b} are no neighbours in a {network}"));
     }
     Ok((a, b))
 }

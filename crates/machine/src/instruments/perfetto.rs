@@ -241,10 +241,10 @@ impl Node {
     /// Where an output of the router leads to.
     fn way(&self, output: u8) -> String {
         let index = usize::from(output);
-        match self.about.neighbours.get(index).copied().flatten() {
-            None if index < net::LINKS => format!("{}, which leads nowhere", axis(index)),
-            None => "to the NIC".into(),
-            Some(neighbour) => format!("{} to node {neighbour}", axis(index)),
+        let Some(link) = self.about.links.get(index) else { return "to the NIC".into() };
+        match self.about.neighbours[index] {
+            None => format!("{link}, which leads nowhere"),
+            Some(neighbour) => format!("{link} to node {neighbour}"),
         }
     }
 
@@ -280,17 +280,12 @@ impl Node {
         });
     }
 
-    fn busy(&mut self, at: Time, output: u8, (until, id): (Time, Option<MessageId>), load: Load) {
+    fn busy(&mut self, at: Time, output: u8, (until, id): (Time, MessageId), load: Load) {
         let place = Place::Slices(Track::Output(output));
         self.event(at, place, field::event::SLICE_BEGIN, |out| {
-            match id {
-                Some(id) => {
-                    text(out, field::event::NAME, &id.to_string());
-                    fixed64(out, field::event::FLOWS, flow(id));
-                    about_message(out, id);
-                }
-                None => text(out, field::event::NAME, "unknown"),
-            }
+            text(out, field::event::NAME, &id.to_string());
+            fixed64(out, field::event::FLOWS, flow(id));
+            about_message(out, id);
             let sums = [(PACKETS, load.packets), (BYTES, load.bytes)];
             for (name, value) in sums.into_iter().chain([(BUSY_NS, load.busy.0 / 1000)]) {
                 message(out, field::event::ANNOTATIONS, |out| {
@@ -418,11 +413,4 @@ fn unit_of(gauge: Gauge) -> &'static str {
         Gauge::Unexpected(_) => "messages",
         Gauge::Own(_) => "entries",
     }
-}
-
-/// A link's name by `net::Link::index`: "x+".
-fn axis(index: usize) -> String {
-    let link = net::Link::from_index(index);
-    let sign = if link.up { '+' } else { '-' };
-    format!("{}{sign}", ["x", "y", "z"][link.dimension])
 }

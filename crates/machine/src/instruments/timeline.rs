@@ -45,9 +45,12 @@ pub enum Track {
     Inserts(u8),
     /// The same: that in which copies of headers, or of receives, wait for their results to be fetched.
     Matches(u8),
-    /// An output of the router: `net::Link::index`, or `net::LINKS` for the output to the NIC.
+    /// An output of the router: the number of a link, or [`LINKS`] for the output to the NIC.
     Output(u8),
 }
+
+/// Links of a node's router at most.
+pub const LINKS: usize = 6;
 
 /// A queue, whose depth is told whenever it has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,7 +83,7 @@ pub enum Gauge {
 
 impl Gauge {
     /// All of a node that its hardware has.
-    pub const ALL: [Gauge; 8 + net::LINKS + 1] = [
+    pub const ALL: [Gauge; 8 + LINKS + 1] = [
         Gauge::Mailbox,
         Gauge::Events,
         Gauge::TransmitCommands,
@@ -158,8 +161,8 @@ pub enum What<'a> {
         output: u8,
         /// When the last of them has left.
         until: Time,
-        /// The message, unless its first packet was lost.
-        message: Option<MessageId>,
+        /// The message to which they belong.
+        message: MessageId,
         /// What they took.
         load: Load,
     },
@@ -181,8 +184,10 @@ pub struct About {
     pub ranks: Vec<u32>,
     /// Its cores.
     pub cores: u32,
-    /// The nodes behind the router's links, by `net::Link::index`.
-    pub neighbours: [Option<u32>; net::LINKS],
+    /// The nodes behind the router's links.
+    pub neighbours: [Option<u32>; LINKS],
+    /// Names of these links.
+    pub links: [&'static str; LINKS],
     /// Names of the queues that only this model has ([`Gauge::Own`]).
     pub queues: &'static [&'static str],
 }

@@ -160,13 +160,13 @@ impl<N: Nic> host::Ports for Ports<N> {
     fn schedule(&mut self, at: Time, event: host::Event) {
         self.queue.schedule(at, Event::Host(event));
     }
-    fn mmio_write(&mut self, now: Time, addr: u32, data: &[u8]) {
+    fn mmio_write(&mut self, now: Time, addr: u64, data: &[u8]) {
         let mut padded = [0; 8];
         padded[..data.len()].copy_from_slice(data);
         let event = Event::Store { addr, len: data.len() as u8, data: padded };
         self.queue.schedule(now, event);
     }
-    fn mmio_read(&mut self, now: Time, addr: u32) {
+    fn mmio_read(&mut self, now: Time, addr: u64) {
         self.queue.schedule(now, Event::Load { addr });
     }
     fn alone_until(&self) -> Time {

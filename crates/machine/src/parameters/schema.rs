@@ -96,7 +96,7 @@ pub const fn choice(key: Text, words: &'static [Text]) -> Row {
 }
 
 /// Parameters that every machine has, in the order in which they are printed; those of its model are behind
-/// the others of their sections ([`rows`]).
+/// the others of their sections ([`Models::rows`]).
 pub const COMMON: &[Row] = &[
     time("machine.launch", "0 ns", "100000 ms"),
     time("host.kernel_entry", "0 ns", "1 ms"),

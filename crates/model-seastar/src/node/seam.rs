@@ -352,7 +352,7 @@ impl host::Ports for Seam {
     fn schedule(&mut self, at: Time, event: host::Event) {
         self.queue.schedule(at, Event::Host(event));
     }
-    fn mmio_write(&mut self, now: Time, addr: u32, data: &[u8]) {
+    fn mmio_write(&mut self, now: Time, addr: u64, data: &[u8]) {
         if !self.observers.tape(|| Step::Write { at: now, addr, data: data.to_vec() }) {
             return;
         }
@@ -361,7 +361,7 @@ impl host::Ports for Seam {
         self.observers.journal.last_write_arrives.set(arrives);
         let mut padded = [0; 8];
         padded[..data.len()].copy_from_slice(data);
-        let event = Event::MmioWrite { addr, len: data.len() as u8, data: padded };
+        let event = Event::MmioWrite { addr: local(addr), len: data.len() as u8, data: padded };
         self.queue.schedule(arrives, event);
     }
     fn alone_until(&self) -> Time {
@@ -371,12 +371,12 @@ impl host::Ports for Seam {
         }
         self.horizon.min(self.next_time())
     }
-    fn mmio_read(&mut self, now: Time, addr: u32) {
+    fn mmio_read(&mut self, now: Time, addr: u64) {
         if !self.observers.tape(|| Step::Read { at: now, addr }) {
             return;
         }
         let arrives = self.link.send(now, Direction::ToNic, self.ht_overhead[1]);
-        self.queue.schedule(arrives, Event::MmioRead { addr });
+        self.queue.schedule(arrives, Event::MmioRead { addr: local(addr) });
     }
 }
 
@@ -427,4 +427,9 @@ fn point_of(mark: nic::Mark) -> Option<Point> {
         // It may be later than the completion.
         nic::Mark::Deposited => return None,
     })
+}
+
+/// An address on the local bus, which has 32 bits. Behind them there is nothing, as at the last one.
+fn local(addr: u64) -> u32 {
+    u32::try_from(addr).unwrap_or(u32::MAX)
 }

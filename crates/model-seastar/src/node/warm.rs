@@ -28,9 +28,9 @@ pub(crate) enum Step {
     /// It was the RAS system's look, and the firmware was ready.
     Ready,
     /// The host wrote to the NIC.
-    Write { at: Time, addr: u32, data: Vec<u8> },
+    Write { at: Time, addr: u64, data: Vec<u8> },
     /// The host began to read from the NIC.
-    Read { at: Time, addr: u32 },
+    Read { at: Time, addr: u64 },
     /// The NIC read host memory.
     HostRead { phys: u64, data: Vec<u8> },
     /// The NIC wrote host memory.

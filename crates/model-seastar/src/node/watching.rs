@@ -20,6 +20,7 @@ impl Node {
             ranks: self.ranks.numbers(),
             cores: self.host.cores() as u32,
             neighbours: self.seam.router.neighbours(),
+            links: net::LINK_NAMES,
             queues: &[],
         }
     }

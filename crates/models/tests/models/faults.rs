@@ -2,14 +2,33 @@
 
 use crate::machines;
 use des::{Duration, Time};
-use machine::faults::{parse, set, Faults, KINDS};
+use machine::faults::{parse, set, Faults, Network, KINDS};
 use machine::parameters::Parameters;
 use models::MODELS;
+use std::fmt;
 
 const LAUNCH: Time = Time(1000);
 
 fn parsed(texts: &[String]) -> Result<Faults, String> {
-    parse(texts, 7, &"4x2".parse().unwrap(), LAUNCH)
+    parse(texts, 7, &Row, LAUNCH)
+}
+
+/// Eight nodes, each joined to the next.
+struct Row;
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("row")
+    }
+}
+
+impl Network for Row {
+    fn nodes(&self) -> u32 {
+        8
+    }
+    fn joins(&self, a: u32, b: u32) -> bool {
+        a.abs_diff(b) == 1
+    }
 }
 
 #[test]

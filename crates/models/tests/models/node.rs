@@ -41,11 +41,11 @@ impl Nic for Double {
         ports.schedule(now, 2);
         ports.schedule(now, 1);
     }
-    fn store(&mut self, now: Time, addr: u32, _data: &[u8], ports: &mut Ports<Double>) {
-        ports.send(SWITCH, now + WAY, 2 * addr + (1 - ports.nid()));
+    fn store(&mut self, now: Time, addr: u64, _data: &[u8], ports: &mut Ports<Double>) {
+        ports.send(SWITCH, now + WAY, 2 * addr as u32 + (1 - ports.nid()));
     }
-    fn load(&mut self, now: Time, addr: u32, ports: &mut Ports<Double>) {
-        ports.answer(now + LATE, addr + 1);
+    fn load(&mut self, now: Time, addr: u64, ports: &mut Ports<Double>) {
+        ports.answer(now + LATE, (addr >> 32) as u32 + addr as u32);
     }
     fn word(event: &u8) -> u64 {
         (*event).into()
@@ -83,9 +83,9 @@ impl Software for Script {
         host.set_interrupt_handler(Rc::new(move |_: &Cpu| counted.set(counted.get() + 1)));
         host.spawn("script", move |cpu| {
             cpu.spend(launch.since(cpu.now()));
-            cpu.mmio_write(3, &[0; 4]);
+            cpu.mmio_write(3_u64, &[0; 4]);
             let asked = cpu.now();
-            let value = cpu.mmio_read(40);
+            let value = cpu.mmio_read(1_u64 << 32 | 40);
             log.lock().unwrap().push((cpu.now(), format!("loaded {value}")));
             assert!(cpu.now() >= asked + LATE);
             while interrupts.get() == 0 || patient {

@@ -19,6 +19,7 @@ fn inject(bench: &mut Bench, source: usize, packets: &[u8]) {
         let payload = if *flags == flag::FIRST { header } else { [7; PAYLOAD_BYTES] };
         let packet = abi::packet::Packet {
             source: source as u16,
+            id: abi::MessageId { source_nid: source as u16, serial: 0 },
             flags: *flags,
             size: 64,
             crc,

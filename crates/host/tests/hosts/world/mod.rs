@@ -41,11 +41,11 @@ impl Ports for Node {
     fn schedule(&mut self, at: Time, event: Event) {
         self.queue.schedule(at, Happening::Host(event));
     }
-    fn mmio_write(&mut self, now: Time, addr: u32, data: &[u8]) {
+    fn mmio_write(&mut self, now: Time, addr: u64, data: &[u8]) {
         self.log.borrow_mut().push((now.0, format!("store {addr:x} {data:02x?}")));
     }
-    fn mmio_read(&mut self, now: Time, addr: u32) {
-        self.queue.schedule(now + ROUND_TRIP, Happening::Reply(addr + 1));
+    fn mmio_read(&mut self, now: Time, addr: u64) {
+        self.queue.schedule(now + ROUND_TRIP, Happening::Reply(addr as u32 + 1));
     }
     fn alone_until(&self) -> Time {
         if self.passes {

@@ -7,7 +7,26 @@ const LAUNCH: Time = Time(1000);
 
 fn parsed(texts: &[&str]) -> Result<Faults, String> {
     let texts: Vec<String> = texts.iter().map(|text| text.to_string()).collect();
-    parse(&texts, 7, &"4x2".parse().unwrap(), LAUNCH)
+    parse(&texts, 7, &Grid, LAUNCH)
+}
+
+/// Two rows of four nodes.
+struct Grid;
+
+impl std::fmt::Display for Grid {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("grid")
+    }
+}
+
+impl Network for Grid {
+    fn nodes(&self) -> u32 {
+        8
+    }
+    fn joins(&self, a: u32, b: u32) -> bool {
+        let apart = |a: u32, b: u32| (a % 4).abs_diff(b % 4) + (a / 4).abs_diff(b / 4);
+        apart(a, b) == 1
+    }
 }
 
 #[test]
@@ -33,10 +52,10 @@ fn places_and_times_stand_behind_an_at() {
     ])
     .unwrap();
     let [bits, delay, drop] = faults.links.rules[..] else { panic!("{faults:?}") };
-    assert_eq!(faults.links.seed, 7);
-    assert_eq!((bits.what, bits.which), (net::What::BitError, Which::Chance(1e-9)));
+    assert_eq!(faults.seed, 7);
+    assert_eq!((bits.what, bits.which), (Mishap::BitError, Which::Chance(1e-9)));
     assert_eq!((bits.place, bits.from, bits.until), (Place::Everywhere, Time(0), Time::NEVER));
-    assert_eq!(delay.what, net::What::Delay(Duration::from_ns(3)));
+    assert_eq!(delay.what, Mishap::Delay(Duration::from_ns(3)));
     assert_eq!((delay.place, delay.from, delay.until), (Place::From(2), Time(2000), Time(5000)));
     assert_eq!((drop.place, drop.from), (Place::Between(0, 1), Time(6000)));
     assert_eq!(drop.which, Which::Number(3));

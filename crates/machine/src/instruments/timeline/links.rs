@@ -1,10 +1,9 @@
 //! Outputs of a router: packets that follow one another become one span.
 
-use super::{Load, What};
+use super::{Load, What, LINKS};
 use abi::packet::Packet;
 use abi::MessageId;
 use des::Time;
-use std::collections::HashMap;
 
 /// A message on the wire: who sent it, and its number there.
 type Wire = (u16, u16);
@@ -12,7 +11,7 @@ type Wire = (u16, u16);
 /// Packets of one message that have an output one after the other.
 struct Run {
     wire: Wire,
-    message: Option<MessageId>,
+    message: MessageId,
     begin: Time,
     end: Time,
     load: Load,
@@ -21,9 +20,7 @@ struct Run {
 /// The outputs of one router.
 #[derive(Default)]
 pub(super) struct Links {
-    runs: [Option<Run>; net::LINKS + 1],
-    /// Messages whose first packet has passed and whose last has not. Only asked, never walked through.
-    known: HashMap<Wire, MessageId>,
+    runs: [Option<Run>; LINKS + 1],
 }
 
 impl Links {
@@ -35,17 +32,7 @@ impl Links {
         packet: &Packet,
         tell: impl FnOnce(Time, What),
     ) {
-        let wire = (packet.source, packet.message);
-        if packet.is_first() {
-            match MessageId::of_header(packet.data()) {
-                Some(id) => self.known.insert(wire, id),
-                None => self.known.remove(&wire),
-            };
-        }
-        let message = self.known.get(&wire).copied();
-        if packet.is_last() {
-            self.known.remove(&wire);
-        }
+        let (wire, message) = ((packet.source, packet.message), packet.id);
         let busy = end.since(start);
         let run = &mut self.runs[output];
         // With a longer gap the output would be idle for more than half of the time.
@@ -91,31 +78,40 @@ mod tests {
     fn packets_of_a_message_join_unless_the_output_idles_more_than_half_of_the_time() {
         let mut links = Links::default();
         let mut told = Vec::new();
-        let packet =
-            |message, flags, size| Packet { source: 3, message, flags, size, ..Packet::default() };
-        // Header and payload, payload after a gap of its own length, after a longer one, another message.
+        let id = |message: u16| MessageId { source_nid: 3, serial: message.into() };
+        let packet = |message, flags, size| Packet {
+            source: 3,
+            message,
+            id: id(message),
+            flags,
+            size,
+            ..Packet::default()
+        };
+        // Header and payload, payload after a gap of its own length, after a longer one, what is left of
+        // another message that has lost its header.
         for (start, packet) in [
             (0, packet(1, flag::FIRST, 64)),
             (10, packet(1, 0, 32)),
             (30, packet(1, 0, 16)),
             (51, packet(1, flag::LAST, 8)),
-            (61, packet(2, flag::FIRST | flag::LAST, 64)),
+            (61, packet(2, flag::LAST, 64)),
         ] {
             let span = (Time(start), Time(start + 10));
             links.passed(2, span, &packet, |at, what| told.push((at, format!("{what:?}"))));
         }
         links.finish(|at, what| told.push((at, format!("{what:?}"))));
-        let run = |until, id: Option<MessageId>, packets, bytes, busy| {
+        let run = |until, message, packets, bytes, busy| {
             let load = Load { packets, bytes, busy: des::Duration(busy) };
-            format!("{:?}", What::Busy { output: 2, until: Time(until), message: id, load })
+            format!(
+                "{:?}",
+                What::Busy { output: 2, until: Time(until), message: id(message), load }
+            )
         };
-        let id = Some(MessageId::default());
         let expected = [
-            (Time(0), run(40, id, 3, 112, 30)),
-            (Time(51), run(61, id, 1, 8, 10)),
-            (Time(61), run(71, id, 1, 64, 10)),
+            (Time(0), run(40, 1, 3, 112, 30)),
+            (Time(51), run(61, 1, 1, 8, 10)),
+            (Time(61), run(71, 2, 1, 64, 10)),
         ];
         assert_eq!(told, expected);
-        assert!(links.known.is_empty());
     }
 }

@@ -159,12 +159,13 @@ impl Ports for Out<'_> {
     fn schedule(&mut self, at: Time, event: host::Event) {
         self.queue.schedule(at, Event::Host(self.nic.node, event));
     }
-    fn mmio_write(&mut self, now: Time, addr: u32, data: &[u8]) {
-        self.nic.write(now, addr, data, self.queue);
+    fn mmio_write(&mut self, now: Time, addr: u64, data: &[u8]) {
+        self.nic.write(now, addr.try_into().unwrap(), data, self.queue);
     }
-    fn mmio_read(&mut self, now: Time, addr: u32) {
+    fn mmio_read(&mut self, now: Time, addr: u64) {
         let at = now + Duration::from_ns(200);
-        self.queue.schedule(at, Event::Reply(self.nic.node, self.nic.word(addr)));
+        self.queue
+            .schedule(at, Event::Reply(self.nic.node, self.nic.word(addr.try_into().unwrap())));
     }
 }
 

@@ -61,13 +61,15 @@ impl host::Ports for Ports<'_> {
     fn schedule(&mut self, at: Time, event: host::Event) {
         self.queue.schedule(at, (self.node, Happening::Host(event)));
     }
-    fn mmio_write(&mut self, now: Time, addr: u32, data: &[u8]) {
+    fn mmio_write(&mut self, now: Time, addr: u64, data: &[u8]) {
         let mut bytes = [0; 8];
         bytes[..data.len()].copy_from_slice(data);
+        let addr = u32::try_from(addr).unwrap();
         let store = Happening::Store { addr, bytes, len: data.len() };
         self.queue.schedule(now + HT_LATENCY, (self.node, store));
     }
-    fn mmio_read(&mut self, now: Time, addr: u32) {
+    fn mmio_read(&mut self, now: Time, addr: u64) {
+        let addr = u32::try_from(addr).unwrap();
         self.queue.schedule(now + HT_LATENCY, (self.node, Happening::Load { addr }));
     }
 }

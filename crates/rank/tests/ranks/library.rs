@@ -1,10 +1,8 @@
 //! What the thin library exports and refuses, and what kinds of files are told apart.
-#![allow(clippy::unwrap_used)] // Helpers of tests, too.
 
-mod harness;
-
+use crate::harness;
+use crate::harness::{play, Program};
 use abi::mpi::{self, Function, FUNCTIONS};
-use harness::{play, Program};
 use rank::{inspect, Kind};
 use std::collections::BTreeSet;
 use std::path::Path;

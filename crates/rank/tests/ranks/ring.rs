@@ -1,12 +1,8 @@
 //! Random bytes, records, indices and states in the memory that a rank shares with the simulator, which the
 //! test plays. `RING_FIRST=17 RING_SEEDS=1 cargo test -p rank --test ring -- --ignored` does one seed.
 
-#![allow(clippy::unwrap_used)] // Helpers of tests, too.
-
-mod harness;
-
+use crate::harness::Program;
 use des::{Random, Time};
-use harness::Program;
 use mpi::{Callback, CALLBACK_ARGUMENTS};
 use rank::{Demand, Process, SpawnOptions};
 use std::sync::atomic::{AtomicU64, Ordering};

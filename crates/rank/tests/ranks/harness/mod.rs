@@ -1,5 +1,4 @@
 //! Builds the thin library and small C programs, and starts them under a simulator that a test plays itself.
-#![allow(clippy::unwrap_used, dead_code)] // Helpers of tests; no test program uses all of them.
 
 use abi::mpi::Function;
 use des::Time;

@@ -1,10 +1,7 @@
 //! What a hand-over needs of the system.
-#![allow(clippy::unwrap_used)] // Helpers of tests, too.
 
-mod harness;
-
+use crate::harness::{play, Program};
 use abi::mpi::Function;
-use harness::{play, Program};
 use rank::{ExitStatus, Process, SpawnOptions};
 
 /// Looks after every barrier which processors it may use, and says so with the next: a set of the first 64.

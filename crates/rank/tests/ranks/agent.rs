@@ -1,11 +1,8 @@
 //! The agent in a fibre of a real host, with a stand-in for MPI.
-#![allow(clippy::unwrap_used)] // Helpers of tests, too.
 
-mod harness;
-
+use crate::harness::Program;
 use abi::mpi::Function;
 use des::{Duration, EventQueue, Time};
-use harness::Program;
 use host::Host;
 use mpi::Outcome;
 use rank::{agent, Costs, Ending, Process, Runner, Stdin};
@@ -19,8 +16,8 @@ impl host::Ports for Ports {
     fn schedule(&mut self, at: Time, event: host::Event) {
         self.0.schedule(at, event);
     }
-    fn mmio_write(&mut self, _: Time, _: u32, _: &[u8]) {}
-    fn mmio_read(&mut self, _: Time, _: u32) {}
+    fn mmio_write(&mut self, _: Time, _: u64, _: &[u8]) {}
+    fn mmio_read(&mut self, _: Time, _: u64) {}
 }
 
 /// Runs the program as the only rank; every call costs a microsecond and gives what `call` says.

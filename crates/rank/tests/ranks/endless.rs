@@ -1,10 +1,7 @@
 //! Loops that nothing ends, and others.
-#![allow(clippy::unwrap_used)] // Helpers of tests, too.
 
-mod harness;
-
+use crate::harness::Program;
 use des::Time;
-use harness::Program;
 use rank::Demand;
 use std::time::Duration;
 

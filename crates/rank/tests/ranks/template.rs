@@ -1,9 +1,6 @@
 //! Ranks that are forked from a template, beside those that load the program themselves.
-#![allow(clippy::unwrap_used)] // Helpers of tests, too.
 
-mod harness;
-
-use harness::{play, Program};
+use crate::harness::{play, Program};
 use rank::{ExitStatus, Process, SpawnOptions, Templates};
 use std::path::Path;
 use std::sync::Arc;

@@ -1,11 +1,7 @@
 //! Programs that write into the memory which their library shares with the simulator: the end is a sentence
 //! about the rank, whatever they write.
 
-#![allow(clippy::unwrap_used)] // Helpers of tests, too.
-
-mod harness;
-
-use harness::{play, Program};
+use crate::harness::{play, Program};
 use rank::ExitStatus;
 use std::time::Duration;
 

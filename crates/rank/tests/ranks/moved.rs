@@ -1,12 +1,9 @@
 //! Many small runs of the program's memory, which its own process moves while it waits. Where it is said, the
 //! simulator's thread is refused all access to other processes' memory: nobody else can have moved them.
-#![allow(clippy::unwrap_used)] // Helpers of tests, too.
 
-mod harness;
-
+use crate::harness::{play, refuse_process_vm, Program};
 use abi::mpi::Function;
 use des::{Random, Time};
-use harness::{play, refuse_process_vm, Program};
 use host::AddressSpace;
 use rank::{Demand, Process, SpawnOptions, Templates};
 

@@ -1,10 +1,7 @@
 //! Blocking sends that need no answer.
-#![allow(clippy::unwrap_used)] // Helpers of tests, too.
 
-mod harness;
-
+use crate::harness::{play, Program};
 use abi::mpi::{self, Function};
-use harness::{play, Program};
 use host::AddressSpace;
 use rank::ExitStatus;
 

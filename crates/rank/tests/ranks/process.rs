@@ -1,11 +1,9 @@
 //! Real processes under a simulator that the test plays: calls, ring, clocks, callbacks, ends.
-#![allow(clippy::unwrap_used)] // Helpers of tests, too.
 
-mod harness;
-
+use crate::harness;
+use crate::harness::{call_back, play, run, Program};
 use abi::mpi::{self, Function};
 use des::Time;
-use harness::{call_back, play, run, Program};
 use host::AddressSpace;
 use rank::{Callback, Demand, ExitStatus, Process, SpawnError};
 use std::time::{Duration, Instant};

@@ -1,10 +1,6 @@
 //! Ranks do not outlive who wants them. In a program of its own: it ends all ranks.
 
-#![allow(clippy::unwrap_used)] // Helpers of tests, too.
-
-mod harness;
-
-use harness::Program;
+use crate::harness::Program;
 use rank::{Demand, Process};
 use std::time::{Duration, Instant};
 

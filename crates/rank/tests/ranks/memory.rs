@@ -1,11 +1,8 @@
 //! The program's memory, as the simulator reads and writes it while the program waits.
-#![allow(clippy::unwrap_used)] // Helpers of tests, too.
 
-mod harness;
-
+use crate::harness::{call_back, play, refuse_process_vm, Program};
 use abi::mpi::Function;
 use des::Time;
-use harness::{call_back, play, refuse_process_vm, Program};
 use host::AddressSpace;
 use mpi::Callback;
 use rank::{Demand, Ending, ProcessMemory};

@@ -1,9 +1,6 @@
 //! Waits with a limit, which is one of simulated time.
-#![allow(clippy::unwrap_used)] // Helpers of tests, too.
 
-mod harness;
-
-use harness::{run, Program};
+use crate::harness::{run, Program};
 use rank::ExitStatus;
 use std::time::{Duration, Instant};
 

@@ -1,0 +1,33 @@
+//! What is to go wrong on links, in the network's words.
+
+use machine::faults::{Faults, Mishap, Place, Which};
+
+/// What befalls the links of all routers.
+pub(super) fn of_links(faults: &Faults) -> net::Faults {
+    let rules = faults.links.rules.iter().map(|rule| net::Rule {
+        what: match rule.what {
+            Mishap::Drop => net::What::Drop,
+            Mishap::BitError => net::What::BitError,
+            Mishap::Delay(by) => net::What::Delay(by),
+            Mishap::Duplicate => net::What::Duplicate,
+            Mishap::Overtake(by) => net::What::Overtake(by),
+        },
+        which: match rule.which {
+            Which::Chance(p) => net::Which::Chance(p),
+            Which::Number(number) => net::Which::Number(number),
+        },
+        place: match rule.place {
+            Place::Everywhere => net::Place::Everywhere,
+            Place::From(node) => net::Place::From(node),
+            Place::Between(a, b) => net::Place::Between(a, b),
+        },
+        from: rule.from,
+        until: rule.until,
+    });
+    let dead = faults.links.dead.iter().map(|dead| net::DeadLink {
+        a: dead.a,
+        b: dead.b,
+        from: dead.from,
+    });
+    net::Faults { seed: faults.seed, rules: rules.collect(), dead: dead.collect() }
+}

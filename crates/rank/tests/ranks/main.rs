@@ -1,0 +1,19 @@
+//! Ranks as processes: programs under a simulator that a test plays itself.
+
+#![allow(clippy::unwrap_used)] // Helpers of tests, too.
+
+mod agent;
+mod channel;
+mod end;
+mod endless;
+mod hand_over;
+mod harness;
+mod library;
+mod memory;
+mod moved;
+mod process;
+mod reference;
+mod ring;
+mod send;
+mod template;
+mod wait;
