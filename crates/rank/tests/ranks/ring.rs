@@ -1,5 +1,5 @@
 //! Random bytes, records, indices and states in the memory that a rank shares with the simulator, which the
-//! test plays. `RING_FIRST=17 RING_SEEDS=1 cargo test -p rank --test ring -- --ignored` does one seed.
+//! test plays. `RING_FIRST=17 RING_SEEDS=1 cargo test -p rank ring -- --ignored` does one seed.
 
 use crate::harness::Program;
 use des::{Random, Time};
