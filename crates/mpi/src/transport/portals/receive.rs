@@ -73,7 +73,7 @@ impl Portals {
     }
 
     /// Posts a receive before the entries that catch the unexpected, unless one of those has just
-    /// matched. Where match lists are on the network interface that may turn out later ([`overtaken`](super::overtaken)).
+    /// matched. Where match lists are on the network interface that may turn out later (`overtaken`).
     fn post(&mut self, local: &mut Local, id: RequestId, pattern: Pattern, room: Bytes) -> bool {
         let options = option::OP_PUT | option::TRUNCATE | option::EVENT_START_DISABLE;
         let md = Md {
