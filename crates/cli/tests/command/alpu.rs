@@ -82,6 +82,15 @@ fn what_the_machine_has_not_is_refused() {
     }
 }
 
+/// An entry of the network interface is used again: the judge tells the messages apart that it was for.
+#[test]
+fn the_judge_tells_taken_messages_apart() {
+    for machine in ["alpu", "alpu --set nic.alpu=off", "redstorm"] {
+        let ended = run(&format!("-q -n 3 -m {machine} tests/judge/taken.c"));
+        assert_eq!(ended.went_well().stdout, "0 wrong\n", "{machine}: {ended:#?}");
+    }
+}
+
 /// Where a program needs Portals, its run ends with a sentence.
 #[test]
 fn portals_is_not_there() {

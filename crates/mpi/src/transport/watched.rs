@@ -15,11 +15,16 @@ pub(crate) struct Watched {
     beginning: Option<RequestId>,
     /// What the last probe has found.
     found: Option<Found>,
+    /// Messages that were taken and not received: the transport's name, which it may use again, and one that
+    /// no other message has.
+    taken: Vec<(u64, u64)>,
+    /// The next such name.
+    name: u64,
 }
 
 impl Watched {
     pub fn new(transport: Box<dyn Transport>, witness: Rc<dyn Witness>) -> Watched {
-        Watched { transport, witness, beginning: None, found: None }
+        Watched { transport, witness, beginning: None, found: None, taken: Vec::new(), name: 0 }
     }
 
     fn begun(&mut self, id: RequestId, begun: Begun) -> Begun {
@@ -82,7 +87,10 @@ impl Transport for Watched {
         room: Bytes,
     ) -> Begun {
         if self.beginning != Some(id) {
-            self.witness.receives_taken(id, message, room);
+            let known = self.taken.iter().position(|(name, _)| *name == message.0);
+            // One that is not there is the witness's to judge: no message has this name.
+            let name = known.map_or(u64::MAX, |at| self.taken.swap_remove(at).1);
+            self.witness.receives_taken(id, Taken(name), room);
         }
         let begun = self.transport.receive_taken(local, id, message, room);
         self.begun(id, begun)
@@ -109,7 +117,9 @@ impl Transport for Watched {
     fn take(&mut self, local: &mut Local, wanted: Wanted) -> Taken {
         let taken = self.transport.take(local, wanted);
         let found = self.found.expect("only a message that was found is taken");
-        self.witness.takes(wanted, taken, found);
+        self.witness.takes(wanted, Taken(self.name), found);
+        self.taken.push((taken.0, self.name));
+        self.name += 1;
         taken
     }
 

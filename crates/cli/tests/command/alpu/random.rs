@@ -85,7 +85,9 @@ impl Case {
 
     fn check(&self, programs: &Programs) -> Result<(), String> {
         let ended = self.run(programs, "");
-        let well = ended.code == 0 && ended.stderr.is_empty();
+        // A busy machine is no fault of the program.
+        let slow = |line: &str| line.ends_with("without an MPI call");
+        let well = ended.code == 0 && ended.stderr.lines().all(slow);
         if !well || !ended.stdout.contains("rounds, all right") {
             return Err(format!("{ended:#?}"));
         }
