@@ -142,7 +142,7 @@ pub mod socket_call {
     pub const POLL: u32 = 13;
 }
 
-/// What libibverbs asks of the kernel module and the card.
+/// Calls of libibverbs to the kernel module and the card.
 ///
 /// Source: own design.
 pub mod verbs_call {

@@ -85,6 +85,8 @@ struct Gather {
     space: SpaceId,
     va: u64,
     bytes: Vec<u8>,
+    /// The kernel's frame behind them, of a page that is bound to the process.
+    frame: Option<u64>,
 }
 
 /// The page of a process that a device read last.
@@ -124,7 +126,7 @@ impl Default for Memory {
             spaces: Vec::new(),
             paging: Paging::default(),
             table: PageTable::default(),
-            gather: Gather { space: SpaceId(0), va: 0, bytes: Vec::new() },
+            gather: Gather { space: SpaceId(0), va: 0, bytes: Vec::new(), frame: None },
             lost: None,
             refused: None,
             page: Page { at: None, bytes: Box::new([0; PAGE_SIZE]) },
@@ -279,7 +281,7 @@ impl Memory {
         }
         owner.process.read(va, buf)?;
         // Gathered writes count as done.
-        let Gather { space: gathered, va: start, ref bytes } = self.gather;
+        let Gather { space: gathered, va: start, ref bytes, .. } = self.gather;
         if gathered == space {
             let from = va.max(start);
             let to = (va + buf.len() as u64).min(start + bytes.len() as u64);
@@ -367,14 +369,18 @@ impl Memory {
         if self.gather.bytes.is_empty() {
             return;
         }
-        let Gather { space, va, ref mut bytes } = self.gather;
-        let result = self.spaces[usize::from(space.0)].process.write(va, bytes);
+        let Gather { space, va, ref mut bytes, frame } = self.gather;
+        let mut result = self.spaces[usize::from(space.0)].process.write(va, bytes);
+        if let (Err(_), Some(frame)) = (&result, frame) {
+            result = self.kernel.write(frame, bytes);
+        }
         bytes.clear();
         self.lost = self.lost.take().or(result.err());
     }
 
     /// The kernel's page at physical address `phys` is that of a process at `va`, where a device finds it
-    /// that cannot reach further; what was in it comes back with [`Memory::unbind`].
+    /// that cannot reach further; what was in it comes back with [`Memory::unbind`]. It is pinned: when the
+    /// process has unmapped its page, the kernel's frame is still there.
     pub fn bind(&mut self, phys: u64, space: SpaceId, va: u64) {
         let page = PAGE_SIZE as u64;
         debug_assert!(phys % page == 0 && va % page == 0 && phys < SEGMENT_SIZE, "a page");
@@ -397,13 +403,20 @@ impl Memory {
 
     fn read_frame(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
         let (space, va) = match self.bound(phys) {
-            Some(bound) => bound,
+            Some((space, va)) => {
+                let read = self.read_process(space, va, buf);
+                return read.or_else(|_| self.kernel.read(phys, buf));
+            }
             None if phys < SEGMENT_SIZE => return self.kernel.read(phys, buf),
             None => self.owner(phys, buf.len(), false)?,
         };
         if va >= LIBRARY_BASE {
             return self.spaces[usize::from(space.0)].library.read(va, buf);
         }
+        self.read_process(space, va, buf)
+    }
+
+    fn read_process(&mut self, space: SpaceId, va: u64, buf: &mut [u8]) -> Result<(), BusError> {
         self.flush();
         let process = &self.spaces[usize::from(space.0)].process;
         let offset = va as usize % PAGE_SIZE;
@@ -425,21 +438,28 @@ impl Memory {
     }
 
     fn write_frame(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError> {
-        let (space, va) = match self.bound(phys) {
+        let bound = self.bound(phys);
+        let (space, va) = match bound {
             Some(bound) => bound,
             None if phys < SEGMENT_SIZE => return self.kernel.write(phys, data),
             None => self.owner(phys, data.len(), true)?,
         };
-        if va >= LIBRARY_BASE {
+        if va >= LIBRARY_BASE && bound.is_none() {
             return self.spaces[usize::from(space.0)].library.write(va, data);
         }
         self.forget();
-        let end = self.gather.va + self.gather.bytes.len() as u64;
-        let fits = self.gather.bytes.len() + data.len() <= GATHER_MAX;
-        if self.gather.bytes.is_empty() || space != self.gather.space || va != end || !fits {
+        let gathered = self.gather.bytes.len();
+        let fits = gathered + data.len() <= GATHER_MAX;
+        // Frames behind pages that follow one another do not.
+        let frame = bound.map(|_| phys);
+        let same = self.gather.frame.map(|first| first + gathered as u64) == frame
+            && frame.is_none_or(|at| at % PAGE_SIZE as u64 != 0);
+        let end = self.gather.va + gathered as u64;
+        if gathered == 0 || space != self.gather.space || va != end || !fits || !same {
             self.flush();
             self.gather.space = space;
             self.gather.va = va;
+            self.gather.frame = frame;
         }
         self.gather.bytes.extend_from_slice(data);
         Ok(())

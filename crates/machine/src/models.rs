@@ -55,8 +55,8 @@ pub struct Model {
 pub struct Firmware {
     /// Folder of its sources.
     pub sources: &'static str,
-    /// Folder in `build/firmware` where `make parts` leaves images that no parameter changes; none if the
-    /// machine's `firmware.*` parameters choose them.
+    /// Folder in `build/firmware` where `make parts` leaves the images for these parameters; none if images
+    /// are built when `firmware.*` parameters ask for them.
     pub built: Option<fn(&Parameters) -> &'static str>,
     /// Its ELF, which stands there.
     pub elf: &'static str,

@@ -76,7 +76,8 @@ impl<'a> Changes<'a> {
     /// Goes to the next time.
     fn look(&mut self) {
         self.time = None;
-        while let (None, Some(line)) = (self.time, self.line()) {
+        while self.time.is_none() {
+            let Some(line) = self.line() else { break };
             self.time = line.strip_prefix('#').and_then(|time| time.parse().ok());
         }
     }

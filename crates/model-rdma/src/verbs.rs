@@ -26,6 +26,10 @@ const REMOTE_ACCESS: i32 = 10;
 /// Access flag: other nodes may write.
 const REMOTE_WRITE: u64 = 2;
 
+/// Bytes of a word of the card.
+const WORD: u64 = 8;
+/// Bytes of a transfer at most.
+const TRANSFER_MAX: u64 = 16 << 20;
 /// Slots for payload that is taken when it is posted: more than there are transfers under way.
 const SLOTS: u64 = 512;
 /// Bytes of a slot.
@@ -194,26 +198,49 @@ impl Verbs {
         Some(region)
     }
 
-    /// Payload that is taken now: where it stands until it is sent.
-    fn slot(&self, va: u64, bytes: u64) -> Option<Buffer> {
-        let slots = self.slots.get().unwrap_or_else(|| self.library.register(0, SLOTS * SLOT));
+    /// Pages with slots. The error is an error number.
+    fn slots(&self) -> Result<Buffer, i32> {
+        if let Some(slots) = self.slots.get() {
+            return Ok(slots);
+        }
+        if pages(SLOTS * SLOT) > self.library.free_pages() {
+            return Err(ENOMEM);
+        }
+        let slots = self.library.register(0, SLOTS * SLOT);
         self.slots.set(Some(slots));
+        Ok(slots)
+    }
+
+    /// Payload that is taken now: where it stands until it is sent; none if the program has no such memory.
+    fn slot(&self, va: u64, bytes: u64) -> Result<Option<Buffer>, i32> {
+        let slots = self.slots()?;
         let mut data = vec![0; bytes as usize];
-        self.cpu.memory().borrow_mut().read(self.space, va, &mut data).ok()?;
+        if self.cpu.memory().borrow_mut().read(self.space, va, &mut data).is_err() {
+            return Ok(None);
+        }
         self.cpu.spend(self.cpu.copy_cost(bytes));
         let number = self.taken.get();
         self.taken.set(number + 1);
         let slot = Buffer { offset: number % SLOTS * SLOT, ..slots };
         let written = self.cpu.memory().borrow_mut().write_phys(slot.phys(0), &data);
         written.expect("it is a pinned page");
-        Some(slot)
+        Ok(Some(slot))
     }
 
+    /// A transfer. Its arguments are whatever stands in the channel, not what the library lets pass.
     fn write(&self, a: &[u64]) -> VerbsAnswer {
         let (lkey, va, bytes, node) = (a[0] as u32, a[1], a[2], a[3] as u32);
         let (rkey, to, taken) = (a[4] as u32, a[5], a[6] != 0);
+        let most = if taken { SLOT } else { TRANSFER_MAX };
+        let whole = [bytes, to, if taken { 0 } else { va }].iter().all(|part| part % WORD == 0);
+        if bytes == 0 || bytes > most || !whole || node >= self.shared.nodes || node == self.nid {
+            return VerbsAnswer::error(EINVAL);
+        }
         let from = if taken {
-            self.slot(va, bytes)
+            match self.slot(va, bytes) {
+                Ok(slot) => slot,
+                Err(number) => return VerbsAnswer::error(number),
+            }
         } else {
             let own = self.regions.borrow().get(&lkey).copied();
             own.filter(|own| own.holds(va, bytes)).map(|own| own.at(va))
@@ -231,7 +258,8 @@ impl Verbs {
 
     /// The program looks at a word for the second time.
     fn look(&self, va: u64) -> VerbsAnswer {
-        let region = self.regions.borrow().values().find(|region| region.holds(va, 8)).copied();
+        let va = va - va % WORD;
+        let region = self.regions.borrow().values().find(|region| region.holds(va, WORD)).copied();
         match region {
             Some(region) => {
                 self.library.look(region.at(va).phys(0));

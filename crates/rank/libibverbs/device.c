@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define NAME "forth0"
-/* The card's numbers in its configuration space (crates/machine, the model's card). */
+/* The card's numbers in its configuration space (crates/model-rdma). */
 #define VENDOR 0x10EE
 #define PART 0x0300
 #define PAGE 4096u
@@ -221,4 +221,16 @@ VERBS_EXPORT int ibv_close_device(struct context *context)
 {
     free((char *)context - offsetof(struct extended, context));
     return 0;
+}
+
+/* A forked child has copies of all pages, as after any fork. */
+VERBS_EXPORT int ibv_fork_init(void)
+{
+    return 0;
+}
+
+/* 2: nothing is needed, as with kernels that copy pinned pages at once. */
+VERBS_EXPORT int ibv_is_fork_initialized(void)
+{
+    return 2;
 }

@@ -70,6 +70,12 @@ VERBS_EXPORT struct mr *ibv_reg_mr_iova2(struct pd *pd, void *address, size_t by
     return ibv_reg_mr(pd, address, bytes, (int)(access & ACCESS_KNOWN));
 }
 
+VERBS_EXPORT struct mr *ibv_reg_mr_iova(struct pd *pd, void *address, size_t bytes, uint64_t iova,
+                                        int access)
+{
+    return ibv_reg_mr_iova2(pd, address, bytes, iova, (unsigned)access);
+}
+
 VERBS_EXPORT int ibv_dereg_mr(struct mr *mr)
 {
     const uint64_t arguments[] = {mr->lkey};

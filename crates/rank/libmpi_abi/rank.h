@@ -9,8 +9,6 @@
 #include "mpi.h"
 #include "seam.h"
 
-
-
 /* PMPI_x is the function, MPI_x a weak second name that profiling tools may replace. */
 #define RANK_WEAK(result, name, parameters)                                                        \
     __attribute__((visibility("default"))) result P##name parameters;                              \

@@ -24,7 +24,7 @@ const TIME_MAX: Time = Time(DAYS_MAX * 86_400 * 1_000_000_000_000);
 
 /// A program that may use verbs and does nothing but look at a clock: after so many looks each lets as much
 /// time pass as a part of all of them have taken, so that a wait of 200 ms is not millions of calls. At most
-/// so much.
+/// so much. Assumed: no program's result is a look at a clock.
 const SPIN_LOOKS: u32 = 64;
 const SPIN_PART: u64 = 16;
 const SPIN_MAX: Duration = Duration(10_000_000);
@@ -211,7 +211,7 @@ impl Runner {
                 self.looks.set(Looks::default());
                 let answer = match &self.verbs {
                     Some(verbs) => verbs.call(call, &args),
-                    None => verbs::without_card(call),
+                    None => verbs::without_card(),
                 };
                 self.process().reply_verbs(&answer, self.cpu.now());
             }

@@ -1,7 +1,5 @@
 //! A program's verbs, as its library asks for them.
 
-use abi::rank::verbs_call;
-
 /// Words that an answer tells beside its code.
 pub const WORDS: usize = 6;
 
@@ -33,8 +31,7 @@ pub trait Verbs {
     fn close(&self);
 }
 
-/// The answer where no card has verbs: there is no device, and nothing else is asked for without one.
-pub(crate) fn without_card(call: u32) -> VerbsAnswer {
-    debug_assert_eq!(call, verbs_call::DEVICE);
+/// The answer to any call where no card has verbs.
+pub(crate) fn without_card() -> VerbsAnswer {
     VerbsAnswer::error(libc::ENODEV)
 }

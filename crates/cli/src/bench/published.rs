@@ -97,7 +97,7 @@ impl Published {
         of_file(&root.path().join(format!("published/{paper}.toml"))).map(|paper| paper.result)
     }
 
-    /// What is published: a number, or the ends of a range.
+    /// The published number, or the ends of a range.
     pub fn number(&self) -> Option<Number> {
         self.value.map(Number::One).or(self.range.map(Number::Range))
     }

@@ -108,7 +108,7 @@ fn comparison(out: &mut String, result: &Comparison) -> fmt::Result {
     because.map_or(Ok(()), |because| writeln!(out, "{}", wrapped(because, 6, 78)))
 }
 
-/// What is published, and in the machine as it is: there is nothing to compare.
+/// Published numbers that the machine has as they are: there is nothing to compare.
 fn inputs(out: &mut String, all: &[Published], terminal: &Terminal) -> fmt::Result {
     let mut inputs = all.iter().filter(|result| result.role == Role::Input).peekable();
     if inputs.peek().is_none() {

@@ -141,6 +141,29 @@ fn a_waveform_shows_the_header_of_a_message() {
     assert!(signal("posted", "hdr_valid_i") && signal("unexpected", "clk_i"));
 }
 
+#[test]
+fn what_cannot_be_is_a_sentence() {
+    for (line, words) in [
+        ("--rtl --set nic.alpu=off", &["alpu.rtl (--rtl): nic.alpu is off"][..]),
+        ("--rtl --rtl-dir nowhere", &["--rtl-dir", "nowhere: there is no such folder"]),
+        ("--rtl --rtl-dir docs", &["--rtl-dir", "docs: verilator cannot compile"]),
+        ("--rtl --rtl-wave w.vcd", &["--rtl-wave FILE shows the first cycle that is wrong"]),
+        ("--rtl=check --rtl-wave -", &["--rtl-wave writes a file"]),
+        ("--rtl=check -m forth", &["--rtl=check holds matching units", "machine alpu has"]),
+        ("--rtl --rtl-dir docs -m forth", &["--rtl-dir replaces matching units"]),
+        ("--rtl --rtl-wave w.vcd@1", &["NODE:NUMBER"]),
+    ] {
+        let machine = if line.contains("-m ") { "" } else { "-m alpu" };
+        let line = format!("run -q -n 2 {machine} {line} examples/ring.c");
+        unjudged(&line).said(2, words);
+    }
+    let mut line = command();
+    let shape = "--set nic.alpu=64 --set alpu.block=2 --set alpu.result_fifo=512";
+    let words = format!("run -q -n 2 -m alpu {shape} --rtl builtin:pingpong");
+    line.env("PATH", "/proc/none").args(words.split(' '));
+    ended(&mut line).said(2, &["alpu.rtl (--rtl): RTL is compiled by verilator", "install"]);
+}
+
 /// A file in a folder below, which a source includes, is part of the unit: a change of it is one of the unit.
 #[test]
 fn a_changed_include_file_is_compiled() {

@@ -108,6 +108,42 @@ fn what_the_card_cannot_do_is_an_error_of_verbs() {
     assert_eq!(hash(&forth(&["-n", "2", "-t", "2"], &[program])), hash(&run));
 }
 
+/// Pages stay pinned when a program unmaps them; what cannot be pinned any more is told.
+#[test]
+fn registered_memory_may_be_given_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(folder.path(), "gone");
+    let program = program.to_str().unwrap();
+    for (what, said) in [
+        ("nothing", "written: success\n"),
+        ("source", "written: success\n"),
+        ("target", "written: success\n"),
+        ("pages", "inline: Cannot allocate memory\n"),
+    ] {
+        let run = forth(&["-n", "2", "-q"], &[program, what]);
+        assert_eq!((run.code, &*run.stdout), (0, said), "{what}: {run:?}");
+    }
+}
+
+/// Whatever a program was linked with is there, under its version.
+#[test]
+fn every_function_of_the_installed_library_is_there() {
+    let functions = |library: &Path| {
+        let nm = Command::new("nm").args(["-D", "--defined-only"]).arg(library).output().unwrap();
+        assert!(nm.status.success(), "{}", String::from_utf8_lossy(&nm.stderr));
+        let text = String::from_utf8(nm.stdout).unwrap();
+        let names = text.lines().filter_map(|line| line.split(' ').next_back());
+        let names = names.filter(|name| name.contains("@@IBVERBS_1"));
+        names.map(str::to_owned).collect::<std::collections::BTreeSet<_>>()
+    };
+    let found = Command::new("gcc").arg("-print-file-name=libibverbs.so").output().unwrap();
+    let installed = PathBuf::from(String::from_utf8(found.stdout).unwrap().trim());
+    let (theirs, ours) =
+        (functions(&installed), functions(&root().join("build/lib/libibverbs.so.1")));
+    assert!(theirs.len() > 60, "{theirs:?}");
+    assert!(theirs.is_subset(&ours), "{:?}", theirs.difference(&ours));
+}
+
 /// `ib_write_lat` spins on its own memory: nothing but the rule of docs/verbs.md lets time pass.
 #[test]
 fn perftest_measures_latency() {

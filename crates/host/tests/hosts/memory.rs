@@ -359,3 +359,20 @@ fn a_page_of_the_kernels_stands_for_a_processs_while_it_is_bound() {
     memory.unbind(phys);
     assert_eq!(read(&mut memory, phys + 8), [1; 8]);
 }
+
+#[test]
+fn a_bound_page_that_its_process_has_not_is_the_kernels_frame() {
+    let (process, mut memory) = (Process::new(0x1000), Memory::default());
+    let phys = memory.alloc_kernel(0x2000, 0x1000);
+    let space = memory.add_space(Box::new(process.clone()));
+    // The second page follows the first for the process, and for the kernel does not.
+    memory.bind(phys + 0x1000, space, BASE);
+    memory.bind(phys, space, BASE + 0x1000);
+    memory.write_phys(phys + 0x1ff8, &[4; 8]).unwrap();
+    memory.write_phys(phys, &[9; 8]).unwrap();
+    memory.settle().unwrap();
+    assert_eq!(process.0.borrow().bytes[0xff8..], [4; 8]);
+    let mut bytes = [0; 8];
+    memory.read_phys(phys, &mut bytes).unwrap();
+    assert_eq!(bytes, [9; 8]);
+}

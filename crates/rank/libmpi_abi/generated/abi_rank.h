@@ -84,7 +84,7 @@
 #define RANK_SOCKET_CALL_ERROR RANK_U(12) /* Socket: the error number of a connect that has failed meanwhile, once. */
 #define RANK_SOCKET_CALL_POLL RANK_U(13) /* Address and number of rank_poll: how many of them have something. */
 
-/* What libibverbs asks of the kernel module and the card. Source: own design. */
+/* Calls of libibverbs to the kernel module and the card. Source: own design. */
 #define RANK_VERBS_CALL_DEVICE RANK_U(1) /* Tells the number of the node, how many there are, lanes, pages that can be pinned. */
 #define RANK_VERBS_CALL_REGISTER RANK_U(2) /* Address, bytes, access flags: tells the key. */
 #define RANK_VERBS_CALL_DEREGISTER RANK_U(3) /* Key. */

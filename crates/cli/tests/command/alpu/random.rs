@@ -25,7 +25,7 @@ struct Case {
     seed: u64,
     options: String,
     program: &'static str,
-    /// What the program is told.
+    /// Arguments of the program.
     arguments: String,
 }
 
@@ -102,7 +102,7 @@ impl Case {
         Ok(())
     }
 
-    /// What a user types to see it again.
+    /// The command that makes the run again.
     fn replay(&self) -> String {
         let words: Vec<String> = self.options.split_whitespace().map(quoted).collect();
         format!("sunstar run --judge {} {} {}", words.join(" "), self.program, self.arguments)
@@ -116,7 +116,7 @@ fn hash(ended: &Ended) -> Option<&str> {
 /// The programs, compiled once for all.
 struct Programs {
     folder: tempfile::TempDir,
-    /// Where the command finds the firmware.
+    /// Folder in which the command finds the firmware.
     installation: PathBuf,
 }
 
