@@ -158,6 +158,9 @@ fn build_options(parameters: &Parameters) -> Vec<(&'static str, String)> {
     if parameters.number::<u32>("firmware.accelerated") > 0 {
         options.push(("ACCELERATED", "on".to_string()));
     }
+    if parameters.choice("firmware.overflow") != "panic" {
+        options.push(("OVERFLOW", parameters.choice("firmware.overflow").to_string()));
+    }
     options
 }
 

@@ -251,6 +251,12 @@ impl<'a> Bench<'a> {
         Ok(Bench { options, common, nodes, faults, tallies, ledger, rules, templates, ahead, maps })
     }
 
+    /// Its network interfaces send again what was refused.
+    pub fn expect_repeats(&mut self) {
+        let ledger = self.ledger.take().and_then(Arc::into_inner);
+        self.ledger = ledger.map(|ledger| Arc::new(ledger.with_repeats(true)));
+    }
+
     /// For a machine of as many nodes as the ranks need ([`nodes_needed`]), of which only hosts and their
     /// interrupt lines can fail.
     pub fn of_hosts(options: &'a Options) -> Result<Bench<'a>, Mistake> {

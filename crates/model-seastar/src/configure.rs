@@ -3,7 +3,7 @@
 use machine::parameters::Parameters;
 
 use abi::packet::PAYLOAD_BYTES;
-use abi::seastar::FLIT_BYTES;
+use abi::seastar::{FLIT_BYTES, WAITING_NODES};
 use bus::HyperTransport;
 use des::Duration;
 use machine::programs::placement::Placement;
@@ -28,6 +28,9 @@ impl Configuration {
         let (topology, net) = (topology(p, placement)?, net(p)?);
         let mut nic = nic(p);
         nic.in_flight = in_flight(&nic, &net, &topology);
+        if nic.recovers {
+            can_recover(p, &topology)?;
+        }
         Ok(Configuration {
             topology,
             net,
@@ -39,6 +42,25 @@ impl Configuration {
             ras_patience: p.duration("machine.ras_patience"),
         })
     }
+}
+
+/// What firmware that recovers asks for.
+fn can_recover(p: &Parameters, topology: &Topology) -> Result<(), String> {
+    if p.switch("firmware.trace") {
+        return Err(
+            "firmware.trace=on: firmware.overflow=nic keeps in the trace ring's place whom it has \
+             refused; set firmware.overflow=panic to trace"
+                .into(),
+        );
+    }
+    if topology.nodes() > WAITING_NODES {
+        return Err(format!(
+            "firmware.overflow=nic has room to note {WAITING_NODES} nodes, and net.x, net.y and \
+             net.z make {}",
+            topology.nodes()
+        ));
+    }
+    Ok(())
 }
 
 /// The topology that the machine names, with given dimensions, or the smallest that is nearest to a cube.
@@ -113,6 +135,7 @@ fn net(p: &Parameters) -> Result<net::Params, String> {
 fn nic(p: &Parameters) -> nic::Params {
     nic::Params {
         local_headers: p.number::<u32>("firmware.accelerated") > 0,
+        recovers: p.choice("firmware.overflow") == "nic",
         plb_request: p.duration("nic.plb_request"),
         plb_bytes_per_second: p.number("nic.plb_bandwidth"),
         sram_read: p.duration("nic.sram_read"),

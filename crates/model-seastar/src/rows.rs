@@ -7,7 +7,7 @@ use machine::parameters::Row;
 pub(crate) const ROWS: &[Row] =
     &joined::<{ OWN.len() + powerpc::ROWS.len() }>(&OWN, &powerpc::ROWS);
 
-const OWN: [Row; 56] = [
+const OWN: [Row; 57] = [
     time("machine.ras_poll", "1 ns", "1000 ms"),
     time("machine.ras_patience", "1 us", "1000000 ms"),
     choice("firmware.cache", &["id", "i", "none"]),
@@ -17,6 +17,7 @@ const OWN: [Row; 56] = [
     switch("firmware.trace"),
     count("firmware.sources", "1", "1024"),
     count("firmware.accelerated", "0", "2"),
+    choice("firmware.overflow", &["panic", "nic"]),
     count("linux.list_commands", "257", "1048576"),
     time("portals.header_build", "0 ns", "1 ms"),
     time("portals.header_read", "0 ns", "1 ms"),

@@ -100,7 +100,10 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
     let topology = &configuration.topology;
     let faults = faults_of(&options.faults, options.seed, topology, launch).map_err(Mistake)?;
     let nodes = topology.nodes();
-    let bench = Bench::new(options, common, nodes, faults)?;
+    let mut bench = Bench::new(options, common, nodes, faults)?;
+    if configuration.nic.recovers {
+        bench.expect_repeats();
+    }
     let image = FirmwareImage::load(&options.firmware).map_err(|e| Mistake(e.to_string()))?;
     let symbols = Arc::new(Symbols::load(&image.elf).map_err(|e| Mistake(e.to_string()))?);
     let watched = !options.watchers.is_empty();

@@ -161,9 +161,12 @@ pub enum Event {
     },
     /// The tail of the oldest packet for the NIC has left the router: [`Router::ejected`].
     Eject,
-    /// The injection port, which [`Router::inject`] reported as blocked, is free. This is for the
-    /// NIC.
-    InjectionFree,
+    /// The injection port, which [`Router::inject`] reported as blocked for packets of a class, is free for
+    /// them. This is for the NIC.
+    InjectionFree {
+        /// [`Class::Control`], else [`Class::Data`].
+        control: bool,
+    },
 }
 
 /// What a router needs of the node around it.

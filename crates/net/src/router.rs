@@ -198,7 +198,9 @@ impl Router {
                 self.books.recovering[input_number(link, channel)] -= u64::from(flits);
                 self.credit(now, link, channel, flits.into(), ports);
             }
-            Event::Eject | Event::InjectionFree => unreachable!("{event:?} is for the node"),
+            Event::Eject | Event::InjectionFree { .. } => {
+                unreachable!("{event:?} is for the node")
+            }
         }
     }
     /// The packet of an [`Event::Eject`].
@@ -373,7 +375,9 @@ impl Router {
         if number >= input_number(PORT, 0) {
             if input.blocked && input.taken + PACKET_FLITS <= self.params.input_queue {
                 input.blocked = false;
-                ports.schedule(now.max(self.injection_free), Event::InjectionFree);
+                let control = number - input_number(PORT, 0) == Class::Control.channel();
+                let event = Event::InjectionFree { control };
+                ports.schedule(now.max(self.injection_free), event);
             }
             return;
         }

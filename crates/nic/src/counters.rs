@@ -57,4 +57,8 @@ pub struct Counters {
     pub mmio_writes: u64,
     /// Interrupts raised.
     pub interrupts: u64,
+    /// Packets of the control class sent.
+    pub control_sent: u64,
+    /// Packets of the control class received.
+    pub control_received: u64,
 }

@@ -37,6 +37,11 @@ impl CommandFifo {
         DmaCommand::parse(&self.bytes[index as usize * DmaCommand::SIZE..])
             .expect("the FIFO holds whole commands")
     }
+    /// The entry at `index`.
+    pub(crate) fn bytes(&self, index: u32) -> &[u8; DmaCommand::SIZE] {
+        let at = index as usize * DmaCommand::SIZE;
+        self.bytes[at..].first_chunk().expect("the FIFO holds whole commands")
+    }
     /// Local-bus address of the command at `index`: how a fault names it.
     pub(crate) fn address(&self, index: u32) -> u64 {
         u64::from(self.base) + u64::from(index) * DmaCommand::SIZE as u64
@@ -82,6 +87,10 @@ impl DoneFifo {
         self.words[self.tail as usize] = word;
         self.tail = after;
         true
+    }
+    /// Words that find room.
+    pub(crate) fn room(&self) -> u32 {
+        (self.head + DONE_FIFO_DEPTH - self.tail - 1) % DONE_FIFO_DEPTH
     }
     /// The word at byte `offset`; `None` beyond the end.
     pub(crate) fn word(&self, offset: u32) -> Option<u32> {

@@ -20,6 +20,7 @@
 mod counters;
 mod crc;
 mod depth;
+mod express;
 mod fabric;
 mod fifo;
 mod local;
@@ -99,6 +100,10 @@ pub trait Ports {
     /// The receive engine is done with `packets` packets and has room for as many others; it begins
     /// with room for [`Params::rx_buffers`].
     fn room(&mut self, now: Time, packets: u32);
+    /// The same for packets of the control class.
+    fn control_room(&mut self, now: Time, packets: u32) {
+        let _ = (now, packets);
+    }
     /// The host's interrupt line: an interrupt message has arrived at the host.
     fn interrupt(&mut self, now: Time);
     /// The firmware stops the node (`abi::seastar::panic_reason`).

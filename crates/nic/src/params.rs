@@ -7,6 +7,8 @@ use des::Duration;
 pub struct Params {
     /// The transmit engine takes headers from local memory, too: the firmware sends by itself.
     pub local_headers: bool,
+    /// The firmware recovers from exhaustion: the control class, and what the engines tell for it.
+    pub recovers: bool,
     /// From a request on the local bus to its grant: arbitration and address phase.
     pub plb_request: Duration,
     /// The local bus's bandwidth, reads and writes together; each way has its own data path of half

@@ -34,6 +34,10 @@ impl SeaStar {
             return Duration::ZERO;
         }
         let params = &self.fabric.params;
+        if params.recovers {
+            // A packet of the control class stands in its engine's FIFO.
+            return taken + params.tx_packet;
+        }
         if params.local_headers {
             return taken + params.sram_read + self.reach_of_answer(around);
         }
@@ -54,11 +58,15 @@ impl SeaStar {
             Event::TxData | Event::TxPort => Duration::ZERO,
             Event::TxAnswer => self.reach_of_answer(around),
             Event::TxTake => self.reach_of_take(around),
-            Event::RxPacket | Event::RxDeposit if around.waiting => Duration::ZERO,
+            Event::RxPacket | Event::RxDeposit | Event::CtlStore if around.waiting => {
+                Duration::ZERO
+            }
+            Event::CtlTake => Duration::ZERO,
             // What the processor sees of it must make it do something.
             Event::TxDone | Event::RxPacket | Event::RxDeposit => self.reach_of_access(around),
             Event::RxTake | Event::RxDone => self.reach_of_access(around),
             Event::RxAnnounce { .. } | Event::RxOverflow { .. } => self.reach_of_access(around),
+            Event::CtlStore | Event::CtlNotify => self.reach_of_access(around),
             // The host answers, if at all, over the same link.
             Event::HostWrite | Event::HostPayload => around.link + self.reach_of_access(around),
         }
@@ -69,6 +77,6 @@ impl SeaStar {
     }
     /// A command for the receive engine may make room for somebody who waits.
     fn has_news_of_room(&self, around: Around) -> bool {
-        around.waiting && self.rx.held() > 0
+        around.waiting && self.packets_held() > 0
     }
 }

@@ -2,6 +2,7 @@
 //! Accesses of other widths than a word are the business of `bus::read_words` and
 //! `bus::write_words`.
 
+use crate::express::Express;
 use crate::fabric::Fabric;
 use crate::rx::Rx;
 use crate::tx::Tx;
@@ -9,14 +10,16 @@ use crate::windows::Windows;
 use crate::Ports;
 use abi::seastar::{
     DmaCommand, DMA_FIFO_DEPTH, DONE_FIFO_DEPTH, HTB_MAP, REG_INTERRUPT, REG_NID, REG_PANIC,
-    RX_DONE_FIFO, RX_DONE_HEAD, RX_DONE_TAIL, RX_FIFO, RX_HEAD, RX_TAIL, TX_DONE_FIFO,
-    TX_DONE_HEAD, TX_DONE_TAIL, TX_FIFO, TX_HEAD, TX_TAIL, WINDOW_COUNT,
+    RX_CONTROL_HEAD, RX_DONE_FIFO, RX_DONE_HEAD, RX_DONE_TAIL, RX_FIFO, RX_HEAD, RX_TAIL,
+    TX_CONTROL_FIFO, TX_CONTROL_HEAD, TX_CONTROL_TAIL, TX_DONE_FIFO, TX_DONE_HEAD, TX_DONE_TAIL,
+    TX_FIFO, TX_HEAD, TX_TAIL, WINDOW_COUNT,
 };
 use bus::{Direction, Words};
 use des::Time;
 
 const COMMAND_BYTES: u32 = DMA_FIFO_DEPTH * DmaCommand::SIZE as u32;
 const TX_FIFO_END: u32 = TX_FIFO + COMMAND_BYTES;
+const TX_CONTROL_FIFO_END: u32 = TX_CONTROL_FIFO + COMMAND_BYTES;
 const RX_FIFO_END: u32 = RX_FIFO + COMMAND_BYTES;
 const TX_DONE_FIFO_END: u32 = TX_DONE_FIFO + 4 * DONE_FIFO_DEPTH;
 const RX_DONE_FIFO_END: u32 = RX_DONE_FIFO + 4 * DONE_FIFO_DEPTH;
@@ -42,6 +45,7 @@ pub(crate) struct Registers<'a, P> {
     pub(crate) control: &'a mut Control,
     pub(crate) tx: &'a mut Tx,
     pub(crate) rx: &'a mut Rx,
+    pub(crate) express: &'a mut Express,
     pub(crate) fabric: &'a mut Fabric,
     pub(crate) ports: &'a mut P,
 }
@@ -68,6 +72,10 @@ impl<P: Ports> Words for Registers<'_, P> {
                 self.entry(addr).map(|bytes| u32::from_le_bytes(*bytes))
             }
             HTB_MAP..HTB_MAP_END => self.window(addr).copied(),
+            _ if !self.fabric.params.recovers => None,
+            TX_CONTROL_HEAD => Some(self.express.commands.head),
+            TX_CONTROL_TAIL => Some(self.express.commands.tail()),
+            RX_CONTROL_HEAD => Some(self.express.head),
             _ => None,
         };
         word.ok_or(NOTHING)
@@ -90,11 +98,25 @@ impl<P: Ports> Words for Registers<'_, P> {
                 self.rx.tail_moved(self.at, self.fabric, self.ports);
             }
             TX_DONE_HEAD => self.tx.done.set_head(word)?,
-            RX_DONE_HEAD => self.rx.done.set_head(word)?,
+            RX_DONE_HEAD => {
+                self.rx.done.set_head(word)?;
+                self.rx.done_taken(self.at, self.fabric, self.ports);
+            }
             TX_FIFO..TX_FIFO_END | RX_FIFO..RX_FIFO_END => {
                 *self.entry(addr).ok_or(NOTHING)? = word.to_le_bytes();
             }
             HTB_MAP..HTB_MAP_END => *self.window(addr).ok_or(NOTHING)? = word,
+            TX_CONTROL_TAIL if self.fabric.params.recovers => {
+                self.express.commands.set_tail(word)?;
+                self.express.tail_moved(self.at, self.fabric, self.ports);
+            }
+            RX_CONTROL_HEAD if self.fabric.params.recovers => {
+                self.express.head_moved(self.at, word, self.fabric, self.ports)?;
+            }
+            TX_CONTROL_FIFO..TX_CONTROL_FIFO_END if self.fabric.params.recovers => {
+                let entry = self.express.commands.word(addr - TX_CONTROL_FIFO);
+                *entry.ok_or(NOTHING)? = word.to_le_bytes();
+            }
             _ => return self.read_word(u64::from(addr)).and(Err(READ_ONLY)),
         }
         Ok(())

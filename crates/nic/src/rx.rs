@@ -21,9 +21,11 @@ use crate::fabric::{command_fault, host_address, Fabric};
 use crate::fifo::{CommandFifo, DoneFifo};
 use crate::stream::{Cam, Command, Found};
 use crate::{Event, Mark, Ports};
-use abi::packet::{Packet, PAYLOAD_BYTES};
-use abi::seastar::{dma_flag, dma_op, done, PortalsHeader};
-use abi::seastar::{RX_DONE_FIFO, RX_FIFO, RX_HEADER_BASE, RX_HEADER_SIZE};
+use abi::packet::{flag, Packet, PAYLOAD_BYTES};
+use abi::seastar::{
+    dma_flag, dma_op, done, PortalsHeader, RxRouting, CAM_ENTRIES, CONTROL_SLOTS, RX_DONE_FIFO,
+    RX_FIFO, RX_HEADER_BASE, RX_HEADER_SIZE, RX_ROUTING_BASE, RX_ROUTING_RESUMED,
+};
 use abi::MessageId;
 use bus::Direction;
 use des::Time;
@@ -32,6 +34,27 @@ use std::collections::VecDeque;
 /// Payload is written to host memory, outside of simulated time, in pieces of at least this many
 /// bytes if it can.
 pub(crate) const GATHER: usize = 1024;
+
+/// Room in the notification FIFO for what does not wait: completions, and packets of the control class.
+const KEPT_FOR_OTHERS: u32 = 2 * CAM_ENTRIES + CONTROL_SLOTS + 2;
+
+/// Writes what the routing flit of a message's first packet says to its place in SRAM.
+fn store_routing(
+    now: Time,
+    index: u16,
+    packet: &Packet,
+    fabric: &mut Fabric,
+    ports: &mut impl Ports,
+) -> Time {
+    let resumed = if packet.flags & flag::RESUMED != 0 { RX_ROUTING_RESUMED } else { 0 };
+    let number = u32::from(packet.message) | resumed;
+    let mut bytes = [0; RxRouting::SIZE];
+    RxRouting { number, source: packet.source.into() }.emit(&mut bytes);
+    let place = u64::from(RX_ROUTING_BASE) + u64::from(index) * RxRouting::SIZE as u64;
+    fabric.sram.write(place, &bytes).expect("its places lie in SRAM");
+    ports.sram_written(place, RxRouting::SIZE);
+    fabric.plb.write(now, RxRouting::SIZE, fabric.params.sram_write)
+}
 
 /// The engine.
 #[derive(Clone, Debug)]
@@ -52,6 +75,8 @@ pub(crate) struct Rx {
     pub(crate) deposit_free: Time,
     pub(crate) deposit_event: bool,
     pub(crate) completing: VecDeque<(u32, MessageId)>,
+    /// When the newest notification of a message becomes visible: those of messages keep their order.
+    pub(crate) announced: Time,
 }
 
 impl Rx {
@@ -70,6 +95,7 @@ impl Rx {
             deposit_free: Time::ZERO,
             deposit_event: false,
             completing: VecDeque::new(),
+            announced: Time::ZERO,
         }
     }
     /// Packets that the engine holds.
@@ -116,7 +142,7 @@ impl Rx {
     }
     /// The oldest packet has been demultiplexed.
     pub(crate) fn demultiplexed(&mut self, now: Time, fabric: &mut Fabric, ports: &mut impl Ports) {
-        if self.must_wait() {
+        if self.must_wait(fabric) {
             self.stalled = true;
             fabric.counters.rx_stalls += 1;
             return;
@@ -135,8 +161,18 @@ impl Rx {
     /// A message that finds every stream in use waits, and all packets behind it, if a stream will be freed
     /// without them: one whose message has come whole. If every stream still misses packets, they may be
     /// behind this one, and waiting could last for ever: that is the CAM overflow.
-    fn must_wait(&self) -> bool {
-        self.queue.front().is_some_and(Packet::is_first) && self.cam.is_full() && self.whole > 0
+    fn must_wait(&self, fabric: &Fabric) -> bool {
+        if !self.queue.front().is_some_and(Packet::is_first) {
+            return false;
+        }
+        let told = fabric.params.recovers && self.done.room() < KEPT_FOR_OTHERS;
+        self.cam.is_full() && self.whole > 0 || told
+    }
+    /// The firmware has taken notifications.
+    pub(crate) fn done_taken(&mut self, now: Time, fabric: &Fabric, ports: &mut impl Ports) {
+        if fabric.params.recovers && !self.must_wait(fabric) && std::mem::take(&mut self.stalled) {
+            ports.schedule(now + fabric.params.rx_packet, Event::RxPacket);
+        }
     }
     fn first(&mut self, now: Time, packet: &Packet, fabric: &mut Fabric, ports: &mut impl Ports) {
         if packet.data().len() < PortalsHeader::SIZE {
@@ -148,7 +184,10 @@ impl Rx {
             fabric.counters.cam_overflows += 1;
             fabric.counters.rx_dropped_packets += 1;
             let at = now + fabric.params.rx_notify;
-            ports.schedule(at, Event::RxOverflow { source: packet.source });
+            let at = if fabric.params.recovers { at.max(self.announced) } else { at };
+            let (source, number) = (packet.source, packet.message);
+            let resumed = packet.flags & flag::RESUMED != 0;
+            ports.schedule(at, Event::RxOverflow { source, number, resumed });
             return;
         };
         let counters = &mut fabric.counters;
@@ -158,14 +197,18 @@ impl Rx {
         let slot = RX_HEADER_BASE + u32::from(index) * RX_HEADER_SIZE;
         fabric.sram.write(u64::from(slot), packet.data()).expect("the header slots lie in SRAM");
         ports.sram_written(u64::from(slot), packet.data().len());
-        let stored = fabric.plb.write(now, packet.data().len(), fabric.params.sram_write);
+        let mut stored = fabric.plb.write(now, packet.data().len(), fabric.params.sram_write);
+        if fabric.params.recovers {
+            stored = store_routing(now, index, packet, fabric, ports);
+        }
         self.cam.stream(index).crc.update(packet.data());
         if packet.is_last() {
             self.arrived(now, index, packet, fabric, ports);
         }
         let error = self.cam.stream(index).error;
         let event = Event::RxAnnounce { stream: index, error };
-        ports.schedule(stored + fabric.params.rx_notify, event);
+        self.announced = stored + fabric.params.rx_notify;
+        ports.schedule(self.announced, event);
     }
     fn payload(&mut self, now: Time, packet: &Packet, fabric: &mut Fabric, ports: &mut impl Ports) {
         let Found::Stream(index) = self.cam.find(packet) else {
@@ -211,8 +254,19 @@ impl Rx {
         ports.mark(now, id, Mark::Announced);
     }
     /// A message without a stream becomes visible to the firmware.
-    pub(crate) fn overflow(&mut self, now: Time, source: u16, ports: &mut impl Ports) {
+    pub(crate) fn overflow(
+        &mut self,
+        now: Time,
+        source: u16,
+        (number, resumed): (u16, bool),
+        fabric: &Fabric,
+        ports: &mut impl Ports,
+    ) {
         self.notify(now, done::CAM_OVERFLOW | u32::from(source), ports);
+        if fabric.params.recovers {
+            let resumed = if resumed { RX_ROUTING_RESUMED } else { 0 };
+            self.notify(now, done::OVERFLOW_ROUTING | u32::from(number) | resumed, ports);
+        }
     }
     /// The oldest completion becomes visible to the firmware.
     pub(crate) fn complete(&mut self, now: Time, ports: &mut impl Ports) {
@@ -220,7 +274,7 @@ impl Rx {
         self.notify(now, word, ports);
         ports.mark(now, id, Mark::Completed);
     }
-    fn notify(&mut self, now: Time, word: u32, ports: &mut impl Ports) {
+    pub(crate) fn notify(&mut self, now: Time, word: u32, ports: &mut impl Ports) {
         if !self.done.push(word) {
             let place = u64::from(RX_DONE_FIFO);
             ports.fault(now, command_fault(place, "the receive notification FIFO is full"));

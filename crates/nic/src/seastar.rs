@@ -1,5 +1,6 @@
 //! The whole chip: who is called for which address and event.
 
+use crate::express::Express;
 use crate::fabric::Fabric;
 use crate::plb::{decode, Target};
 use crate::registers::{Control, Registers};
@@ -7,7 +8,7 @@ use crate::rx::Rx;
 use crate::tx::Tx;
 use crate::windows::Windows;
 use crate::{Counters, Params, Ports};
-use abi::packet::Packet;
+use abi::packet::{flag, Packet};
 use bus::{read_words, write_words, BusError, Direction, Memory};
 use des::Time;
 
@@ -41,6 +42,10 @@ pub enum Event {
     RxOverflow {
         /// Where it came from.
         source: u16,
+        /// Its number.
+        number: u16,
+        /// It is one that was refused before.
+        resumed: bool,
     },
     /// The receive engine takes a command.
     RxTake,
@@ -48,6 +53,12 @@ pub enum Event {
     RxDeposit,
     /// A receive completion becomes visible.
     RxDone,
+    /// The engine of the control class takes a command.
+    CtlTake,
+    /// A packet of the control class goes to its slot.
+    CtlStore,
+    /// A packet of the control class becomes visible.
+    CtlNotify,
 }
 
 impl Event {
@@ -62,6 +73,7 @@ impl Event {
             Event::RxDeposit => Some(5),
             Event::TxTake | Event::TxDone | Event::RxTake | Event::RxDone => None,
             Event::RxAnnounce { .. } | Event::RxOverflow { .. } => None,
+            Event::CtlTake | Event::CtlStore | Event::CtlNotify => None,
         }
     }
 }
@@ -75,6 +87,7 @@ pub struct SeaStar {
     pub(crate) control: Control,
     pub(crate) tx: Tx,
     pub(crate) rx: Rx,
+    pub(crate) express: Express,
 }
 
 impl SeaStar {
@@ -87,6 +100,7 @@ impl SeaStar {
             control: Control { nid, panic: 0, windows: Windows::default() },
             tx: Tx::new(nid),
             rx: Rx::new(),
+            express: Express::new(),
         }
     }
     /// The embedded processor reads `buf.len()` bytes at `addr`. Returns when the first beat is
@@ -239,7 +253,7 @@ impl SeaStar {
     /// Carries out what was scheduled.
     #[inline(always)]
     pub fn handle(&mut self, now: Time, event: Event, ports: &mut impl Ports) {
-        let SeaStar { fabric, tx, rx, .. } = self;
+        let SeaStar { fabric, tx, rx, express, .. } = self;
         match event {
             Event::HostWrite | Event::HostPayload => {
                 fabric.posted.arrive(now, &mut fabric.counters, ports);
@@ -251,7 +265,12 @@ impl SeaStar {
             Event::TxDone => tx.complete(now, ports),
             Event::RxPacket => rx.demultiplexed(now, fabric, ports),
             Event::RxAnnounce { stream, error } => rx.announce(now, stream, error, ports),
-            Event::RxOverflow { source } => rx.overflow(now, source, ports),
+            Event::RxOverflow { source, number, resumed } => {
+                rx.overflow(now, source, (number, resumed), fabric, ports);
+            }
+            Event::CtlTake => express.take(now, tx, fabric, ports),
+            Event::CtlStore => express.store(now, fabric, ports),
+            Event::CtlNotify => express.notify(now, rx, ports),
             Event::RxTake => rx.take(now, fabric, ports),
             Event::RxDeposit => rx.deposit(now, fabric, ports),
             Event::RxDone => rx.complete(now, ports),
@@ -264,6 +283,7 @@ impl SeaStar {
         match event {
             Event::TxTake | Event::TxDone | Event::RxTake | Event::RxDone => true,
             Event::RxAnnounce { .. } | Event::RxOverflow { .. } => true,
+            Event::CtlTake | Event::CtlStore | Event::CtlNotify => true,
             Event::TxData => self.tx.ends_command(),
             Event::RxPacket => self.rx.begins_message(),
             Event::HostWrite | Event::HostPayload => false,
@@ -278,11 +298,15 @@ impl SeaStar {
         packet: Packet,
         ports: &mut impl Ports,
     ) -> Result<(), Packet> {
+        if packet.flags & flag::CONTROL != 0 {
+            self.express.packet(now, packet, &mut self.fabric, ports);
+            return Ok(());
+        }
         self.rx.packet(now, packet, &mut self.fabric, ports)
     }
-    /// Packets that the receive engine holds, of [`Params::rx_buffers`].
+    /// Packets that the chip holds: of messages, of [`Params::rx_buffers`], and of the control class.
     pub fn packets_held(&self) -> u32 {
-        self.rx.held()
+        self.rx.held() + self.express.held()
     }
     /// Keeps all but `number` of the receive engine's streams from being used: a fault on request, before
     /// any message has come.
@@ -293,14 +317,18 @@ impl SeaStar {
     pub fn injection_free(&mut self, now: Time, ports: &mut impl Ports) {
         self.tx.unblock(now, &mut self.fabric, ports);
     }
+    /// The same for packets of the control class.
+    pub fn control_injection_free(&mut self, now: Time, ports: &mut impl Ports) {
+        self.express.unblock(now, &self.fabric, ports);
+    }
     /// What happened so far.
     pub fn counters(&self) -> Counters {
         self.fabric.counters
     }
 
     fn registers<'a, P: Ports>(&'a mut self, at: Time, ports: &'a mut P) -> Registers<'a, P> {
-        let SeaStar { fabric, control, tx, rx } = self;
-        Registers { at, control, tx, rx, fabric, ports }
+        let SeaStar { fabric, control, tx, rx, express } = self;
+        Registers { at, control, tx, rx, express, fabric, ports }
     }
     fn translate(
         &self,

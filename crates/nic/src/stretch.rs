@@ -91,6 +91,9 @@ impl SeaStar {
     /// Everything that what the chip does from `now` on depends on, and its streams; `None` if it
     /// does anything but move streams.
     pub fn state(&self, now: Time, out: &mut Vec<u64>) -> Option<Vec<Flow>> {
+        if !self.express.is_idle() {
+            return None;
+        }
         let mut flows = Vec::new();
         self.tx.state(now, &self.fabric.params, out, &mut flows)?;
         self.rx.state(now, &self.fabric.params, out, &mut flows)?;

@@ -34,6 +34,9 @@ pub(crate) struct Taken {
     pub(crate) tag: u16,
     pub(crate) peer: u16,
     pub(crate) id: MessageId,
+    /// Of a header, where the firmware recovers: the message's number, and whether it is sent again.
+    pub(crate) number: u16,
+    pub(crate) resumed: bool,
     /// Some of its bytes could not be read.
     pub(crate) error: bool,
 }
@@ -207,7 +210,7 @@ impl Tx {
     /// The oldest answer has passed the packetiser.
     pub(crate) fn data(&mut self, now: Time, fabric: &mut Fabric, ports: &mut impl Ports) {
         let piece = self.coming.pop_front().expect("data that an answer announced");
-        self.absorb(usize::from(piece.bytes), piece.ends > 0);
+        self.absorb(usize::from(piece.bytes), piece.ends > 0, fabric.params.recovers);
         for _ in 0..piece.ends {
             self.end_command();
         }
@@ -224,11 +227,18 @@ impl Tx {
         self.pump(now, fabric, ports);
         self.fetch(now, fabric, ports);
     }
+    /// When the port to the network is free, if a packet is on it at `now`.
+    pub(crate) fn port_busy(&self, now: Time) -> Option<Time> {
+        (self.port_free > now).then_some(self.port_free)
+    }
+    pub(crate) fn port_taken(&mut self, until: Time) {
+        self.port_free = until;
+    }
     /// The network has lifted its back-pressure.
     pub(crate) fn unblock(&mut self, now: Time, fabric: &mut Fabric, ports: &mut impl Ports) {
         assert!(self.port_blocked, "the port was blocked");
         self.port_blocked = false;
-        self.port_free = now;
+        self.port_free = self.port_free.max(now);
         self.pump(now, fabric, ports);
         self.fetch(now, fabric, ports);
     }
@@ -297,6 +307,8 @@ impl Tx {
                 tag: 0,
                 peer: 0,
                 id: MessageId::default(),
+                number: 0,
+                resumed: false,
                 error: false,
             });
             return self.end_with_newest();
@@ -309,6 +321,8 @@ impl Tx {
             tag: command.tag,
             peer: command.peer,
             id: MessageId::default(),
+            number: command.length as u16,
+            resumed: command.flags & dma_flag::RESUMED != 0,
             error: false,
         };
         let left = if header { PortalsHeader::SIZE as u32 } else { command.length };
@@ -387,10 +401,10 @@ impl Tx {
     }
     /// Takes the next `len` bytes into packets. A packet that is full at the end of a command waits
     /// until it is known whether the message ends with it.
-    fn absorb(&mut self, mut len: usize, ends: bool) {
+    fn absorb(&mut self, mut len: usize, ends: bool, recovers: bool) {
         let newest = *self.taken.front().expect("bytes belong to a command");
         if newest.header && self.packet.size == 0 {
-            self.begin_message(&newest);
+            self.begin_message(&newest, recovers);
         }
         self.absorbed += len as u64;
         while len > 0 {
@@ -411,9 +425,9 @@ impl Tx {
         self.crc.update(&self.bytes[self.summed..self.used]);
         self.summed = self.used;
     }
-    fn begin_message(&mut self, header: &Taken) {
+    fn begin_message(&mut self, header: &Taken, recovers: bool) {
         self.summed = self.used;
-        self.message = self.message.wrapping_add(1);
+        self.message = if recovers { header.number } else { self.message.wrapping_add(1) };
         self.poisoned = false;
         self.packet.dest = header.peer;
         self.packet.source = self.nid;
@@ -428,7 +442,8 @@ impl Tx {
         }
         self.commands.head = CommandFifo::after(self.commands.head);
         self.poisoned |= command.error;
-        let first = if command.header { flag::FIRST } else { 0 };
+        let resumed = if command.resumed { flag::RESUMED } else { 0 };
+        let first = if command.header { flag::FIRST | resumed } else { 0 };
         if command.last {
             // A message that could not be read whole leaves with a wrong CRC, so that nobody takes
             // it for good.

@@ -76,6 +76,8 @@ pub(crate) struct Going {
     pub space: u32,
     pub message: Arc<Message>,
     pub read: u64,
+    /// It was read whole, and may be again.
+    pub again: bool,
 }
 
 /// What the target of a message, or of a reply, has under way.

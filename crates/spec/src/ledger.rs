@@ -144,6 +144,7 @@ pub struct Ledger {
     shelves: Vec<Mutex<Shelf>>,
     lossy: bool,
     stalls: bool,
+    repeats: bool,
 }
 
 /// Why a message cannot be taken.
@@ -157,7 +158,8 @@ pub(crate) enum Untakable {
 impl Ledger {
     /// The ledger of a machine. `lossy`: messages may be lost or damaged on links.
     pub fn new(nodes: u32, lossy: bool) -> Ledger {
-        Ledger { shelves: (0..nodes).map(|_| Mutex::default()).collect(), lossy, stalls: false }
+        let shelves = (0..nodes).map(|_| Mutex::default()).collect();
+        Ledger { shelves, lossy, stalls: false, repeats: false }
     }
 
     /// Nodes of the machine.
@@ -168,6 +170,17 @@ impl Ledger {
     /// Messages may stay on their way for ever, if `stalls`.
     pub fn with_stalls(self, stalls: bool) -> Ledger {
         Ledger { stalls, ..self }
+    }
+
+    /// Network interfaces send again what was refused, if `repeats`: until a sender is told of the end, its
+    /// memory may be read more than once.
+    pub fn with_repeats(self, repeats: bool) -> Ledger {
+        Ledger { repeats, ..self }
+    }
+
+    /// Messages may be sent again.
+    pub(crate) fn repeats(&self) -> bool {
+        self.repeats
     }
 
     /// Messages may be lost or damaged on links.

@@ -95,7 +95,7 @@ impl Judge {
                 judge.fetch(seat, &message);
             } else {
                 let space = judge.space(seat);
-                judge.going.push_back(Going { space, message, read: 0 });
+                judge.going.push_back(Going { space, message, read: 0, again: false });
             }
             Ok(())
         })
@@ -112,9 +112,14 @@ impl Judge {
     /// A DMA engine has read a process's memory; `None`: it is not there.
     pub fn dma_read(&mut self, at: u64, space: u32, va: u64, length: u64, data: Option<&[u8]>) {
         self.judge(at, About::default(), |judge| {
-            let found = judge.going.iter_mut().position(|going| {
-                going.space == space && is_next(&going.message.pieces, going.read, va, length)
-            });
+            let find = |again| {
+                judge.going.iter().position(|going| {
+                    let next = is_next(&going.message.pieces, going.read, va, length);
+                    going.again == again && going.space == space && next
+                })
+            };
+            // Two messages may be sent from one buffer.
+            let found = find(false).or_else(|| find(true));
             let Some(found) = found else {
                 return Err(Wrong {
                     clause: CLAUSE,
@@ -123,10 +128,24 @@ impl Judge {
                     got: format!("{length} bytes at {va:#x}"),
                 });
             };
+            let repeats = judge.ledger.repeats();
             let going = &mut judge.going[found];
+            let from = going.read as usize;
             going.read += length;
             let mut state = going.message.state();
             match data {
+                Some(data) if going.again => {
+                    let first = state.bytes.get(from..from + data.len());
+                    if first != Some(data) && !state.poisoned {
+                        return Err(Wrong {
+                            clause: "Portals 3.3 s3.11: a buffer is not changed before its END",
+                            what: format!("bytes of {}, sent again", going.message.describe()),
+                            expected: "those that were sent first".to_owned(),
+                            got: format!("others in {length} bytes at {va:#x}"),
+                        });
+                    }
+                }
+                None if going.again => state.poisoned = true,
                 Some(data) => state.bytes.extend_from_slice(data),
                 None => {
                     state.poisoned = true;
@@ -136,7 +155,11 @@ impl Judge {
             }
             drop(state);
             if going.read == going.message.length {
-                judge.going.remove(found);
+                if repeats {
+                    (going.read, going.again) = (0, true);
+                } else {
+                    judge.going.remove(found);
+                }
             }
             Ok(())
         })
@@ -245,10 +268,11 @@ impl Judge {
             let state = message.state();
             (state.stage, state.bytes.len() as u64, state.poisoned)
         };
-        if failed {
-            self.check_failure(seat, message, &message.pieces)?;
+        if failed || self.ledger.repeats() {
             self.going.retain(|going| going.message.id != message.id);
-            return Ok(());
+        }
+        if failed {
+            return self.check_failure(seat, message, &message.pieces);
         }
         let what = |what: &str| format!("{what} of {} when its sending ends", message.describe());
         let left = stage != Stage::Called;

@@ -5,6 +5,7 @@
 #include "fifo.h"
 #include "niccb.h"
 #include "plant.h"
+#include "recover.h"
 #include "rx.h"
 #include "trace.h"
 #include "tx.h"
@@ -109,9 +110,12 @@ static void deposit_inline(const uint32_t *data, uint32_t lo, uint32_t hi, uint3
 /* Lets `pending` send its answer. */
 static void answer_send(void)
 {
-    pending->state = PENDING_TX_HEADER;
+    pending->state = OPT_OVERFLOW ? PENDING_TX_NEW : PENDING_TX_HEADER;
     pending->next = 0;
     pending->dma_count = 0;
+#if OPT_OVERFLOW
+    recover_tell_taken(); /* A sender hears that its message was taken before it hears of an answer. */
+#endif
     tx_append();
 }
 
@@ -139,7 +143,7 @@ void accel_push_header(uint32_t flags)
     io_order();
     tx_fifo_push(DMA_WORD0(SS_DMA_OP_LOCAL_HEADER, flags, pending->peer),
                  DMA_WORD1(pending_tag(pending), 0), local_address(header),
-                 sizeof(struct ss_portals_header));
+                 TX_HEADER_LENGTH);
 }
 
 /* Sends the acknowledgement of `pending`, which `source` gave. The pending is the host's already. */
@@ -314,8 +318,7 @@ void accel_message(uint32_t stream, const volatile uint32_t *slot, uint32_t word
     uint32_t serial = 0; /* Of a reply; 1: an acknowledgement follows. */
 
     header_copy(slot, header);
-    pending = process->rx_free;
-    process->rx_free = pending_next(pending);
+    pending = process_take(process);
     pending->next = 0;
     answer = &own()->answers[pending->index];
     answer->word0 = 0;
@@ -423,7 +426,6 @@ void accel_sent(uint32_t word)
         /* The host has released it before its acknowledgement had left. */
         pending->extra = 0;
         pending->state = PENDING_IDLE;
-        pending_link(pending, process->rx_free);
-        process->rx_free = pending;
+        process_give(process, pending);
     }
 }

@@ -14,12 +14,14 @@ static int release(uint32_t word0)
     switch (pending->state) {
     case PENDING_RX_DONE:
         pending->state = PENDING_IDLE;
-        pending_link(pending, process->rx_free);
-        process->rx_free = pending;
+        process_give(process, pending);
         return 0;
     case PENDING_TX_HEADER:
     case PENDING_TX_PAYLOAD:
     case PENDING_TX_SENT:
+    case PENDING_TX_NEW:
+    case PENDING_TX_KEPT:
+    case PENDING_TX_KEPT_BAD:
         if ((own()->answers[index].word0 & 0xFF) != SS_PORTALS_OP_ACK || pending->extra)
             return COMMAND_BAD;
         pending->extra = 1;

@@ -4,6 +4,7 @@
 #include "command.h"
 #include "fifo.h"
 #include "niccb.h"
+#include "recover.h"
 #include "rx.h"
 #include "trace.h"
 #include "tx.h"
@@ -32,6 +33,9 @@ void firmware_init(void)
     rx_init();
     if (OPT_ACCELERATED)
         accel_init();
+#if OPT_OVERFLOW
+    recover_init();
+#endif
     process = &processes[SS_GENERIC_PROCESS];
     source = 0;
     pending = 0;
@@ -96,6 +100,10 @@ static inline __attribute__((always_inline)) void turn(void)
     } else if (accelerated_alive) {
         poll_accelerated();
     }
+#if OPT_OVERFLOW
+    if (recover_waiting)
+        recover_call();
+#endif
     if (waiting) {
         if (waiting & WAITING_TX)
             tx_progress();

@@ -31,6 +31,14 @@
 #define OPT_ACCELERATED 0
 #endif
 
+/* A message for which something has run out is refused, and comes again (recover.h). */
+#ifndef OPT_OVERFLOW
+#define OPT_OVERFLOW 0
+#endif
+#if OPT_OVERFLOW && OPT_TRACE
+#error "OVERFLOW=nic keeps its bits in the place of the trace ring; build it with TRACE=off"
+#endif
+
 /* Functions that only such an image uses outside of their file. */
 #if OPT_ACCELERATED
 #define ACCEL_SHARED

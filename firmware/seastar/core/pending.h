@@ -22,6 +22,9 @@ enum pending_state {
     PENDING_RX_DEPOSIT,    /* Head of the list; some command not yet in the FIFO. */
     PENDING_RX_PROGRAMMED, /* All commands given; the completion is awaited. */
     PENDING_RX_DONE,       /* The host has been told and owes a RELEASE. */
+    PENDING_TX_NEW,        /* OVERFLOW=nic: it has no number yet. */
+    PENDING_TX_KEPT,       /* It has left, or waits to be called; its peer has not taken it. */
+    PENDING_TX_KEPT_BAD,   /* The same, and the engine could not read it. */
 };
 
 extern pending_t lower_pendings[LOWER_PENDINGS];

@@ -28,6 +28,12 @@ enum plant {
     PLANT_TAKES_TOO_LONG,   /* A message is taken whose end has no room. */
     PLANT_LOSES_ACK,        /* No acknowledgement is sent. */
     PLANT_FORGETS_POST,     /* A post of a buffer of 20 bytes is refused, and nobody knows. */
+    PLANT_REFUSES_LATER,    /* A refusal names the message behind the one that was refused. */
+    PLANT_TAKES_REFUSED,    /* A message is taken of which one before it was refused. */
+    PLANT_REPEATS_TAKEN,    /* What was taken before a refusal is sent again, too. */
+    PLANT_KEEPS_BACKWARDS,  /* Refused messages are sent again in the wrong order. */
+    PLANT_FREES_EARLY,      /* A message is done with when it has left, taken or not. */
+    PLANT_RESUMES_ANYWHERE, /* After a call any message is taken for the one that was refused. */
 };
 
 #if OPT_PLANTED

@@ -34,6 +34,9 @@ static int in_window(uint32_t local, uint32_t size)
 static void pendings_init(process_t *p)
 {
     p->rx_free = 0;
+#if OPT_OVERFLOW
+    p->rx_count = 0;
+#endif
     for (uint32_t i = p->num_pendings; i-- > 0;) {
         pending_t *lower = &p->pendings[i];
 
@@ -45,6 +48,7 @@ static void pendings_init(process_t *p)
         if (i >= p->tx_limit) {
             pending_link(lower, p->rx_free);
             p->rx_free = lower;
+            RX_COUNT(p, 1);
         }
     }
 }
@@ -80,6 +84,8 @@ int process_setup(const volatile uint32_t *words)
     } else if (num_pendings > LOWER_PENDINGS - pendings_taken) {
         return COMMAND_BAD;
     }
+    if (OPT_OVERFLOW && index == 0)
+        return COMMAND_BAD; /* The control class has its mailbox. */
     if (OPT_ACCELERATED && index != SS_GENERIC_PROCESS &&
         (index < ACCELERATED_FIRST || num_pendings > SS_ACCELERATED_PENDINGS))
         return COMMAND_BAD;

@@ -22,11 +22,39 @@ typedef struct process {
     uint32_t pid;
     uint32_t jid;
     uint32_t uid;
+#if OPT_OVERFLOW
+    uint32_t rx_count;      /* Pendings in the free list. */
+#endif
     uint8_t index;          /* Place in the table, and its mailbox. */
     uint8_t initialised;    /* INIT_PROCESS has been done. */
     uint8_t has_events;     /* INIT_EQCB has been done. */
     uint8_t alive;          /* MARK_ALIVE has been done. */
 } __attribute__((aligned(64))) process_t;
+
+/* So many more pendings are in the free list. */
+#if OPT_OVERFLOW
+#define RX_COUNT(p, more) ((p)->rx_count += (uint32_t)(more))
+#else
+#define RX_COUNT(p, more) ((void)0)
+#endif
+
+/* Takes the next receive pending of the free list, which is not empty. */
+static inline pending_t *process_take(process_t *p)
+{
+    pending_t *taken = p->rx_free;
+
+    p->rx_free = pending_next(taken);
+    RX_COUNT(p, -1);
+    return taken;
+}
+
+/* Gives one back. */
+static inline void process_give(process_t *p, pending_t *given)
+{
+    pending_link(given, p->rx_free);
+    p->rx_free = given;
+    RX_COUNT(p, 1);
+}
 
 extern process_t processes[SS_MAILBOX_COUNT];
 

@@ -8,6 +8,7 @@
 #include "niccb.h"
 #include "panic.h"
 #include "plant.h"
+#include "recover.h"
 #include "trace.h"
 
 static source_t *stalled_head; /* Sources whose head pending found the FIFO full. */
@@ -15,7 +16,15 @@ static source_t *stalled_tail;
 
 /* Streams to free that found the FIFO full: words 0 and 1 of their commands. A stream is here
  * once at most, so the ring cannot overflow. */
-static struct { uint32_t word0, word1; } drains[SS_CAM_ENTRIES];
+static struct {
+    uint32_t word0, word1;
+#if OPT_OVERFLOW
+    uint32_t length;
+#define DRAIN_LENGTH drains[drains_head].length
+#else
+#define DRAIN_LENGTH 0
+#endif
+} drains[SS_CAM_ENTRIES];
 static uint32_t drains_head;
 static uint32_t drains_count;
 
@@ -30,6 +39,30 @@ void rx_init(void)
     rx_done_head = io_read32(SS_RX_DONE_HEAD);
 }
 
+#if OPT_OVERFLOW
+/* Drops all payload, `length` bytes, and frees the stream. No pending waits for this: the tag says so. */
+static void rx_drop(uint32_t stream, uint32_t tag, uint32_t length)
+{
+    uint32_t word0 = DMA_WORD0(SS_DMA_OP_DISCARD, SS_DMA_FLAG_LAST, stream);
+    uint32_t word1 = DMA_WORD1(tag, 0);
+    uint32_t place = (drains_head + drains_count) % SS_CAM_ENTRIES;
+
+    if (drains_count == 0 && rx_fifo_has_room()) {
+        rx_fifo_push(word0, word1, 0, length);
+        return;
+    }
+    drains[place].word0 = word0;
+    drains[place].word1 = word1;
+    drains[place].length = length;
+    ++drains_count;
+    waiting |= WAITING_DRAIN;
+}
+
+ACCEL_SHARED void rx_drain(uint32_t stream, uint32_t tag)
+{
+    rx_drop(stream, tag, 0);
+}
+#else
 /* Frees the stream of a message that had no payload. No pending waits for this: the tag says so. */
 ACCEL_SHARED void rx_drain(uint32_t stream, uint32_t tag)
 {
@@ -45,13 +78,14 @@ ACCEL_SHARED void rx_drain(uint32_t stream, uint32_t tag)
     ++drains_count;
     waiting |= WAITING_DRAIN;
 }
+#endif
 
 static void rx_drain_waiting(void)
 {
     while (drains_count) {
         if (!rx_fifo_has_room())
             return;
-        rx_fifo_push(drains[drains_head].word0, drains[drains_head].word1, 0, 0);
+        rx_fifo_push(drains[drains_head].word0, drains[drains_head].word1, 0, DRAIN_LENGTH);
         drains_head = (drains_head + 1) % SS_CAM_ENTRIES;
         --drains_count;
     }
@@ -64,6 +98,7 @@ static void rx_alloc_pending(uint32_t nid)
     if (!pending)
         panic(SS_PANIC_REASON_NO_RX_PENDING, nid);
     process->rx_free = pending_next(pending);
+    RX_COUNT(process, -1);
     pending->next = 0;
 }
 
@@ -139,8 +174,10 @@ static void rx_count_message(void)
         niccb.cam_high_water = cached_niccb.cam_high_water = cached_niccb.cam_in_use;
 }
 
-/* Messages of one source come in order. One that does not is counted: the go-back-n protocol
- * that will need this is not there yet. */
+#if OPT_OVERFLOW
+#define rx_check_serial(serial) ((void)(serial)) /* What is refused comes again. */
+#else
+/* Messages of one source come in order. One that does not is counted. */
 static void rx_check_serial(uint32_t serial)
 {
     if (OPT_ACCELERATED && serial >> SS_SERIAL_SPACE_SHIFT)
@@ -150,6 +187,7 @@ static void rx_check_serial(uint32_t serial)
     source->serial = serial;
     source->heard = 1;
 }
+#endif
 
 _Static_assert(offsetof(struct ss_portals_header, op) == 0, "word 0");
 _Static_assert(offsetof(struct ss_portals_header, flags) == 1, "word 0");
@@ -180,6 +218,15 @@ static void rx_message(uint32_t word)
     if (stream >= SS_CAM_ENTRIES)
         panic(SS_PANIC_REASON_DMA_ERROR, word);
     header = rx_headers[stream];
+#if OPT_OVERFLOW
+    if (!recover_admits(stream, word & SS_DONE_ERROR)) {
+        /* A header that cannot be trusted has come alone. */
+        rx_drop(stream, TAG_DRAIN_BAD,
+                word & SS_DONE_ERROR ? 0 : rx_wire_length(header[0], header[3]));
+        rx_count_message();
+        return;
+    }
+#endif
     if (word & SS_DONE_ERROR) {
         rx_bad_header(stream, header);
         rx_count_message();
@@ -355,6 +402,7 @@ int rx_release(uint32_t word0)
     pending->state = PENDING_IDLE;
     pending_link(pending, process->rx_free);
     process->rx_free = pending;
+    RX_COUNT(process, 1);
     return 0;
 }
 
@@ -409,7 +457,18 @@ static void rx_notification(uint32_t word)
         break;
     case SS_DONE_CAM_OVERFLOW:
         NICCB_ADD(cam_ovf, 1);
+#if OPT_OVERFLOW
+        recover_overflow_from(word & 0xFFFF);
+        break;
+    case SS_DONE_OVERFLOW_ROUTING:
+        recover_overflow(word & (0xFFFFu | SS_RX_ROUTING_RESUMED));
+        break;
+    case SS_DONE_CONTROL:
+        recover_read();
+        break;
+#else
         panic(SS_PANIC_REASON_CAM_OVERFLOW, word & 0xFFFF);
+#endif
     default:
         panic(SS_PANIC_REASON_DMA_ERROR, word);
     }
@@ -422,12 +481,20 @@ void rx_take_all(uint32_t tail)
     while (head != tail) {
         uint32_t word = io_read32(SS_RX_DONE_FIFO + (head << 2));
 
+#if OPT_OVERFLOW
+        if (!recover_can_answer())
+            break;
+#else
         if (OPT_ACCELERATED && accelerated_alive && accel_exhausted() && accel_blocked(word))
             return;
+#endif
 
         head = DONE_AFTER(head);
         rx_done_head = head;
         io_write32(SS_RX_DONE_HEAD, head);
         rx_notification(word);
     }
+#if OPT_OVERFLOW
+    recover_tell_taken();
+#endif
 }

@@ -8,6 +8,9 @@ source_t sources[OPT_SOURCES] PORT_NOINIT;
 
 static source_t *buckets[SOURCE_BUCKETS];
 static source_t *free_head;
+#if OPT_OVERFLOW
+uint32_t sources_idle;
+#endif
 static uint32_t clock_hand; /* Where the search for an unused source goes on. */
 
 static source_t **bucket_of(uint32_t nid)
@@ -21,6 +24,9 @@ void source_init(void)
         buckets[i] = 0;
     free_head = 0;
     clock_hand = 0;
+#if OPT_OVERFLOW
+    sources_idle = OPT_SOURCES;
+#endif
     for (uint32_t i = OPT_SOURCES; i-- > 0;) {
         sources[i].hash_next = free_head;
         sources[i].refs = 0;
@@ -70,8 +76,16 @@ static source_t *source_alloc(uint32_t nid)
     s->stall_next = 0;
     s->rx_head = 0;
     s->rx_tail = 0;
+#if OPT_OVERFLOW
+    s->kept = 0;
+    s->number = 0;
+    s->taken = 0;
+    s->flying = 0;
+    s->peer = 0;
+#else
     s->serial = 0;
     s->heard = 0;
+#endif
     s->stalled = 0;
     s->hash_next = *bucket_of(nid);
     *bucket_of(nid) = s;
@@ -87,6 +101,21 @@ source_t *source_get(uint32_t nid)
         s = s->hash_next;
     if (!s)
         s = source_alloc(nid);
+#if OPT_OVERFLOW
+    if (!s->refs)
+        --sources_idle;
+#endif
     ++s->refs;
     return s;
 }
+
+#if OPT_OVERFLOW
+source_t *source_find(uint32_t nid)
+{
+    source_t *s = *bucket_of(nid);
+
+    while (s && s->nid != nid)
+        s = s->hash_next;
+    return s;
+}
+#endif

@@ -12,11 +12,27 @@ typedef struct source {
     pending_t *rx_tail;
     uint16_t nid;
     uint16_t refs;             /* Pendings that point here; 0 makes it reclaimable. */
+#if OPT_OVERFLOW
+    pending_t *kept;           /* The last of a ring of messages that may have to be repeated. */
+    uint16_t number;           /* Of the next message to there. */
+    uint16_t taken;            /* All messages before this number have been taken there. */
+    uint16_t flying;           /* Messages to there in the transmit engine. */
+    uint8_t stalled;           /* In the list of those that wait. */
+    uint8_t peer;              /* PEER_* */
+#else
     uint32_t serial;           /* Serial of the last message from there. */
     uint16_t heard;            /* A message has come, so that serial means something. */
     uint16_t stalled;          /* In the list of those that wait. */
     uint32_t reserved;
+#endif
 } __attribute__((aligned(32))) source_t;
+
+#if OPT_OVERFLOW
+#define PEER_REFUSED 1u /* It has refused a message: no other is sent. */
+#define PEER_CALLED 2u  /* It has room now. */
+#define PEER_RESUMES 4u /* The next message is the one that it has refused. */
+_Static_assert(sizeof(pending_t *) != 4 || sizeof(source_t) == 32, "budget");
+#endif
 
 extern source_t sources[OPT_SOURCES];
 
@@ -26,10 +42,34 @@ void source_init(void);
 /* Finds the source of a node, or makes one; takes a reference. Panics when all are in use. */
 source_t *source_get(uint32_t nid);
 
+#if OPT_OVERFLOW
+extern uint32_t sources_idle; /* Without references. */
+
+/* The source of a node; 0: there is none. */
+source_t *source_find(uint32_t nid);
+
+/* Whether there is a source for messages from a node. */
+static inline int source_available(uint32_t nid)
+{
+    return sources_idle || source_find(nid);
+}
+
+/* The same for messages to a node. One is left to what comes, if there are several: nodes that wait for one
+ * another to take messages must be able to. */
+static inline int source_available_to(uint32_t nid)
+{
+    return sources_idle > (OPT_SOURCES > 1) || source_find(nid);
+}
+#endif
+
 /* Gives back a reference. The source stays in the table until its structure is needed elsewhere. */
 static inline void source_put(source_t *s)
 {
     --s->refs;
+#if OPT_OVERFLOW
+    if (!s->refs)
+        ++sources_idle;
+#endif
 }
 
 #endif

@@ -8,23 +8,30 @@
 #include "niccb.h"
 #include "panic.h"
 #include "plant.h"
+#include "recover.h"
 #include "trace.h"
 
 static pending_t *list_head; /* TX pending list: the oldest message not completed. */
 static pending_t *list_tail;
 static pending_t *list_next; /* First whose commands are not all in the FIFO. */
+#if OPT_OVERFLOW
+static pending_t *list_sent; /* The one before that. */
+#endif
 
 void tx_init(void)
 {
     list_head = 0;
     list_tail = 0;
     list_next = 0;
+#if OPT_OVERFLOW
+    list_sent = 0;
+#endif
     tx_fifo_head = io_read32(SS_TX_HEAD);
     tx_fifo_tail = io_read32(SS_TX_TAIL);
     tx_done_head = io_read32(SS_TX_DONE_HEAD);
 }
 
-#if OPT_ACCELERATED
+#if OPT_ACCELERATED || OPT_OVERFLOW
 void tx_append(void)
 {
     if (list_head)
@@ -71,17 +78,25 @@ int tx_command(uint32_t word0, const volatile uint32_t *words)
         if (!dmalist_valid(addr_lo, dma_count))
             return COMMAND_BAD;
     }
+#if OPT_OVERFLOW
+    pending->source = 0;
+#else
     source = source_get(word1 & 0xFFFF);
     pending->source = local_address(source);
+#endif
     pending->peer = (uint16_t)word1;
     pending->dma_count = (uint16_t)dma_count;
     pending->length = length;
     pending->addr_lo = addr_lo;
     pending->addr_hi = (uint16_t)addr_hi;
-    pending->state = PENDING_TX_HEADER;
+    pending->state = OPT_OVERFLOW ? PENDING_TX_NEW : PENDING_TX_HEADER;
     pending->next = 0;
     if (OPT_ACCELERATED && process->index != SS_GENERIC_PROCESS)
         pending->extra = words[6] & 0xFFFF;
+#if OPT_OVERFLOW
+    else
+        pending->extra = dma_count ? addr_lo : 0;
+#endif
 
     if (list_head)
         pending_link(list_tail, pending);
@@ -104,6 +119,10 @@ static void tx_push_header(void)
     uint32_t flags = pending->length ? 0 : SS_DMA_FLAG_LAST;
     uint32_t lo, hi;
 
+#if OPT_OVERFLOW
+    flags |= recover_header_flags();
+#endif
+
     process = &processes[pending->process_index];
     if (OPT_ACCELERATED && pending->index >= process->tx_limit) {
         accel_push_header(flags);
@@ -112,7 +131,7 @@ static void tx_push_header(void)
     lo = process->upper_lo + pending->index * (uint32_t)sizeof(struct ss_upper_pending);
     hi = process->upper_hi + (lo < process->upper_lo);
     tx_fifo_push(DMA_WORD0(SS_DMA_OP_HEADER, flags, pending->peer),
-                 DMA_WORD1(pending_tag(pending), hi), lo, sizeof(struct ss_portals_header));
+                 DMA_WORD1(pending_tag(pending), hi), lo, TX_HEADER_LENGTH);
 }
 
 /* One payload command: the whole of a contiguous message, or the next of those that the host has
@@ -132,6 +151,28 @@ static void tx_push_payload(void)
                  DMA_WORD1(pending_tag(pending), region.addr_hi), region.addr_lo, region.length);
 }
 
+#if OPT_OVERFLOW
+/* Whether `pending` is sent from a list of regions, which only the kernel has. Its start is kept. */
+static int tx_is_list(void)
+{
+    return pending->process_index == SS_GENERIC_PROCESS && pending->extra;
+}
+
+void tx_restore(void)
+{
+    uint32_t entry = pending->extra;
+
+    if (!tx_is_list())
+        return;
+    for (; entry != pending->addr_lo; entry += sizeof(struct ss_dma_command)) {
+        pending->length += io_read32(entry + 12);
+        if (pending->dma_count != SS_DMA_COUNT_OPEN)
+            ++pending->dma_count;
+    }
+    pending->addr_lo = pending->extra;
+}
+#endif
+
 /* Pushes the commands of `pending`, going on where it stopped. Returns 0 when the FIFO is full. */
 static int tx_push_commands(void)
 {
@@ -141,6 +182,18 @@ static int tx_push_commands(void)
         tx_push_header();
         pending->state = PENDING_TX_PAYLOAD;
     }
+#if OPT_OVERFLOW
+    /* Its place and length may be wanted again. */
+    if (pending->length && !tx_is_list()) {
+        if (!tx_fifo_has_room())
+            return 0;
+        tx_fifo_push(DMA_WORD0(SS_DMA_OP_PAYLOAD, SS_DMA_FLAG_LAST, pending->peer),
+                     DMA_WORD1(pending_tag(pending), pending->addr_hi),
+                     pending->addr_lo + (PLANTED(PLANT_SENDS_BEHIND) ? 4 : 0), pending->length);
+        pending->state = PENDING_TX_SENT;
+        return 1;
+    }
+#endif
     while (pending->length) {
         if (!tx_fifo_has_room())
             return 0;
@@ -150,19 +203,100 @@ static int tx_push_commands(void)
     return 1;
 }
 
+#if OPT_OVERFLOW
+/* Gives `pending` its number, and the source that it needs; 0: there is none now. Messages get them in the
+ * order of the list. */
+static int tx_begin(void)
+{
+    if (!pending->source) {
+        if (!source_available_to(pending->peer))
+            return 0;
+        source = source_get(pending->peer);
+        pending->source = local_address(source);
+    }
+    recover_number();
+    pending->state = PENDING_TX_HEADER;
+    return 1;
+}
+
+/* Takes `pending`, of which nothing has left, out of the list; `before` is the one before it. */
+static void tx_unlink(pending_t *before)
+{
+    pending_t *next = pending_next(pending);
+
+    if (before)
+        pending_link(before, next);
+    else
+        list_head = next;
+    if (list_tail == pending)
+        list_tail = before;
+    if (list_next == pending)
+        list_next = next;
+    --cached_niccb.tx_pending;
+}
+#endif
+
 void tx_progress(void)
 {
     while (list_next) {
         pending = list_next;
+#if OPT_OVERFLOW
+        if (pending->state == PENDING_TX_NEW && !tx_begin()) {
+            waiting |= WAITING_TX;
+            return;
+        }
+        if (recover_keeps()) {
+            tx_unlink(list_sent);
+            recover_keep();
+            continue;
+        }
+#endif
         if (!tx_push_commands()) {
             trace();
             waiting |= WAITING_TX;
             return;
         }
+#if OPT_OVERFLOW
+        list_sent = pending;
+#endif
         list_next = pending_next(pending);
     }
     waiting &= ~WAITING_TX;
 }
+
+#if OPT_OVERFLOW
+void tx_keep_unsent(source_t *peer)
+{
+    pending_t *before = list_sent, *at = list_next;
+
+    while (at) {
+        pending_t *next = pending_next(at);
+
+        pending = at;
+        if (at->peer == peer->nid &&
+            (at->state == PENDING_TX_HEADER || (at->state == PENDING_TX_NEW && tx_begin()))) {
+            tx_unlink(before);
+            recover_keep();
+        } else {
+            before = at;
+        }
+        at = next;
+    }
+}
+
+void tx_finish(uint32_t word)
+{
+    source = local_pointer(pending->source);
+    source_put(source);
+    pending->state = PENDING_IDLE;
+    process = &processes[pending->process_index];
+    if (OPT_ACCELERATED && process->index != SS_GENERIC_PROCESS)
+        accel_sent(word);
+    else
+        event_post(word & SS_DONE_ERROR ? SS_EVENT_TYPE_ERR_TX : SS_EVENT_TYPE_TX_COMPLETE);
+    NICCB_ADD(tx_complete, 1);
+}
+#endif
 
 /* A message has left, or failed. The engine sends in order, so it can only be the oldest. */
 static void tx_complete(uint32_t word)
@@ -174,6 +308,18 @@ static void tx_complete(uint32_t word)
         panic(SS_PANIC_REASON_DMA_ERROR, word);
     list_head = pending_next(pending);
     --cached_niccb.tx_pending;
+#if OPT_OVERFLOW
+    {
+        source_t *peer = local_pointer(pending->source);
+
+        if (list_sent == pending)
+            list_sent = 0;
+        if (!recover_sent(word))
+            tx_finish(word);
+        recover_resume(peer);
+        return;
+    }
+#endif
     source = local_pointer(pending->source);
     source_put(source);
     pending->state = PENDING_IDLE;

@@ -5,14 +5,32 @@
 
 #include "context.h"
 
+/* The length field of a header command: all headers are as long, so that an image that recovers gives the
+ * message's number there. */
+#if OPT_OVERFLOW
+#define TX_HEADER_LENGTH pending->stream
+#else
+#define TX_HEADER_LENGTH ((uint32_t)sizeof(struct ss_portals_header))
+#endif
+
 void tx_init(void);
 
 /* TX command of `process`; word0 is its first word. Returns 0 or a negative enum command_error. */
 int tx_command(uint32_t word0, const volatile uint32_t *words);
 
-#if OPT_ACCELERATED
-/* Appends `pending`, an answer, to the list; gives it to the engine if there is room. */
+#if OPT_ACCELERATED || OPT_OVERFLOW
+/* Appends `pending`, an answer or a message that is repeated, to the list; gives it to the engine if there is
+ * room. */
 void tx_append(void);
+#endif
+
+#if OPT_OVERFLOW
+/* For recover.c. `pending` is done with; `word` has the engine's error flag. */
+void tx_finish(uint32_t word);
+/* Messages to `peer` of which nothing has left go from the list to those kept. */
+void tx_keep_unsent(source_t *peer);
+/* Lets all of the payload of `pending` be sent again. */
+void tx_restore(void);
 #endif
 
 /* Gives the engine as many commands as its FIFO takes; the rest waits for the main loop. */

@@ -13,6 +13,21 @@
 #define SS_U(value) value##u
 #endif
 
+/* The message had been refused before: packet_flag RESUMED. Source: assumed. */
+#define SS_RX_ROUTING_RESUMED SS_U(0x00100000)
+
+/* Slots in SRAM for packets of the control class that come: in the place of mailbox 0, which no process has. Source: assumed. */
+#define SS_CONTROL_SLOT_BASE SS_U(0xFFFA0000)
+
+/* Slots for packets of the control class. Source: assumed: as the DMA engines' FIFOs. */
+#define SS_CONTROL_SLOTS SS_U(64)
+
+/* An rx_routing a stream, behind those slots. Source: assumed. */
+#define SS_RX_ROUTING_BASE SS_U(0xFFFA0400)
+
+/* Nodes of which a receiver that recovers can note that it has refused them: a bit for each, and for each of MAILBOX_COUNT reasons, in the place of the trace ring. Source: assumed: what the ring's place holds. */
+#define SS_WAITING_NODES SS_U(0x00008000)
+
 /* What a DMA command asks for. Source: assumed. */
 #define SS_DMA_OP_NOP SS_U(0) /* Nothing. */
 #define SS_DMA_OP_HEADER SS_U(1) /* TX: start a message; read the 64-byte header at the host address (4-byte aligned) and send it as the first packet. */
@@ -22,13 +37,21 @@
 
 /* Flags of a DMA command. Source: assumed. */
 #define SS_DMA_FLAG_LAST SS_U(1) /* Last command of the message: the engine appends (TX) or checks (RX) the CRC and posts a completion. */
+#define SS_DMA_FLAG_RESUMED SS_U(2) /* TX header, where the firmware recovers: packet_flag RESUMED. */
 
 /* Fields of a completion or notification word (bits 15..0: the tag or, for NEW_MESSAGE, the stream). Source: error flag: pedretti2005 s2; encoding assumed. */
 #define SS_DONE_NEW_MESSAGE SS_U(0x00010000) /* RX: a header was stripped into the stream's header slot. */
 #define SS_DONE_COMPLETE SS_U(0x00020000) /* The command flagged LAST has finished; all its host writes were posted before this. */
 #define SS_DONE_CAM_OVERFLOW SS_U(0x00030000) /* RX: a message arrived with no CAM entry free; bits 15..0: its source node. */
+#define SS_DONE_CONTROL SS_U(0x00040000) /* RX: a packet of the control class stands in a slot; bits 15..0: its number. The slot itself tells, too: its op is not 0. */
+#define SS_DONE_OVERFLOW_ROUTING SS_U(0x00050000) /* RX, behind each CAM_OVERFLOW where the firmware recovers: bits 15..0 the number of that message, and rx_routing's RESUMED. */
 #define SS_DONE_KIND_MASK SS_U(0x00070000) /* Mask of the kind. */
 #define SS_DONE_ERROR SS_U(0x80000000) /* The transfer failed: end-to-end CRC or an address that nothing answers. With NEW_MESSAGE: the message is complete in its first packet and its CRC is wrong. */
+
+/* What a packet of the control class says. Source: assumed; go-back-n: pedretti2005 s4.3.3. */
+#define SS_CONTROL_OP_TAKEN SS_U(1) /* The message and all before it were taken: nobody will ask for them again. */
+#define SS_CONTROL_OP_REFUSED SS_U(2) /* The message was refused, those behind it are dropped, and those before it were taken. */
+#define SS_CONTROL_OP_CALLED SS_U(3) /* There is room for the message that was refused. */
 
 /* Bytes a mailbox. Source: Kitten driver. */
 #define SS_MAILBOX_SIZE SS_U(4096)
@@ -181,6 +204,18 @@
 /* Receive notification FIFO: DONE_FIFO_DEPTH notification words. Source: assumed. */
 #define SS_RX_DONE_FIFO SS_U(0xFFE06000)
 
+/* FIFO of the control class: index of the next packet that the engine will send (engine writes). These four only where the firmware recovers. Source: assumed, as the command FIFOs. */
+#define SS_TX_CONTROL_HEAD SS_U(0xFFE07000)
+
+/* FIFO of the control class: index of the next free entry (firmware writes). Source: assumed, as the command FIFOs. */
+#define SS_TX_CONTROL_TAIL SS_U(0xFFE07004)
+
+/* Slots of the control class: the first whose packet has not been read (firmware writes). Source: assumed. */
+#define SS_RX_CONTROL_HEAD SS_U(0xFFE07008)
+
+/* FIFO of the control class: DMA_FIFO_DEPTH control_packet entries. Source: assumed. */
+#define SS_TX_CONTROL_FIFO SS_U(0xFFE08000)
+
 /* Entries a command FIFO; full when the tail's successor equals the head. Source: depth assumed; rule: pedretti2005 s5.3. */
 #define SS_DMA_FIFO_DEPTH SS_U(64)
 
@@ -318,6 +353,8 @@
 /* Flags of a packet. Source: assumed. */
 #define SS_PACKET_FLAG_FIRST SS_U(1) /* First packet of a message: its payload is the Portals header. */
 #define SS_PACKET_FLAG_LAST SS_U(2) /* Last packet of a message: carries the CRC. */
+#define SS_PACKET_FLAG_CONTROL SS_U(4) /* A packet of the control class: a control_packet, of no message. */
+#define SS_PACKET_FLAG_RESUMED SS_U(8) /* With FIRST: the message that its receiver had refused, sent again (firmware.overflow). */
 
 #ifndef __ASSEMBLER__
 
@@ -329,7 +366,7 @@ struct ss_dma_command {
     uint16_t tag; /* Returned in the completion: the pending's index. */
     uint16_t addr_hi; /* Host physical address, bits 39..32. */
     uint32_t addr_lo; /* Host physical address, bits 31..0. */
-    uint32_t length; /* Bytes of this region. */
+    uint32_t length; /* Bytes of this region. TX header, where the firmware recovers: the message's number (a header has always as many bytes). */
 } __attribute__((aligned(4)));
 _Static_assert(sizeof(struct ss_dma_command) == 16, "dma_command size");
 _Static_assert(offsetof(struct ss_dma_command, op) == 0, "dma_command.op");
@@ -339,6 +376,28 @@ _Static_assert(offsetof(struct ss_dma_command, tag) == 4, "dma_command.tag");
 _Static_assert(offsetof(struct ss_dma_command, addr_hi) == 6, "dma_command.addr_hi");
 _Static_assert(offsetof(struct ss_dma_command, addr_lo) == 8, "dma_command.addr_lo");
 _Static_assert(offsetof(struct ss_dma_command, length) == 12, "dma_command.length");
+
+/* A packet of the control class: an entry of the transmit engine's FIFO for it, its payload on the wire, and a slot in SRAM at the receiver. Source: that control has channels of its own: AcaWiki notes on DOI 10.1109/MM.2006.65; format assumed. */
+struct ss_control_packet {
+    uint8_t op; /* control_op; 0 in an empty slot. */
+    uint8_t unused_1[1];
+    uint16_t peer; /* The node that gets it; in a slot, the node that sent it. */
+    uint16_t number; /* Number of a message among those between the two nodes. */
+    uint8_t unused_6[10];
+} __attribute__((aligned(2)));
+_Static_assert(sizeof(struct ss_control_packet) == 16, "control_packet size");
+_Static_assert(offsetof(struct ss_control_packet, op) == 0, "control_packet.op");
+_Static_assert(offsetof(struct ss_control_packet, peer) == 2, "control_packet.peer");
+_Static_assert(offsetof(struct ss_control_packet, number) == 4, "control_packet.number");
+
+/* What the routing flit of a stream's first packet said; where the firmware recovers. Source: assumed. */
+struct ss_rx_routing {
+    uint32_t number; /* The message's number; RX_ROUTING_RESUMED. */
+    uint32_t source; /* The sender's node. */
+} __attribute__((aligned(4)));
+_Static_assert(sizeof(struct ss_rx_routing) == 8, "rx_routing size");
+_Static_assert(offsetof(struct ss_rx_routing, number) == 0, "rx_routing.number");
+_Static_assert(offsetof(struct ss_rx_routing, source) == 4, "rx_routing.source");
 
 /* One firmware process's mailbox in uncached SRAM; page aligned so that it can be mapped to user level. Source: Kitten driver; command and result FIFO: pedretti2005 s4.1. */
 struct ss_mailbox {
@@ -544,7 +603,11 @@ struct ss_niccb {
     uint32_t cam_ovf; /* CAM overflows. */
     uint8_t unused_100[68];
     uint16_t local_nid; /* Own node id. */
-    uint8_t unused_170[22];
+    uint8_t unused_170[2];
+    uint32_t refused; /* Messages refused because something had run out (firmware.overflow). */
+    uint32_t called; /* Nodes called because there was room again. */
+    uint32_t repeated; /* Messages sent again because their receivers had refused them. */
+    uint8_t unused_184[8];
     uint32_t tracebuf_info[32]; /* [0] base, [1] records, [2] write index of the trace ring. */
 } __attribute__((aligned(4)));
 _Static_assert(sizeof(struct ss_niccb) == 320, "niccb size");
@@ -570,6 +633,9 @@ _Static_assert(offsetof(struct ss_niccb, tx_pending) == 88, "niccb.tx_pending");
 _Static_assert(offsetof(struct ss_niccb, tx_completion) == 92, "niccb.tx_completion");
 _Static_assert(offsetof(struct ss_niccb, cam_ovf) == 96, "niccb.cam_ovf");
 _Static_assert(offsetof(struct ss_niccb, local_nid) == 168, "niccb.local_nid");
+_Static_assert(offsetof(struct ss_niccb, refused) == 172, "niccb.refused");
+_Static_assert(offsetof(struct ss_niccb, called) == 176, "niccb.called");
+_Static_assert(offsetof(struct ss_niccb, repeated) == 180, "niccb.repeated");
 _Static_assert(offsetof(struct ss_niccb, tracebuf_info) == 192, "niccb.tracebuf_info");
 
 /* One trace point. Source: pedretti2005 s3.3 and Figure 2. */
@@ -722,7 +788,7 @@ struct ss_packet_header {
     uint16_t source; /* Source node id. */
     uint8_t flags; /* packet_flag bits */
     uint8_t size; /* Payload bytes, 0 to PACKET_PAYLOAD. */
-    uint16_t message; /* The transmit engine's message counter: with source, and until the last packet, it names the message. */
+    uint16_t message; /* With source, and until the last packet, it names the message: the transmit engine's counter, or, where the firmware recovers (firmware.overflow), its number among the sender's messages to this node. */
 } __attribute__((aligned(2)));
 _Static_assert(sizeof(struct ss_packet_header) == 8, "packet_header size");
 _Static_assert(offsetof(struct ss_packet_header, dest) == 0, "packet_header.dest");

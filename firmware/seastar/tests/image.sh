@@ -53,7 +53,10 @@ traced() {
     esac
 }
 
-case $key in *accelerated-on*) budget=${budget%.csv}-accelerated.csv ;; esac
+case $key in
+*overflow-nic*) budget=${budget%.csv}-recovering.csv ;;
+*accelerated-on*) budget=${budget%.csv}-accelerated.csv ;;
+esac
 fits_budget() { "$here/size.sh" "$out" "$cross" "$budget" > /dev/null; }
 
 check "no floating point" lacks '	(f[a-z]+|lf[sd]u?x?|stf[sd]u?x?)\.? ' "$code"

@@ -23,8 +23,8 @@ pub struct Rung {
 
 impl Rung {
     /// Settings of the machine's `firmware.*` parameters, as after `--set`. The ladder is published of generic
-    /// processes.
-    pub fn settings(&self) -> [String; 6] {
+    /// processes, without recovery.
+    pub fn settings(&self) -> [String; 7] {
         let switch = |name, on| format!("firmware.{name}={}", if on { "on" } else { "off" });
         [
             format!("firmware.cache={}", self.cache),
@@ -33,6 +33,7 @@ impl Rung {
             switch("pinned_regs", self.pinned_regs),
             switch("trace", self.trace),
             "firmware.accelerated=0".to_string(),
+            "firmware.overflow=panic".to_string(),
         ]
     }
 }
@@ -98,7 +99,7 @@ mod tests {
         let rungs: Vec<Rung> = ASIDE.into_iter().chain(CLIMB).collect();
         let keys: BTreeSet<&str> = rungs.iter().map(|rung| rung.key).collect();
         assert_eq!(keys.len(), rungs.len());
-        let builds: BTreeSet<[String; 6]> = rungs.iter().map(Rung::settings).collect();
+        let builds: BTreeSet<[String; 7]> = rungs.iter().map(Rung::settings).collect();
         assert_eq!(builds.len(), rungs.len() - 1);
     }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 const MACHINE: &str = "--machine redstorm-accelerated";
 
 /// A counter of a run, of all nodes together.
-fn counter(run: &Value, name: &str) -> u64 {
+pub(crate) fn counter(run: &Value, name: &str) -> u64 {
     let nodes = run["nodes"].as_array().unwrap();
     nodes.iter().map(|node| node["counters"][name].as_u64().unwrap_or(0)).sum()
 }

@@ -50,6 +50,7 @@ mod programs;
 mod progress;
 mod queues;
 mod rdma;
+mod recovery;
 mod refused;
 mod report;
 mod rtl;

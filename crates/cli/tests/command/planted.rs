@@ -31,14 +31,26 @@ const MATCHING_BUGS: &[(&str, &[&str])] = &[
     ("FORGETS_POST", &["match entries looked at", "s2.2"]),
 ];
 
+/// The same of what it does when pendings have run out.
+const RECOVERY_BUGS: &[(&str, &[&str])] = &[
+    ("REFUSES_LATER", &["the judge: node "]),
+    ("TAKES_REFUSED", &["arrival of a message", "before it, got this one", "s2.2"]),
+    ("REPEATS_TAKEN", &["arrival of a message", "it comes again", "s2.2"]),
+    ("KEEPS_BACKWARDS", &["arrival of a message", "before it, got this one", "s2.2"]),
+    ("FREES_EARLY", &["the judge: node "]),
+    ("RESUMES_ANYWHERE", &["arrival of a message", "before it, got this one", "s2.2"]),
+];
+
 /// The machine whose firmware does the matching.
 const MATCHING: &str = "redstorm-accelerated";
+/// Eight pendings for what comes from five nodes.
+const FEW: &str = "-n 6 --set portals.accelerated_tx_pendings=376 tests/network/flood.c 30";
 
 /// Runs a program on an installation whose firmware has a bug, or none.
 fn run_with(machine: &str, program: &str, bug: usize, installation: &Path, images: &Path) -> Ended {
     let variant = "cache-id_inline-on_shadow-on_trace-off_pinned-on";
     let variant = match machine {
-        MATCHING => format!("{variant}_accelerated-on"),
+        MATCHING => format!("{variant}_accelerated-on_overflow-nic"),
         _ => variant.to_string(),
     };
     let firmware = installation.join("build/firmware").join(variant);
@@ -48,7 +60,7 @@ fn run_with(machine: &str, program: &str, bug: usize, installation: &Path, image
     }
     let mut command = command();
     command.env("SUNSTAR_ROOT", installation);
-    command.args(["run", "--judge", "-n", "2", "--quiet", "--machine", machine, program]);
+    command.args(["run", "--judge", "--quiet", "--machine", machine]).args(program.split(' '));
     ended(&mut command)
 }
 
@@ -64,16 +76,19 @@ fn make_planted(build: &Path, options: &[&str]) {
 }
 
 #[test]
-fn every_bug_in_the_firmware_s_matching_is_found() {
+fn every_bug_in_the_firmware_s_matching_and_recovery_is_found() {
     let build = root().join("build/planted");
-    make_planted(&build, &["ACCELERATED=on"]);
+    make_planted(&build, &["ACCELERATED=on", "OVERFLOW=nic"]);
     let folder = tempfile::tempdir().unwrap();
     assert!(crate::mistakes::installation(folder.path()));
-    let images = build.join("planted-accelerated");
-    let run = |bug| run_with(MATCHING, "tests/judge/matching.c", bug, folder.path(), &images);
-    assert_eq!(run(0).went_well().stdout, "0 wrong\n0 wrong\n");
-    for (number, (name, words)) in MATCHING_BUGS.iter().enumerate() {
-        let ended = run(BUGS.len() + 1 + number);
+    let images = build.join("planted-accelerated-recovering");
+    let run = |program, bug| run_with(MATCHING, program, bug, folder.path(), &images);
+    let matching = "-n 2 tests/judge/matching.c";
+    assert_eq!(run(matching, 0).went_well().stdout, "0 wrong\n0 wrong\n");
+    run(FEW, 0).went_well();
+    for (number, (name, words)) in MATCHING_BUGS.iter().chain(RECOVERY_BUGS).enumerate() {
+        let program = if number < MATCHING_BUGS.len() { matching } else { FEW };
+        let ended = run(program, BUGS.len() + 1 + number);
         let found = words.iter().all(|word| ended.stderr.contains(word));
         assert!(found && ended.stderr.contains("the judge: node "), "{name}: {ended:#?}");
     }
@@ -87,13 +102,13 @@ fn every_bug_in_the_firmware_is_found() {
     let header = std::fs::read_to_string(header).unwrap();
     let names = header.lines().filter_map(|line| line.trim().strip_prefix("PLANT_"));
     let names: Vec<&str> = names.filter_map(|line| line.split([' ', ',']).next()).collect();
-    let known = BUGS.iter().chain(MATCHING_BUGS).map(|(name, _)| *name);
+    let known = BUGS.iter().chain(MATCHING_BUGS).chain(RECOVERY_BUGS).map(|(name, _)| *name);
     assert_eq!(names, known.collect::<Vec<_>>());
 
     let folder = tempfile::tempdir().unwrap();
     assert!(crate::mistakes::installation(folder.path()));
     let images = build.join("planted");
-    let run = |bug| run_with("redstorm", "tests/judge/mixed.c", bug, folder.path(), &images);
+    let run = |bug| run_with("redstorm", "-n 2 tests/judge/mixed.c", bug, folder.path(), &images);
     let none = run(0);
     assert_eq!(none.went_well().stdout, "0 wrong bytes\n0 wrong bytes\n");
     for (number, (_, words)) in BUGS.iter().enumerate() {

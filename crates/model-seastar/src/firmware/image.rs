@@ -30,8 +30,12 @@ pub fn variant(parameters: &Parameters) -> String {
         0 => "",
         _ => "_accelerated-on",
     };
+    let overflow = match parameters.choice("firmware.overflow") {
+        "panic" => "",
+        _ => "_overflow-nic",
+    };
     format!(
-        "cache-{}_inline-{}_shadow-{}_trace-{}_pinned-{}{sources}{accelerated}",
+        "cache-{}_inline-{}_shadow-{}_trace-{}_pinned-{}{sources}{accelerated}{overflow}",
         parameters.choice("firmware.cache"),
         switch("firmware.inline"),
         switch("firmware.shadow_fifos"),

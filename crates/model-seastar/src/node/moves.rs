@@ -19,7 +19,7 @@ pub(crate) enum Move {
     /// As [`net::Event::Eject`].
     Eject,
     /// As [`net::Event::InjectionFree`].
-    InjectionFree,
+    InjectionFree { control: bool },
     /// As [`nic::Event::TxAnswer`].
     TxAnswer,
     /// As [`nic::Event::TxData`].
@@ -60,7 +60,7 @@ impl Move {
                 Move::Recovered { link, channel, flits }
             }
             net::Event::Eject => Move::Eject,
-            net::Event::InjectionFree => Move::InjectionFree,
+            net::Event::InjectionFree { control } => Move::InjectionFree { control },
         }
     }
     /// The event of the NIC that it is.
@@ -85,7 +85,8 @@ impl Move {
         match self {
             Move::Packet { place, .. } => 4 | u64::from(arrivals.packet(place).message) << 8,
             Move::Credit { flits, .. } => 5 | u64::from(flits) << 8,
-            Move::Recovered { .. } | Move::Grant { .. } | Move::Eject | Move::InjectionFree => 3,
+            Move::Recovered { .. } | Move::Grant { .. } => 3,
+            Move::Eject | Move::InjectionFree { .. } => 3,
             _ => 1,
         }
     }
@@ -150,7 +151,8 @@ fn carry_out(nic: &mut nic::SeaStar, seam: &mut Seam, now: Time, next: Move) {
             let taken = nic.packet(now, packet, seam);
             taken.expect("the router sends what the NIC has told of room for");
         }
-        Move::InjectionFree => nic.injection_free(now, seam),
+        Move::InjectionFree { control: false } => nic.injection_free(now, seam),
+        Move::InjectionFree { control: true } => nic.control_injection_free(now, seam),
         Move::TxAnswer => nic.handle(now, nic::Event::TxAnswer, seam),
         Move::TxData => nic.handle(now, nic::Event::TxData, seam),
         Move::TxPort => nic.handle(now, nic::Event::TxPort, seam),

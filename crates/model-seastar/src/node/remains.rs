@@ -76,8 +76,8 @@ impl Node {
         let counters = self.nic.counters();
         let mut ledger = self.seam.router.ledger();
         ledger.held = self.nic.packets_held().into();
-        ledger.sent_by_nic = counters.tx_packets;
-        ledger.received_by_nic = counters.rx_packets;
+        ledger.sent_by_nic = counters.tx_packets + counters.control_sent;
+        ledger.received_by_nic = counters.rx_packets + counters.control_received;
         ledger
     }
 

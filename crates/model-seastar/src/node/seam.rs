@@ -4,7 +4,7 @@ use super::moves::Move;
 use super::observers::Observers;
 use super::progress::Progress;
 use super::{is_visible, Step, Visible};
-use abi::packet::Packet;
+use abi::packet::{flag, Packet};
 use abi::seastar::{command_op, panic_reason, PortalsHeader, GENERIC_PENDINGS};
 use abi::MessageId;
 use bus::{BusError, Direction, HyperTransport};
@@ -255,11 +255,19 @@ impl nic::Ports for Seam {
             self.mark_injected(at, &packet);
         }
         self.observers.tap(at, Side::Sent, &packet);
-        self.with_router(|router, seam| router.inject(at, net::Class::Data, packet, seam))
+        let class = match packet.flags & flag::CONTROL {
+            0 => net::Class::Data,
+            _ => net::Class::Control,
+        };
+        self.with_router(|router, seam| router.inject(at, class, packet, seam))
     }
     fn room(&mut self, now: Time, packets: u32) {
         self.observers.tape(|| Step::Other);
         self.with_router(|router, seam| router.room(now, net::Class::Data, packets, seam));
+    }
+    fn control_room(&mut self, now: Time, packets: u32) {
+        self.observers.tape(|| Step::Other);
+        self.with_router(|router, seam| router.room(now, net::Class::Control, packets, seam));
     }
     fn interrupt(&mut self, now: Time) {
         let fate = self.interrupts.as_mut().map_or(Fate::Arrives, |line| line.next(now));

@@ -112,7 +112,7 @@ impl Due<'_> {
             }
             Due::Move(Move::Grant { output }) => out.extend([3, u64::from(*output)]),
             Due::Move(Move::Eject) => out.push(4),
-            Due::Move(Move::InjectionFree) => out.push(5),
+            Due::Move(Move::InjectionFree { control: false }) => out.push(5),
             _ => return None,
         }
         Some(())

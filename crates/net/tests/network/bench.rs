@@ -145,7 +145,7 @@ impl Network {
                     router.handle(now, event, &mut ports);
                 }
                 Due::Message(message) => router.receive(now, message, &mut ports),
-                Due::Inject | Due::Router(Event::InjectionFree) => {
+                Due::Inject | Due::Router(Event::InjectionFree { .. }) => {
                     let backlog = &mut ports.around.backlog[node as usize];
                     let Some(packet) = backlog.pop_front() else { continue };
                     let free = router.inject(now, class_of(&packet), packet, &mut ports);

@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 pub fn params() -> Params {
     Params {
         local_headers: true,
+        recovers: false,
         plb_request: Duration::from_ns(10),
         plb_bytes_per_second: 6_400_000_000,
         sram_read: Duration::from_ns(15),

@@ -1,0 +1,67 @@
+//! Recovery on the network interface (`firmware.overflow=nic`): whatever runs out there, programs end with
+//! every byte right. All runs are judged.
+
+use crate::accelerated::counter;
+use crate::runner::{json, run};
+
+const NIC: &str = "-q --machine redstorm-accelerated";
+
+/// Streams, pendings and sources run out; senders are refused, called, and send again.
+#[test]
+fn nothing_that_runs_out_stops_a_program() {
+    for line in [
+        "-n 6 --fault pool.streams=1 tests/mpi/messages.c",
+        "-n 6 --set portals.accelerated_tx_pendings=376 tests/network/flood.c 100",
+        "-n 6 --set firmware.sources=3 tests/mpi/collectives.c",
+    ] {
+        let run = json(&format!("{NIC} {line}"));
+        assert!(counter(&run, "niccb.refused") > 0, "{line}");
+        assert_eq!(counter(&run, "niccb.refused"), counter(&run, "niccb.called"), "{line}");
+    }
+}
+
+/// With the kernel's Portals, whose pendings run out when nobody takes messages.
+#[test]
+fn the_kernel_s_messages_are_refused_and_come_again() {
+    let line = "-q --set firmware.overflow=nic -n 6 --set portals.tx_pendings=1268 \
+                tests/network/flood.c 100";
+    let run = json(line);
+    assert!(counter(&run, "niccb.refused") > 0);
+}
+
+#[test]
+fn threads_and_parking_change_nothing() {
+    let hash = |options: &str| {
+        let line = "-n 5 --set portals.accelerated_tx_pendings=380 tests/network/flood.c 20";
+        let run = json(&format!("{options} {NIC} {line}"));
+        run["trace_hash"].as_str().unwrap().to_string()
+    };
+    assert_eq!(hash(""), hash("-t 2 --no-park --cold-boot --no-merge"));
+}
+
+/// A random program, judged, on a machine that lacks something.
+fn lacking(seed: u64) {
+    let lacks = match seed % 3 {
+        0 => format!("--set portals.accelerated_tx_pendings={}", 320 + seed % 32),
+        1 => format!("--fault pool.streams={}", 1 + seed % 5),
+        _ => "--set firmware.sources=3".to_string(),
+    };
+    let (ranks, per_node) = (2 + seed % 6, 1 + u64::from(seed % 4 == 0));
+    let options = format!("--seed {seed} -n {ranks} --ranks-per-node {per_node} {lacks}");
+    run(&format!("{NIC} {options} tests/soak/random.c {seed}")).went_well();
+}
+
+#[test]
+fn random_programs_end_well_whatever_runs_out() {
+    (1..=3).for_each(lacking);
+}
+
+#[test]
+#[ignore = "hours: RECOVERY_FIRST and RECOVERY_SEEDS choose the seeds, 10,000 of them by default"]
+fn random_programs_with_exhausted_pools_soak() {
+    let number = |name: &str, default: u64| {
+        std::env::var(name).map_or(default, |text| text.parse().expect("it is a number"))
+    };
+    let (first, seeds) = (number("RECOVERY_FIRST", 1000), number("RECOVERY_SEEDS", 10_000));
+    (first..first + seeds).for_each(lacking);
+}

@@ -1,0 +1,61 @@
+/* Recovery from exhaustion (pedretti2005 s4.3.3; brightwell2007 names CORPSE, and no format): a message for
+ * which there is no stream, source or pending is refused, and its sender sends it again, and all behind it to
+ * the same node, when it is called. Only in images built with OVERFLOW=nic.
+ *
+ *     sender                                    receiver
+ *     message n, n+1, n+2  ----------------->  no room for n: a bit for the sender; n+1, n+2 dropped
+ *     keeps what was not taken  <-- REFUSED n
+ *                               <-- CALLED      when there is room, in turn
+ *     n (RESUMED), n+1, n+2  ---------------->  the bit goes
+ *     their pendings are free  <-- TAKEN n+2
+ *
+ * Messages between two nodes keep their order on the way, as do packets of the control class; so a number
+ * that only the sender keeps is enough. */
+#ifndef SEASTAR_RECOVER_H
+#define SEASTAR_RECOVER_H
+
+#include "context.h"
+
+#if OPT_OVERFLOW
+extern volatile struct ss_control_packet control_slots[SS_CONTROL_SLOTS];
+extern volatile struct ss_rx_routing rx_routing[SS_CAM_ENTRIES];
+extern volatile uint32_t waiting_bits[SS_MAILBOX_COUNT][SS_WAITING_NODES / 32];
+
+/* After boot. */
+void recover_init(void);
+
+/* Whether the message of a stream is taken; `bad`: its header cannot be trusted. One that is not has to be
+ * dropped, and comes again. */
+int recover_admits(uint32_t stream, uint32_t bad);
+
+/* A message came from `nid` for which there was no stream; and its number. */
+void recover_overflow_from(uint32_t nid);
+void recover_overflow(uint32_t number);
+
+/* Whether packets of the control class for one notification have room. If not, those that came are read. */
+int recover_can_answer(void);
+
+/* Tells the last sender whose messages were taken. */
+void recover_tell_taken(void);
+
+/* Reads the packets of the control class that have come. */
+void recover_read(void);
+
+/* Calls nodes that wait, as far as there is room. */
+void recover_call(void);
+extern uint32_t recover_waiting; /* Nodes that wait to be called. */
+
+/* Transmission. Gives `pending`, whose source is known, its number. */
+void recover_number(void);
+/* Whether `pending`, of which nothing has left, has to be kept back because its peer has refused messages. */
+int recover_keeps(void);
+void recover_keep(void);
+/* All packets of `pending` have left. Whether it must be kept until it is taken. */
+int recover_sent(uint32_t word);
+/* Sends again what `peer` has refused, if it has called and nothing to it is in the engine. */
+void recover_resume(struct source *peer);
+/* Flags of the header command of `pending`. */
+uint32_t recover_header_flags(void);
+#endif
+
+#endif
