@@ -82,6 +82,7 @@ pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> 
     if let Some(built) = firmware.built {
         return Ok(root.path().join("build/firmware").join(built(parameters)));
     }
+    models::seastar::firmware::image::can_build(parameters).map_err(Mistake)?;
     let options = build_options(parameters);
     let built = root.path().join("build/firmware");
     let variant = built.join(variant(parameters));

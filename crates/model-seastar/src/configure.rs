@@ -3,7 +3,7 @@
 use machine::parameters::Parameters;
 
 use abi::packet::PAYLOAD_BYTES;
-use abi::seastar::{FLIT_BYTES, WAITING_NODES};
+use abi::seastar::{ACCELERATED_PENDINGS, FLIT_BYTES, WAITING_NODES};
 use bus::HyperTransport;
 use des::Duration;
 use machine::programs::placement::Placement;
@@ -46,12 +46,21 @@ impl Configuration {
 
 /// What firmware that recovers asks for.
 fn can_recover(p: &Parameters, topology: &Topology) -> Result<(), String> {
-    if p.switch("firmware.trace") {
-        return Err(
-            "firmware.trace=on: firmware.overflow=nic keeps in the trace ring's place whom it has \
-             refused; set firmware.overflow=panic to trace"
-                .into(),
-        );
+    let accelerated = p.number::<u32>("firmware.accelerated") > 0;
+    let sent: u32 = p.number("portals.accelerated_tx_pendings");
+    if accelerated && ACCELERATED_PENDINGS - sent < 2 {
+        return Err(format!(
+            "portals.accelerated_tx_pendings={sent} leaves one pending to what a process receives; \
+             firmware.overflow=nic needs two, for requests and for answers; set it to {} or less",
+            ACCELERATED_PENDINGS - 2
+        ));
+    }
+    let (sources, least) = (p.number::<u32>("firmware.sources"), 2 + u32::from(accelerated));
+    if sources < least {
+        return Err(format!(
+            "firmware.sources={sources}: firmware.overflow=nic keeps one for what comes and one \
+             for answers of the network interface; set firmware.sources={least} or more"
+        ));
     }
     if topology.nodes() > WAITING_NODES {
         return Err(format!(

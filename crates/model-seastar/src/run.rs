@@ -48,7 +48,7 @@ pub(crate) fn check(
 ) -> Result<(), String> {
     let common = Common::new(parameters, ranks)?;
     let configuration = Configuration::new(parameters, common.placement)?;
-    faults_of(faults, seed, &configuration.topology, common.launch()).map(drop)
+    faults_of(faults, seed, &configuration, common.launch()).map(drop)
 }
 
 /// A mesh or torus as the place of faults.
@@ -74,10 +74,16 @@ impl Network for Mesh<'_> {
 fn faults_of(
     texts: &[String],
     seed: u64,
-    topology: &Topology,
+    configuration: &Configuration,
     launch: Time,
 ) -> Result<Faults, String> {
+    let (topology, nic) = (&configuration.topology, &configuration.nic);
     let faults = faults::parse(texts, seed, &Mesh(topology), launch)?;
+    let few = |nid| faults.pools(Some(nid)).receives < 2;
+    if nic.recovers && nic.local_headers && (0..topology.nodes()).any(few) {
+        let why = "firmware.overflow=nic needs two pendings, for requests and for answers";
+        return Err(format!("--fault pool.rx_pendings=1: {why}; give it 2 or more"));
+    }
     if faults.spoils() {
         let why = "nodes of model seastar have no lanes; link.biterror is the fault";
         return Err(format!("--fault lane.*: {why}"));
@@ -98,7 +104,8 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
     let configuration =
         Configuration::new(&options.parameters, common.placement).map_err(Mistake)?;
     let topology = &configuration.topology;
-    let faults = faults_of(&options.faults, options.seed, topology, launch).map_err(Mistake)?;
+    let faults =
+        faults_of(&options.faults, options.seed, &configuration, launch).map_err(Mistake)?;
     let nodes = topology.nodes();
     let mut bench = Bench::new(options, common, nodes, faults)?;
     if configuration.nic.recovers {

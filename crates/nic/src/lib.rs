@@ -41,6 +41,7 @@ pub use counters::Counters;
 pub use depth::Depths;
 pub use params::Params;
 pub use reach::Around;
+pub use rx::Routing;
 pub use seastar::{Event, SeaStar};
 pub use stretch::{Flow, Skipped};
 pub use tx::UnderWay;

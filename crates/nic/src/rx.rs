@@ -23,8 +23,8 @@ use crate::stream::{Cam, Command, Found};
 use crate::{Event, Mark, Ports};
 use abi::packet::{flag, Packet, PAYLOAD_BYTES};
 use abi::seastar::{
-    dma_flag, dma_op, done, PortalsHeader, RxRouting, CAM_ENTRIES, CONTROL_SLOTS, RX_DONE_FIFO,
-    RX_FIFO, RX_HEADER_BASE, RX_HEADER_SIZE, RX_ROUTING_BASE, RX_ROUTING_RESUMED,
+    dma_flag, dma_op, done, PortalsHeader, CAM_ENTRIES, CONTROL_SLOTS, RX_DONE_FIFO, RX_FIFO,
+    RX_HEADER_BASE, RX_HEADER_SIZE,
 };
 use abi::MessageId;
 use bus::Direction;
@@ -38,22 +38,31 @@ pub(crate) const GATHER: usize = 1024;
 /// Room in the notification FIFO for what does not wait: completions, and packets of the control class.
 const KEPT_FOR_OTHERS: u32 = 2 * CAM_ENTRIES + CONTROL_SLOTS + 2;
 
-/// Writes what the routing flit of a message's first packet says to its place in SRAM.
-fn store_routing(
-    now: Time,
-    index: u16,
-    packet: &Packet,
-    fabric: &mut Fabric,
-    ports: &mut impl Ports,
-) -> Time {
-    let resumed = if packet.flags & flag::RESUMED != 0 { RX_ROUTING_RESUMED } else { 0 };
-    let number = u32::from(packet.message) | resumed;
-    let mut bytes = [0; RxRouting::SIZE];
-    RxRouting { number, source: packet.source.into() }.emit(&mut bytes);
-    let place = u64::from(RX_ROUTING_BASE) + u64::from(index) * RxRouting::SIZE as u64;
-    fabric.sram.write(place, &bytes).expect("its places lie in SRAM");
-    ports.sram_written(place, RxRouting::SIZE);
-    fabric.plb.write(now, RxRouting::SIZE, fabric.params.sram_write)
+/// What the routing flit of a message's first packet says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Routing {
+    source: u16,
+    number: u16,
+    resumed: bool,
+}
+
+impl Routing {
+    fn of(packet: &Packet) -> Routing {
+        let resumed = packet.flags & flag::RESUMED != 0;
+        Routing { source: packet.source, number: packet.message, resumed }
+    }
+    fn resumed(self) -> u32 {
+        if self.resumed {
+            done::RESUMED
+        } else {
+            0
+        }
+    }
+    /// Its bits in the notification of a new message.
+    fn told(self) -> u32 {
+        let [low, high] = self.number.to_le_bytes();
+        u32::from(low) << 8 | u32::from(high) << 23 | self.resumed()
+    }
 }
 
 /// The engine.
@@ -160,13 +169,14 @@ impl Rx {
     }
     /// A message that finds every stream in use waits, and all packets behind it, if a stream will be freed
     /// without them: one whose message has come whole. If every stream still misses packets, they may be
-    /// behind this one, and waiting could last for ever: that is the CAM overflow.
+    /// behind this one, and waiting could last for ever: that is the CAM overflow. Where the firmware
+    /// recovers, nothing waits for a stream: the message is dropped, and comes again.
     fn must_wait(&self, fabric: &Fabric) -> bool {
         if !self.queue.front().is_some_and(Packet::is_first) {
             return false;
         }
         let told = fabric.params.recovers && self.done.room() < KEPT_FOR_OTHERS;
-        self.cam.is_full() && self.whole > 0 || told
+        told || !fabric.params.recovers && self.cam.is_full() && self.whole > 0
     }
     /// The firmware has taken notifications.
     pub(crate) fn done_taken(&mut self, now: Time, fabric: &Fabric, ports: &mut impl Ports) {
@@ -185,9 +195,7 @@ impl Rx {
             fabric.counters.rx_dropped_packets += 1;
             let at = now + fabric.params.rx_notify;
             let at = if fabric.params.recovers { at.max(self.announced) } else { at };
-            let (source, number) = (packet.source, packet.message);
-            let resumed = packet.flags & flag::RESUMED != 0;
-            ports.schedule(at, Event::RxOverflow { source, number, resumed });
+            ports.schedule(at, Event::RxOverflow { routing: Routing::of(packet) });
             return;
         };
         let counters = &mut fabric.counters;
@@ -197,16 +205,13 @@ impl Rx {
         let slot = RX_HEADER_BASE + u32::from(index) * RX_HEADER_SIZE;
         fabric.sram.write(u64::from(slot), packet.data()).expect("the header slots lie in SRAM");
         ports.sram_written(u64::from(slot), packet.data().len());
-        let mut stored = fabric.plb.write(now, packet.data().len(), fabric.params.sram_write);
-        if fabric.params.recovers {
-            stored = store_routing(now, index, packet, fabric, ports);
-        }
+        let stored = fabric.plb.write(now, packet.data().len(), fabric.params.sram_write);
         self.cam.stream(index).crc.update(packet.data());
         if packet.is_last() {
             self.arrived(now, index, packet, fabric, ports);
         }
         let error = self.cam.stream(index).error;
-        let event = Event::RxAnnounce { stream: index, error };
+        let event = Event::RxAnnounce { stream: index, error, routing: Routing::of(packet) };
         self.announced = stored + fabric.params.rx_notify;
         ports.schedule(self.announced, event);
     }
@@ -247,25 +252,37 @@ impl Rx {
         self.serve(now, index, fabric, ports);
     }
     /// A new message becomes visible to the firmware.
-    pub(crate) fn announce(&mut self, now: Time, stream: u16, error: bool, ports: &mut impl Ports) {
+    pub(crate) fn announce(
+        &mut self,
+        now: Time,
+        (stream, error): (u16, bool),
+        routing: Routing,
+        fabric: &Fabric,
+        ports: &mut impl Ports,
+    ) {
         let id = self.cam.stream(stream).id;
-        let error = if error { done::ERROR } else { 0 };
-        self.notify(now, done::NEW_MESSAGE | u32::from(stream) | error, ports);
+        let mut word = done::NEW_MESSAGE | u32::from(stream) | if error { done::ERROR } else { 0 };
+        if fabric.params.recovers {
+            word |= routing.told();
+            if error {
+                self.notify(now, done::SOURCE | u32::from(routing.source), ports);
+            }
+        }
+        self.notify(now, word, ports);
         ports.mark(now, id, Mark::Announced);
     }
     /// A message without a stream becomes visible to the firmware.
     pub(crate) fn overflow(
         &mut self,
         now: Time,
-        source: u16,
-        (number, resumed): (u16, bool),
+        routing: Routing,
         fabric: &Fabric,
         ports: &mut impl Ports,
     ) {
-        self.notify(now, done::CAM_OVERFLOW | u32::from(source), ports);
+        self.notify(now, done::CAM_OVERFLOW | u32::from(routing.source), ports);
         if fabric.params.recovers {
-            let resumed = if resumed { RX_ROUTING_RESUMED } else { 0 };
-            self.notify(now, done::OVERFLOW_ROUTING | u32::from(number) | resumed, ports);
+            let word = done::OVERFLOW_ROUTING | u32::from(routing.number) | routing.resumed();
+            self.notify(now, word, ports);
         }
     }
     /// The oldest completion becomes visible to the firmware.

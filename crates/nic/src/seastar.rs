@@ -4,7 +4,7 @@ use crate::express::Express;
 use crate::fabric::Fabric;
 use crate::plb::{decode, Target};
 use crate::registers::{Control, Registers};
-use crate::rx::Rx;
+use crate::rx::{Routing, Rx};
 use crate::tx::Tx;
 use crate::windows::Windows;
 use crate::{Counters, Params, Ports};
@@ -37,15 +37,13 @@ pub enum Event {
         stream: u16,
         /// It is complete in its first packet, and its CRC is wrong.
         error: bool,
+        /// Whose it is.
+        routing: Routing,
     },
     /// A message that found no stream becomes visible.
     RxOverflow {
-        /// Where it came from.
-        source: u16,
-        /// Its number.
-        number: u16,
-        /// It is one that was refused before.
-        resumed: bool,
+        /// Whose it is.
+        routing: Routing,
     },
     /// The receive engine takes a command.
     RxTake,
@@ -264,10 +262,10 @@ impl SeaStar {
             Event::TxPort => tx.port(now, fabric, ports),
             Event::TxDone => tx.complete(now, ports),
             Event::RxPacket => rx.demultiplexed(now, fabric, ports),
-            Event::RxAnnounce { stream, error } => rx.announce(now, stream, error, ports),
-            Event::RxOverflow { source, number, resumed } => {
-                rx.overflow(now, source, (number, resumed), fabric, ports);
+            Event::RxAnnounce { stream, error, routing } => {
+                rx.announce(now, (stream, error), routing, fabric, ports);
             }
+            Event::RxOverflow { routing } => rx.overflow(now, routing, fabric, ports),
             Event::CtlTake => express.take(now, tx, fabric, ports),
             Event::CtlStore => express.store(now, fabric, ports),
             Event::CtlNotify => express.notify(now, rx, ports),

@@ -110,13 +110,15 @@ static void deposit_inline(const uint32_t *data, uint32_t lo, uint32_t hi, uint3
 /* Lets `pending` send its answer. */
 static void answer_send(void)
 {
-    pending->state = OPT_OVERFLOW ? PENDING_TX_NEW : PENDING_TX_HEADER;
+    pending->state = PENDING_TX_HEADER;
     pending->next = 0;
     pending->dma_count = 0;
 #if OPT_OVERFLOW
-    recover_tell_taken(); /* A sender hears that its message was taken before it hears of an answer. */
-#endif
+    recover_tell_taken(); /* Before the answer, its sender hears that the request was taken. */
+    tx_enter(WAY_ANSWERS);
+#else
     tx_append();
+#endif
 }
 
 void accel_push_header(uint32_t flags)
@@ -155,10 +157,12 @@ static void acknowledge(void)
         return;
     answer->serial = SS_SERIAL_ACK << SS_SERIAL_SPACE_SHIFT | (++ack_serial & 0x0FFFFFFF);
     pending->peer = source->nid;
-    pending->source = local_address(source);
     pending->length = 0;
     pending->extra = 0;
+#if !OPT_OVERFLOW
+    pending->source = local_address(source);
     ++source->refs;
+#endif
     answer_send();
 }
 
@@ -366,8 +370,10 @@ void accel_message(uint32_t stream, const volatile uint32_t *slot, uint32_t word
     pending->peer = (uint16_t)word1;
     pending->stream = (uint16_t)stream;
     if (op == SS_PORTALS_OP_GET && serial) {
-        message_answer(); /* The source is in use until that has left. */
+        message_answer();
         rx_drain(stream, TAG_DRAIN);
+        if (OPT_OVERFLOW)
+            source_put(source); /* Answers have their own. Else it is in use until that has left. */
         NICCB_ADD(rx_complete, 1);
     } else if (((word0 >> 8) & SS_HEADER_FLAG_INLINE) || op == SS_PORTALS_OP_GET ||
                op == SS_PORTALS_OP_ACK) {

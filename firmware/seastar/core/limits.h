@@ -33,4 +33,12 @@ _Static_assert((SOURCE_BUCKETS & (SOURCE_BUCKETS - 1)) == 0, "buckets are masked
 _Static_assert((SS_DMA_FIFO_DEPTH & (SS_DMA_FIFO_DEPTH - 1)) == 0, "FIFO indices are masked");
 _Static_assert((SS_DONE_FIFO_DEPTH & (SS_DONE_FIFO_DEPTH - 1)) == 0, "FIFO indices are masked");
 
+/* Words of a header, which is read and copied by them. */
+_Static_assert(offsetof(struct ss_portals_header, op) == 0, "word 0");
+_Static_assert(offsetof(struct ss_portals_header, flags) == 1, "word 0");
+_Static_assert(offsetof(struct ss_portals_header, source_nid) == 4, "word 1");
+_Static_assert(offsetof(struct ss_portals_header, target_pid) == 10, "word 2");
+_Static_assert(offsetof(struct ss_portals_header, length) == 12, "word 3");
+_Static_assert(offsetof(struct ss_portals_header, serial) == 48, "word 12");
+
 #endif

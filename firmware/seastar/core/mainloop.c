@@ -76,6 +76,10 @@ static inline __attribute__((always_inline)) void turn(void)
         for (uint32_t i = 0; i < SS_ACCELERATED_MAX; i++)
             user_tails[i] = mailboxes[ACCELERATED_FIRST + i].command_write;
     }
+#if OPT_OVERFLOW
+    /* Or the compiler compares the first before it loads the others. */
+    __asm__ volatile("" : "+r"(rx_tail), "+r"(tx_tail), "+r"(command_tail));
+#endif
 
     /* Until the kernel says that it is alive, messages wait in the engine. */
     if (rx_tail != fifo_own_index(SS_RX_DONE_HEAD, rx_done_head) && generic->alive) {
@@ -100,11 +104,11 @@ static inline __attribute__((always_inline)) void turn(void)
     } else if (accelerated_alive) {
         poll_accelerated();
     }
-#if OPT_OVERFLOW
-    if (recover_waiting)
-        recover_call();
-#endif
     if (waiting) {
+#if OPT_OVERFLOW
+        if (waiting & WAITING_CALL)
+            recover_call();
+#endif
         if (waiting & WAITING_TX)
             tx_progress();
         if (waiting & (WAITING_RX | WAITING_DRAIN))

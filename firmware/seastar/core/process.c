@@ -36,6 +36,7 @@ static void pendings_init(process_t *p)
     p->rx_free = 0;
 #if OPT_OVERFLOW
     p->rx_count = 0;
+    p->rx_answers = OPT_ACCELERATED ? (p->num_pendings - p->tx_limit + 3) / 4 : 0;
 #endif
     for (uint32_t i = p->num_pendings; i-- > 0;) {
         pending_t *lower = &p->pendings[i];
@@ -86,6 +87,8 @@ int process_setup(const volatile uint32_t *words)
     }
     if (OPT_OVERFLOW && index == 0)
         return COMMAND_BAD; /* The control class has its mailbox. */
+    if (OPT_OVERFLOW && OPT_ACCELERATED && num_pendings < tx_limit + 2)
+        return COMMAND_BAD; /* One for requests, and one for answers. */
     if (OPT_ACCELERATED && index != SS_GENERIC_PROCESS &&
         (index < ACCELERATED_FIRST || num_pendings > SS_ACCELERATED_PENDINGS))
         return COMMAND_BAD;

@@ -24,6 +24,7 @@ typedef struct process {
     uint32_t uid;
 #if OPT_OVERFLOW
     uint32_t rx_count;      /* Pendings in the free list. */
+    uint32_t rx_answers;    /* So many of them are for answers: no fewer than the library keeps. */
 #endif
     uint8_t index;          /* Place in the table, and its mailbox. */
     uint8_t initialised;    /* INIT_PROCESS has been done. */

@@ -10,57 +10,64 @@
 #include "trace.h"
 #include "tx.h"
 
-/* What a node waits for: a process's pendings, by its index, or what belongs to none. */
+/* What a way waits for: a process's pendings, by its index, or what belongs to none. Requests and answers
+ * have a row of bits each for it. */
 #define REASON_SHARED 0u
+#define ROWS (2 * SS_MAILBOX_COUNT)
+#define ROW(reason, way) ((reason) | ((way) & WAY_ANSWERS) / (WAY_ANSWERS / SS_MAILBOX_COUNT))
+#define ROW_REASON(row) ((row) % SS_MAILBOX_COUNT)
 #define CALLED_MAX 8u
 
-/* Nodes that were called and have not sent again. */
-static struct { uint16_t nid; uint8_t reason; uint8_t used; } called[CALLED_MAX];
-static uint32_t called_count[SS_MAILBOX_COUNT];
-static uint32_t called_all;
-static uint32_t waiting_count[SS_MAILBOX_COUNT];
-static uint32_t waiting_next[SS_MAILBOX_COUNT]; /* The node whose turn it is. */
-uint32_t recover_waiting;
+/* Not part of the fast path: small rather than fast. */
+#define SELDOM __attribute__((cold, noinline))
 
-static uint32_t control_head, control_tail; /* Of the engine's command FIFO. */
+/* Ways that were called and have not sent again. */
+static struct { uint16_t way; uint8_t row; uint8_t used; } called[CALLED_MAX];
+static uint32_t called_count[ROWS];
+static uint32_t called_all;
+static uint32_t waiting_count[ROWS];
+static uint32_t waiting_next[ROWS]; /* The node whose turn it is. */
+static uint32_t waiting_all;
+
+uint32_t recover_room;        /* Of the engine's command FIFO, as far as that is known. */
+static uint32_t control_tail;
 static uint32_t slot_head;                  /* Of the slots for what comes. */
 
 /* The last message that was taken, if its sender has not been told. */
-static uint32_t taken_nid, taken_number;
+static uint32_t taken_way, taken_number;
 static int taken_due;
 
 _Static_assert(SS_GENERIC_PROCESS != REASON_SHARED, "reasons are told apart");
 _Static_assert(sizeof(struct ss_control_packet) == 16, "entries are indexed by shifting");
+_Static_assert(SS_WAITING_NODES == WAY_ANSWERS, "nodes and classes are told apart");
 
 void recover_init(void)
 {
     /* The loader has cleared bits and slots. */
-    for (uint32_t reason = 0; reason < SS_MAILBOX_COUNT; reason++) {
-        called_count[reason] = 0;
-        waiting_count[reason] = 0;
-        waiting_next[reason] = 0;
+    for (uint32_t row = 0; row < ROWS; row++) {
+        called_count[row] = 0;
+        waiting_count[row] = 0;
+        waiting_next[row] = 0;
     }
     for (uint32_t i = 0; i < CALLED_MAX; i++)
         called[i].used = 0;
     called_all = 0;
-    recover_waiting = 0;
-    control_head = control_tail = 0;
+    waiting_all = 0;
+    control_tail = 0;
+    recover_room = SS_DMA_FIFO_DEPTH - 1;
     slot_head = 0;
     taken_due = 0;
 }
 
-/* Packets for which the engine's FIFO has room, as far as that is known. */
+/* Looks how far the engine's FIFO is empty. */
 static uint32_t control_room(void)
 {
-    return (control_head - control_tail - 1) & (SS_DMA_FIFO_DEPTH - 1);
+    recover_room = (io_read32(SS_TX_CONTROL_HEAD) - control_tail - 1) & (SS_DMA_FIFO_DEPTH - 1);
+    return recover_room;
 }
 
-int recover_can_answer(void)
+SELDOM int recover_make_room(void)
 {
-    /* One that ends the telling of what was taken, and a refusal; a call is made when there is room. */
-    if (control_room() >= 3)
-        return 1;
-    control_head = io_read32(SS_TX_CONTROL_HEAD);
     if (control_room() >= 3)
         return 1;
     /* Other nodes may stand here, too, until somebody reads. */
@@ -68,13 +75,14 @@ int recover_can_answer(void)
     return 0;
 }
 
-static void control_send(uint32_t op, uint32_t nid, uint32_t number)
+static void control_send(uint32_t op, uint32_t way, uint32_t number)
 {
     uint32_t entry = SS_TX_CONTROL_FIFO + (control_tail << 4);
 
     trace_val((uint8_t)op);
-    fifo_entry_write(entry, op | nid << 16, number & 0xFFFF, 0, 0);
+    fifo_entry_write(entry, op | WAY_NID(way) << 16, number & 0xFFFF, 0, 0);
     control_tail = FIFO_AFTER(control_tail);
+    --recover_room;
     io_write32(SS_TX_CONTROL_TAIL, control_tail);
 }
 
@@ -83,187 +91,190 @@ static void control_send(uint32_t op, uint32_t nid, uint32_t number)
 void recover_tell_taken(void)
 {
     if (taken_due)
-        control_send(SS_CONTROL_OP_TAKEN, taken_nid, taken_number);
+        control_send(SS_CONTROL_OP_TAKEN, taken_way, taken_number);
     taken_due = 0;
 }
 
-static void take(uint32_t nid, uint32_t number)
+static void take(uint32_t way, uint32_t number)
 {
-    if (taken_due && taken_nid != nid)
+    if (taken_due && taken_way != way)
         recover_tell_taken();
-    taken_nid = nid;
+    taken_way = way;
     taken_number = number;
     taken_due = 1;
 }
 
-static int bit_is_set(uint32_t reason, uint32_t nid)
+SELDOM static int is_waiting(uint32_t way)
 {
-    return (waiting_bits[reason][nid / 32] >> nid % 32) & 1;
-}
+    uint32_t nid = WAY_NID(way);
 
-static int is_waiting(uint32_t nid)
-{
-    for (uint32_t reason = 0; reason < SS_MAILBOX_COUNT; reason++)
-        if (waiting_count[reason] && bit_is_set(reason, nid))
+    for (uint32_t reason = 0; reason < SS_MAILBOX_COUNT; reason++) {
+        uint32_t row = ROW(reason, way);
+
+        if (waiting_count[row] && ((waiting_bits[row][nid / 32] >> nid % 32) & 1))
             return 1;
+    }
     return 0;
 }
 
-static int called_find(uint32_t nid)
+SELDOM static int called_find(uint32_t way)
 {
     for (uint32_t i = 0; called_all && i < CALLED_MAX; i++)
-        if (called[i].used && called[i].nid == nid)
+        if (called[i].used && called[i].way == way)
             return (int)i;
     return -1;
 }
 
-static void called_remove(int place)
+SELDOM static void called_remove(int place)
 {
     called[place].used = 0;
-    --called_count[called[place].reason];
+    --called_count[called[place].row];
     --called_all;
 }
 
 /* Tells a node that its message was refused; it waits from now on. */
-static void refuse(uint32_t nid, uint32_t number, uint32_t reason)
+SELDOM static void refuse(uint32_t way, uint32_t number, uint32_t reason)
 {
-    if (taken_due && taken_nid == nid)
+    uint32_t row = ROW(reason, way), nid = WAY_NID(way);
+
+    if (taken_due && taken_way == way)
         taken_due = 0; /* The refusal says so, too. */
-    if (nid >= SS_WAITING_NODES)
-        panic(SS_PANIC_REASON_NO_RX_PENDING, nid);
-    waiting_bits[reason][nid / 32] |= 1u << nid % 32;
-    ++waiting_count[reason];
-    ++recover_waiting;
+    waiting_bits[row][nid / 32] |= 1u << nid % 32;
+    ++waiting_count[row];
+    ++waiting_all;
+    waiting |= WAITING_CALL;
     NICCB_ADD(refused, 1);
-    control_send(SS_CONTROL_OP_REFUSED, nid, number + PLANTED(PLANT_REFUSES_LATER));
+    control_send(SS_CONTROL_OP_REFUSED, way, number + PLANTED(PLANT_REFUSES_LATER));
+}
+
+/* Whether `target` has a pending for a message on `way` that was not called. The last ones are for answers:
+ * they make no answers themselves, so that their pendings come back whatever other nodes do. */
+static int has_pending(const struct process *target, uint32_t way)
+{
+    uint32_t requests = called_count[target->index];
+    uint32_t answers = called_count[ROW(target->index, WAY_ANSWERS)];
+
+    if (way & WAY_ANSWERS)
+        return target->rx_count > answers;
+    return target->rx_count >
+           requests + (answers > target->rx_answers ? answers : target->rx_answers);
 }
 
 /* What a message for `target` lacks; negative: nothing. */
-static int lacks(uint32_t nid, const struct process *target)
+static int lacks(uint32_t way, const struct process *target)
 {
-    if (!target->rx_free)
+    if (!has_pending(target, way))
         return (int)target->index;
-    return source_available(nid) ? -1 : (int)REASON_SHARED;
+    return source_available(WAY_NID(way)) ? -1 : (int)REASON_SHARED;
 }
 
-/* Whether a message from `nid` is taken for `target`. */
-static int admit(uint32_t nid, uint32_t number, const struct process *target)
+/* Whether a message may come in while others wait, or were called. */
+SELDOM static int is_its_turn(uint32_t way, uint32_t number, const struct process *target)
 {
-    int reason = lacks(nid, target);
+    int place = called_find(way);
 
-    if (recover_waiting | called_all) {
-        int place = called_find(nid);
-
-        if (place >= 0) {
-            if (!(number & SS_RX_ROUTING_RESUMED) && !PLANTED(PLANT_RESUMES_ANYWHERE))
-                return 0;
-            called_remove(place);
-        } else if (is_waiting(nid)) {
-            return PLANTED(PLANT_TAKES_REFUSED) && reason < 0;
-        } else if (reason < 0 && (waiting_count[target->index] ||
-                                  target->rx_count <= called_count[target->index])) {
-            reason = (int)target->index; /* Others were first. */
+    if (place >= 0) {
+        if (!(number & SS_DONE_RESUMED) && !PLANTED(PLANT_RESUMES_ANYWHERE))
+            return 0;
+        called_remove(place);
+        return 1;
+    }
+    if (is_waiting(way))
+        return 0;
+    for (uint32_t reason = 0; target && reason <= target->index; reason += target->index) {
+        if (waiting_count[ROW(reason, way)]) {
+            refuse(way, number, reason);
+            return 0;
         }
     }
-    if (reason >= 0) {
-        refuse(nid, number, (uint32_t)reason);
-        return 0;
-    }
-    take(nid, number & 0xFFFF);
     return 1;
 }
 
-_Static_assert(sizeof(struct ss_rx_routing) == 8, "two words");
-
-int recover_admits(uint32_t stream, uint32_t bad)
+int recover_admits(uint32_t nid, uint32_t number, const struct process *target)
 {
-    const volatile uint32_t *routing = (const volatile uint32_t *)&rx_routing[stream];
-    uint32_t number = routing[0], nid = routing[1], word2 = rx_headers[stream][2];
-    const process_t *target =
-        bad ? &processes[SS_GENERIC_PROCESS] : process_find(word2 >> 16);
+    uint32_t way = WAY(nid, number);
+    int reason;
 
-    return admit(nid & 0xFFFF, number, target);
-}
-
-static uint32_t overflow_nid;
-
-void recover_overflow_from(uint32_t nid)
-{
-    overflow_nid = nid;
-}
-
-void recover_overflow(uint32_t number)
-{
-    uint32_t nid = overflow_nid;
-
-    if (recover_waiting | called_all) {
-        int place = called_find(nid);
-
-        if (place >= 0) {
-            if (!(number & SS_RX_ROUTING_RESUMED))
-                return;
-            called_remove(place);
-        } else if (is_waiting(nid)) {
-            return;
-        }
+    if ((waiting_all | called_all) && !is_its_turn(way, number, target))
+        return PLANTED(PLANT_TAKES_REFUSED) && target->rx_free && is_waiting(way) &&
+               source_available(nid);
+    reason = lacks(way, target);
+    if (reason >= 0) {
+        refuse(way, number, (uint32_t)reason);
+        return 0;
     }
-    refuse(nid, number, REASON_SHARED);
+    take(way, number & 0xFFFF);
+    return 1;
 }
 
-/* Whether a node that waits for `reason` may be called. */
-static int has_room(uint32_t reason)
+SELDOM void recover_overflow(uint32_t nid, uint32_t routing)
 {
-    uint32_t most;
+    uint32_t way = WAY(nid, routing);
+
+    if (is_its_turn(way, routing, 0))
+        refuse(way, routing, REASON_SHARED);
+}
+
+/* The class of a row. */
+static uint32_t row_class(uint32_t row)
+{
+    return row < SS_MAILBOX_COUNT ? 0 : WAY_ANSWERS;
+}
+
+/* Whether a way of `row` may be called. */
+SELDOM static int has_room(uint32_t row)
+{
+    uint32_t reason = ROW_REASON(row), most, promised;
 
     if (reason != REASON_SHARED)
-        return !processes[reason].alive || processes[reason].rx_count > called_count[reason];
+        return !processes[reason].alive || has_pending(&processes[reason], row_class(row));
     most = cached_niccb.cam_high_water ? cached_niccb.cam_high_water : 1;
-    return cached_niccb.cam_in_use + called_count[reason] < most && sources_idle;
+    promised = called_count[REASON_SHARED] + called_count[ROW(REASON_SHARED, WAY_ANSWERS)];
+    return cached_niccb.cam_in_use + promised < most && sources_idle;
 }
 
 /* The node whose turn it is; it waits no longer. */
-static uint32_t waiting_take(uint32_t reason)
+SELDOM static uint32_t waiting_take(uint32_t row)
 {
-    uint32_t nid = waiting_next[reason] % SS_WAITING_NODES;
+    uint32_t nid = waiting_next[row] % SS_WAITING_NODES;
     uint32_t word = nid / 32;
-    uint32_t bits = waiting_bits[reason][word] & (0xFFFFFFFFu << nid % 32);
+    uint32_t bits = waiting_bits[row][word] & (0xFFFFFFFFu << nid % 32);
 
     while (!bits) {
         word = (word + 1) % (SS_WAITING_NODES / 32);
-        bits = waiting_bits[reason][word];
+        bits = waiting_bits[row][word];
     }
     nid = word * 32 + (uint32_t)__builtin_ctz(bits);
-    waiting_bits[reason][word] &= ~(1u << nid % 32);
-    waiting_next[reason] = nid + 1;
-    --waiting_count[reason];
-    --recover_waiting;
+    waiting_bits[row][word] &= ~(1u << nid % 32);
+    waiting_next[row] = nid + 1;
+    --waiting_count[row];
+    if (--waiting_all == 0)
+        waiting &= ~WAITING_CALL;
     return nid;
 }
 
-void recover_call(void)
+SELDOM void recover_call(void)
 {
-    for (uint32_t reason = 0; reason < SS_MAILBOX_COUNT; reason++) {
-        while (waiting_count[reason] && called_all < CALLED_MAX && has_room(reason)) {
-            uint32_t nid;
+    /* Answers first. */
+    for (uint32_t row = ROWS; row-- > 0;) {
+        while (waiting_count[row] && called_all < CALLED_MAX && has_room(row)) {
+            uint32_t way;
 
-            if (control_room() < 4) {
-                control_head = io_read32(SS_TX_CONTROL_HEAD);
-                if (control_room() < 4)
-                    return;
-            }
-            nid = waiting_take(reason);
+            if (recover_room < 4 && control_room() < 4)
+                return;
+            way = waiting_take(row) | row_class(row);
             for (uint32_t i = 0; i < CALLED_MAX; i++) {
                 if (called[i].used)
                     continue;
-                called[i].nid = (uint16_t)nid;
-                called[i].reason = (uint8_t)reason;
+                called[i].way = (uint16_t)way;
+                called[i].row = (uint8_t)row;
                 called[i].used = 1;
                 break;
             }
-            ++called_count[reason];
+            ++called_count[row];
             ++called_all;
             NICCB_ADD(called, 1);
-            control_send(SS_CONTROL_OP_CALLED, nid, 0);
+            control_send(SS_CONTROL_OP_CALLED, way, (way & WAY_ANSWERS) << 1);
         }
     }
 }
@@ -272,12 +283,14 @@ void recover_call(void)
 
 static int is_before(uint32_t a, uint32_t b)
 {
-    return (int16_t)(uint16_t)(a - b) < 0;
+    return (int16_t)(uint16_t)((a - b) << 1) < 0; /* Without SS_NUMBER_ANSWER. */
 }
 
-void recover_number(void)
+void recover_number(source_t *peer)
 {
-    pending->stream = source->number++;
+    uint32_t number = peer->number++ & (SS_NUMBER_ANSWER - 1);
+
+    pending->stream = (uint16_t)(number | (peer->nid & WAY_ANSWERS) << 1);
 }
 
 int recover_keeps(void)
@@ -393,7 +406,7 @@ uint32_t recover_header_flags(void)
 
 static void control_obey(uint32_t op, uint32_t nid, uint32_t number)
 {
-    source_t *peer = source_find(nid);
+    source_t *peer = source_find(WAY(nid, number));
 
     if (!peer)
         panic(SS_PANIC_REASON_DMA_ERROR, op << 16 | nid); /* Nobody answers what nobody sent. */
@@ -415,7 +428,25 @@ static void control_obey(uint32_t op, uint32_t nid, uint32_t number)
     }
 }
 
-void recover_read(void)
+void recover_read_slot(uint32_t slot)
+{
+    const volatile uint32_t *words = (const volatile uint32_t *)&control_slots[slot];
+    uint32_t word0, word1;
+
+    if (slot != slot_head)
+        return; /* It was read before. */
+    word0 = words[0];
+    word1 = words[1];
+    if (!(word0 & 0xFF))
+        return; /* So was it, and one more round. */
+    control_slots[slot].op = 0;
+    slot_head = (slot + 1) % SS_CONTROL_SLOTS;
+    io_order();
+    io_write32(SS_RX_CONTROL_HEAD, slot_head);
+    control_obey(word0 & 0xFF, word0 >> 16, word1 & 0xFFFF);
+}
+
+SELDOM void recover_read(void)
 {
     uint32_t head = slot_head;
 
@@ -430,7 +461,7 @@ void recover_read(void)
         control_obey(word0 & 0xFF, word0 >> 16, word1 & 0xFFFF);
     }
     if (head == slot_head)
-        return; /* A notification of what was read before. */
+        return;
     slot_head = head;
     io_order();
     io_write32(SS_RX_CONTROL_HEAD, head);

@@ -10,7 +10,10 @@
  *     their pendings are free  <-- TAKEN n+2
  *
  * Messages between two nodes keep their order on the way, as do packets of the control class; so a number
- * that only the sender keeps is enough. */
+ * that only the sender keeps is enough.
+ *
+ * Requests and the answers that firmware makes to them are refused and called apart, so that no answer waits
+ * behind a request: what each may wait for ends (docs/decisions/0090-recovery-on-the-nic.md). */
 #ifndef SEASTAR_RECOVER_H
 #define SEASTAR_RECOVER_H
 
@@ -18,35 +21,43 @@
 
 #if OPT_OVERFLOW
 extern volatile struct ss_control_packet control_slots[SS_CONTROL_SLOTS];
-extern volatile struct ss_rx_routing rx_routing[SS_CAM_ENTRIES];
-extern volatile uint32_t waiting_bits[SS_MAILBOX_COUNT][SS_WAITING_NODES / 32];
+extern volatile uint32_t waiting_bits[2 * SS_MAILBOX_COUNT][SS_WAITING_NODES / 32];
 
 /* After boot. */
 void recover_init(void);
 
-/* Whether the message of a stream is taken; `bad`: its header cannot be trusted. One that is not has to be
- * dropped, and comes again. */
-int recover_admits(uint32_t stream, uint32_t bad);
+/* What a notification of a new message says of its number, with SS_DONE_RESUMED. */
+#define RECOVER_ROUTING(word) \
+    (((word) >> 8 & 0xFF) | ((word) >> 15 & 0xFF00) | ((word) & SS_DONE_RESUMED))
 
-/* A message came from `nid` for which there was no stream; and its number. */
-void recover_overflow_from(uint32_t nid);
-void recover_overflow(uint32_t number);
+/* Whether the message from `nid` for `target` is taken. One that is not has to be dropped; it comes again. */
+int recover_admits(uint32_t nid, uint32_t routing, const struct process *target);
 
-/* Whether packets of the control class for one notification have room. If not, those that came are read. */
-int recover_can_answer(void);
+/* A message came from `nid` for which there was no stream. */
+void recover_overflow(uint32_t nid, uint32_t routing);
+
+/* Whether packets of the control class for one notification have room: one that ends the telling of what was
+ * taken, and a refusal. If not, those that came are read. */
+extern uint32_t recover_room;
+int recover_make_room(void);
+static inline int recover_can_answer(void)
+{
+    return recover_room >= 3 || recover_make_room();
+}
 
 /* Tells the last sender whose messages were taken. */
 void recover_tell_taken(void);
 
 /* Reads the packets of the control class that have come. */
 void recover_read(void);
+/* Reads the one in a slot, of which a notification tells. */
+void recover_read_slot(uint32_t slot);
 
 /* Calls nodes that wait, as far as there is room. */
 void recover_call(void);
-extern uint32_t recover_waiting; /* Nodes that wait to be called. */
 
-/* Transmission. Gives `pending`, whose source is known, its number. */
-void recover_number(void);
+/* Transmission. Gives `pending`, which goes to `peer`, its number. */
+void recover_number(struct source *peer);
 /* Whether `pending`, of which nothing has left, has to be kept back because its peer has refused messages. */
 int recover_keeps(void);
 void recover_keep(void);

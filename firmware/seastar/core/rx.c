@@ -20,9 +20,9 @@ static struct {
     uint32_t word0, word1;
 #if OPT_OVERFLOW
     uint32_t length;
-#define DRAIN_LENGTH drains[drains_head].length
+#define LENGTH_IF_ANY(length) (length)
 #else
-#define DRAIN_LENGTH 0
+#define LENGTH_IF_ANY(length) 0
 #endif
 } drains[SS_CAM_ENTRIES];
 static uint32_t drains_head;
@@ -39,44 +39,34 @@ void rx_init(void)
     rx_done_head = io_read32(SS_RX_DONE_HEAD);
 }
 
+/* Frees the stream of a message that had no payload, or drops all of it, `length` bytes. No pending waits for
+ * this: the tag says so. */
 #if OPT_OVERFLOW
-/* Drops all payload, `length` bytes, and frees the stream. No pending waits for this: the tag says so. */
 static void rx_drop(uint32_t stream, uint32_t tag, uint32_t length)
-{
-    uint32_t word0 = DMA_WORD0(SS_DMA_OP_DISCARD, SS_DMA_FLAG_LAST, stream);
-    uint32_t word1 = DMA_WORD1(tag, 0);
-    uint32_t place = (drains_head + drains_count) % SS_CAM_ENTRIES;
-
-    if (drains_count == 0 && rx_fifo_has_room()) {
-        rx_fifo_push(word0, word1, 0, length);
-        return;
-    }
-    drains[place].word0 = word0;
-    drains[place].word1 = word1;
-    drains[place].length = length;
-    ++drains_count;
-    waiting |= WAITING_DRAIN;
-}
-
-ACCEL_SHARED void rx_drain(uint32_t stream, uint32_t tag)
-{
-    rx_drop(stream, tag, 0);
-}
 #else
-/* Frees the stream of a message that had no payload. No pending waits for this: the tag says so. */
 ACCEL_SHARED void rx_drain(uint32_t stream, uint32_t tag)
+#endif
 {
     uint32_t word0 = DMA_WORD0(SS_DMA_OP_DISCARD, SS_DMA_FLAG_LAST, stream);
     uint32_t word1 = DMA_WORD1(tag, 0);
 
     if (drains_count == 0 && rx_fifo_has_room()) {
-        rx_fifo_push(word0, word1, 0, 0);
+        rx_fifo_push(word0, word1, 0, LENGTH_IF_ANY(length));
         return;
     }
     drains[(drains_head + drains_count) % SS_CAM_ENTRIES].word0 = word0;
     drains[(drains_head + drains_count) % SS_CAM_ENTRIES].word1 = word1;
+#if OPT_OVERFLOW
+    drains[(drains_head + drains_count) % SS_CAM_ENTRIES].length = length;
+#endif
     ++drains_count;
     waiting |= WAITING_DRAIN;
+}
+
+#if OPT_OVERFLOW
+ACCEL_SHARED void rx_drain(uint32_t stream, uint32_t tag)
+{
+    rx_drop(stream, tag, 0);
 }
 #endif
 
@@ -85,7 +75,8 @@ static void rx_drain_waiting(void)
     while (drains_count) {
         if (!rx_fifo_has_room())
             return;
-        rx_fifo_push(drains[drains_head].word0, drains[drains_head].word1, 0, DRAIN_LENGTH);
+        rx_fifo_push(drains[drains_head].word0, drains[drains_head].word1, 0,
+                     LENGTH_IF_ANY(drains[drains_head].length));
         drains_head = (drains_head + 1) % SS_CAM_ENTRIES;
         --drains_count;
     }
@@ -189,13 +180,6 @@ static void rx_check_serial(uint32_t serial)
 }
 #endif
 
-_Static_assert(offsetof(struct ss_portals_header, op) == 0, "word 0");
-_Static_assert(offsetof(struct ss_portals_header, flags) == 1, "word 0");
-_Static_assert(offsetof(struct ss_portals_header, source_nid) == 4, "word 1");
-_Static_assert(offsetof(struct ss_portals_header, target_pid) == 10, "word 2");
-_Static_assert(offsetof(struct ss_portals_header, length) == 12, "word 3");
-_Static_assert(offsetof(struct ss_portals_header, serial) == 48, "word 12");
-
 /* Payload bytes that follow the header on the wire. */
 static uint32_t rx_wire_length(uint32_t word0, uint32_t length)
 {
@@ -208,9 +192,15 @@ static uint32_t rx_wire_length(uint32_t word0, uint32_t length)
     return length;
 }
 
+#if OPT_OVERFLOW
+static uint32_t told_nid; /* Who sent the next notification's message, if the header cannot tell. */
+_Static_assert(SS_CAM_ENTRIES == 256, "bits 7..0 are a stream, and the number is above");
+#endif
+#define NEW_STREAM_MASK (OPT_OVERFLOW ? 0xFFu : 0xFFFFu)
+
 static void rx_message(uint32_t word)
 {
-    uint32_t stream = word & 0xFFFF;
+    uint32_t stream = word & NEW_STREAM_MASK;
     const volatile uint32_t *header;
     uint32_t word0, word1, word2, word3, serial;
 
@@ -218,17 +208,13 @@ static void rx_message(uint32_t word)
     if (stream >= SS_CAM_ENTRIES)
         panic(SS_PANIC_REASON_DMA_ERROR, word);
     header = rx_headers[stream];
-#if OPT_OVERFLOW
-    if (!recover_admits(stream, word & SS_DONE_ERROR)) {
-        /* A header that cannot be trusted has come alone. */
-        rx_drop(stream, TAG_DRAIN_BAD,
-                word & SS_DONE_ERROR ? 0 : rx_wire_length(header[0], header[3]));
-        rx_count_message();
-        return;
-    }
-#endif
     if (word & SS_DONE_ERROR) {
-        rx_bad_header(stream, header);
+#if OPT_OVERFLOW
+        if (!recover_admits(told_nid, RECOVER_ROUTING(word), &processes[SS_GENERIC_PROCESS]))
+            rx_drain(stream, TAG_DRAIN_BAD); /* It has come alone. */
+        else
+#endif
+            rx_bad_header(stream, header);
         rx_count_message();
         return;
     }
@@ -236,8 +222,18 @@ static void rx_message(uint32_t word)
     word1 = header[1];
     word2 = header[2];
     word3 = header[3];
+#if OPT_OVERFLOW
+    process = process_find(word2 >> 16);
+    if (!recover_admits(word1 & 0xFFFF, RECOVER_ROUTING(word), process)) {
+        rx_drop(stream, TAG_DRAIN_BAD, rx_wire_length(word0, word3));
+        rx_count_message();
+        return;
+    }
+    source = source_get(word1 & 0xFFFF);
+#else
     source = source_get(word1 & 0xFFFF);
     process = process_find(word2 >> 16);
+#endif
     if (OPT_ACCELERATED && process->index != SS_GENERIC_PROCESS) {
         accel_message(stream, header, word0, word1, word2, word3);
         rx_count_message();
@@ -458,13 +454,15 @@ static void rx_notification(uint32_t word)
     case SS_DONE_CAM_OVERFLOW:
         NICCB_ADD(cam_ovf, 1);
 #if OPT_OVERFLOW
-        recover_overflow_from(word & 0xFFFF);
+        /* fallthrough */
+    case SS_DONE_SOURCE:
+        told_nid = word & 0xFFFF;
         break;
     case SS_DONE_OVERFLOW_ROUTING:
-        recover_overflow(word & (0xFFFFu | SS_RX_ROUTING_RESUMED));
+        recover_overflow(told_nid, word & (0xFFFFu | SS_DONE_RESUMED));
         break;
     case SS_DONE_CONTROL:
-        recover_read();
+        recover_read_slot(word & (SS_CONTROL_SLOTS - 1));
         break;
 #else
         panic(SS_PANIC_REASON_CAM_OVERFLOW, word & 0xFFFF);

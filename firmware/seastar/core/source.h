@@ -34,6 +34,14 @@ typedef struct source {
 _Static_assert(sizeof(pending_t *) != 4 || sizeof(source_t) == 32, "budget");
 #endif
 
+#if OPT_OVERFLOW
+/* A way: a node and the class of messages to there. What firmware answers has a source of its own, as if it
+ * went to another node. */
+#define WAY_ANSWERS (SS_NUMBER_ANSWER >> 1)
+#define WAY(nid, number) (((nid) & (WAY_ANSWERS - 1)) | ((number) & SS_NUMBER_ANSWER) >> 1)
+#define WAY_NID(way) ((way) & (WAY_ANSWERS - 1))
+#endif
+
 extern source_t sources[OPT_SOURCES];
 
 /* Empties the hash table and puts every source into the free list. */
@@ -45,8 +53,8 @@ source_t *source_get(uint32_t nid);
 #if OPT_OVERFLOW
 extern uint32_t sources_idle; /* Without references. */
 
-/* The source of a node; 0: there is none. */
-source_t *source_find(uint32_t nid);
+/* The source of a way; 0: there is none. */
+source_t *source_find(uint32_t way);
 
 /* Whether there is a source for messages from a node. */
 static inline int source_available(uint32_t nid)
@@ -54,11 +62,16 @@ static inline int source_available(uint32_t nid)
     return sources_idle || source_find(nid);
 }
 
-/* The same for messages to a node. One is left to what comes, if there are several: nodes that wait for one
- * another to take messages must be able to. */
-static inline int source_available_to(uint32_t nid)
+/* The same for messages to a node. Answers leave one to what comes, and requests one more, to answers: nodes
+ * that wait for one another to take messages must be able to. */
+static inline int source_available_to(uint32_t way)
 {
-    return sources_idle > (OPT_SOURCES > 1) || source_find(nid);
+    const source_t *s;
+
+    if (sources_idle > (way & WAY_ANSWERS ? 1 : 1 + OPT_ACCELERATED))
+        return 1;
+    s = source_find(way);
+    return s && s->refs;
 }
 #endif
 

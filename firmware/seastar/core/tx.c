@@ -16,6 +16,12 @@ static pending_t *list_tail;
 static pending_t *list_next; /* First whose commands are not all in the FIFO. */
 #if OPT_OVERFLOW
 static pending_t *list_sent; /* The one before that. */
+/* Messages without a number, because sources are few: requests and, not held up by them, answers. */
+static struct { pending_t *head, *tail; } fresh[2];
+#define FRESH(class) fresh[((class) & WAY_ANSWERS) != 0]
+static void tx_push_list(void);
+#else
+#define tx_push_list tx_progress
 #endif
 
 void tx_init(void)
@@ -25,6 +31,7 @@ void tx_init(void)
     list_next = 0;
 #if OPT_OVERFLOW
     list_sent = 0;
+    fresh[0].head = fresh[1].head = 0;
 #endif
     tx_fifo_head = io_read32(SS_TX_HEAD);
     tx_fifo_tail = io_read32(SS_TX_TAIL);
@@ -42,7 +49,55 @@ void tx_append(void)
     ++cached_niccb.tx_pending;
     if (!list_next) {
         list_next = pending;
-        tx_progress();
+        tx_push_list();
+    }
+}
+#endif
+
+#if OPT_OVERFLOW
+/* Gives `pending` its source and number; 0: there is no source now. */
+static int tx_begin(uint32_t class)
+{
+    uint32_t way = pending->peer | class;
+    source_t *peer;
+
+    if (!source_available_to(way))
+        return 0;
+    peer = source_get(way);
+    pending->source = local_address(peer);
+    recover_number(peer);
+    pending->state = PENDING_TX_HEADER;
+    return 1;
+}
+
+void tx_enter(uint32_t class)
+{
+    if (!FRESH(class).head && tx_begin(class)) {
+        tx_append();
+        return;
+    }
+    pending->state = PENDING_TX_NEW;
+    if (FRESH(class).head)
+        pending_link(FRESH(class).tail, pending);
+    else
+        FRESH(class).head = pending;
+    FRESH(class).tail = pending;
+    waiting |= WAITING_TX;
+}
+
+/* Messages that have waited for a source, in their order. */
+static void tx_begin_fresh(uint32_t class)
+{
+    while (FRESH(class).head) {
+        pending_t *next;
+
+        pending = FRESH(class).head;
+        if (!tx_begin(class))
+            return;
+        next = pending_next(pending);
+        pending->next = 0;
+        FRESH(class).head = next;
+        tx_append();
     }
 }
 #endif
@@ -78,9 +133,7 @@ int tx_command(uint32_t word0, const volatile uint32_t *words)
         if (!dmalist_valid(addr_lo, dma_count))
             return COMMAND_BAD;
     }
-#if OPT_OVERFLOW
-    pending->source = 0;
-#else
+#if !OPT_OVERFLOW
     source = source_get(word1 & 0xFFFF);
     pending->source = local_address(source);
 #endif
@@ -89,15 +142,17 @@ int tx_command(uint32_t word0, const volatile uint32_t *words)
     pending->length = length;
     pending->addr_lo = addr_lo;
     pending->addr_hi = (uint16_t)addr_hi;
-    pending->state = OPT_OVERFLOW ? PENDING_TX_NEW : PENDING_TX_HEADER;
+    pending->state = PENDING_TX_HEADER;
     pending->next = 0;
     if (OPT_ACCELERATED && process->index != SS_GENERIC_PROCESS)
         pending->extra = words[6] & 0xFFFF;
 #if OPT_OVERFLOW
     else
         pending->extra = dma_count ? addr_lo : 0;
-#endif
-
+    if (PLANTED(PLANT_ENDS_TOO_SOON) && length)
+        event_post(SS_EVENT_TYPE_TX_COMPLETE);
+    tx_enter(0);
+#else
     if (list_head)
         pending_link(list_tail, pending);
     else
@@ -110,6 +165,7 @@ int tx_command(uint32_t word0, const volatile uint32_t *words)
         list_next = pending;
         tx_progress();
     }
+#endif
     return 0;
 }
 
@@ -204,21 +260,6 @@ static int tx_push_commands(void)
 }
 
 #if OPT_OVERFLOW
-/* Gives `pending` its number, and the source that it needs; 0: there is none now. Messages get them in the
- * order of the list. */
-static int tx_begin(void)
-{
-    if (!pending->source) {
-        if (!source_available_to(pending->peer))
-            return 0;
-        source = source_get(pending->peer);
-        pending->source = local_address(source);
-    }
-    recover_number();
-    pending->state = PENDING_TX_HEADER;
-    return 1;
-}
-
 /* Takes `pending`, of which nothing has left, out of the list; `before` is the one before it. */
 static void tx_unlink(pending_t *before)
 {
@@ -236,15 +277,27 @@ static void tx_unlink(pending_t *before)
 }
 #endif
 
+#if OPT_OVERFLOW
 void tx_progress(void)
+{
+    waiting &= ~WAITING_TX;
+    tx_begin_fresh(WAY_ANSWERS);
+    tx_begin_fresh(0);
+    tx_push_list();
+    if (fresh[0].head || fresh[1].head)
+        waiting |= WAITING_TX;
+}
+#endif
+
+#if OPT_OVERFLOW
+static void tx_push_list(void)
+#else
+void tx_progress(void)
+#endif
 {
     while (list_next) {
         pending = list_next;
 #if OPT_OVERFLOW
-        if (pending->state == PENDING_TX_NEW && !tx_begin()) {
-            waiting |= WAITING_TX;
-            return;
-        }
         if (recover_keeps()) {
             tx_unlink(list_sent);
             recover_keep();
@@ -261,7 +314,9 @@ void tx_progress(void)
 #endif
         list_next = pending_next(pending);
     }
+#if !OPT_OVERFLOW
     waiting &= ~WAITING_TX;
+#endif
 }
 
 #if OPT_OVERFLOW
@@ -273,8 +328,7 @@ void tx_keep_unsent(source_t *peer)
         pending_t *next = pending_next(at);
 
         pending = at;
-        if (at->peer == peer->nid &&
-            (at->state == PENDING_TX_HEADER || (at->state == PENDING_TX_NEW && tx_begin()))) {
+        if (at->state == PENDING_TX_HEADER && local_pointer(at->source) == peer) {
             tx_unlink(before);
             recover_keep();
         } else {

@@ -25,6 +25,9 @@ void tx_append(void);
 #endif
 
 #if OPT_OVERFLOW
+/* Takes `pending`, a new message of the class (0 or WAY_ANSWERS), to send it when there is a source. */
+void tx_enter(uint32_t class);
+
 /* For recover.c. `pending` is done with; `word` has the engine's error flag. */
 void tx_finish(uint32_t word);
 /* Messages to `peer` of which nothing has left go from the list to those kept. */

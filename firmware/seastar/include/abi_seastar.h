@@ -13,8 +13,8 @@
 #define SS_U(value) value##u
 #endif
 
-/* The message had been refused before: packet_flag RESUMED. Source: assumed. */
-#define SS_RX_ROUTING_RESUMED SS_U(0x00100000)
+/* Bit of a message's number, where the firmware recovers: an answer that firmware has made. Answers between two nodes are numbered by themselves. Source: assumed. */
+#define SS_NUMBER_ANSWER SS_U(0x00008000)
 
 /* Slots in SRAM for packets of the control class that come: in the place of mailbox 0, which no process has. Source: assumed. */
 #define SS_CONTROL_SLOT_BASE SS_U(0xFFFA0000)
@@ -22,11 +22,8 @@
 /* Slots for packets of the control class. Source: assumed: as the DMA engines' FIFOs. */
 #define SS_CONTROL_SLOTS SS_U(64)
 
-/* An rx_routing a stream, behind those slots. Source: assumed. */
-#define SS_RX_ROUTING_BASE SS_U(0xFFFA0400)
-
-/* Nodes of which a receiver that recovers can note that it has refused them: a bit for each, and for each of MAILBOX_COUNT reasons, in the place of the trace ring. Source: assumed: what the ring's place holds. */
-#define SS_WAITING_NODES SS_U(0x00008000)
+/* Nodes of which a receiver that recovers can note that it has refused them: two bits for each, and for each of MAILBOX_COUNT reasons, in the place of the trace ring. Source: assumed: what the ring's place holds. */
+#define SS_WAITING_NODES SS_U(16384)
 
 /* What a DMA command asks for. Source: assumed. */
 #define SS_DMA_OP_NOP SS_U(0) /* Nothing. */
@@ -40,11 +37,13 @@
 #define SS_DMA_FLAG_RESUMED SS_U(2) /* TX header, where the firmware recovers: packet_flag RESUMED. */
 
 /* Fields of a completion or notification word (bits 15..0: the tag or, for NEW_MESSAGE, the stream). Source: error flag: pedretti2005 s2; encoding assumed. */
-#define SS_DONE_NEW_MESSAGE SS_U(0x00010000) /* RX: a header was stripped into the stream's header slot. */
+#define SS_DONE_NEW_MESSAGE SS_U(0x00010000) /* RX: a header was stripped into the stream's header slot. Where the firmware recovers: bits 7..0 the stream, and what the routing flit said: the number's low byte in bits 15..8, its high byte in bits 30..23, RESUMED. */
 #define SS_DONE_COMPLETE SS_U(0x00020000) /* The command flagged LAST has finished; all its host writes were posted before this. */
 #define SS_DONE_CAM_OVERFLOW SS_U(0x00030000) /* RX: a message arrived with no CAM entry free; bits 15..0: its source node. */
 #define SS_DONE_CONTROL SS_U(0x00040000) /* RX: a packet of the control class stands in a slot; bits 15..0: its number. The slot itself tells, too: its op is not 0. */
-#define SS_DONE_OVERFLOW_ROUTING SS_U(0x00050000) /* RX, behind each CAM_OVERFLOW where the firmware recovers: bits 15..0 the number of that message, and rx_routing's RESUMED. */
+#define SS_DONE_OVERFLOW_ROUTING SS_U(0x00050000) /* RX, behind each CAM_OVERFLOW where the firmware recovers: bits 15..0 the number of that message, and RESUMED. */
+#define SS_DONE_SOURCE SS_U(0x00060000) /* RX, before each NEW_MESSAGE with ERROR where the firmware recovers: bits 15..0 the node that the routing flit named, because the header cannot be trusted. */
+#define SS_DONE_RESUMED SS_U(0x00100000) /* The message had been refused before: packet_flag RESUMED. */
 #define SS_DONE_KIND_MASK SS_U(0x00070000) /* Mask of the kind. */
 #define SS_DONE_ERROR SS_U(0x80000000) /* The transfer failed: end-to-end CRC or an address that nothing answers. With NEW_MESSAGE: the message is complete in its first packet and its CRC is wrong. */
 
@@ -382,22 +381,13 @@ struct ss_control_packet {
     uint8_t op; /* control_op; 0 in an empty slot. */
     uint8_t unused_1[1];
     uint16_t peer; /* The node that gets it; in a slot, the node that sent it. */
-    uint16_t number; /* Number of a message among those between the two nodes. */
+    uint16_t number; /* Number of a message among those between the two nodes; of CALLED, only NUMBER_ANSWER. */
     uint8_t unused_6[10];
 } __attribute__((aligned(2)));
 _Static_assert(sizeof(struct ss_control_packet) == 16, "control_packet size");
 _Static_assert(offsetof(struct ss_control_packet, op) == 0, "control_packet.op");
 _Static_assert(offsetof(struct ss_control_packet, peer) == 2, "control_packet.peer");
 _Static_assert(offsetof(struct ss_control_packet, number) == 4, "control_packet.number");
-
-/* What the routing flit of a stream's first packet said; where the firmware recovers. Source: assumed. */
-struct ss_rx_routing {
-    uint32_t number; /* The message's number; RX_ROUTING_RESUMED. */
-    uint32_t source; /* The sender's node. */
-} __attribute__((aligned(4)));
-_Static_assert(sizeof(struct ss_rx_routing) == 8, "rx_routing size");
-_Static_assert(offsetof(struct ss_rx_routing, number) == 0, "rx_routing.number");
-_Static_assert(offsetof(struct ss_rx_routing, source) == 4, "rx_routing.source");
 
 /* One firmware process's mailbox in uncached SRAM; page aligned so that it can be mapped to user level. Source: Kitten driver; command and result FIFO: pedretti2005 s4.1. */
 struct ss_mailbox {

@@ -11,12 +11,34 @@ const NIC: &str = "-q --machine redstorm-accelerated";
 fn nothing_that_runs_out_stops_a_program() {
     for line in [
         "-n 6 --fault pool.streams=1 tests/mpi/messages.c",
+        "-n 9 --fault pool.streams=4 tests/network/flood.c 20",
+        "-n 6 --fault pool.rx_pendings=8 tests/network/flood.c 20",
+        "-n 6 --fault pool.sources=3 tests/mpi/collectives.c",
         "-n 6 --set portals.accelerated_tx_pendings=376 tests/network/flood.c 100",
-        "-n 6 --set firmware.sources=3 tests/mpi/collectives.c",
     ] {
         let run = json(&format!("{NIC} {line}"));
         assert!(counter(&run, "niccb.refused") > 0, "{line}");
         assert_eq!(counter(&run, "niccb.refused"), counter(&run, "niccb.called"), "{line}");
+    }
+}
+
+/// Answers hold pendings until they are taken: all nodes' pendings could hold answers to one another.
+#[test]
+fn answers_do_not_wait_for_one_another() {
+    let program = "-n 8 --ranks-per-node 2 tests/mpi/messages.c";
+    run(&format!("{NIC} --set portals.accelerated_tx_pendings=380 {program}")).went_well();
+}
+
+#[test]
+fn a_machine_that_cannot_recover_says_what_to_do() {
+    for (option, words) in [
+        ("--set portals.accelerated_tx_pendings=383", "set it to 382 or less"),
+        ("--set firmware.sources=2", "set firmware.sources=3 or more"),
+        ("--set firmware.trace=on", "set firmware.overflow=panic to trace"),
+        ("--fault pool.rx_pendings=1", "give it 2 or more"),
+    ] {
+        let ended = run(&format!("{NIC} -n 2 {option} examples/pingpong.c"));
+        assert!(ended.code != 0 && ended.stderr.contains(words), "{ended:#?}");
     }
 }
 

@@ -311,7 +311,8 @@ pub const KINDS: &[Kind] = &[
         scope: Scope::Boot,
         what: "The kernel gives the firmware so few receive pendings when it starts it.",
         expected: "The firmware stops the node when a message finds none, and says from which \
-                   node it came.",
+                   node it came. With firmware.overflow=nic the message is refused, and comes \
+                   again. A process on the network interface has so few, too.",
         counter: "kernel.rx_pendings_max",
         endings: &["no receive pending is free"],
         misleads: false,
@@ -362,7 +363,8 @@ pub const KINDS: &[Kind] = &[
         scope: Scope::Boot,
         what: "So few entries of the receive engine's CAM work.",
         expected: "A message that finds none waits, and all behind it, if some other has come \
-                   whole; else the firmware stops the node.",
+                   whole; else the firmware stops the node. With firmware.overflow=nic it is \
+                   refused, and comes again.",
         counter: "rx.stalls, rx.cam_overflows",
         endings: &["more messages in flight than the receive engine can demultiplex"],
         misleads: false,
@@ -375,7 +377,8 @@ pub const KINDS: &[Kind] = &[
         what: "The firmware is built with so few source structures; the same as --set \
                firmware.sources.",
         expected: "Structures of peers without messages in progress are used again; without any \
-                   the firmware stops the node.",
+                   the firmware stops the node, or, with firmware.overflow=nic, refuses messages, \
+                   which come again.",
         counter: "",
         endings: &["all source structures are in use"],
         misleads: false,

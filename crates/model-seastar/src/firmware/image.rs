@@ -19,6 +19,18 @@ use std::path::{Path, PathBuf};
 #[error("{0}")]
 pub struct BadImage(pub String);
 
+/// Whether there is firmware with these options. The error is a sentence.
+pub fn can_build(parameters: &Parameters) -> Result<(), String> {
+    if parameters.switch("firmware.trace") && parameters.choice("firmware.overflow") == "nic" {
+        return Err(
+            "firmware.trace=on: firmware.overflow=nic keeps in the trace ring's place whom it has \
+             refused; set firmware.overflow=panic to trace"
+                .into(),
+        );
+    }
+    Ok(())
+}
+
 /// Folder, below that of all firmware builds, of the build with a machine's options.
 pub fn variant(parameters: &Parameters) -> String {
     let switch = |key| if parameters.switch(key) { "on" } else { "off" };

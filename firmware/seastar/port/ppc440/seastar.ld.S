@@ -20,7 +20,6 @@ ready_flag = SS_READY_FLAG;
 mailboxes  = SS_MAILBOX_BASE;
 rx_headers = SS_RX_HEADER_BASE;
 control_slots = SS_CONTROL_SLOT_BASE;
-rx_routing = SS_RX_ROUTING_BASE;
 waiting_bits = SS_TRACE_BASE;
 
 SECTIONS {

@@ -328,7 +328,9 @@ impl Accelerated {
     /// there are many.
     pub(super) fn release(&self, cpu: &Cpu, pending: u16) {
         self.unreleased.borrow_mut().push(pending);
-        if self.unreleased.borrow().len() >= RELEASE_MANY {
+        // A quarter is for answers, which others wait for: a process that never waits keeps fewer.
+        let receives = self.driver.pendings() - self.driver.config.tx_pendings;
+        if self.unreleased.borrow().len() >= RELEASE_MANY.min(receives.div_ceil(4).into()) {
             self.release_all(cpu);
         }
     }
