@@ -100,6 +100,7 @@ generate: tools ## Generate anew what comes from abi/
 .PHONY: soak
 soak: soak-tools build ## Long tests: the ignored ones, all proofs, all synthesis
 	@{ $(release) test --quiet --release --workspace --tests --no-fail-fast -- --ignored; echo "ended $$?"; \
+	   $(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware soak-pair; echo "ended $$?"; \
 	   rtl/alpu/test; echo "ended $$?"; \
 	   rtl/rdma/test; echo "ended $$?"; \
 	   rtl/crossbar/test; echo "ended $$?"; } 2>&1 | awk -f scripts/total.awk

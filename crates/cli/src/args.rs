@@ -327,7 +327,7 @@ pub struct RunOptions {
     /// that is linked with MPI or calls it. All that follows the program is the program's, up to a lone ':',
     /// behind which another follows with its own -n, --env and --wdir, for the next ranks.
     /// builtin:NAME runs a workload without processes: pingpong, allreduce, alltoall, halo, exchange,
-    /// traffic ([BYTES] [TIMES]), barrier ([TIMES]).
+    /// traffic, incast ([BYTES] [TIMES]), barrier ([TIMES]).
     #[arg(value_name = "PROGRAM", required = true, num_args = 1..)]
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<OsString>,

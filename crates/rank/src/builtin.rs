@@ -31,7 +31,7 @@ struct Kind {
     run: fn(&mut Task) -> Result<()>,
 }
 
-const KINDS: [Kind; 7] = [
+const KINDS: [Kind; 8] = [
     Kind { name: "pingpong", bytes: Some(8), ranks: 2, run: pingpong },
     Kind { name: "barrier", bytes: None, ranks: 1, run: barrier },
     Kind { name: "allreduce", bytes: Some(8), ranks: 1, run: allreduce },
@@ -39,6 +39,7 @@ const KINDS: [Kind; 7] = [
     Kind { name: "halo", bytes: Some(4096), ranks: 1, run: halo },
     Kind { name: "exchange", bytes: Some(1 << 20), ranks: 2, run: exchange },
     Kind { name: "traffic", bytes: Some(1 << 16), ranks: 1, run: traffic },
+    Kind { name: "incast", bytes: Some(0), ranks: 2, run: incast },
 ];
 
 /// Most bytes: a rank's buffers shall fit into its share of the simulator's memory.
@@ -400,6 +401,22 @@ fn traffic(task: &mut Task) -> Result<()> {
                 return Ok(());
             }
             Err(wrong(format!("what came from rank {from} is not what it sent")))
+        })
+    })
+}
+
+/// Everybody sends to rank 0 at once.
+fn incast(task: &mut Task) -> Result<()> {
+    let bytes = task.bytes;
+    let va = task.mpi.allocate_buffer(bytes);
+    task.times(|task| {
+        if task.rank > 0 {
+            task.write_pattern(va, 0);
+            return task.call(Function::Send, |mpi| mpi.send(va, bytes, 0, 0, Process::WORLD));
+        }
+        (1..task.ranks).try_for_each(|from| {
+            task.call(Function::Recv, |mpi| mpi.recv(va, bytes, from as i32, 0, Process::WORLD))?;
+            task.check(va, from)
         })
     })
 }

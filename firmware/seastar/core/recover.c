@@ -297,7 +297,8 @@ int recover_keeps(void)
 {
     const source_t *peer = local_pointer(pending->source);
 
-    return pending->state == PENDING_TX_HEADER && (peer->peer & PEER_REFUSED);
+    return pending->state == PENDING_TX_HEADER &&
+           (peer->peer & (PEER_REFUSED | PEER_RESUMES)) == PEER_REFUSED;
 }
 
 /* Puts `pending` among the kept messages of `peer`. */
@@ -354,20 +355,23 @@ static void peer_took(source_t *peer, uint32_t number)
     }
 }
 
-void recover_resume(source_t *peer)
+/* Sends again the first of the messages kept for `peer`, or all. */
+SELDOM static void repeat(source_t *peer, int all)
 {
     pending_t *last, *at;
 
-    if (!(peer->peer & PEER_CALLED) || peer->flying)
-        return;
     tx_keep_unsent(peer);
-    peer->peer = PEER_RESUMES;
     last = peer->kept;
     if (!last)
         return;
-    peer->kept = 0;
     at = pending_next(last);
-    last->next = 0;
+    if (all || at == last) {
+        peer->kept = 0;
+        last->next = 0;
+    } else {
+        last->next = at->next;
+        at->next = 0;
+    }
     while (at) {
         pending_t *next = pending_next(at);
 
@@ -379,6 +383,19 @@ void recover_resume(source_t *peer)
         tx_append();
         at = next;
     }
+}
+
+/* Not before what was sent after it has left: it would come behind. */
+SELDOM static void resume(source_t *peer)
+{
+    peer->peer = PEER_REFUSED | PEER_RESUMES;
+    repeat(peer, 0);
+}
+
+void recover_resume(source_t *peer)
+{
+    if ((peer->peer & PEER_CALLED) && !peer->flying)
+        resume(peer);
 }
 
 int recover_sent(uint32_t word)
@@ -400,7 +417,7 @@ uint32_t recover_header_flags(void)
     ++peer->flying;
     if (!(peer->peer & PEER_RESUMES))
         return 0;
-    peer->peer = 0;
+    peer->peer &= (uint8_t)~PEER_RESUMES;
     return SS_DMA_FLAG_RESUMED;
 }
 
@@ -413,6 +430,11 @@ static void control_obey(uint32_t op, uint32_t nid, uint32_t number)
     switch (op) {
     case SS_CONTROL_OP_TAKEN:
         peer_took(peer, number + 1);
+        if (peer->peer) {
+            /* It is the one that was refused: behind it all may come. */
+            peer->peer = 0;
+            repeat(peer, 1);
+        }
         break;
     case SS_CONTROL_OP_REFUSED:
         peer->peer = PEER_REFUSED;

@@ -6,8 +6,9 @@
  *     message n, n+1, n+2  ----------------->  no room for n: a bit for the sender; n+1, n+2 dropped
  *     keeps what was not taken  <-- REFUSED n
  *                               <-- CALLED      when there is room, in turn
- *     n (RESUMED), n+1, n+2  ---------------->  the bit goes
- *     their pendings are free  <-- TAKEN n+2
+ *     n (RESUMED)  --------------------------->  the bit goes
+ *     its pending is free  <-- TAKEN n
+ *     n+1, n+2  ------------------------------>
  *
  * Messages between two nodes keep their order on the way, as do packets of the control class; so a number
  * that only the sender keeps is enough.
@@ -63,7 +64,7 @@ int recover_keeps(void);
 void recover_keep(void);
 /* All packets of `pending` have left. Whether it must be kept until it is taken. */
 int recover_sent(uint32_t word);
-/* Sends again what `peer` has refused, if it has called and nothing to it is in the engine. */
+/* Sends again the message that `peer` has refused, if it has called and nothing to it is in the engine. */
 void recover_resume(struct source *peer);
 /* Flags of the header command of `pending`. */
 uint32_t recover_header_flags(void);

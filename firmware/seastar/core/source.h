@@ -28,7 +28,7 @@ typedef struct source {
 } __attribute__((aligned(32))) source_t;
 
 #if OPT_OVERFLOW
-#define PEER_REFUSED 1u /* It has refused a message: no other is sent. */
+#define PEER_REFUSED 1u /* It has refused a message and not taken it yet: no other is sent. */
 #define PEER_CALLED 2u  /* It has room now. */
 #define PEER_RESUMES 4u /* The next message is the one that it has refused. */
 _Static_assert(sizeof(pending_t *) != 4 || sizeof(source_t) == 32, "budget");

@@ -12,6 +12,14 @@ for variant; do
     # A test that ends the process (a sanitizer's finding) has printed no line of its own.
     "$native/test-$variant" < /dev/null || echo "FAIL: native $variant: exit status $?"
 done > "$log"
+# A world in which all bugs show.
+for test in "$native"/planted-pair-*; do
+    "$test" 3 0 2 3 1 0 0 > /dev/null
+    case $? in
+    1) echo "pass: native pair: planted bug ${test##*-} is found" ;;
+    *) echo "FAIL: native pair: planted bug ${test##*-}" ;;
+    esac
+done >> "$log"
 for key in $keys; do
     "$here/image.sh" "$build/$key" "$cross" "$budget"
 done >> "$log"

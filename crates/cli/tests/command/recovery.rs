@@ -12,6 +12,7 @@ fn nothing_that_runs_out_stops_a_program() {
     for line in [
         "-n 6 --fault pool.streams=1 tests/mpi/messages.c",
         "-n 9 --fault pool.streams=4 tests/network/flood.c 20",
+        "-n 20 --fault pool.streams=2 builtin:incast 3000 2",
         "-n 6 --fault pool.rx_pendings=8 tests/network/flood.c 20",
         "-n 6 --fault pool.sources=3 tests/mpi/collectives.c",
         "-n 6 --set portals.accelerated_tx_pendings=376 tests/network/flood.c 100",

@@ -20,6 +20,10 @@ volatile struct ss_niccb niccb;
 volatile struct ss_mailbox mailboxes[SS_MAILBOX_COUNT];
 volatile uint32_t rx_headers[SS_CAM_ENTRIES][SS_RX_HEADER_SIZE / 4];
 volatile uint32_t ready_flag;
+#if OPT_OVERFLOW
+volatile struct ss_control_packet control_slots[SS_CONTROL_SLOTS];
+volatile uint32_t waiting_bits[2 * SS_MAILBOX_COUNT][SS_WAITING_NODES / 32];
+#endif
 
 void devices_fail(const char *what, uint32_t address)
 {
@@ -39,7 +43,7 @@ uint32_t local_address(const volatile void *pointer)
 #endif
     if (p >= (uintptr_t)lower_pendings && p < (uintptr_t)(lower_pendings + LOWER_PENDINGS))
         return PENDINGS_LOCAL + (uint32_t)(p - (uintptr_t)lower_pendings);
-    if (p >= (uintptr_t)sources && p < (uintptr_t)(sources + SS_SOURCES))
+    if (p >= (uintptr_t)sources && p < (uintptr_t)(sources + OPT_SOURCES))
         return SOURCES_LOCAL +
                (uint32_t)((p - (uintptr_t)sources) / sizeof(source_t)) * SOURCE_STRIDE;
     devices_fail("pointer into no pool", (uint32_t)p);
@@ -55,7 +59,7 @@ void *local_pointer(uint32_t address)
     if (offset < sizeof(lower_pendings) && offset % sizeof(pending_t) == 0)
         return &lower_pendings[offset / sizeof(pending_t)];
     offset = address - SOURCES_LOCAL;
-    if (offset / SOURCE_STRIDE < SS_SOURCES && offset % SOURCE_STRIDE == 0)
+    if (offset / SOURCE_STRIDE < OPT_SOURCES && offset % SOURCE_STRIDE == 0)
         return &sources[offset / SOURCE_STRIDE];
     devices_fail("local address of no object", address);
 }
@@ -79,6 +83,11 @@ static uint32_t *index_register(uint32_t address)
     case SS_RX_TAIL: return &devices.rx_tail;
     case SS_RX_DONE_HEAD: return &devices.rx_done_head;
     case SS_RX_DONE_TAIL: return &devices.rx_done_tail;
+#if OPT_OVERFLOW
+    case SS_TX_CONTROL_HEAD: return &devices.control_head;
+    case SS_TX_CONTROL_TAIL: return &devices.control_tail;
+    case SS_RX_CONTROL_HEAD: return &devices.slot_head;
+#endif
     default: return 0;
     }
 }
@@ -110,7 +119,8 @@ uint32_t io_read32(uint32_t address)
 static int is_own_index(uint32_t address)
 {
     return address == SS_TX_TAIL || address == SS_RX_TAIL || address == SS_TX_DONE_HEAD ||
-           address == SS_RX_DONE_HEAD;
+           address == SS_RX_DONE_HEAD ||
+           (OPT_OVERFLOW && (address == SS_TX_CONTROL_TAIL || address == SS_RX_CONTROL_HEAD));
 }
 
 /* Host memory that the firmware shows itself through its own window, or null. */
@@ -158,6 +168,10 @@ void io_write32(uint32_t address, uint32_t value)
         word = table_word(devices.tx_fifo, sizeof(devices.tx_fifo), SS_TX_FIFO, address);
     if (!word)
         word = table_word(devices.rx_fifo, sizeof(devices.rx_fifo), SS_RX_FIFO, address);
+#if OPT_OVERFLOW
+    if (!word)
+        word = table_word(devices.control_fifo, sizeof(devices.control_fifo), SS_TX_CONTROL_FIFO, address);
+#endif
     if (!word)
         word = table_word(devices.host, sizeof(devices.host), HOST_LOCAL, address);
     if (!word)

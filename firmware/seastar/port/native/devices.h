@@ -7,7 +7,9 @@
 
 /* Simulated host memory: 1 MB above 4 GB, reached through window 8. */
 #define HOST_PHYS 0x230000000ull
+#ifndef HOST_SIZE
 #define HOST_SIZE 0x100000u
+#endif
 #define HOST_WINDOW 8u
 #define HOST_LOCAL (HOST_WINDOW * SS_WINDOW_SIZE)
 /* DMA lists in host memory, through the next window. */
@@ -21,6 +23,11 @@ struct devices {
     uint32_t rx_done[SS_DONE_FIFO_DEPTH];
     uint32_t tx_head, tx_tail, tx_done_head, tx_done_tail;
     uint32_t rx_head, rx_tail, rx_done_head, rx_done_tail;
+#if OPT_OVERFLOW
+    struct ss_control_packet control_fifo[SS_DMA_FIFO_DEPTH];
+    uint32_t control_head, control_tail;
+    uint32_t slot_head;                 /* Of the slots that the firmware has read. */
+#endif
     uint32_t interrupts;                /* Writes of REG_INTERRUPT. */
     uint32_t panic_word;                /* What REG_PANIC got. */
     uint32_t register_reads;            /* Reads of index registers. */
