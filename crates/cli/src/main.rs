@@ -13,6 +13,7 @@ mod explain;
 mod faults;
 mod firmware;
 mod fortran;
+mod guest;
 mod interrupt;
 mod machines;
 mod manual;
@@ -73,6 +74,7 @@ fn obey(command: Command) -> Result<u8, Mistake> {
     let root = root::Root::find()?;
     match command {
         Command::Run(options) => run::run(&root, &options),
+        Command::Guest(options) => guest::guest(&root, &options),
         Command::Trace(options) => trace::trace(&root, &options),
         Command::Profile(options) => profile::profile(&root, &options),
         Command::Explain(options) => explain::explain(&root, &options),

@@ -4,10 +4,12 @@ use crate::args::Part;
 use crate::compiler::{self, Language};
 use crate::mistake::Mistake;
 use crate::root::Root;
+use guest::Kernel;
+use machine::programs::guests::Guests;
 use machine::{Executable, Program};
 use models::MODELS;
 use rank::Surroundings;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -54,7 +56,7 @@ pub fn programs(
         std::fs::create_dir(&folder).map_err(|why| Mistake::with_file("make", &folder, why))?;
         match one(part, around, &folder)? {
             Program::Executables(executables) => all.extend(executables),
-            Program::Builtin(_) | Program::Native(_) => {
+            Program::Builtin(_) | Program::Native(_) | Program::Guests(_) => {
                 let name = part.command[0].to_string_lossy();
                 return Err(Mistake(format!("{name} is no program beside which others can run")));
             }
@@ -63,10 +65,35 @@ pub fn programs(
     Ok(Program::Executables(all))
 }
 
+/// What all ranks of a run are to run in guests.
+pub fn guests(
+    root: &Root,
+    parts: &[Part],
+    surroundings: Vec<Surroundings>,
+) -> Result<Program, Mistake> {
+    let kernel = Kernel::find(&root.guests()).map_err(Mistake)?;
+    let one = |(part, around): (&Part, Surroundings)| Executable {
+        ranks: part.ranks,
+        path: PathBuf::from(&part.command[0]),
+        args: part.command[1..].to_vec(),
+        surroundings: Arc::new(around),
+    };
+    let executables = parts.iter().zip(surroundings).map(one).collect();
+    Ok(Program::Guests(Guests { kernel, executables }))
+}
+
+/// Whether the user named a workload that is no program, or source, which is compiled for MPI.
+pub fn calls_mpi(named: &OsString) -> bool {
+    is_builtin(named) || Language::of(Path::new(named)).is_some()
+}
+
+fn is_builtin(named: &OsStr) -> bool {
+    named.as_encoded_bytes().starts_with(rank::BUILTIN_PREFIX.as_bytes())
+}
+
 /// The file that the user named; `None` for a workload without one.
 pub fn file(named: &Path) -> Result<Option<PathBuf>, Mistake> {
-    let builtin = named.as_os_str().as_encoded_bytes().starts_with(rank::BUILTIN_PREFIX.as_bytes());
-    (!builtin).then(|| located(named)).transpose()
+    (!is_builtin(named.as_os_str())).then(|| located(named)).transpose()
 }
 
 /// Runs what is named so and does not run by itself.

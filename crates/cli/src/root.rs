@@ -55,12 +55,19 @@ impl Root {
     pub fn include(&self) -> PathBuf {
         self.0.join("include")
     }
-    /// Folder for what is compiled of the RTL: the repository's own, or the user's for an installation.
+    /// Folder for what is compiled of the RTL.
     pub fn compiled(&self) -> PathBuf {
-        let beside = self.0.join("build/verilated");
+        self.made("verilated")
+    }
+    /// Folder for the kernel of guests.
+    pub fn guests(&self) -> PathBuf {
+        self.made("linux")
+    }
+    /// Folder for what can be made again: the repository's own, or the user's for an installation.
+    fn made(&self, name: &str) -> PathBuf {
         let repository = self.0.join("Cargo.toml").is_file();
         let kept = cache::folder().filter(|_| !repository);
-        kept.map_or(beside, |folder| folder.join("verilated"))
+        kept.unwrap_or_else(|| self.0.join("build")).join(name)
     }
     /// Folder of libmpi_abi.so.1.
     pub fn library(&self) -> PathBuf {

@@ -100,7 +100,13 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     reins.folder.get_or_init(|| folder.path().to_owned());
     let notes = Arc::<Notes>::default();
     let (surroundings, labels) = surroundings(options, &notes)?;
-    let program = program::programs(root, &options.parts(), surroundings, folder.path())?;
+    let parts = options.parts();
+    let in_guests =
+        parameters.model().guests && !parts.iter().any(|part| program::calls_mpi(&part.command[0]));
+    let program = match in_guests {
+        true => program::guests(root, &parts, surroundings)?,
+        false => program::programs(root, &parts, surroundings, folder.path())?,
+    };
     let processes = !program.executables().is_empty();
     let files = program.executables().iter().filter(|_| options.json.is_some());
     let digests = files.map(|file| digest_of(&file.path)).collect::<Result<_, _>>()?;

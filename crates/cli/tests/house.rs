@@ -29,15 +29,19 @@ const LAW: &[(&str, &[&str])] = &[
     ("myrinet", &["abi", "bus", "des", "lanai"]),
     ("nic", &["abi", "bus", "des"]),
     ("offload", &["abi", "alpu", "bus", "des", "ppc440"]),
+    ("ethernet", &["bus", "des"]),
+    ("guest", &["bus"]),
     ("host", &["bus", "des"]),
     ("net", &["abi", "des"]),
     ("spec", &["abi"]),
     ("portals", &["abi", "des", "host"]),
     ("mpi", &["abi", "des", "host", "portals"]),
     ("rank", &["abi", "bus", "des", "host", "mpi", "portals"]),
-    ("machine", &["abi", "bus", "des", "host", "mpi", "portals", "rank", "spec"]),
+    ("machine", &["abi", "bus", "des", "guest", "host", "mpi", "portals", "rank", "spec"]),
     ("pcibus", &["bus", "des", "host", "pci"]),
     ("powerpc", &["des", "machine", "ppc440"]),
+    ("model-bell", &["des", "machine", "pci"]),
+    ("model-ethernet", &["bus", "des", "ethernet", "machine", "pci"]),
     ("model-example", &["abi", "des", "host", "machine", "portals"]),
     ("model-ideal", &["abi", "des", "host", "machine", "portals"]),
     (
@@ -66,6 +70,8 @@ const LAW: &[(&str, &[&str])] = &[
         "models",
         &[
             "machine",
+            "model-bell",
+            "model-ethernet",
             "model-example",
             "model-ideal",
             "model-myrinet",
@@ -74,7 +80,7 @@ const LAW: &[(&str, &[&str])] = &[
             "model-seastar",
         ],
     ),
-    ("cli", &["abi", "des", "machine", "models", "rank"]),
+    ("cli", &["abi", "des", "guest", "machine", "models", "rank"]),
 ];
 
 /// Lines that a source file may have without being named below.
@@ -221,6 +227,7 @@ fn comments_have_no_tests() {
 const UNSAFE: &[&str] = &[
     "alpu",
     "cli",
+    "guest",
     "host",
     "machine",
     "model-seastar",

@@ -23,6 +23,7 @@ mod processor;
 mod regions;
 mod scatter;
 mod shared;
+mod space;
 
 pub use crate::accounting::{Class, Observer, Times};
 pub use crate::costs::Costs;
@@ -30,8 +31,7 @@ pub use crate::cpu::{Cpu, Waker};
 pub use crate::fibre::{FibreId, FibreState, MAPPINGS_PER_FIBRE};
 pub use crate::host::{Event, Fault, Host, Ports};
 pub use crate::lock::Lock;
-pub use crate::memory::{
-    read_each, write_each, AddressSpace, Memory, SharedMemory, LIBRARY_BASE, LIBRARY_MAX,
-};
+pub use crate::memory::{Memory, SharedMemory, LIBRARY_BASE, LIBRARY_MAX};
 pub use crate::pace::{Pace, Speed, Spell};
 pub use crate::pages::{Extent, Paging, SpaceId, PAGE_SIZE, PHYSICAL_BITS, SEGMENT_SIZE};
+pub use crate::space::{read_each, write_each, AddressSpace};

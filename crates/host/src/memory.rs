@@ -2,6 +2,7 @@
 
 use crate::pages::{Extent, PageTable, Paging, SpaceId, SEGMENT_SIZE};
 use crate::regions::Regions;
+use crate::space::{read_each, write_each, AddressSpace, Nothing};
 use bus::BusError;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -28,47 +29,6 @@ const KNOWN_PAGES: usize = 64;
 
 /// A host's memory as its fibres and its devices share it. Never hold a borrow across a [`crate::Cpu`] call.
 pub type SharedMemory = Rc<RefCell<Memory>>;
-
-/// The memory of a process outside of the simulator.
-pub trait AddressSpace {
-    /// Fills `buf` from `va` on.
-    fn read(&self, va: u64, buf: &mut [u8]) -> Result<(), BusError>;
-    /// Stores `data` at `va`; an error names the first byte that cannot be stored, and how many are left.
-    fn write(&self, va: u64, data: &[u8]) -> Result<(), BusError>;
-    /// Fills `buf` with these pieces (address and length), one after the other: [`read_each`], unless the
-    /// space can read them together. An error names the first piece that is not there.
-    fn read_pieces(&self, pieces: &[(u64, usize)], buf: &mut [u8]) -> Result<(), BusError>;
-    /// Stores `data` in these pieces, one after the other: [`write_each`], or together.
-    fn write_pieces(&self, pieces: &[(u64, usize)], data: &[u8]) -> Result<(), BusError>;
-}
-
-/// Fills `buf` with pieces (address and length), each of which `read` fills.
-pub fn read_each(
-    pieces: &[(u64, usize)],
-    buf: &mut [u8],
-    mut read: impl FnMut(u64, &mut [u8]) -> Result<(), BusError>,
-) -> Result<(), BusError> {
-    let mut rest = buf;
-    pieces.iter().try_for_each(|&(va, len)| {
-        let (piece, after) = std::mem::take(&mut rest).split_at_mut(len);
-        rest = after;
-        read(va, piece)
-    })
-}
-
-/// Stores `data` in pieces (address and length), each of which `write` stores.
-pub fn write_each(
-    pieces: &[(u64, usize)],
-    data: &[u8],
-    mut write: impl FnMut(u64, &[u8]) -> Result<(), BusError>,
-) -> Result<(), BusError> {
-    let mut rest = data;
-    pieces.iter().try_for_each(|&(va, len)| {
-        let (piece, after) = rest.split_at(len);
-        rest = after;
-        write(va, piece)
-    })
-}
 
 struct Space {
     process: Box<dyn AddressSpace>,
@@ -110,6 +70,8 @@ pub struct Memory {
     page: Page,
     /// Pages of the kernel's that stand for a process's: its space and page, by their physical addresses.
     bound: BTreeMap<u64, (SpaceId, u64)>,
+    /// A guest whose own all of it is, by physical addresses.
+    guest: Option<Box<dyn AddressSpace>>,
 }
 
 impl fmt::Debug for Memory {
@@ -131,6 +93,7 @@ impl Default for Memory {
             refused: None,
             page: Page { at: None, bytes: Box::new([0; PAGE_SIZE]) },
             bound: BTreeMap::new(),
+            guest: None,
         }
     }
 }
@@ -218,8 +181,16 @@ impl Memory {
         self.table.translate(space, va, len, extents)
     }
 
+    /// From now on devices find a guest's memory, and nothing else.
+    pub fn set_guest(&mut self, guest: Box<dyn AddressSpace>) {
+        self.guest = Some(guest);
+    }
+
     /// Fills `buf` from physical address `phys`: what a device reads.
     pub fn read_phys(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
+        if let Some(guest) = &self.guest {
+            return guest.read(phys, buf);
+        }
         let mut done = 0;
         while done < buf.len() {
             let at = phys + done as u64;
@@ -233,6 +204,9 @@ impl Memory {
     /// Stores `data` at physical address `phys`: what a device writes. Contiguous writes to a process reach
     /// it together, at the latest at the next [`Memory::settle`], which tells what it does not have.
     pub fn write_phys(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError> {
+        if let Some(guest) = &self.guest {
+            return guest.write(phys, data);
+        }
         let mut done = 0;
         while done < data.len() {
             let at = phys + done as u64;
@@ -254,8 +228,8 @@ impl Memory {
         }
     }
 
-    /// Fails if `space` has nothing at `va`, as far as is known: what was there lately is not looked for again,
-    /// and if it has gone meanwhile, [`Memory::read`] and [`Memory::write`] say so.
+    /// Fails if `space` has nothing at `va`, as far as is known: what was there lately is not looked for
+    /// again, and if it has gone meanwhile, [`Memory::read`] and [`Memory::write`] say so.
     pub fn probe(&mut self, space: SpaceId, va: u64) -> Result<(), BusError> {
         let page = va / PAGE_SIZE as u64;
         let (owner, slot) = (usize::from(space.0), page as usize % KNOWN_PAGES);
@@ -475,23 +449,3 @@ impl Memory {
         usize::try_from(self.table.contiguous(phys)).map_or(len, |left| left.min(len))
     }
 }
-
-/// The memory of a process that has none.
-struct Nothing;
-
-impl AddressSpace for Nothing {
-    fn read(&self, va: u64, buf: &mut [u8]) -> Result<(), BusError> {
-        Err(BusError { addr: va, len: buf.len(), write: false, why: NOTHING })
-    }
-    fn write(&self, va: u64, data: &[u8]) -> Result<(), BusError> {
-        Err(BusError { addr: va, len: data.len(), write: true, why: NOTHING })
-    }
-    fn read_pieces(&self, pieces: &[(u64, usize)], buf: &mut [u8]) -> Result<(), BusError> {
-        read_each(pieces, buf, |va, piece| self.read(va, piece))
-    }
-    fn write_pieces(&self, pieces: &[(u64, usize)], data: &[u8]) -> Result<(), BusError> {
-        write_each(pieces, data, |va, piece| self.write(va, piece))
-    }
-}
-
-const NOTHING: &str = "a user in the kernel has no process";

@@ -231,7 +231,7 @@ impl<'a> Bench<'a> {
         rank::allow_mappings(nodes, mappings(options, &common, nodes)).map_err(Mistake)?;
         let ledger = || spec::Ledger::new(nodes, faults.loses()).with_stalls(faults.stalls());
         let ledger = options.judge.then(|| Arc::new(ledger()));
-        let speaks_mpi = !matches!(options.program, Program::Native(_));
+        let speaks_mpi = !matches!(options.program, Program::Native(_) | Program::Guests(_));
         let judged = options.judge && speaks_mpi && !faults.loses();
         let rules = judged.then(|| Arc::new(spec::mpi::Ledger::new(options.ranks)));
         let templates = match options.program.executables() {
@@ -261,7 +261,11 @@ impl<'a> Bench<'a> {
     /// interrupt lines can fail.
     pub fn of_hosts(options: &'a Options) -> Result<Bench<'a>, Mistake> {
         let p = &options.parameters;
-        let common = Common::new(p, options.ranks).map_err(Mistake)?;
+        let mut common = Common::new(p, options.ranks).map_err(Mistake)?;
+        if let Program::Guests(_) = options.program {
+            // Linux takes longer to boot.
+            common.launch = p.duration("guest.launch");
+        }
         let nodes = nodes_needed(p, options.ranks).map_err(Mistake)?;
         let (texts, launch) = (&options.faults, common.launch());
         let faults = faults::parse_of_hosts(texts, options.seed, nodes, launch, p.model());
@@ -352,6 +356,11 @@ impl<'a> Bench<'a> {
             let network = &executable.surroundings.network;
             network.begin(agent.sockets, notice, placement.ranks, placement.per_node);
         }
+        if let Program::Guests(guests) = &self.options.program {
+            for executable in &guests.executables {
+                executable.surroundings.crowd.set_notice(notice);
+            }
+        }
         let bounds = Bounds { until, notice, begins: launch };
         let builders =
             (0..self.nodes + plan.switches()).map(|nid| move || plan.process(nid)).collect();
@@ -397,7 +406,7 @@ fn mappings(options: &Options, common: &Common, nodes: u32) -> u64 {
     let fibres = u64::from(1 + ranks + echo) * u64::from(nodes);
     let shared = match options.program {
         Program::Executables(_) => options.ranks,
-        Program::Builtin(_) | Program::Native(_) => 0,
+        Program::Builtin(_) | Program::Native(_) | Program::Guests(_) => 0,
     };
     fibres * host::MAPPINGS_PER_FIBRE + u64::from(shared)
 }

@@ -12,9 +12,18 @@ pub fn print(text: &str) -> Result<(), String> {
     print_to(io::stdout().as_fd(), text)
 }
 
+/// The same for what need not be text.
+pub fn print_bytes(bytes: &[u8]) -> Result<(), String> {
+    print_bytes_to(io::stdout().as_fd(), bytes)
+}
+
 /// The same, to what is or was standard output.
 pub fn print_to(out: BorrowedFd, text: &str) -> Result<(), String> {
-    match write(out, text.as_bytes()) {
+    print_bytes_to(out, text.as_bytes())
+}
+
+fn print_bytes_to(out: BorrowedFd, bytes: &[u8]) -> Result<(), String> {
+    match write(out, bytes) {
         Err(why) if why.raw_os_error() == Some(libc::EBADF) => {
             Err("cannot write to standard output: it is closed".into())
         }
@@ -33,7 +42,12 @@ pub fn say(sentence: &str) {
 /// Writes text to standard error as it is: what others have said there. Whoever does not hear it cannot be
 /// told that.
 pub fn pass_on(text: &str) {
-    write(io::stderr().as_fd(), text.as_bytes()).ok();
+    pass_on_bytes(text.as_bytes());
+}
+
+/// The same for what need not be text.
+pub fn pass_on_bytes(bytes: &[u8]) {
+    write(io::stderr().as_fd(), bytes).ok();
 }
 
 /// Writes all of it. Not by the standard library's own streams, for which a closed stream takes everything.

@@ -40,6 +40,8 @@ pub struct Model {
     pub processes: bool,
     /// Processes call verbs on it.
     pub verbs: bool,
+    /// Its cards are PCI devices for Linux guests.
+    pub guests: bool,
     /// Workloads over an interface that only it has.
     pub workloads: &'static [native::Kind],
     /// Nodes of a machine for so many ranks.
@@ -157,9 +159,11 @@ fn suits(program: &Program, parameters: &Parameters) -> Result<(), Mistake> {
         }
         _ if model.processes => Ok(()),
         Program::Executables(_) if model.verbs => Ok(()),
+        Program::Guests(_) if model.guests => Ok(()),
         _ => {
             let own = model.workloads.iter().map(|own| format!("{prefix}{}", own.name));
             let own = own.chain(model.verbs.then(|| "programs that use verbs".to_string()));
+            let own = own.chain(model.guests.then(|| "programs in Linux guests".to_string()));
             Err(Mistake(format!(
                 "machines of model {} have neither MPI nor Portals; they run {}",
                 model.name,

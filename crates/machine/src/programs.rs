@@ -16,6 +16,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 mod echo;
+pub mod guests;
 mod life;
 mod marshal;
 pub mod native;
@@ -34,6 +35,8 @@ pub enum Program {
     Builtin(rank::Builtin),
     /// The same over an interface that only one model has.
     Native(native::Workload),
+    /// Programs in Linux guests, one a node.
+    Guests(guests::Guests),
 }
 
 /// What some of the ranks run as a process of their own.
@@ -68,7 +71,7 @@ impl Program {
     pub fn executables(&self) -> &[Executable] {
         match self {
             Program::Executables(all) => all,
-            Program::Builtin(_) | Program::Native(_) => &[],
+            Program::Builtin(_) | Program::Native(_) | Program::Guests(_) => &[],
         }
     }
     /// Number of the executable that a rank runs; 0 if it runs none.

@@ -37,6 +37,7 @@ pub static MODEL: Model = Model {
     console: None,
     processes: true,
     verbs: false,
+    guests: false,
     workloads: &[],
     nodes: bench::nodes_needed,
     check: bench::check_hosts,

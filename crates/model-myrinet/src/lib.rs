@@ -33,14 +33,16 @@ use machine::firmware::recorder::{Code, Recorder};
 use machine::instruments::journal::Journal;
 use machine::instruments::timeline::Picture;
 use machine::models::Model;
-use machine::node::{Node, Process};
+use machine::node::{Node, Process, Software};
 use machine::parameters::Parameters;
+use machine::programs::guests::{self, Guests, Slot};
 use machine::programs::native::Workload;
 use machine::programs::Program;
 use machine::{Inspector, Mistake, Options, Outcome};
 use monitor::{Desk, Monitor};
 use nic::{Joints, Station, LOST_BYTES, RX_BYTES, TX_BYTES};
 use observed::Teller;
+use pcibus::CONFIG;
 use settings::Settings;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
@@ -82,17 +84,26 @@ pub static MODEL: Model = Model {
     console: None,
     processes: false,
     verbs: false,
+    guests: true,
     workloads: WORKLOADS,
     nodes,
     check,
     run,
 };
 
+/// What runs on the hosts.
+enum Work<'a> {
+    /// One of the model's own workloads.
+    Own(Workload),
+    /// Linux, with the card as a PCI device.
+    Guests(&'a Guests),
+}
+
 struct Machine<'a> {
     bench: &'a Bench<'a>,
     settings: Settings,
     image: Arc<Image>,
-    workload: Workload,
+    work: Work<'a>,
     /// The program's functions, if recorders are to be told of them.
     code: Option<Arc<Code>>,
     /// The monitor's desk, for the node of that number.
@@ -112,7 +123,10 @@ impl Machine<'_> {
             cut: self.cut(nid),
         };
         let journal = self.bench.journal(nid);
-        let host = self.bench.host(nid);
+        let host = match self.work {
+            Work::Own(_) => self.bench.host(nid),
+            Work::Guests(_) => guests::Seat::host(self.bench),
+        };
         journal.employ(nid..nid + 1);
         let trail = Rc::new(Trail::new(nid, self.bench.nodes, journal.clone()));
         let shared = (host.memory().clone(), trail.clone());
@@ -120,11 +134,19 @@ impl Machine<'_> {
         nic.set_teller(self.code.clone().map(|code| self.teller(code, &journal)));
         let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
         nic.set_desk(desk.take_if(|(of, _)| *of == nid).map(|(_, desk)| desk));
-        let routes = fabric.routes(nid);
-        let times = (*driver, *poll);
-        let driver = Driver::new(nid as u16, self.image.clone(), routes, times, trail);
-        let seat = Seat::new(nid, self.bench.nodes, self.workload, driver);
-        Node::new(self.bench, nid, nic, (host, Box::new(seat)), journal, None)
+        let software: Box<dyn Software> = match self.work {
+            Work::Own(workload) => {
+                let routes = fabric.routes(nid);
+                let times = (*driver, *poll);
+                let driver = Driver::new(nid as u16, self.image.clone(), routes, times, trail);
+                Box::new(Seat::new(nid, self.bench.nodes, workload, driver))
+            }
+            Work::Guests(guests) => {
+                let slot = Slot::new(CONFIG.into());
+                Box::new(guests::Seat::new(self.bench, guests, nid, slot))
+            }
+        };
+        Node::new(self.bench, nid, nic, (host, software), journal, None)
     }
 
     /// Time at which the cable of a node is cut; not before the launch, as all nodes boot alike.
@@ -206,8 +228,10 @@ pub(crate) fn check(
 /// Runs one of the model's workloads.
 pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
     let parameters = &options.parameters;
-    let Program::Native(workload) = options.program else {
-        unreachable!("models::run lets nothing else through")
+    let work = match &options.program {
+        Program::Native(workload) => Work::Own(*workload),
+        Program::Guests(guests) => Work::Guests(guests),
+        _ => unreachable!("models::run lets nothing else through"),
     };
     if options.judge {
         return Err(Mistake("--judge judges Portals, and model myrinet has none".into()));
@@ -227,7 +251,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
         settings,
         code: recorded.then(|| Arc::new(Code::new(&image.symbols))),
         image,
-        workload,
+        work,
         desk: Mutex::new(options.inspector.as_ref().map(sit_down).transpose()?),
     };
     let mut ended = bench.simulate(&machine);

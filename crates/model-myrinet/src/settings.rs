@@ -3,11 +3,14 @@
 use super::fabric::Fabric;
 use ::myrinet::{CardParams, Params, SwitchParams};
 use des::{Clock, Duration};
-use machine::parameters::schema::{bytes, count, cycles, frequency, rate, time};
+use machine::parameters::schema::{bytes, count, cycles, frequency, joined, rate, time};
 use machine::parameters::{Parameters, Row};
+use machine::programs::guests;
 
 /// The parameters of such machines.
-pub(crate) const ROWS: &[Row] = &[
+pub(crate) const ROWS: &[Row] = &joined::<{ OWN.len() + guests::ROWS.len() }>(OWN, guests::ROWS);
+
+const OWN: &[Row] = &[
     frequency("lanai.clock", "1 MHz", "1 GHz"),
     rate("myrinet.rate", "1 MB/s", "8 GB/s"),
     time("myrinet.cable", "1 ns", "10 us"),

@@ -71,6 +71,7 @@ pub static MODEL: Model = Model {
     console: None,
     processes: true,
     verbs: false,
+    guests: false,
     workloads: &[],
     nodes,
     check,

@@ -74,6 +74,7 @@ pub static MODEL: Model = Model {
     console: Some("firmware/crossbar/console.bin"),
     processes: false,
     verbs: true,
+    guests: false,
     workloads: WORKLOADS,
     nodes,
     check,
@@ -246,7 +247,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
         Program::Executables(_) => {
             Work::Program(bench.start(), verbs::Shared::new(&settings, &bench.common.agent))
         }
-        Program::Builtin(_) => panic!("programs of MPI are refused before"),
+        Program::Builtin(_) | Program::Guests(_) => panic!("these are refused before"),
     };
     let mut machine =
         Machine { bench: &bench, settings, designs, work, judge, console, capture, streams };

@@ -43,6 +43,7 @@ pub static MODEL: Model = Model {
     console: None,
     processes: true,
     verbs: false,
+    guests: false,
     workloads: &[],
     nodes: run::nodes,
     check: run::check,

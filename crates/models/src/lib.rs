@@ -14,5 +14,7 @@ pub static MODELS: Models = Models::new(&[
     &model_example::MODEL,
     &model_rdma::MODEL,
     &model_myrinet::MODEL,
+    &model_ethernet::MODEL,
+    &model_bell::MODEL,
     &model_offload::MODEL,
 ]);

@@ -2,6 +2,7 @@
 
 use crate::bridge::{Bridge, HostOp, HostRead, ReadValue};
 use crate::config::ConfigSpace;
+use crate::counters::Counters;
 use crate::cycle::{parity, Agent, Command, Cycle, Ending, Phase};
 use crate::device::{
     Completion, Device, DeviceIn, DeviceOut, Ended, Operation, Request, TargetRead, TargetWrite,
@@ -17,29 +18,6 @@ const SLOTS: usize = 4;
 
 /// Cycles of decoding after which nobody is going to answer.
 const ABORT_CYCLES: u8 = 5;
-
-/// Use of the bus so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Cycles in all.
-    pub cycles: u64,
-    /// Cycles in which nobody had a transaction.
-    pub idle_cycles: u64,
-    /// Data phases.
-    pub data_cycles: u64,
-    /// Transactions that were begun.
-    pub transactions: u64,
-    /// Of them, those that were retried,
-    pub retries: u64,
-    /// answered with Split Response,
-    pub splits: u64,
-    /// ended before their last byte,
-    pub disconnects: u64,
-    /// and those that nobody claimed.
-    pub aborts: u64,
-    /// Data phases whose parity was wrong.
-    pub parity_errors: u64,
-}
 
 /// A device's PCI core.
 #[derive(Clone, Debug)]
@@ -127,16 +105,20 @@ impl<M: HostMemory> Bus<M> {
     pub fn is_quiet(&self) -> bool {
         self.transaction.is_none() && self.bridge.is_quiet() && self.bridge.splits.is_empty()
     }
-
     /// True if cycles change nothing but their count until the host posts something or a device wants
     /// something: also no posted word stands in the bridge, and the arbiter has come to rest.
     pub fn is_at_rest(&self) -> bool {
-        let arbiter = self.granting.is_none() && self.idle >= self.params.arbitration_cycles;
-        self.is_quiet() && arbiter && self.bridge.posted_words() == 0
+        self.is_still() && self.idle >= self.params.arbitration_cycles
+    }
+    /// The same, but that the arbiter counts on: as at power on.
+    fn is_still(&self) -> bool {
+        self.is_quiet() && self.granting.is_none() && self.bridge.posted_words() == 0
     }
     /// Lets `cycles` pass in which nothing moves.
     pub fn pass(&mut self, cycles: u64) {
-        assert!(self.is_at_rest(), "cycles are skipped only where nothing moves");
+        assert!(self.is_still(), "cycles are skipped only where nothing moves");
+        let idle = cycles.saturating_add(self.idle.into());
+        self.idle = idle.min(self.params.arbitration_cycles.into()) as u8;
         self.now += cycles;
         self.counters.cycles += cycles;
         self.counters.idle_cycles += cycles;

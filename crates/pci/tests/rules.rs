@@ -208,3 +208,28 @@ fn a_write_to_nobody_does_not_lose_the_delayed_read_beside_it() {
     assert!(bench.chips[0].ended[0].1.aborted);
     assert_eq!(bench.chips[0].completions.len(), 4);
 }
+
+/// From power on, cycles may be left out: the arbiter counts on as if they had been there.
+#[test]
+fn cycles_left_out_at_power_on_are_as_those_that_pass() {
+    for cycles in 0..8 {
+        let mut buses = [(); 2].map(|()| {
+            let params = Params { arbitration_cycles: 4, ..Params::pcix_64_100() };
+            let space = pci::ConfigSpace::new(1, 2, 0, REGION_BYTES, true);
+            pci::Bus::new(params, bus::Memory::new(0, MEMORY_BYTES), vec![space])
+        });
+        let mut chips = [[bench::Chip::new()], [bench::Chip::new()]];
+        for _ in 0..cycles {
+            buses[0].clock(&mut chips[0]);
+        }
+        buses[1].pass(cycles);
+        for bus in &mut buses {
+            assert!(bus.bridge.read(HostRead::Config { slot: 0, offset: 0 }, 0));
+        }
+        for _ in 0..40 {
+            let both = [0, 1].map(|at| buses[at].clock(&mut chips[at]));
+            assert_eq!(both[0], both[1], "{cycles} cycles left out");
+        }
+        assert_eq!(buses[0].counters(), buses[1].counters());
+    }
+}

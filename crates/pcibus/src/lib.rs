@@ -85,9 +85,12 @@ impl<M: HostMemory> PciBus<M> {
         if addr >= REGION.into() {
             self.post(single(addr, data));
         } else if (SPACE..SPACE + 0x100).contains(&addr) {
+            // A register of one or two bytes stands at its lanes of the word.
+            let lane = (addr % 4) as usize;
+            let len = data.len().min(4 - lane);
             let mut value = [0; 4];
-            value[..data.len().min(4)].copy_from_slice(&data[..data.len().min(4)]);
-            let enables = (1_u8 << data.len().min(4)) - 1;
+            value[lane..lane + len].copy_from_slice(&data[..len]);
+            let enables = ((1_u8 << len) - 1) << lane;
             let (offset, value) = ((addr - SPACE) as u8, u32::from_le_bytes(value));
             self.accesses.push_back(Access::Config { offset, value, enables });
         }

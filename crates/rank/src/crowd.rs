@@ -33,13 +33,13 @@ impl Crowd {
     }
 
     /// One of them has ended, or come to its end.
-    pub(crate) fn end(&self, now: Time) {
+    pub fn end(&self, now: Time) {
         self.last.fetch_max(now.0, Ordering::AcqRel);
         self.ended.fetch_add(1, Ordering::AcqRel);
     }
 
     /// True if servers are told at `now` that all of them have ended.
-    pub(crate) fn is_over(&self, now: Time) -> bool {
+    pub fn is_over(&self, now: Time) -> bool {
         (self.all > 0 && self.ended.load(Ordering::Acquire) == self.all)
             && now.0 > self.last.load(Ordering::Acquire) + self.notice.load(Ordering::Relaxed)
     }

@@ -1,7 +1,8 @@
 //! Options of `sunstar report`.
 
+use super::bench::{largest, LARGEST_MAX};
 use super::value::whole;
-use super::{largest, RunOptions, LARGEST_MAX};
+use super::RunOptions;
 use clap::Args;
 use std::path::PathBuf;
 

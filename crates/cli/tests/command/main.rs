@@ -28,6 +28,7 @@ mod fortran;
 mod gdb;
 mod gdb_packets;
 mod golden;
+mod guests;
 mod hostile;
 mod ideal;
 mod interrupted;

@@ -52,7 +52,9 @@ impl Life<'_> {
                 })
             }
             Program::Executables(_) => self.process(&mut mpi),
-            Program::Native(_) => unreachable!("a model without MPI has software of its own"),
+            Program::Native(_) | Program::Guests(_) => {
+                unreachable!("what does not call MPI is software of its own")
+            }
         };
         ended.unwrap_or_else(|why| rank::Ending::Fatal(format!("rank {rank}: {why}")))
     }

@@ -38,7 +38,10 @@ fn a_model_has_a_row_once_and_none_that_all_have() {
 #[test]
 fn a_machine_names_a_model_that_there_is() {
     let names = MODELS.iter().map(|model| model.name).collect::<Vec<_>>();
-    assert_eq!(names, ["seastar", "ideal", "example", "rdma", "myrinet", "offload"]);
+    assert_eq!(
+        names,
+        ["seastar", "ideal", "example", "rdma", "myrinet", "ethernet", "bell", "offload"]
+    );
     assert_eq!(MODELS.row("nic.model").unwrap().kind, Kind::Choice(names.leak()));
 }
 

@@ -1,0 +1,107 @@
+//! Options of `sunstar bench` and `sunstar validate`.
+
+use super::queues::BenchQueuesOptions;
+use super::value::whole;
+use super::MachineOptions;
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// What to measure.
+#[derive(Clone, Debug, Subcommand)]
+pub enum BenchCommand {
+    /// What each optimisation of the firmware is worth, beside what is published
+    ///
+    /// Runs examples/studies/latency.c with caches off, I, I and D, and with inline messages, shadow FIFOs,
+    /// pinned registers and trace points off and on, then from the original firmware upwards.
+    Ladder(LadderOptions),
+    /// Latency and bandwidth of a ping-pong on one or more machines
+    Latency(LatencyOptions),
+    /// Throughput and time of an RDMA write, as marazakis2006 draws them (Figs. 3 and 4)
+    ///
+    /// Streams and ping-pongs over the size of messages, with descriptors written word by word and
+    /// combined; and where the time of 8 bytes goes, by the counters of the cards.
+    Rdma(RdmaOptions),
+    /// Latency over the lengths of MPI's queues, as brightwell2005 draws it (Figs. 5 and 6)
+    ///
+    /// Posted receives by length and by the part that is walked (examples/studies/posted.c), and unexpected
+    /// messages by length (examples/studies/unexpected.c); on a machine with matching units without them and
+    /// with units of 128 and 256 cells.
+    Queues(BenchQueuesOptions),
+}
+
+/// Largest message that the ping-pong sends, in bytes (`sizes` in examples/studies/latency.c).
+pub const LARGEST_MAX: u64 = 1 << 20;
+
+pub(super) fn largest(text: &str) -> Result<u64, String> {
+    let bytes = text.parse().ok().filter(|&bytes| bytes <= LARGEST_MAX);
+    bytes.ok_or_else(|| format!("allowed is 0 to {LARGEST_MAX}, the ping-pong's largest message"))
+}
+
+fn largest_of_words(text: &str) -> Result<u64, String> {
+    let whole = |bytes: &u64| (8..=LARGEST_MAX).contains(bytes) && bytes % 8 == 0;
+    let bytes = text.parse().ok().filter(whole);
+    bytes.ok_or_else(|| format!("allowed is 8 to {LARGEST_MAX}, in steps of 8"))
+}
+
+/// How to run the ladder, for itself or to validate.
+#[derive(Args, Clone, Debug)]
+pub struct LadderOptions {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub machine: MachineOptions,
+    /// Largest message; less than 1 MiB, which is the most, leaves the bandwidth out
+    #[arg(long, value_name = "BYTES", default_value_t = LARGEST_MAX, value_parser = largest)]
+    pub largest: u64,
+    /// Runs at a time; as many as processors and memory allow if not given
+    #[arg(short, long, value_name = "N")]
+    #[arg(value_parser = whole(1..=1024_u16))]
+    pub jobs: Option<u16>,
+    /// Write what was measured to FILE as JSON ("-" or no FILE: standard output, instead of the tables)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub json: Option<PathBuf>,
+}
+
+/// Where to measure latency.
+#[derive(Args, Clone, Debug)]
+pub struct LatencyOptions {
+    /// Machine: a name (see `sunstar machines`) or a file; may be repeated
+    #[arg(short, long = "machine", value_name = "NAME|FILE", default_value = "redstorm")]
+    pub machines: Vec<String>,
+    /// Override a parameter of all machines; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub overrides: Vec<String>,
+    /// Largest message, 1 MiB at most
+    #[arg(long, value_name = "BYTES", default_value_t = LARGEST_MAX, value_parser = largest)]
+    pub largest: u64,
+    /// Runs at a time; as many as processors and memory allow if not given
+    #[arg(short, long, value_name = "N")]
+    #[arg(value_parser = whole(1..=1024_u16))]
+    pub jobs: Option<u16>,
+    /// Write what was measured to FILE as JSON ("-" or no FILE: standard output, instead of the table)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub json: Option<PathBuf>,
+}
+
+/// Options of `sunstar bench rdma`.
+#[derive(Args, Clone, Debug)]
+pub struct RdmaOptions {
+    /// Machine with RDMA NICs: a name (see `sunstar machines`) or a file
+    #[arg(short, long, value_name = "NAME|FILE", default_value = "forth")]
+    pub machine: String,
+    /// Override a parameter of the machine; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub overrides: Vec<String>,
+    /// Largest message: whole words of 8 bytes, 1 MiB at most
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 16, value_parser = largest_of_words)]
+    pub largest: u64,
+    /// Runs at a time; as many as processors and memory allow if not given
+    #[arg(short, long, value_name = "N")]
+    #[arg(value_parser = whole(1..=1024_u16))]
+    pub jobs: Option<u16>,
+    /// Write what was measured to FILE as JSON ("-" or no FILE: standard output, instead of the tables)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub json: Option<PathBuf>,
+    /// Draw both figures into FILE, a page for a browser
+    #[arg(long, value_name = "FILE.html")]
+    pub page: Option<PathBuf>,
+}

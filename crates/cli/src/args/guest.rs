@@ -1,0 +1,32 @@
+//! Options of `sunstar guest`.
+
+use super::value::whole;
+use super::Date;
+use clap::Args;
+use std::ffi::OsString;
+
+/// Memory of a guest, in MB: what its kernel needs, and what it may name below its devices.
+const MEMORY: std::ops::RangeInclusive<u32> = 32..=2048;
+
+/// What a guest is to run.
+#[derive(Args, Clone, Debug)]
+pub struct GuestOptions {
+    /// Build the kernel of guests from Debian's source package linux-source-6.12, unless it is there (5 min;
+    /// 150 MB are fetched)
+    #[arg(long)]
+    pub prepare: bool,
+    /// Its memory, in MB
+    #[arg(long, value_name = "MB", default_value_t = 64, value_parser = whole(MEMORY))]
+    pub memory: u32,
+    /// Seed of its random numbers
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(0..=u64::MAX))]
+    pub seed: u64,
+    /// What its calendar tells when it boots: a date as 2026-01-31 or 2026-01-31T12:00:00 (UTC), or now,
+    /// which makes runs differ
+    #[arg(long, value_name = "now|DATE", default_value_t)]
+    pub date: Date,
+    /// Program and its arguments, looked for on PATH as a shell does
+    #[arg(value_name = "PROGRAM", required_unless_present = "prepare", num_args = 1..)]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub command: Vec<OsString>,
+}

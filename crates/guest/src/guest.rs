@@ -1,0 +1,435 @@
+//! A guest, as who simulates sees it.
+
+use crate::act::{command, ended, Act, Ending, Interrupt};
+use crate::clock::{self, op, Message};
+use crate::memory::GuestMemory;
+use crate::process::{Process, Task};
+use crate::ring::{Buffer, Ring};
+use crate::sys::{self, Mapping};
+use crate::vhost::{self, pci, request, Header, Payload};
+use crate::Kernel;
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+/// From here on the bits of a request are no time: the guest sleeps for ever.
+const NEVER: u64 = i64::MAX as u64;
+
+/// Processor time without a word, in ms, after which a guest's program counts as one that never says
+/// anything.
+const PATIENCE_MS: u64 = 10_000;
+/// Wall time between two looks at it.
+const LOOK_MS: i32 = 1000;
+
+/// Queues of the device: what the guest does to it, and its interrupts.
+const COMMANDS: usize = 0;
+const INTERRUPTS: usize = 1;
+
+/// What the guest's first program says of the end, in the upper bytes of a number.
+const ENDED: u64 = 0x454e_4400;
+const FAILED: u64 = 0x4641_494c;
+/// The same of the time when all is ready for the program.
+const READY: u64 = 0x5245_4144;
+
+/// What it stands still in.
+enum State {
+    /// It waits for its time.
+    Waits,
+    /// It does something to its device.
+    Accesses(Buffer),
+    Ended,
+}
+
+/// A guest. Its clock counts nanoseconds; each call says what it shows, never less than before.
+pub struct Guest {
+    process: Process,
+    clock: UnixStream,
+    device: Option<UnixStream>,
+    /// Where the device's own requests go.
+    requests: Option<UnixStream>,
+    memory: GuestMemory,
+    rings: [Ring; 2],
+    state: State,
+    now: u64,
+    /// What its calendar tells at 0.
+    date: u64,
+    /// When it wants to go on.
+    wish: u64,
+    sequence: u32,
+    /// Interrupts for which it had no room.
+    waiting: VecDeque<Interrupt>,
+    /// All is ready for its program.
+    ready: bool,
+    /// What its first program has said of the end.
+    said: Option<u64>,
+}
+
+impl Guest {
+    /// Starts one: its clock shows 0. The error is a sentence.
+    pub fn start(kernel: &Kernel, task: &Task) -> Result<Guest, String> {
+        let mut process = Process::start(kernel, task)?;
+        let clock = process.accept_clock()?;
+        let mut guest = Guest {
+            process,
+            clock,
+            device: None,
+            requests: None,
+            memory: GuestMemory::default(),
+            rings: [Ring::default(); 2],
+            state: State::Waits,
+            now: 0,
+            date: task.date,
+            wish: 0,
+            sequence: 0,
+            waiting: VecDeque::new(),
+            ready: false,
+            said: None,
+        };
+        let start = guest.hear().map_err(|e| guest.process.why(&e.to_string()))?;
+        if start.op != op::START {
+            return Err(guest.process.why("it does not begin with a START"));
+        }
+        // The kernel wants descriptors of shared memory with the answer, and does without if these are none.
+        let null = std::fs::File::open("/dev/null").map_err(|e| format!("/dev/null: {e}"))?;
+        let answer = Message { op: op::ACK, sequence: start.sequence, time: 0 };
+        sys::send_with(&guest.clock, &answer.emit(), [null.as_raw_fd(); 2])
+            .map_err(|e| guest.process.why(&e.to_string()))?;
+        Ok(guest)
+    }
+
+    /// Its memory, for its device.
+    pub fn memory(&self) -> &GuestMemory {
+        &self.memory
+    }
+
+    /// All is ready for its program.
+    pub fn is_ready(&self) -> bool {
+        self.ready
+    }
+
+    /// Boots it, as far as its first sleep or access: the first call.
+    pub fn boot(&mut self) -> Act {
+        self.go_on()
+    }
+
+    /// It goes on at `now`. It sleeps.
+    pub fn run(&mut self, now: u64) -> Act {
+        assert!(matches!(self.state, State::Waits) && now >= self.now, "it sleeps until then");
+        self.now = now;
+        match self.told_time() {
+            Ok(()) => self.go_on(),
+            Err(error) => self.lost(&error),
+        }
+    }
+
+    /// Its access is over at `now`, with these bytes if it was a load.
+    pub fn answer(&mut self, now: u64, bytes: &[u8]) -> Act {
+        let State::Accesses(buffer) = std::mem::replace(&mut self.state, State::Waits) else {
+            panic!("an access is outstanding")
+        };
+        match self.finish(now, &buffer, bytes) {
+            Ok(()) => self.go_on(),
+            Err(error) => self.lost(&error),
+        }
+    }
+
+    fn finish(&mut self, now: u64, buffer: &Buffer, bytes: &[u8]) -> io::Result<()> {
+        buffer.fill(&self.memory, bytes).map_err(wrong)?;
+        let ring = &self.rings[COMMANDS];
+        ring.give_back(&self.memory, buffer, bytes.len() as u32).map_err(wrong)?;
+        if now > self.now {
+            self.now = now;
+            self.told_time()?;
+        }
+        self.next_command()
+    }
+
+    /// Its device interrupts, now. It sleeps, from here on until another time: mostly until now.
+    pub fn interrupt(&mut self, now: u64, interrupt: Interrupt) -> Act {
+        assert!(matches!(self.state, State::Waits) && now >= self.now, "it sleeps");
+        self.now = now;
+        self.waiting.push_back(interrupt);
+        match self.tell_interrupts() {
+            Ok(()) => self.sleeps(),
+            Err(error) => self.lost(&error),
+        }
+    }
+
+    /// Interrupts go to the guest as far as it has room for them.
+    fn tell_interrupts(&mut self) -> io::Result<()> {
+        let mut told = false;
+        while let Some(interrupt) = self.waiting.front() {
+            let Some(buffer) = self.rings[INTERRUPTS].take(&self.memory).map_err(wrong)? else {
+                break;
+            };
+            let message = match interrupt {
+                Interrupt::Line => pci::message(pci::INT, 0, &[]),
+                Interrupt::Message(data) => pci::message(pci::MSI, 0, &data.to_le_bytes()),
+            };
+            self.waiting.pop_front();
+            buffer.fill(&self.memory, &message).map_err(wrong)?;
+            let ring = &self.rings[INTERRUPTS];
+            ring.give_back(&self.memory, &buffer, message.len() as u32).map_err(wrong)?;
+            told = true;
+        }
+        if told {
+            self.call(INTERRUPTS)?;
+        }
+        Ok(())
+    }
+
+    /// The guest looks at a queue: it asks for the time, says that it wants to go on, and answers.
+    fn call(&mut self, queue: usize) -> io::Result<()> {
+        let flags = vhost::VERSION | vhost::NEED_REPLY;
+        let call = vhost::message(request::VRING_CALL, flags, queue as u64);
+        let requests =
+            self.requests.as_mut().ok_or_else(|| wrong("its device has no way to it"))?;
+        requests.write_all(&call)?;
+        loop {
+            let requests = self.requests.as_ref().map(|socket| socket.as_raw_fd());
+            match self.await_one(&[requests, Some(self.clock.as_raw_fd())])? {
+                0 => break,
+                _ => {
+                    let message = self.hear()?;
+                    self.heed(message)?;
+                }
+            }
+        }
+        let mut answer = [0; vhost::HEADER + 8];
+        self.requests
+            .as_mut()
+            .ok_or_else(|| wrong("its device has no way to it"))?
+            .read_exact(&mut answer)
+    }
+
+    /// Until it sleeps, accesses its device, or ends.
+    fn go_on(&mut self) -> Act {
+        match self.listen() {
+            Ok(act) => act,
+            Err(error) => self.lost(&error),
+        }
+    }
+
+    fn listen(&mut self) -> io::Result<Act> {
+        loop {
+            if let State::Accesses(buffer) = &self.state {
+                return command(buffer);
+            }
+            let device = self.device.as_ref().map(|socket| socket.as_raw_fd());
+            let listener = self.process.device_listener();
+            match self.await_one(&[Some(self.clock.as_raw_fd()), device, listener])? {
+                0 => {
+                    let message = self.hear()?;
+                    if self.heed(message)? {
+                        // Those for which there was no room.
+                        self.tell_interrupts()?;
+                        return Ok(self.sleeps());
+                    }
+                    if let Some(said) = self.said {
+                        return Ok(self.over(said));
+                    }
+                }
+                1 => self.serve()?,
+                _ => self.device = Some(self.process.accept_device()?),
+            }
+        }
+    }
+
+    /// It waits: until when.
+    fn sleeps(&self) -> Act {
+        Act::Sleep(if self.wish >= NEVER { u64::MAX } else { self.wish.max(self.now) })
+    }
+
+    /// Which of these has something to say.
+    fn await_one(&self, fds: &[Option<i32>]) -> io::Result<usize> {
+        let mut since = None;
+        loop {
+            if let Some(found) = sys::poll(fds, LOOK_MS)? {
+                return Ok(found);
+            }
+            let spent = self.process.processor_ms();
+            let since = *since.get_or_insert(spent);
+            if spent - since >= PATIENCE_MS {
+                let seconds = PATIENCE_MS / 1000;
+                return Err(wrong(format!(
+                    "computes without end: it made no system call for {seconds} s of processor time"
+                )));
+            }
+        }
+    }
+
+    // ---- the clock ---------------------------------------------------------------------------------------
+
+    fn hear(&mut self) -> io::Result<Message> {
+        let mut bytes = [0; clock::SIZE];
+        self.clock.read_exact(&mut bytes)?;
+        Ok(Message::parse(bytes))
+    }
+
+    fn say(&mut self, op: u32, sequence: u32, time: u64) -> io::Result<()> {
+        self.clock.write_all(&Message { op, sequence, time }.emit())
+    }
+
+    /// What the guest says of the time is answered. True if it waits now.
+    fn heed(&mut self, message: Message) -> io::Result<bool> {
+        let Message { op: what, sequence, time } = message;
+        let mut answer = 0;
+        match what {
+            op::ACK => return Ok(false),
+            op::REQUEST => self.wish = time,
+            op::GET => answer = self.now,
+            op::GET_TOD => answer = self.date + self.now,
+            op::UPDATE if time != self.now => {
+                return Err(wrong(format!("its clock shows {time} ns and not {} ns", self.now)));
+            }
+            op::BROADCAST if time >> 32 == READY => self.ready = true,
+            op::BROADCAST => self.said = Some(time),
+            op::UPDATE | op::WAIT => {}
+            _ => return Err(wrong(format!("its kernel says {message:?}, which nobody knows"))),
+        }
+        self.say(op::ACK, sequence, answer)?;
+        Ok(what == op::WAIT)
+    }
+
+    /// The guest's clock shows `now` from here on, whether it waits for that or stands still in an access.
+    fn told_time(&mut self) -> io::Result<()> {
+        self.sequence += 1;
+        self.say(op::RUN, self.sequence, self.now)?;
+        let answer = self.hear()?;
+        if answer.op != op::ACK || answer.sequence != self.sequence {
+            return Err(wrong(format!("its kernel answers {answer:?} to RUN")));
+        }
+        Ok(())
+    }
+
+    // ---- the device --------------------------------------------------------------------------------------
+
+    fn serve(&mut self) -> io::Result<()> {
+        let device = self.device.as_ref().ok_or_else(|| wrong("it has no device"))?;
+        let (mut head, mut fds) = ([0; vhost::HEADER], Vec::new());
+        let mut got = sys::receive(device, &mut head, &mut fds)?;
+        let mut rest = device;
+        if got == 0 {
+            // The guest shuts down.
+            self.device = None;
+            return Ok(());
+        }
+        while got < head.len() {
+            got += rest.read(&mut head[got..])?;
+        }
+        let header = Header::parse(head);
+        let mut payload = [0; vhost::PAYLOAD_MAX];
+        let payload = payload
+            .get_mut(..header.size as usize)
+            .ok_or_else(|| wrong(format!("its kernel sends {} bytes at once", header.size)))?;
+        rest.read_exact(payload)?;
+        self.set_up(header, &Payload(payload), fds)
+    }
+
+    fn set_up(
+        &mut self,
+        header: Header,
+        payload: &Payload<'_>,
+        fds: Vec<OwnedFd>,
+    ) -> io::Result<()> {
+        let ring = payload.u32(0) as usize % 2;
+        match header.request {
+            request::GET_FEATURES => return self.reply(header, vhost::FEATURES),
+            request::GET_PROTOCOL_FEATURES => return self.reply(header, vhost::PROTOCOL),
+            request::SET_MEM_TABLE => self.map(payload, &fds)?,
+            request::SET_VRING_NUM => self.rings[ring].size = payload.u32(4) as u16,
+            request::SET_VRING_BASE => self.rings[ring].taken = payload.u32(4) as u16,
+            request::SET_VRING_ADDR => {
+                let ring = &mut self.rings[ring];
+                ring.descriptors = payload.u64(8);
+                ring.used = payload.u64(16);
+                ring.available = payload.u64(24);
+            }
+            request::SET_SLAVE_REQ_FD => {
+                self.requests = fds.into_iter().next().map(UnixStream::from);
+            }
+            request::VRING_KICK if ring == COMMANDS => {
+                // Answered once the device has done it.
+                return self.next_command();
+            }
+            _ => {}
+        }
+        if header.flags & vhost::NEED_REPLY != 0 {
+            return self.reply(header, 0);
+        }
+        Ok(())
+    }
+
+    /// The device does what the guest has asked for; if there is nothing left, the guest goes on.
+    fn next_command(&mut self) -> io::Result<()> {
+        match self.rings[COMMANDS].take(&self.memory).map_err(wrong)? {
+            Some(buffer) => self.state = State::Accesses(buffer),
+            None => {
+                let header = Header { request: request::VRING_KICK, flags: 0, size: 0 };
+                self.reply(header, 0)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn reply(&mut self, header: Header, value: u64) -> io::Result<()> {
+        let answer = vhost::message(header.request, vhost::VERSION | vhost::REPLY, value);
+        self.device.as_mut().ok_or_else(|| wrong("it has no device"))?.write_all(&answer)
+    }
+
+    /// The parts of its memory: physical address, length, the kernel's own address and where they stand in a
+    /// file.
+    fn map(&mut self, payload: &Payload<'_>, fds: &[OwnedFd]) -> io::Result<()> {
+        self.memory.clear();
+        for (index, fd) in (0..payload.u32(0) as usize).zip(fds) {
+            let at = 8 + 32 * index;
+            let (base, len) = (payload.u64(at), payload.u64(at + 8));
+            let offset = payload.u64(at + 24);
+            // A mapping begins with a page; the file's first byte does.
+            let mapping = Mapping::new(fd, 0, (offset + len) as usize)?;
+            self.memory.add(base, mapping, offset as usize);
+        }
+        Ok(())
+    }
+
+    // ---- the end -----------------------------------------------------------------------------------------
+
+    /// Its first program has said how it ended: nothing is left to be done.
+    fn over(&mut self, said: u64) -> Act {
+        self.end(match said >> 32 {
+            ENDED => ended(said as i32),
+            FAILED => {
+                let what = io::Error::from_raw_os_error(said as u32 as i32);
+                Ending::Lost(self.process.why(&format!("has no program to run: {what}")))
+            }
+            _ => Ending::Lost(self.process.why(&format!("says {said:#x}, which nobody knows"))),
+        })
+    }
+
+    /// The guest is no more, or is none that one can go on with.
+    fn lost(&mut self, error: &io::Error) -> Act {
+        use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+        let what = match error.kind() {
+            UnexpectedEof | ConnectionReset | BrokenPipe => "has ended before its program".into(),
+            _ => error.to_string(),
+        };
+        self.end(Ending::Lost(self.process.why(&what)))
+    }
+
+    fn end(&mut self, ending: Ending) -> Act {
+        self.state = State::Ended;
+        self.process.end();
+        Act::End(ending)
+    }
+
+    /// What the program has written since the last call: to its standard output and error.
+    pub fn take_output(&mut self) -> io::Result<[Vec<u8>; 2]> {
+        self.process.take_output()
+    }
+}
+
+/// What keeps a guest from going on.
+pub(crate) fn wrong(what: impl ToString) -> io::Error {
+    io::Error::other(what.to_string())
+}

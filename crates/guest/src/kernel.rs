@@ -1,0 +1,38 @@
+//! The guests' kernel, as `linux/kernel/prepare` has built it.
+
+use std::path::{Path, PathBuf};
+
+/// A kernel that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    folder: PathBuf,
+}
+
+impl Kernel {
+    /// The one that was prepared in `folder` last. The error is a sentence without a period.
+    pub fn find(folder: &Path) -> Result<Kernel, String> {
+        let current = folder.join("current");
+        let there = ["linux", "init"].iter().all(|name| current.join(name).is_file());
+        match current.canonicalize() {
+            Ok(folder) if there => Ok(Kernel { folder }),
+            _ => Err("there is no kernel for guests; build it: sunstar guest --prepare".into()),
+        }
+    }
+    /// The kernel itself, a program.
+    pub(crate) fn program(&self) -> PathBuf {
+        self.folder.join("linux")
+    }
+    /// The first program of a guest.
+    pub(crate) fn init(&self) -> PathBuf {
+        self.folder.join("init")
+    }
+    /// What modules are built against.
+    pub fn tree(&self) -> PathBuf {
+        self.folder.join("tree")
+    }
+    /// Version of the package that it was built from.
+    pub fn version(&self) -> String {
+        let text = std::fs::read_to_string(self.folder.join("version"));
+        text.map_or_else(|_| "unknown".into(), |text| text.trim().into())
+    }
+}

@@ -1,0 +1,35 @@
+//! Real Linux guests: a kernel in User-Mode Linux, its drivers and its programs, which go on only at instants
+//! that they are granted.
+//!
+//! ```text
+//!  who simulates                      this crate                                     the guest, a process
+//!  run(now) ──────────► Guest ── clock: RUN, REQUEST, WAIT, GET ── socket ── the kernel's time
+//!  Act::Load, Store ◄──   │  ─── vhost: memory, queues, KICK ───── socket ── virtio: PCI accesses (virt-pci)
+//!  answer(now, bytes) ──► │  ─── ring: commands, interrupts ────── shared memory
+//!  interrupt ───────────► │  ─── memory: DMA ───────────────────── shared memory
+//!                         └───── process: start, folder, end
+//! ```
+//!
+//! A guest executes in no time. It says until when it sleeps; nothing happens in it before, unless it is
+//! interrupted. An access to its device stops it until it is answered, at whatever time: its clock then shows
+//! that time. So what a guest does is a function of what it is told, and of nothing else.
+
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod act;
+mod alone;
+mod clock;
+mod guest;
+mod kernel;
+mod memory;
+mod process;
+mod ring;
+mod sys;
+mod vhost;
+
+pub use crate::act::{Act, Ending, Interrupt, Place, Space};
+pub use crate::alone::alone;
+pub use crate::guest::Guest;
+pub use crate::kernel::Kernel;
+pub use crate::memory::{GuestMemory, MESSAGES};
+pub use crate::process::{Costs, Task};

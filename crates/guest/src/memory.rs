@@ -1,0 +1,81 @@
+//! A guest's memory, as its device finds it.
+
+use crate::sys::Mapping;
+use bus::BusError;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// What a guest says of a part of its memory.
+struct Region {
+    /// Physical address of its first byte.
+    base: u64,
+    mapping: Mapping,
+    /// Where that byte stands in the mapping.
+    offset: usize,
+}
+
+/// Address to which a device stores the data of a message-signalled interrupt: the one that the kernel's
+/// driver of the bus gives to all devices. There is no memory.
+pub const MESSAGES: u64 = 0xA_0000;
+
+/// A guest's memory, by physical addresses. Empty until its kernel has looked for its device.
+#[derive(Clone, Default)]
+pub struct GuestMemory(Rc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    regions: RefCell<Vec<Region>>,
+    /// Message-signalled interrupts of which the guest has not been told.
+    messages: RefCell<VecDeque<u32>>,
+}
+
+impl GuestMemory {
+    /// The guest says what there is.
+    pub(crate) fn clear(&self) {
+        self.0.regions.borrow_mut().clear();
+    }
+    pub(crate) fn add(&self, base: u64, mapping: Mapping, offset: usize) {
+        self.0.regions.borrow_mut().push(Region { base, mapping, offset });
+    }
+    fn find<R>(
+        &self,
+        addr: u64,
+        len: usize,
+        write: bool,
+        act: impl FnOnce(&Mapping, usize) -> R,
+    ) -> Result<R, BusError> {
+        let regions = self.0.regions.borrow();
+        let found = regions.iter().find_map(|region| {
+            let at = usize::try_from(addr.checked_sub(region.base)?).ok()?;
+            let start = region.offset.checked_add(at)?;
+            let fits = start.checked_add(len)? <= region.mapping.len();
+            fits.then_some((&region.mapping, start))
+        });
+        let why = "the guest has no memory there that a device can reach";
+        let (mapping, start) = found.ok_or(BusError { addr, len, write, why })?;
+        Ok(act(mapping, start))
+    }
+    /// Fills `buf` from physical address `addr` on.
+    pub fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), BusError> {
+        self.find(addr, buf.len(), false, |mapping, at| mapping.read(at, buf))
+    }
+    /// Stores `data` at physical address `addr`.
+    pub fn write(&self, addr: u64, data: &[u8]) -> Result<(), BusError> {
+        if addr == MESSAGES {
+            let data = data.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
+            self.0.messages.borrow_mut().push_back(data);
+            return Ok(());
+        }
+        self.find(addr, data.len(), true, |mapping, at| mapping.write(at, data))
+    }
+    /// The oldest message-signalled interrupt of which the guest is to be told.
+    pub fn take_message(&self) -> Option<u32> {
+        self.0.messages.borrow_mut().pop_front()
+    }
+    pub(crate) fn u16(&self, addr: u64) -> Result<u16, BusError> {
+        let mut bytes = [0; 2];
+        self.read(addr, &mut bytes)?;
+        Ok(u16::from_le_bytes(bytes))
+    }
+}

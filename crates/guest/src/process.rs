@@ -1,0 +1,254 @@
+//! A guest's process: its start, what it finds, and its end.
+
+use crate::{sys, Kernel};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
+
+/// The device's number among those of virtio, which has none for PCI: as in the kernel's configuration.
+const DEVICE: u32 = 1234;
+
+/// Wall time, in ms, that a kernel may take before it says anything.
+const START_MS: i32 = 30_000;
+
+/// What a guest's kernel charges for what it does, in ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// A system call.
+    pub syscall: u32,
+    /// An interrupt.
+    pub interrupt: u32,
+    /// A change from one process to another.
+    pub context_switch: u32,
+    /// An IP packet, in or out.
+    pub packet: u32,
+    /// Each 1,024 bytes copied between kernel and process.
+    pub copied_kb: u32,
+    /// A reading of the clock; at least 1.
+    pub clock: u32,
+}
+
+/// What a guest is to run.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// Its number among all guests: `node0` is number 0.
+    pub number: u32,
+    /// How many guests there are.
+    pub guests: u32,
+    /// Its memory, in MB.
+    pub memory_mb: u32,
+    /// Seed of its random numbers.
+    pub seed: u64,
+    /// What its kernel charges.
+    pub costs: Costs,
+    /// What its calendar tells when it boots, in ns since 1970.
+    pub date: u64,
+    /// When the program begins, by the guest's clock in ns; later if the guest is not ready by then.
+    pub begins: u64,
+    /// It has a device.
+    pub device: bool,
+    /// The program, and its arguments.
+    pub arguments: Vec<OsString>,
+    /// Its environment: name and value.
+    pub variables: Vec<(OsString, OsString)>,
+    /// Its working folder.
+    pub folder: PathBuf,
+}
+
+/// A folder for one guest: in memory if it can be, as each write of its program is waited for.
+fn folder() -> io::Result<TempDir> {
+    let mut builder = tempfile::Builder::new();
+    let builder = builder.prefix("sunstar-guest-");
+    builder.tempdir_in("/dev/shm").or_else(|_| builder.tempdir())
+}
+
+/// A guest's process, with its folder.
+pub(crate) struct Process {
+    child: Child,
+    folder: TempDir,
+    clock: UnixListener,
+    device: Option<UnixListener>,
+    /// What the program has written, as far as it has not been read.
+    outputs: [File; 2],
+}
+
+impl Process {
+    pub fn start(kernel: &Kernel, task: &Task) -> Result<Process, String> {
+        let folder = folder().map_err(|e| format!("there is no room for a guest's folder: {e}"))?;
+        Process::start_in(folder, kernel, task)
+            .map_err(|e| format!("a guest cannot be started: {e}"))
+    }
+
+    fn start_in(folder: TempDir, kernel: &Kernel, task: &Task) -> io::Result<Process> {
+        let at = folder.path();
+        let clock = UnixListener::bind(at.join("clock"))?;
+        let device = task.device.then(|| UnixListener::bind(at.join("device"))).transpose()?;
+        fs::write(at.join("program"), task.fields())?;
+        let output = |name: &str| -> io::Result<File> {
+            File::create(at.join(name))?;
+            File::open(at.join(name))
+        };
+        let outputs = [output("stdout")?, output("stderr")?];
+        let console = File::create(at.join("console"))?;
+        let mut command = Command::new(kernel.program());
+        command
+            .args(task.options(kernel, at))
+            .env_clear()
+            .env("SUNSTAR_SEED", task.seed.to_string())
+            // The kernel keeps its processor's registers; wider ones than it knows of are not for its C
+            // library.
+            .env("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX512F")
+            .env("HOME", at)
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(console.try_clone()?)
+            .stderr(console);
+        // SAFETY: between fork and exec, only calls of the system that take numbers.
+        unsafe { command.pre_exec(sys::fixed_addresses) };
+        let child = command.spawn()?;
+        Ok(Process { child, clock, device, outputs, folder })
+    }
+
+    /// The kernel's first words. The error is a sentence.
+    pub fn accept_clock(&mut self) -> Result<UnixStream, String> {
+        match sys::poll(&[Some(self.clock.as_raw_fd())], START_MS) {
+            Ok(Some(_)) => self.clock.accept().map(|(socket, _)| socket).map_err(|e| e.to_string()),
+            Ok(None) => Err(self.why("its kernel does not start")),
+            Err(error) => Err(self.why(&error.to_string())),
+        }
+    }
+
+    /// Where the kernel calls for its device.
+    pub fn device_listener(&self) -> Option<i32> {
+        self.device.as_ref().map(|listener| listener.as_raw_fd())
+    }
+    pub fn accept_device(&mut self) -> io::Result<UnixStream> {
+        let listener = self.device.take().ok_or_else(|| io::Error::other("it has no device"))?;
+        listener.accept().map(|(socket, _)| socket)
+    }
+
+    /// A sentence with what the kernel said last, if it was anything.
+    pub fn why(&self, what: &str) -> String {
+        let console = fs::read(self.folder.path().join("console")).unwrap_or_default();
+        let console = String::from_utf8_lossy(&console);
+        let last = console.lines().map(str::trim).rfind(|line| !line.is_empty());
+        match last {
+            Some(last) => format!("{what} (its console says last: {last})"),
+            None => what.into(),
+        }
+    }
+
+    /// Processor time of the guest and of its programs so far, in ms.
+    pub fn processor_ms(&self) -> u64 {
+        // SAFETY: a call that takes a number.
+        let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1) as u64;
+        members(self.child.id()).map(|(_, ticks)| ticks * 1000 / per_second).sum()
+    }
+
+    pub fn take_output(&mut self) -> io::Result<[Vec<u8>; 2]> {
+        let mut written = [Vec::new(), Vec::new()];
+        for (file, to) in self.outputs.iter_mut().zip(&mut written) {
+            file.read_to_end(to)?;
+        }
+        Ok(written)
+    }
+
+    /// Nothing of it is left.
+    pub fn end(&mut self) {
+        let programs: Vec<u32> = members(self.child.id()).map(|(pid, _)| pid).collect();
+        // The kernel's first: it traces the others, and would tell them what to do.
+        let _ = self.child.kill();
+        programs.into_iter().filter(|pid| *pid != self.child.id()).for_each(sys::kill);
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Processes of the session that a guest is: number, and ticks of the processor's time.
+fn members(session: u32) -> impl Iterator<Item = (u32, u64)> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(move |entry| {
+        let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
+        let text = fs::read_to_string(entry.path().join("stat")).ok()?;
+        // Behind the name, which may have anything in it (proc(5)): state, parent, group, session, ...
+        let mut fields = text.rsplit_once(')')?.1.split_whitespace();
+        let of: u32 = fields.nth(3)?.parse().ok()?;
+        let (user, system): (u64, u64) =
+            (fields.nth(7)?.parse().ok()?, fields.next()?.parse().ok()?);
+        (of == session).then_some((pid, user + system))
+    })
+}
+
+impl Task {
+    /// What the guest's first program reads (linux/init/init.c).
+    fn fields(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut put = |field: &OsStr| {
+            bytes.extend_from_slice(field.as_bytes());
+            bytes.push(0);
+        };
+        put(self.number.to_string().as_ref());
+        put(self.guests.to_string().as_ref());
+        put(self.begins.to_string().as_ref());
+        put(self.folder.as_os_str());
+        put(self.arguments.len().to_string().as_ref());
+        self.arguments.iter().for_each(|argument| put(argument));
+        put(self.variables.len().to_string().as_ref());
+        for (name, value) in &self.variables {
+            let mut both = name.clone();
+            both.push("=");
+            both.push(value);
+            put(&both);
+        }
+        bytes
+    }
+
+    /// What the kernel is told.
+    fn options(&self, kernel: &Kernel, folder: &Path) -> Vec<OsString> {
+        let Costs { syscall, interrupt, context_switch, packet, copied_kb, clock } = self.costs;
+        let path = |name: &str, path: &Path| {
+            let mut option = OsString::from(name);
+            option.push(path);
+            option
+        };
+        let mut options = vec![
+            path("time-travel=ext:", &folder.join("clock")),
+            format!("mem={}M", self.memory_mb).into(),
+            "rootfstype=hostfs".into(),
+            "rootflags=/".into(),
+            "ro".into(),
+            path("init=", &kernel.init()),
+            path("SUNSTAR=", folder),
+            path("uml_dir=", &folder.join("uml")),
+            "con=null".into(),
+            "con0=null,fd:1".into(),
+            "loglevel=6".into(),
+            // A kernel that cannot go on ends.
+            "panic=-1".into(),
+            format!("sunstar.syscall={syscall}").into(),
+            format!("sunstar.interrupt={interrupt}").into(),
+            format!("sunstar.context_switch={context_switch}").into(),
+            format!("sunstar.packet={packet}").into(),
+            format!("sunstar.copied_kb={copied_kb}").into(),
+            format!("sunstar.clock={clock}").into(),
+        ];
+        if self.device {
+            let mut device = path("virtio_uml.device=", &folder.join("device"));
+            device.push(format!(":{DEVICE}"));
+            options.push(device);
+        }
+        options
+    }
+}

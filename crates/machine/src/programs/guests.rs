@@ -1,0 +1,249 @@
+//! Real Linux guests as the hosts of nodes: each runs a program in a kernel of its own, and drives the node's
+//! card as a PCI device.
+//!
+//! ```text
+//!  guest::Guest ─ Act::Load, Store ─► life: the host's fibre ─ Cpu::mmio_read, mmio_write ─► the card's bus
+//!               ◄─ answer, run(time) ──  sleeps, stalls        ◄─ interrupt, time
+//!  its memory   ◄──────────────────────────── host::Memory ◄──────────────────────────────────── DMA
+//! ```
+//!
+//! While the guest executes, the fibre blocks the thread that simulates the node: a guest executes in no
+//! simulated time, so nothing can happen on its node meanwhile. It never runs ahead: what it does next
+//! becomes an event.
+
+use super::Executable;
+use crate::bench::Bench;
+use crate::console;
+use crate::instruments::journal::Journal;
+use crate::node::Software;
+use crate::parameters::schema::{bytes, time};
+use crate::parameters::{Parameters, Row};
+use crate::system::Os;
+use bus::BusError;
+use des::{Duration, Time};
+pub use guest::MESSAGES;
+use guest::{Act, Costs, Ending, Guest, GuestMemory, Interrupt, Kernel, Task};
+use host::{read_each, write_each, AddressSpace, Host};
+use life::{Driven, Life, Line};
+pub use slot::Slot;
+use std::cell::{Cell, RefCell};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+mod life;
+mod slot;
+#[cfg(test)]
+mod tests;
+
+/// Parameters of machines whose hosts can be guests.
+pub const ROWS: &[Row] = &[
+    time("guest.launch", "0 ns", "100000 ms"),
+    bytes("guest.memory", "32 MiB", "2 GiB"),
+    time("guest.context_switch", "0 ns", "1 ms"),
+    time("guest.packet", "0 ns", "1 ms"),
+];
+
+/// Programs in guests: each has the ranks behind those of the ones before it.
+#[derive(Clone, Debug)]
+pub struct Guests {
+    /// What they boot.
+    pub kernel: Kernel,
+    /// What they run; a path without a slash is looked for in the guest.
+    pub executables: Vec<Executable>,
+}
+
+impl Guests {
+    /// What a rank runs.
+    fn executable(&self, rank: u32) -> &Executable {
+        let mut ranks = 0;
+        let own = |executable: &&Executable| {
+            ranks += executable.ranks;
+            rank < ranks
+        };
+        self.executables.iter().find(own).expect("each rank has a program")
+    }
+}
+
+/// What the guest's kernel charges: the system's primitives, as of hosts whose kernel is ours.
+fn costs(p: &Parameters) -> Costs {
+    let ns = |time: Duration| u32::try_from(time.0.div_ceil(1000)).unwrap_or(u32::MAX);
+    let sum = |names: [&str; 2]| ns(p.duration(names[0]) + p.duration(names[1]));
+    Costs {
+        syscall: sum(["linux.kernel_entry", "linux.kernel_exit"]),
+        interrupt: sum(["linux.interrupt_entry", "linux.interrupt_exit"]),
+        context_switch: ns(p.duration("guest.context_switch")),
+        packet: ns(p.duration("guest.packet")),
+        copied_kb: ns(Duration::of_transfer(1024, p.number("host.copy_rate"))),
+        clock: ns(p.duration("rank.clock_read")),
+    }
+}
+
+/// A node's only rank: a guest.
+pub struct Seat {
+    rank: u32,
+    kernel: Kernel,
+    task: Task,
+    slot: Slot,
+    /// It serves the others, and is switched off when they have ended.
+    executable: Executable,
+    state: Rc<State>,
+}
+
+#[derive(Default)]
+struct State {
+    ready: Cell<bool>,
+    ending: RefCell<Option<(Time, Ending)>>,
+}
+
+impl Seat {
+    /// Node `nid` of a bench whose program these guests are; its card stands at `slot`.
+    pub fn new(bench: &Bench<'_>, guests: &Guests, nid: u32, slot: Slot) -> Seat {
+        let p = &bench.options.parameters;
+        let executable = guests.executable(nid).clone();
+        let around = &executable.surroundings;
+        let mut arguments = vec![OsString::from(&executable.path)];
+        arguments.extend(executable.args.iter().cloned());
+        let here = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+        let task = Task {
+            number: nid,
+            guests: bench.nodes,
+            memory_mb: (p.number::<u64>("guest.memory") >> 20) as u32,
+            seed: bench.options.seed ^ u64::from(nid) << 32,
+            costs: costs(p),
+            date: around.date.saturating_mul(1_000_000_000),
+            begins: bench.common.launch.0.div_ceil(1000),
+            device: true,
+            arguments,
+            variables: std::env::vars_os().chain(around.env.iter().cloned()).collect(),
+            folder: around.folder.clone().unwrap_or_else(here),
+        };
+        let (kernel, state) = (guests.kernel.clone(), Rc::default());
+        Seat { rank: nid, kernel, task, slot, executable, state }
+    }
+
+    /// The host of such a node: what its kernel does, the guest's own charges.
+    pub fn host(bench: &Bench<'_>) -> Host {
+        let parameters = &bench.options.parameters;
+        let own = Os::Linux.host(parameters);
+        let nothing = Duration::ZERO;
+        let costs = host::Costs { interrupt_entry: nothing, interrupt_exit: nothing, ..own };
+        Host::new(&costs)
+    }
+
+    /// Tells the journal of a node that the rank is there.
+    pub fn employ(journal: &Journal, nid: u32) {
+        journal.employ(nid..nid + 1);
+    }
+}
+
+impl Software for Seat {
+    fn boot(&self, host: &mut Host, _launch: Time) {
+        let state = self.state.clone();
+        let guest = match Guest::start(&self.kernel, &self.task) {
+            Ok(guest) => guest,
+            Err(why) => {
+                *state.ending.borrow_mut() = Some((Time::ZERO, Ending::Lost(why)));
+                return;
+            }
+        };
+        host.memory().borrow_mut().set_guest(Box::new(Physical(guest.memory().clone())));
+        let line = Rc::<Line>::default();
+        let raised = line.clone();
+        host.set_interrupt_handler(Rc::new(move |_| raised.rise()));
+        let (slot, executable) = (self.slot.clone(), self.executable.clone());
+        host.spawn("guest", move |cpu| {
+            line.set_waker(cpu.waker());
+            let mut life = Life::new(&cpu, guest, slot, &line, &state.ready);
+            life.serve(&executable.surroundings);
+            let ending = life.run();
+            *state.ending.borrow_mut() = Some((cpu.now(), ending));
+        });
+    }
+    fn late(&self) -> Option<String> {
+        (!self.state.ready.get()).then(|| "the guest was".into())
+    }
+    fn ranks(&self) -> Vec<u32> {
+        vec![self.rank]
+    }
+    fn all_ended(&self) -> bool {
+        self.state.ending.borrow().is_some()
+    }
+    fn endings(&self) -> Vec<(u32, Time, i32)> {
+        let ending = self.state.ending.borrow();
+        ending.iter().map(|(at, ending)| (self.rank, *at, code(ending))).collect()
+    }
+    fn failure(&self) -> Option<(i32, String)> {
+        let ending = self.state.ending.borrow();
+        let (_, ending) = ending.as_ref()?;
+        let rank = self.rank;
+        match ending {
+            Ending::Exited(0) => None,
+            Ending::Exited(code) => Some((*code, format!("rank {rank} exited with code {code}"))),
+            Ending::Killed(signal) => {
+                Some((128 + signal, format!("rank {rank} was killed by signal {signal}")))
+            }
+            Ending::Lost(why) => Some((1, format!("the guest of rank {rank} {why}"))),
+        }
+    }
+    fn waiting(&self) -> Vec<String> {
+        let what = || format!("the guest of rank {} sleeps, and nothing wakes it", self.rank);
+        (!self.all_ended()).then(what).into_iter().collect()
+    }
+}
+
+fn code(ending: &Ending) -> i32 {
+    match ending {
+        Ending::Exited(code) => *code,
+        Ending::Killed(signal) => 128 + signal,
+        Ending::Lost(_) => 1,
+    }
+}
+
+/// A guest's memory, by physical addresses.
+struct Physical(GuestMemory);
+
+impl AddressSpace for Physical {
+    fn read(&self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
+        self.0.read(phys, buf)
+    }
+    fn write(&self, phys: u64, data: &[u8]) -> Result<(), BusError> {
+        self.0.write(phys, data)
+    }
+    fn read_pieces(&self, pieces: &[(u64, usize)], buf: &mut [u8]) -> Result<(), BusError> {
+        read_each(pieces, buf, |phys, piece| self.0.read(phys, piece))
+    }
+    fn write_pieces(&self, pieces: &[(u64, usize)], data: &[u8]) -> Result<(), BusError> {
+        write_each(pieces, data, |phys, piece| self.0.write(phys, piece))
+    }
+}
+
+impl Driven for Guest {
+    fn boot(&mut self) -> Act {
+        Guest::boot(self)
+    }
+    fn run(&mut self, now: u64) -> Act {
+        Guest::run(self, now)
+    }
+    fn answer(&mut self, now: u64, bytes: &[u8]) -> Act {
+        Guest::answer(self, now, bytes)
+    }
+    /// By the messages that its card has stored; by the line if there are none.
+    fn interrupt(&mut self, now: u64) -> Act {
+        let mut act = None;
+        while !matches!(act, Some(Act::End(_))) {
+            let Some(data) = self.memory().take_message() else { break };
+            act = Some(Guest::interrupt(self, now, Interrupt::Message(data)));
+        }
+        act.unwrap_or_else(|| Guest::interrupt(self, now, Interrupt::Line))
+    }
+    fn is_ready(&self) -> bool {
+        Guest::is_ready(self)
+    }
+    fn pass_on(&mut self) -> Result<(), String> {
+        let written = self.take_output();
+        let [out, err] = written.map_err(|why| format!("loses what it has written: {why}"))?;
+        console::pass_on_bytes(&err);
+        console::print_bytes(&out)
+    }
+}

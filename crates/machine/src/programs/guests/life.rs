@@ -1,0 +1,172 @@
+//! A guest's life on the timeline of its host's processor.
+
+use super::Slot;
+use des::{Duration, Time};
+use guest::{Act, Ending, Place};
+use host::{Cpu, Waker};
+use rank::Surroundings;
+use std::cell::{Cell, RefCell};
+
+/// Least time that a sleeping processor notices.
+const AT_ONCE: Duration = Duration(1);
+/// Picoseconds of a nanosecond, by which a guest's clock counts.
+const NS: u64 = 1000;
+/// How often a guest that serves others is looked after.
+const ROUND: Duration = Duration::from_us(1000);
+/// What a guest's program writes is looked for when so many ns of its clock have passed.
+const LOOK_NS: u64 = 1_000_000;
+/// Bytes of a word of the bus.
+const WORD: u64 = 4;
+
+/// A guest, or one that does what a test says.
+pub(super) trait Driven {
+    fn boot(&mut self) -> Act;
+    fn run(&mut self, now: u64) -> Act;
+    fn answer(&mut self, now: u64, bytes: &[u8]) -> Act;
+    fn interrupt(&mut self, now: u64) -> Act;
+    /// All is ready for its program.
+    fn is_ready(&self) -> bool;
+    /// Prints what its program has written. The error goes on behind the guest's name.
+    fn pass_on(&mut self) -> Result<(), String>;
+}
+
+/// The card's interrupt line, as far as the guest has not been told of it.
+#[derive(Default)]
+pub(super) struct Line {
+    raised: Cell<bool>,
+    waker: RefCell<Option<Waker>>,
+}
+
+impl Line {
+    pub fn set_waker(&self, waker: Waker) {
+        *self.waker.borrow_mut() = Some(waker);
+    }
+    /// The card interrupts.
+    pub fn rise(&self) {
+        self.raised.set(true);
+        if let Some(waker) = &*self.waker.borrow() {
+            waker.wake();
+        }
+    }
+}
+
+/// What drives a guest.
+pub(super) struct Life<'a, G> {
+    cpu: &'a Cpu,
+    guest: G,
+    slot: Slot,
+    line: &'a Line,
+    ready: &'a Cell<bool>,
+    /// Who says when a server is not needed any more.
+    around: Option<&'a Surroundings>,
+    /// When what its program has written is looked for again.
+    look: u64,
+}
+
+impl<'a, G: Driven> Life<'a, G> {
+    pub fn new(
+        cpu: &'a Cpu,
+        guest: G,
+        slot: Slot,
+        line: &'a Line,
+        ready: &'a Cell<bool>,
+    ) -> Life<'a, G> {
+        Life { cpu, guest, slot, line, ready, around: None, look: 0 }
+    }
+
+    /// Its program stands in these surroundings: others may wait for its end, or it may serve others.
+    pub fn serve(&mut self, around: &'a Surroundings) {
+        self.around = Some(around);
+    }
+
+    /// From its boot to its end.
+    pub fn run(&mut self) -> Ending {
+        let mut act = self.guest.boot();
+        let ending = loop {
+            self.ready.set(self.guest.is_ready());
+            act = match act {
+                Act::Sleep(until) => match self.sleep(until) {
+                    Ok(act) => act,
+                    Err(ending) => break ending,
+                },
+                Act::Store(place, bytes) => {
+                    self.store(place, &bytes);
+                    let now = self.tick();
+                    self.guest.answer(now, &[])
+                }
+                Act::Load(place, len) => {
+                    let bytes = self.load(place, len);
+                    let now = self.tick();
+                    self.guest.answer(now, &bytes)
+                }
+                Act::End(ending) => break ending,
+            };
+        };
+        if let Some(around) = self.around.filter(|around| !around.server) {
+            around.crowd.end(self.cpu.now());
+        }
+        match self.guest.pass_on() {
+            Ok(()) => ending,
+            Err(why) => Ending::Lost(why),
+        }
+    }
+
+    /// The time of the guest's clock: the next whole nanosecond, for which is waited.
+    fn tick(&self) -> u64 {
+        let now = self.cpu.now();
+        let ns = now.0.div_ceil(NS);
+        self.cpu.spend(Time(ns * NS).since(now));
+        ns
+    }
+
+    /// Until that time of its clock, or until its card interrupts.
+    fn sleep(&mut self, until: u64) -> Result<Act, Ending> {
+        if until >= self.look {
+            self.guest.pass_on().map_err(Ending::Lost)?;
+            self.look = until.saturating_add(LOOK_NS);
+        }
+        loop {
+            if self.line.raised.take() {
+                let now = self.tick();
+                return Ok(self.guest.interrupt(now));
+            }
+            let now = self.cpu.now();
+            let at = until.checked_mul(NS).map_or(Time::NEVER, Time);
+            if at <= now {
+                let now = self.tick();
+                return Ok(self.guest.run(now));
+            }
+            let round = match self.around.filter(|around| around.server) {
+                Some(around) if around.crowd.is_over(now) => return Err(Ending::Exited(0)),
+                Some(_) => now + ROUND,
+                None => Time::NEVER,
+            };
+            self.cpu.wait_until(AT_ONCE, at.min(round));
+        }
+    }
+
+    /// Words, or parts of one: posted.
+    fn store(&mut self, place: Place, data: &[u8]) {
+        self.slot.stored(place, data);
+        let mut addr = self.slot.address(place);
+        let mut rest = data;
+        while !rest.is_empty() {
+            let (piece, after) = rest.split_at(rest.len().min((WORD - addr % WORD) as usize));
+            self.cpu.mmio_write(addr, piece);
+            addr += piece.len() as u64;
+            rest = after;
+        }
+    }
+
+    /// Each word that has some of the bytes is read, one after the other.
+    fn load(&self, place: Place, len: usize) -> Vec<u8> {
+        let addr = self.slot.address(place);
+        let skipped = (addr % WORD) as usize;
+        let mut bytes = Vec::new();
+        while bytes.len() < skipped + len {
+            let word = self.cpu.mmio_read(addr - skipped as u64 + bytes.len() as u64);
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
+        bytes[skipped..skipped + len].to_vec()
+    }
+}

@@ -1,0 +1,199 @@
+//! Scripted guests on a host before a scripted card.
+
+use super::life::{Driven, Life, Line};
+use super::Slot;
+use des::{Duration, EventQueue, Time};
+use guest::{Act, Ending, Place, Space};
+use host::{Costs, Event, Host, Ports};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+/// Where the card's configuration stands, and where the script puts its region.
+const CONFIG: u64 = 0xE000_0000;
+const REGION: u32 = 0xF000_0000;
+
+/// Stores take 30 ns; what else the host's kernel does, the guest's does.
+const COSTS: Costs = Costs {
+    kernel_entry: Duration::ZERO,
+    kernel_exit: Duration::ZERO,
+    interrupt_entry: Duration::ZERO,
+    interrupt_exit: Duration::ZERO,
+    mmio_write: Duration(30_000),
+    copy_start: Duration::ZERO,
+    copy_rate: 1 << 30,
+    poll_period: Duration(1),
+    lock_take: Duration::ZERO,
+    lock_pass: Duration::ZERO,
+};
+
+/// What a guest was told, and when.
+type Told = Vec<(u64, String)>;
+/// What was stored in the card: when, where and what.
+type Stores = Vec<(Time, u64, Vec<u8>)>;
+
+/// A guest that does one act after the other, whatever it is told; what it was told is kept.
+struct Scripted {
+    acts: std::vec::IntoIter<Act>,
+    told: Rc<RefCell<Told>>,
+}
+
+impl Scripted {
+    fn next(&mut self, now: u64, what: impl Into<String>) -> Act {
+        self.told.borrow_mut().push((now, what.into()));
+        self.acts.next().unwrap()
+    }
+}
+
+impl Driven for Scripted {
+    fn boot(&mut self) -> Act {
+        self.next(0, "boot")
+    }
+    fn run(&mut self, now: u64) -> Act {
+        self.next(now, "run")
+    }
+    fn answer(&mut self, now: u64, bytes: &[u8]) -> Act {
+        self.next(now, format!("{bytes:x?}"))
+    }
+    fn interrupt(&mut self, now: u64) -> Act {
+        self.next(now, "interrupt")
+    }
+    fn is_ready(&self) -> bool {
+        true
+    }
+    fn pass_on(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// What is due on the card's board.
+#[derive(Clone, Copy, Debug)]
+enum Due {
+    Host(Event),
+    Answer(u32),
+    Interrupt,
+}
+
+/// A card that answers each load 400.3 ns later with the address's low bytes, and keeps stores.
+struct Board {
+    due: EventQueue<Due>,
+    stores: Stores,
+}
+
+impl Ports for Board {
+    fn schedule(&mut self, at: Time, event: Event) {
+        self.due.schedule(at, Due::Host(event));
+    }
+    fn mmio_write(&mut self, now: Time, addr: u64, data: &[u8]) {
+        self.stores.push((now, addr, data.to_vec()));
+    }
+    fn mmio_read(&mut self, now: Time, addr: u64) {
+        let at = addr as u32 & 0xFF;
+        let word = u32::from_le_bytes([at as u8, at as u8 + 1, at as u8 + 2, at as u8 + 3]);
+        self.due.schedule(Time(now.0 + 400_300), Due::Answer(word));
+    }
+}
+
+/// What such a guest is told, what the card is, and how it ends; the line rises at these times.
+fn live(acts: Vec<Act>, rises: &[u64]) -> (Told, Stores, Ending) {
+    let mut host = Host::new(&COSTS);
+    let (told, ending) = (Rc::<RefCell<_>>::default(), Rc::<RefCell<Option<Ending>>>::default());
+    let guest = Scripted { acts: acts.into_iter(), told: told.clone() };
+    let line = Rc::<Line>::default();
+    let raised = line.clone();
+    host.set_interrupt_handler(Rc::new(move |_| raised.rise()));
+    let end = ending.clone();
+    host.spawn("guest", move |cpu| {
+        line.set_waker(cpu.waker());
+        let ready = Cell::new(false);
+        let ended = Life::new(&cpu, guest, Slot::new(CONFIG), &line, &ready).run();
+        *end.borrow_mut() = Some(ended);
+    });
+    let mut board = Board { due: EventQueue::new(0), stores: Vec::new() };
+    rises.iter().for_each(|at| board.due.schedule(Time(*at), Due::Interrupt));
+    host.start(Time::ZERO, &mut board);
+    while let Some((now, due)) = board.due.pop_before(Time::NEVER) {
+        match due {
+            Due::Host(event) => host.handle(now, event, &mut board),
+            Due::Answer(word) => host.mmio_reply(now, word, &mut board),
+            Due::Interrupt => host.interrupt(now, &mut board),
+        }
+    }
+    let (told, ending) = (told.take(), ending.take().expect("it ends"));
+    (told, board.stores, ending)
+}
+
+fn at(offset: u64) -> Place {
+    Place { space: Space::Region(0), offset }
+}
+
+fn end() -> Act {
+    Act::End(Ending::Exited(0))
+}
+
+fn words(told: &[(u64, String)]) -> Vec<(u64, &str)> {
+    told.iter().map(|(now, what)| (*now, what.as_str())).collect()
+}
+
+/// Its clock counts whole nanoseconds, and stands where the load is over.
+#[test]
+fn a_load_takes_the_time_of_the_bus() {
+    let acts =
+        vec![Act::Sleep(10), Act::Load(at(6), 2), Act::Load(at(0), 8), Act::Load(at(3), 3), end()];
+    let (told, _, _) = live(acts, &[]);
+    assert_eq!(
+        words(&told),
+        [
+            (0, "boot"),
+            (10, "run"),
+            // 410.3 ns, and two words, and two of which parts are wanted.
+            (411, "[6, 7]"),
+            (1212, "[0, 1, 2, 3, 4, 5, 6, 7]"),
+            (2013, "[3, 4, 5]"),
+        ]
+    );
+}
+
+/// It is not run before its time, nor later; an interrupt comes at the next tick, and not within a load.
+#[test]
+fn it_sleeps_until_its_time_or_an_interrupt() {
+    let acts = vec![
+        Act::Sleep(100),
+        Act::Sleep(10_000),
+        Act::Sleep(56),
+        Act::Load(at(0), 4),
+        Act::Sleep(u64::MAX),
+        end(),
+    ];
+    // In a sleep, and in the load.
+    let (told, _, _) = live(acts, &[500_500, 700_000]);
+    let expected =
+        [(0, "boot"), (100, "run"), (501, "interrupt"), (501, "run"), (902, "[0, 1, 2, 3]")];
+    assert_eq!(words(&told)[..5], expected);
+    assert_eq!(words(&told)[5..], [(902, "interrupt")]);
+}
+
+/// Stores go where the guest has put the region, a word at most at a time; the processor goes on.
+#[test]
+fn stores_are_posted() {
+    let config = Place { space: Space::Config, offset: 0x10 };
+    let acts = vec![
+        Act::Store(config, u32::MAX.to_le_bytes().into()),
+        Act::Store(config, REGION.to_le_bytes().into()),
+        Act::Store(at(0x102), vec![1, 2, 3, 4, 5]),
+        Act::Sleep(200),
+        end(),
+    ];
+    let (told, stores, ending) = live(acts, &[]);
+    let region = u64::from(REGION);
+    assert_eq!(
+        stores,
+        [
+            (Time(30_000), CONFIG + 0x10, vec![0xFF; 4]),
+            (Time(60_000), CONFIG + 0x10, vec![0, 0, 0, 0xF0]),
+            (Time(90_000), region + 0x102, vec![1, 2]),
+            (Time(120_000), region + 0x104, vec![3, 4, 5]),
+        ]
+    );
+    let times: Vec<u64> = told.iter().map(|(now, _)| *now).collect();
+    assert_eq!((times, ending), (vec![0, 30, 60, 120, 200], Ending::Exited(0)));
+}

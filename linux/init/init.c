@@ -1,0 +1,230 @@
+// The first program of a guest: prepares its file system, runs one program and tells the bench how it ended.
+//
+// The bench names its folder of this guest in the environment (SUNSTAR); there `program` has, each with a
+// byte 0 behind it: the guest's number, how many guests there are, the time of its clock in ns at which the
+// program begins, the working folder, the number of arguments, the arguments, the number of variables, the
+// variables. What the program writes goes to `stdout` and `stderr` there.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+// In the upper bytes of what the bench is told: an end of the program, whose wait status stands below.
+#define ENDED (UINT64_C(0x454e4400) << 32)
+// All is ready for the program.
+#define READY (UINT64_C(0x52454144) << 32)
+// No program began: the number of the error stands below.
+#define FAILED (UINT64_C(0x4641494c) << 32)
+
+static void say(uint64_t what)
+{
+    char text[32];
+    int length = snprintf(text, sizeof text, "%#llx", (unsigned long long)what);
+    int file = open("/sys/kernel/um-ext-time/bc-message", O_WRONLY);
+
+    if (file < 0 || write(file, text, length) != length)
+        perror("sunstar: the bench cannot be told");
+    if (file >= 0)
+        close(file);
+}
+
+// The last that is said: the bench needs nothing more of this guest.
+static void tell(uint64_t what)
+{
+    say(what);
+    reboot(RB_POWER_OFF);
+    _exit(1);
+}
+
+static void fail(const char *what)
+{
+    uint64_t number = errno;
+
+    fprintf(stderr, "sunstar: %s: %s\n", what, strerror(errno));
+    tell(FAILED | number);
+}
+
+static void put(const char *kind, const char *at, const char *options)
+{
+    if (mount(kind, at, kind, 0, options))
+        fail(at);
+}
+
+// A private layer in memory over the host's files, which stay as they are.
+static void layer(void)
+{
+    put("tmpfs", "/mnt", "mode=755");
+    mkdir("/mnt/upper", 0755);
+    mkdir("/mnt/work", 0755);
+    mkdir("/mnt/root", 0755);
+    const char *layers = "lowerdir=/,upperdir=/mnt/upper,workdir=/mnt/work";
+    if (mount("overlay", "/mnt/root", "overlay", 0, layers))
+        fail("the private layer over the host's files");
+    if (chdir("/mnt/root") || mount(".", "/", NULL, MS_MOVE, NULL) || chroot("."))
+        fail("the root");
+    put("proc", "/proc", NULL);
+    put("sysfs", "/sys", NULL);
+    put("devtmpfs", "/dev", "mode=755");
+    mkdir("/dev/pts", 0755);
+    put("devpts", "/dev/pts", "mode=620,ptmxmode=666");
+    mkdir("/dev/shm", 01777);
+    put("tmpfs", "/dev/shm", "mode=1777");
+    put("tmpfs", "/run", "mode=755");
+    symlink("/proc/self/fd", "/dev/fd");
+    symlink("/proc/self/fd/0", "/dev/stdin");
+    symlink("/proc/self/fd/1", "/dev/stdout");
+    symlink("/proc/self/fd/2", "/dev/stderr");
+}
+
+// A guest's address: 10.0.0.1 of node0 and so on.
+static uint32_t address(unsigned number)
+{
+    return 10u << 24 | (number + 1);
+}
+
+static void set(int s, struct ifreq *request, int what, uint32_t value)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(value)};
+
+    memcpy(&request->ifr_addr, &in, sizeof in);
+    if (ioctl(s, what, request))
+        fail(request->ifr_name);
+}
+
+// Lets an interface work, with this address unless it is 0.
+static void up(const char *name, uint32_t own)
+{
+    int s = socket(AF_INET, SOCK_DGRAM, 0);
+    struct ifreq request = {};
+
+    strncpy(request.ifr_name, name, IFNAMSIZ - 1);
+    if (own) {
+        set(s, &request, SIOCSIFADDR, own);
+        set(s, &request, SIOCSIFNETMASK, 0xffff0000);
+    }
+    request.ifr_flags = IFF_UP | IFF_RUNNING;
+    if (s < 0 || ioctl(s, SIOCSIFFLAGS, &request))
+        fail(name);
+    close(s);
+}
+
+// Guests know one another by name.
+static void names(unsigned guests)
+{
+    FILE *file = fopen("/etc/hosts", "w");
+
+    if (!file)
+        fail("/etc/hosts");
+    fprintf(file, "127.0.0.1 localhost\n");
+    for (unsigned number = 0; number < guests; number++) {
+        uint32_t own = address(number);
+
+        fprintf(file, "%u.%u.%u.%u ", own >> 24, own >> 16 & 255, own >> 8 & 255, own & 255);
+        fprintf(file, "node%u\n", number);
+    }
+    if (fclose(file))
+        fail("/etc/hosts");
+}
+
+static char *next(char **at)
+{
+    char *field = *at;
+
+    *at += strlen(field) + 1;
+    return field;
+}
+
+static char **list(char **at)
+{
+    int count = atoi(next(at));
+    char **fields = calloc(count + 1, sizeof *fields);
+
+    for (int i = 0; i < count; i++)
+        fields[i] = next(at);
+    return fields;
+}
+
+static int output(const char *folder, const char *name)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    int file = open(path, O_WRONLY | O_APPEND | O_SYNC | O_CLOEXEC);
+    if (file < 0)
+        fail(path);
+    return file;
+}
+
+int main(void)
+{
+    static char fields[1 << 20];
+    const char *folder = getenv("SUNSTAR");
+
+    if (!folder)
+        return 1;
+    layer();
+    // The bench's folder itself, not the private layer over it.
+    mkdir("/run/sunstar", 0755);
+    if (mount("none", "/run/sunstar", "hostfs", 0, folder))
+        fail("the bench's folder");
+
+    int file = open("/run/sunstar/program", O_RDONLY | O_CLOEXEC);
+    if (file < 0 || read(file, fields, sizeof fields - 1) <= 0)
+        fail("the program's name");
+    close(file);
+    char *at = fields;
+    unsigned number = strtoul(next(&at), NULL, 10), guests = strtoul(next(&at), NULL, 10);
+    uint64_t begins = strtoull(next(&at), NULL, 10);
+    char *home = next(&at);
+    char **arguments = list(&at);
+    char **variables = list(&at);
+
+    char name[32];
+    int length = snprintf(name, sizeof name, "node%u", number);
+    if (sethostname(name, length))
+        fail("the guest's name");
+    names(guests);
+    up("lo", 0);
+    if (if_nametoindex("eth0"))
+        up("eth0", address(number));
+    int out = output("/run/sunstar", "stdout"), err = output("/run/sunstar", "stderr");
+
+    say(READY);
+    struct timespec start = {.tv_sec = begins / 1000000000, .tv_nsec = begins % 1000000000};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &start, NULL);
+
+    pid_t child = fork();
+    if (child < 0)
+        fail("fork");
+    if (child == 0) {
+        int none = open("/dev/null", O_RDONLY);
+
+        setsid();
+        dup2(none, 0);
+        dup2(out, 1);
+        dup2(err, 2);
+        if (chdir(home) && chdir("/"))
+            _exit(127);
+        environ = variables;
+        execvp(arguments[0], arguments);
+        fprintf(stderr, "sunstar: %s: %s\n", arguments[0], strerror(errno));
+        _exit(errno == ENOENT ? 127 : 126);
+    }
+    int status;
+    while (wait(&status) != child)
+        ;
+    tell(ENDED | (uint32_t)status);
+}
