@@ -82,7 +82,8 @@ module crossbar_output #(
   assign words = column_data_i[packet][abi_forth_pkg::PacketHeaderWordsLsb+:10]
       + 10'(abi_forth_pkg::PacketOverhead);
   assign outstanding = sent_q - credited_q;
-  assign fits  = {1'b0, outstanding} + (BITS+1)'(words) <= (BITS+1)'(LIMIT);
+  // A packet may have more words than the card's buffer, which never has room for it.
+  assign fits  = 32'(outstanding) + 32'(words) <= LIMIT;
   assign step  = state_q == StateBody ? column_valid_i[from_q]
       : state_q == StateNothing && has_packet && fits;
 

@@ -5,6 +5,10 @@ use crate::input::announced;
 use abi::forth::PACKET_OVERHEAD;
 use serial::{Credit, Word};
 
+/// Counts of a packet's words have ten bits. More stand in a header only where a crosspoint has lost a word,
+/// and what comes behind that is taken for one.
+const LENGTH_MASK: u16 = 0x3FF;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     #[default]
@@ -106,7 +110,7 @@ impl Output {
                 column.iter().zip(&mut wants).for_each(|(word, wants)| *wants = word.is_some());
                 let from = next(self.last_from, &wants[..column.len()])?;
                 let word = column[from]?;
-                let words = announced(word).0 + PACKET_OVERHEAD as u16;
+                let words = announced(word).0.wrapping_add(PACKET_OVERHEAD as u16) & LENGTH_MASK;
                 let outstanding = self.sent.wrapping_sub(self.credited) & self.mask;
                 (outstanding + words <= self.limit).then_some((from, word, words))
             }
@@ -122,8 +126,9 @@ impl Output {
             self.packets[from] += 1;
             return Action { word: Some(Word::Start), ..Action::default() };
         }
-        self.state = if words == 1 { State::Gap } else { State::Body { from, left: words - 1 } };
-        Action { word: Some(Word::Data(word)), pop: Some(from), last: words == 1, told: None }
+        let left = words.wrapping_sub(1) & LENGTH_MASK;
+        self.state = if left == 0 { State::Gap } else { State::Body { from, left } };
+        Action { word: Some(Word::Data(word)), pop: Some(from), last: left == 0, told: None }
     }
 
     /// A credit of the card's; its flow is the output's number.

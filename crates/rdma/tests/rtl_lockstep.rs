@@ -281,12 +281,14 @@ impl Program {
         Descriptor { source_lo: 0x1000, source_hi: 0, destination: handle, control }
     }
 
+    /// A message that the peer's buffer may ever have room for: a longer one would hold back all that follow.
     fn write(&mut self, world: &mut World<Cable, Both>, node: usize, most: u64) {
+        let most = most.min(self.longest);
         if let Some(bindings) = &self.handles {
             let random = &mut self.random;
             let number = random.below(5) as usize;
             let (flow, page, valid) = bindings[node][number];
-            let words = 1 + random.below(most.min(512)) as u16;
+            let words = 1 + random.below(most) as u16;
             let offset = 8 * random.below(513 - u64::from(words)) as u32;
             let from = 0x200 + 8 * random.below(0xF000);
             let flags = [0, control::NOTIFY, control::INTERRUPT][random.below(3) as usize];
