@@ -1,4 +1,9 @@
-//! Messages by which a guest's kernel and we agree on the time (Linux, include/uapi/linux/um_timetravel.h).
+//! Messages and memory by which a guest's kernel and we agree on the time (Linux,
+//! include/uapi/linux/um_timetravel.h).
+
+use crate::sys::{self, Mapping};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Bytes of each.
 pub(crate) const SIZE: usize = 16;
@@ -8,16 +13,12 @@ pub(crate) mod op {
     pub const ACK: u32 = 0;
     /// The guest begins.
     pub const START: u32 = 1;
-    /// It wants to go on at a time.
-    pub const REQUEST: u32 = 2;
     /// It waits for RUN.
     pub const WAIT: u32 = 3;
-    /// It asks for the time.
-    pub const GET: u32 = 4;
-    /// It says what time it is.
-    pub const UPDATE: u32 = 5;
     /// It is that time.
     pub const RUN: u32 = 6;
+    /// It might go on by itself until a time; with shared memory it just answers.
+    pub const FREE_UNTIL: u32 = 7;
     /// It asks for the time of day.
     pub const GET_TOD: u32 = 8;
     /// A number for everybody: what the guest's first program says.
@@ -49,5 +50,59 @@ impl Message {
         bytes[4..8].copy_from_slice(&self.sequence.to_le_bytes());
         bytes[8..].copy_from_slice(&self.time.to_le_bytes());
         bytes
+    }
+}
+
+/// Shared memory: a page of ours, and a record of the guest's.
+const PAGE: usize = 4096;
+const RECORD: usize = 128;
+const VERSION: u32 = 2;
+/// Places in the page.
+const LENGTH_AT: usize = 4;
+const NOW_AT: usize = 16;
+const CLIENTS_AT: usize = 26;
+/// Places in the guest's record: what it can, whether it wants to go on, and when.
+const ABLE_AT: usize = PAGE;
+const WANTS_AT: usize = PAGE + 4;
+const WISH_AT: usize = PAGE + 8;
+
+/// What both look at: the time, and when the guest wants to go on. It may never go on by itself (the time
+/// until which it might stays 0).
+pub(crate) struct Calendar {
+    file: OwnedFd,
+    memory: Mapping,
+}
+
+impl Calendar {
+    pub fn new() -> io::Result<Calendar> {
+        let file = sys::memory_file((PAGE + RECORD) as u64)?;
+        let memory = Mapping::new(&file, 0, PAGE + RECORD)?;
+        memory.write(0, &VERSION.to_le_bytes());
+        memory.write(LENGTH_AT, &((PAGE + RECORD) as u32).to_le_bytes());
+        memory.write(CLIENTS_AT, &1_u16.to_le_bytes());
+        Ok(Calendar { file, memory })
+    }
+    /// What the guest is given.
+    pub fn file(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+    /// It is `now`.
+    pub fn set_now(&self, now: u64) {
+        self.memory.write(NOW_AT, &now.to_le_bytes());
+    }
+    /// Whether the guest looks here.
+    pub fn is_shared(&self) -> bool {
+        self.u32(ABLE_AT) & 1 != 0
+    }
+    /// When the guest wants to go on, if it has said so since it went on last.
+    pub fn wish(&self) -> Option<u64> {
+        let mut bytes = [0; 8];
+        self.memory.read(WISH_AT, &mut bytes);
+        (self.u32(WANTS_AT) & 1 != 0).then_some(u64::from_le_bytes(bytes))
+    }
+    fn u32(&self, at: usize) -> u32 {
+        let mut bytes = [0; 4];
+        self.memory.read(at, &mut bytes);
+        u32::from_le_bytes(bytes)
     }
 }

@@ -1,7 +1,7 @@
 //! A guest, as who simulates sees it.
 
 use crate::act::{command, ended, Act, Ending, Interrupt};
-use crate::clock::{self, op, Message};
+use crate::clock::{self, op, Calendar, Message};
 use crate::memory::GuestMemory;
 use crate::process::{Process, Task};
 use crate::ring::{Buffer, Ring};
@@ -45,6 +45,7 @@ enum State {
 pub struct Guest {
     process: Process,
     clock: UnixStream,
+    calendar: Calendar,
     device: Option<UnixStream>,
     /// Where the device's own requests go.
     requests: Option<UnixStream>,
@@ -70,9 +71,11 @@ impl Guest {
     pub fn start(kernel: &Kernel, task: &Task) -> Result<Guest, String> {
         let mut process = Process::start(kernel, task)?;
         let clock = process.accept_clock()?;
+        let calendar = Calendar::new().map_err(|e| format!("there is no memory to share: {e}"))?;
         let mut guest = Guest {
             process,
             clock,
+            calendar,
             device: None,
             requests: None,
             memory: GuestMemory::default(),
@@ -90,10 +93,11 @@ impl Guest {
         if start.op != op::START {
             return Err(guest.process.why("it does not begin with a START"));
         }
-        // The kernel wants descriptors of shared memory with the answer, and does without if these are none.
+        // What both look at; and where it might log, which it does not.
         let null = std::fs::File::open("/dev/null").map_err(|e| format!("/dev/null: {e}"))?;
+        let shared = [guest.calendar.file().as_raw_fd(), null.as_raw_fd()];
         let answer = Message { op: op::ACK, sequence: start.sequence, time: 0 };
-        sys::send_with(&guest.clock, &answer.emit(), [null.as_raw_fd(); 2])
+        sys::send_with(&guest.clock, &answer.emit(), shared)
             .map_err(|e| guest.process.why(&e.to_string()))?;
         Ok(guest)
     }
@@ -116,8 +120,9 @@ impl Guest {
     /// It goes on at `now`. It sleeps.
     pub fn run(&mut self, now: u64) -> Act {
         assert!(matches!(self.state, State::Waits) && now >= self.now, "it sleeps until then");
-        self.now = now;
-        match self.told_time() {
+        self.set_now(now);
+        self.sequence += 1;
+        match self.say(op::RUN, self.sequence, now) {
             Ok(()) => self.go_on(),
             Err(error) => self.lost(&error),
         }
@@ -139,8 +144,8 @@ impl Guest {
         let ring = &self.rings[COMMANDS];
         ring.give_back(&self.memory, buffer, bytes.len() as u32).map_err(wrong)?;
         if now > self.now {
-            self.now = now;
-            self.told_time()?;
+            self.set_now(now);
+            self.tell_now()?;
         }
         self.next_command()
     }
@@ -148,7 +153,7 @@ impl Guest {
     /// Its device interrupts, now. It sleeps, from here on until another time: mostly until now.
     pub fn interrupt(&mut self, now: u64, interrupt: Interrupt) -> Act {
         assert!(matches!(self.state, State::Waits) && now >= self.now, "it sleeps");
-        self.now = now;
+        self.set_now(now);
         self.waiting.push_back(interrupt);
         match self.tell_interrupts() {
             Ok(()) => self.sleeps(),
@@ -236,8 +241,9 @@ impl Guest {
         }
     }
 
-    /// It waits: until when.
-    fn sleeps(&self) -> Act {
+    /// It waits: until when. What it wanted before an access holds if it has not said anything since.
+    fn sleeps(&mut self) -> Act {
+        self.wish = self.calendar.wish().unwrap_or(self.wish);
         Act::Sleep(if self.wish >= NEVER { u64::MAX } else { self.wish.max(self.now) })
     }
 
@@ -277,25 +283,37 @@ impl Guest {
         let mut answer = 0;
         match what {
             op::ACK => return Ok(false),
-            op::REQUEST => self.wish = time,
-            op::GET => answer = self.now,
-            op::GET_TOD => answer = self.date + self.now,
-            op::UPDATE if time != self.now => {
-                return Err(wrong(format!("its clock shows {time} ns and not {} ns", self.now)));
+            op::WAIT => {
+                if !self.calendar.is_shared() {
+                    return Err(wrong("its kernel does not share memory"));
+                }
+                return Ok(true);
             }
+            op::GET_TOD => answer = self.date + self.now,
             op::BROADCAST if time >> 32 == READY => self.ready = true,
             op::BROADCAST => self.said = Some(time),
-            op::UPDATE | op::WAIT => {}
             _ => return Err(wrong(format!("its kernel says {message:?}, which nobody knows"))),
         }
         self.say(op::ACK, sequence, answer)?;
-        Ok(what == op::WAIT)
+        Ok(false)
     }
 
-    /// The guest's clock shows `now` from here on, whether it waits for that or stands still in an access.
-    fn told_time(&mut self) -> io::Result<()> {
-        self.sequence += 1;
-        self.say(op::RUN, self.sequence, self.now)?;
+    fn set_now(&mut self, now: u64) {
+        self.now = now;
+        self.calendar.set_now(now);
+    }
+
+    /// The guest's clock shows another time from here on, while it stands still in an access. It takes RUN
+    /// for an order to forget what it wanted before, and says nothing; so it is asked something behind it.
+    fn tell_now(&mut self) -> io::Result<()> {
+        self.wish = self.calendar.wish().unwrap_or(self.wish);
+        let run = Message { op: op::RUN, sequence: self.sequence + 1, time: self.now };
+        let ask = Message { op: op::FREE_UNTIL, sequence: self.sequence + 2, time: 0 };
+        self.sequence += 2;
+        let mut both = [0; 2 * clock::SIZE];
+        both[..clock::SIZE].copy_from_slice(&run.emit());
+        both[clock::SIZE..].copy_from_slice(&ask.emit());
+        self.clock.write_all(&both)?;
         let answer = self.hear()?;
         if answer.op != op::ACK || answer.sequence != self.sequence {
             return Err(wrong(format!("its kernel answers {answer:?} to RUN")));

@@ -62,11 +62,31 @@ pub struct Task {
     pub folder: PathBuf,
 }
 
+/// What the names of guests' folders begin with; the number of the process follows that has made it.
+const PREFIX: &str = "sunstar-guest-";
+
 /// A folder for one guest: in memory if it can be, as each write of its program is waited for.
 fn folder() -> io::Result<TempDir> {
+    let memory = Path::new("/dev/shm");
+    remove_abandoned(memory);
+    // Guests find the name in what their kernel was told: it is as long in each run.
+    let prefix = format!("{PREFIX}{:010}-", std::process::id());
     let mut builder = tempfile::Builder::new();
-    let builder = builder.prefix("sunstar-guest-");
-    builder.tempdir_in("/dev/shm").or_else(|_| builder.tempdir())
+    let builder = builder.prefix(&prefix);
+    builder.tempdir_in(memory).or_else(|_| builder.tempdir())
+}
+
+/// Removes folders whose makers were killed.
+fn remove_abandoned(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let rest = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+        let maker = rest.and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+        if maker.is_some_and(|maker| !Path::new(&format!("/proc/{maker}")).exists()) {
+            // Nothing can be done about one that cannot be removed.
+            fs::remove_dir_all(entry.path()).ok();
+        }
+    }
 }
 
 /// A guest's process, with its folder.

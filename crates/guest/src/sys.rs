@@ -105,6 +105,21 @@ pub(crate) fn poll(fds: &[Option<RawFd>], ms: i32) -> io::Result<Option<usize>> 
     }
 }
 
+/// A file of `len` zero bytes in memory, without a name.
+pub(crate) fn memory_file(len: u64) -> io::Result<OwnedFd> {
+    // SAFETY: the name ends with a zero byte; a descriptor comes back that is ours.
+    let fd = unsafe {
+        let fd = libc::memfd_create(c"sunstar".as_ptr(), libc::MFD_CLOEXEC);
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        OwnedFd::from_raw_fd(fd)
+    };
+    let file = std::fs::File::from(fd);
+    file.set_len(len)?;
+    Ok(file.into())
+}
+
 /// A file's bytes, shared with whoever else maps it.
 pub(crate) struct Mapping {
     base: *mut u8,
