@@ -5,6 +5,7 @@ local enums = {
   packet_flag = { FIRST = 1, LAST = 2, CONTROL = 4, RESUMED = 8 },
   portals_op = { [1] = "PUT", [2] = "GET", [3] = "REPLY", [4] = "ACK", [5] = "GETPUT", [6] = "CGETPUT", [7] = "GETADD" },
   header_flag = { INLINE = 1, ACK_REQUESTED = 2, FAILED = 4 },
+  control_op = { [1] = "TAKEN", [2] = "REFUSED", [3] = "CALLED" },
 }
 
 local structures = {
@@ -69,6 +70,14 @@ local structures = {
     { name = "inline_data", offset = 52, size = 12, scalar = false,
       field = ProtoField.bytes("portals.inline_data", "inline_data", base.NONE, "Inline payload.") },
   } },
+  control_packet = { protocol = "control", size = 16, fields = {
+    { name = "op", offset = 0, size = 1, scalar = true,
+      field = ProtoField.uint8("control.op", "op", base.DEC, enums.control_op, nil, "control_op; 0 in an empty slot.") },
+    { name = "peer", offset = 2, size = 2, scalar = true,
+      field = ProtoField.uint16("control.peer", "peer", base.DEC, nil, nil, "The node that gets it; in a slot, the node that sent it.") },
+    { name = "number", offset = 4, size = 2, scalar = true,
+      field = ProtoField.uint16("control.number", "number", base.DEC, nil, nil, "Number of a message among those between the two nodes; of CALLED, only NUMBER_ANSWER.") },
+  } },
 }
 
 -- Nothing here is only in one of the versions of Lua that Wireshark has had (5.2 to 5.4).
@@ -91,6 +100,8 @@ local malformed = ProtoExpert.new("seastar.malformed", "Shorter than its header 
 seastar.fields = all_fields("seastar")
 seastar.experts = { malformed }
 portals.fields = all_fields("portals")
+local control = Proto("control", "SeaStar control packet")
+control.fields = all_fields("control")
 
 -- Shows the fields of a structure, and returns the values of the scalar ones by name.
 local function show(structure, buffer, tree)
@@ -109,6 +120,13 @@ local function show(structure, buffer, tree)
 end
 
 local function has(flags, bit) return flags % (2 * bit) >= bit end
+
+-- Firmware to firmware (firmware.overflow).
+local function control_packet(buffer, pinfo, tree)
+  local value = show(structures.control_packet, buffer, tree:add(control, buffer))
+  local name = enums.control_op[value.op] or ("operation " .. value.op)
+  pinfo.cols.info = string.format("%s %d", name, value.number)
+end
 
 local function header(buffer, pinfo, tree)
   local value = show(structures.portals_header, buffer, tree:add(portals, buffer))
@@ -140,7 +158,9 @@ function seastar.dissector(buffer, pinfo, tree)
   if value.size == 0 then return end
   local payload = buffer(header_size, value.size)
   local first = has(value.flags, enums.packet_flag.FIRST)
-  if first and value.size == structures.portals_header.size then
+  if has(value.flags, enums.packet_flag.CONTROL) and value.size == structures.control_packet.size then
+    control_packet(payload, pinfo, tree)
+  elseif first and value.size == structures.portals_header.size then
     header(payload, pinfo, tree)
   else
     Dissector.get("data"):call(payload:tvb(), pinfo, tree)

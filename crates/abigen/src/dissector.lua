@@ -18,6 +18,8 @@ local malformed = ProtoExpert.new("seastar.malformed", "Shorter than its header 
 seastar.fields = all_fields("seastar")
 seastar.experts = { malformed }
 portals.fields = all_fields("portals")
+local control = Proto("control", "SeaStar control packet")
+control.fields = all_fields("control")
 
 -- Shows the fields of a structure, and returns the values of the scalar ones by name.
 local function show(structure, buffer, tree)
@@ -36,6 +38,13 @@ local function show(structure, buffer, tree)
 end
 
 local function has(flags, bit) return flags % (2 * bit) >= bit end
+
+-- Firmware to firmware (firmware.overflow).
+local function control_packet(buffer, pinfo, tree)
+  local value = show(structures.control_packet, buffer, tree:add(control, buffer))
+  local name = enums.control_op[value.op] or ("operation " .. value.op)
+  pinfo.cols.info = string.format("%s %d", name, value.number)
+end
 
 local function header(buffer, pinfo, tree)
   local value = show(structures.portals_header, buffer, tree:add(portals, buffer))
@@ -67,7 +76,9 @@ function seastar.dissector(buffer, pinfo, tree)
   if value.size == 0 then return end
   local payload = buffer(header_size, value.size)
   local first = has(value.flags, enums.packet_flag.FIRST)
-  if first and value.size == structures.portals_header.size then
+  if has(value.flags, enums.packet_flag.CONTROL) and value.size == structures.control_packet.size then
+    control_packet(payload, pinfo, tree)
+  elseif first and value.size == structures.portals_header.size then
     header(payload, pinfo, tree)
   else
     Dissector.get("data"):call(payload:tvb(), pinfo, tree)

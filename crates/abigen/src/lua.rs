@@ -1,7 +1,7 @@
 //! Spells what travels on the wire as a dissector for Wireshark, in Lua.
 //!
-//! A field whose meaning is the name of an enumeration is shown with that enumeration's names; if `bits`
-//! follows, with a line a flag.
+//! A field whose meaning is the name of an enumeration, up to a semicolon, is shown with that enumeration's
+//! names; if `bits` follows, with a line a flag.
 
 use crate::layout::{Enumeration, Field, Layout, Scalar, Structure};
 use std::fmt::Write;
@@ -19,6 +19,7 @@ const DISSECTORS: [Dissector; 3] = [
             ("packet_header", "seastar"),
             ("packet_trailer", "seastar"),
             ("portals_header", "portals"),
+            ("control_packet", "control"),
         ],
         include_str!("dissector.lua"),
     ),
@@ -76,9 +77,10 @@ enum Meaning<'a> {
 }
 
 fn meaning<'a>(layout: &'a Layout, field: &Field) -> Meaning<'a> {
-    let name = field.doc.strip_suffix(" bits");
+    let doc = field.doc.split(';').next().unwrap_or_default();
+    let name = doc.strip_suffix(" bits");
     let mut enums = layout.sections.iter().flat_map(|section| &section.enums);
-    match (enums.find(|e| e.name == name.unwrap_or(&field.doc)), name) {
+    match (enums.find(|e| e.name == name.unwrap_or(doc)), name) {
         (None, _) => Meaning::Plain,
         (Some(e), None) => Meaning::Names(e),
         (Some(e), Some(_)) => Meaning::Bits(e),

@@ -97,6 +97,34 @@ fn tshark_shows_the_messages_of_a_program() {
     assert!(times.is_sorted_by_key(|time| time.parse::<f64>().unwrap()));
 }
 
+/// Refusals, calls, and messages that come again.
+#[test]
+fn tshark_shows_recovery() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let few = "--machine redstorm-accelerated --set portals.accelerated_tx_pendings=376";
+    let (report, _) = captured(folder, &format!("-n 6 {few} tests/network/flood.c 30"), 0);
+    let refused = counter(&report, "niccb.refused");
+    assert!(refused > 0);
+    for (filter, number) in [
+        ("control.op == 2", refused),
+        ("control.op == 3", refused),
+        ("seastar.flags.resumed == 1", refused),
+    ] {
+        for side in [SENT, RECEIVED] {
+            let rows = tshark(folder, &format!("{side} && {filter}"), &["_ws.col.Info"]);
+            assert_eq!(rows.len(), number, "{filter}");
+        }
+    }
+    let [sent, received] = [SENT, RECEIVED]
+        .map(|side| tshark(folder, &format!("{side} && control.op == 1"), &["control.number"]));
+    assert!(sent.len() > 20 && sent.len() == received.len());
+    let calls = tshark(folder, "control.op == 3", &["_ws.col.Info", "control.number"]);
+    assert!(calls.iter().all(|row| row[0] == format!("CALLED {}", row[1])), "{calls:?}");
+    let malformed = tshark(folder, "_ws.malformed || seastar.malformed", &["frame.number"]);
+    assert!(malformed.is_empty(), "{malformed:?}");
+}
+
 /// Remote writes: every packet at both ends, as often as the cards have counted.
 #[test]
 fn tshark_shows_remote_writes() {
