@@ -6,6 +6,13 @@
 #include "layout.h"
 #include "seam.h"
 
+/* Another MPI library may have been loaded first under the name of ours: then there is no run, and no device. */
+#pragma weak rank_attach
+#pragma weak rank_call_verbs
+#pragma weak rank_guard
+#pragma weak rank_state_add
+#pragma weak rank_unguard
+
 #include <stdbool.h>
 
 #define VERBS_EXPORT __attribute__((visibility("default")))
