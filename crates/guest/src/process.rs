@@ -35,7 +35,7 @@ pub struct Costs {
     pub clock: u32,
 }
 
-/// What a guest is to run.
+/// Kernel, program and memory of a guest.
 #[derive(Clone, Debug)]
 pub struct Task {
     /// Its number among all guests: `node0` is number 0.

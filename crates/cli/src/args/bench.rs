@@ -6,10 +6,10 @@ use super::MachineOptions;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
-/// What to measure.
+/// Choice of the measurement.
 #[derive(Clone, Debug, Subcommand)]
 pub enum BenchCommand {
-    /// What each optimisation of the firmware is worth, beside what is published
+    /// Gain of each optimisation of the firmware, beside what is published
     ///
     /// Runs examples/studies/latency.c with caches off, I, I and D, and with inline messages, shadow FIFOs,
     /// pinned registers and trace points off and on, then from the original firmware upwards.
@@ -43,7 +43,7 @@ fn largest_of_words(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| format!("allowed is 8 to {LARGEST_MAX}, in steps of 8"))
 }
 
-/// How to run the ladder, for itself or to validate.
+/// Options of the ladder, for itself or to validate.
 #[derive(Args, Clone, Debug)]
 pub struct LadderOptions {
     #[command(flatten)]
@@ -61,7 +61,7 @@ pub struct LadderOptions {
     pub json: Option<PathBuf>,
 }
 
-/// Where to measure latency.
+/// Options of `sunstar bench latency`.
 #[derive(Args, Clone, Debug)]
 pub struct LatencyOptions {
     /// Machine: a name (see `sunstar machines`) or a file; may be repeated

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 /// Memory of a guest, in MB: what its kernel needs, and what it may name below its devices.
 const MEMORY: std::ops::RangeInclusive<u32> = 32..=2048;
 
-/// What a guest is to run.
+/// Options of `sunstar guest`.
 #[derive(Args, Clone, Debug)]
 pub struct GuestOptions {
     /// Build the kernel of guests from Debian's source package linux-source-6.12, unless it is there (5 min;

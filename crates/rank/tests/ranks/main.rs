@@ -4,7 +4,6 @@
 
 mod agent;
 mod channel;
-mod end;
 mod endless;
 mod hand_over;
 mod harness;

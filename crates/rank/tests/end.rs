@@ -1,6 +1,12 @@
 //! Ranks do not outlive who wants them. In a program of its own: it ends all ranks.
 
-use crate::harness::Program;
+#![allow(clippy::unwrap_used)] // Helpers of tests, too.
+
+#[allow(dead_code)] // One test needs little of it.
+#[path = "ranks/harness/mod.rs"]
+mod harness;
+
+use harness::Program;
 use rank::{Demand, Process};
 use std::time::{Duration, Instant};
 
