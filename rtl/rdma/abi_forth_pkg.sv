@@ -40,6 +40,9 @@ package abi_forth_pkg;
   // 64 bits a binding (write only): binding fields. Handles name bindings, of which a card has up to 512 or none.
   localparam int unsigned BindingsOffset = 12288;
 
+  // Samples of a tracing memory, and of the sampling memory.
+  localparam int unsigned TraceDepth = 2048;
+
   // Fields of a binding: a page of a receiver's memory to which remote writes may go.
   localparam logic [63:0] BindingPageMask = 64'hFFFFF000;
   localparam logic [63:0] BindingFlowShift = 64'h20;
@@ -63,6 +66,73 @@ package abi_forth_pkg;
   localparam logic [31:0] RegisterOverflows = 32'h1070;
   localparam logic [31:0] RegisterInterrupts = 32'h1078;
   localparam logic [31:0] RegisterBindings = 32'h1080;
+  localparam logic [31:0] RegisterAids = 32'h1100;
+  localparam logic [31:0] RegisterStates = 32'h1108;
+  localparam logic [31:0] RegisterLanes = 32'h1110;
+  localparam logic [31:0] RegisterFetchCycles = 32'h1118;
+  localparam logic [31:0] RegisterFetchWords = 32'h1120;
+  localparam logic [31:0] RegisterDepositCycles = 32'h1128;
+  localparam logic [31:0] RegisterDisconnects = 32'h1130;
+  localparam logic [31:0] RegisterDescriptors = 32'h1138;
+  localparam logic [31:0] RegisterInterruptsWanted = 32'h1140;
+  localparam logic [31:0] RegisterReceiveLevel = 32'h1148;
+  localparam logic [31:0] RegisterCreditsIn = 32'h1150;
+  localparam logic [31:0] RegisterCreditsOut = 32'h1158;
+  localparam logic [31:0] RegisterDebugSelect = 32'h1160;
+  localparam logic [31:0] RegisterCredits = 32'h1168;
+  localparam logic [31:0] RegisterTraceControl = 32'h1180;
+  localparam logic [31:0] RegisterTraceIndex = 32'h1188;
+  localparam logic [31:0] RegisterTraceCount = 32'h1190;
+  localparam logic [31:0] RegisterTraceData = 32'h1198;
+  localparam logic [31:0] RegisterTraceTag = 32'h11A0;
+  localparam logic [31:0] RegisterSampleControl = 32'h11C0;
+  localparam logic [31:0] RegisterSampleIndex = 32'h11C8;
+  localparam logic [31:0] RegisterSampleCount = 32'h11D0;
+  localparam logic [31:0] RegisterSampleSent = 32'h11D8;
+  localparam logic [31:0] RegisterSampleReceived = 32'h11E0;
+  localparam logic [31:0] RegisterSamplePressure = 32'h11E8;
+
+  // Bits of TRACE_CONTROL.
+  localparam logic [31:0] TraceBitOn = 32'hF;
+  localparam logic [31:0] TraceBitStop = 32'h10;
+  localparam logic [31:0] TraceBitClear = 32'h20;
+
+  // The four tracing memories, by their number.
+  localparam logic [31:0] TracePointSendIn = 32'h0;
+  localparam logic [31:0] TracePointSendOut = 32'h1;
+  localparam logic [31:0] TracePointReceiveIn = 32'h2;
+  localparam logic [31:0] TracePointReceiveOut = 32'h3;
+
+  // Fields of a sample's tag. A header's 64 bits: destination 0 to 31, words 32 to 41, flow 42 to 48, source 49 to 56, interrupt 57.
+  localparam logic [7:0] TraceTagKindMask = 8'h3;
+  localparam logic [7:0] TraceTagData = 8'h0;
+  localparam logic [7:0] TraceTagHeader = 8'h1;
+  localparam logic [7:0] TraceTagEndGood = 8'h2;
+  localparam logic [7:0] TraceTagEndBad = 8'h3;
+  localparam logic [7:0] TraceTagGapShift = 8'h2;
+  localparam logic [7:0] TraceTagGapMax = 8'h3F;
+
+  // Fields of STATES, by their lowest bits; each has four.
+  localparam logic [31:0] StateBusOwner = 32'h0;
+  localparam logic [31:0] StateReads = 32'h4;
+  localparam logic [31:0] StateDeposit = 32'h8;
+  localparam logic [31:0] StateQueue = 32'hC;
+  localparam logic [31:0] StateSend = 32'h10;
+  localparam logic [31:0] StateParse = 32'h14;
+  localparam logic [31:0] StateFrozen = 32'h18;
+
+  // Fields of LANES, by their lowest bits.
+  localparam logic [31:0] LaneStatusComma = 32'h0;
+  localparam logic [31:0] LaneStatusShift = 32'h1;
+  localparam logic [31:0] LaneStatusSyncLevel = 32'h4;
+  localparam logic [31:0] LaneStatusBufferErrors = 32'h8;
+  localparam logic [31:0] LaneStatusCorrections = 32'h10;
+
+  // Fields of CREDITS, and of a word of payload with CREDITS_IN_PAYLOAD, by their lowest bits; each has 16.
+  localparam logic [31:0] CreditCountsSent = 32'h0;
+  localparam logic [31:0] CreditCountsCredited = 32'h10;
+  localparam logic [31:0] CreditCountsLimit = 32'h20;
+  localparam logic [31:0] CreditCountsFreed = 32'h30;
 
   // Bits of CONTROL.
   localparam logic [31:0] ControlBitSend = 32'h1;
@@ -70,6 +140,7 @@ package abi_forth_pkg;
   localparam logic [31:0] ControlBitLoopBack = 32'h4;
   localparam logic [31:0] ControlBitFreeze = 32'h8;
   localparam logic [31:0] ControlBitHandles = 32'h10;
+  localparam logic [31:0] ControlBitCreditsInPayload = 32'h20;
 
   // Bits of STATUS.
   localparam logic [31:0] StatusBitFrozen = 32'h1;

@@ -107,6 +107,11 @@ pub const LIMITS_OFFSET: u32 = 8192;
 /// Source: marazakis2006 s2.2: the destination as a handle, to be resolved by pre-established bindings; form and place assumed.
 pub const BINDINGS_OFFSET: u32 = 12288;
 
+/// Samples of a tracing memory, and of the sampling memory.
+///
+/// Source: marazakis2006 s2.8: 72 bits wide, up to 2048 samples; the sampling memory assumed to have as many.
+pub const TRACE_DEPTH: u32 = 2048;
+
 /// Fields of a binding: a page of a receiver's memory to which remote writes may go.
 ///
 /// Source: assumed.
@@ -157,6 +162,152 @@ pub mod register {
     pub const INTERRUPTS: u32 = 4216;
     /// Bindings that the card has; 0: it treats all destinations as physical addresses.
     pub const BINDINGS: u32 = 4224;
+    /// Words of the receiving FIFO that flow control counts with, if the card has the registers from here on; else 0.
+    pub const AIDS: u32 = 4352;
+    /// State of each state machine: state fields.
+    pub const STATES: u32 = 4360;
+    /// Status of the lane that DEBUG_SELECT names: lane_status fields.
+    pub const LANES: u32 = 4368;
+    /// Bus cycles in which a read of host memory waited for its next word.
+    pub const FETCH_CYCLES: u32 = 4376;
+    /// Words read from host memory.
+    pub const FETCH_WORDS: u32 = 4384;
+    /// Bus cycles in which a write to host memory was asked for or under way.
+    pub const DEPOSIT_CYCLES: u32 = 4392;
+    /// Writes to host memory that ended before the packet's last word.
+    pub const DISCONNECTS: u32 = 4400;
+    /// Descriptors that came into the request queue.
+    pub const DESCRIPTORS: u32 = 4408;
+    /// Packets in memory that ask for an interrupt, whether one was raised or not.
+    pub const INTERRUPTS_WANTED: u32 = 4416;
+    /// Most entries that have ever stood in the receive FIFO.
+    pub const RECEIVE_LEVEL: u32 = 4424;
+    /// Credits taken.
+    pub const CREDITS_IN: u32 = 4432;
+    /// Credits sent.
+    pub const CREDITS_OUT: u32 = 4440;
+    /// Bits 0 to 6: the flow of CREDITS; bits 8 and 9: the lane of LANES. Read and write; what they show follows a few cycles later.
+    pub const DEBUG_SELECT: u32 = 4448;
+    /// Counts of the flow that DEBUG_SELECT names: credit_counts fields.
+    pub const CREDITS: u32 = 4456;
+    /// trace_bit; read and write.
+    pub const TRACE_CONTROL: u32 = 4480;
+    /// Bits 0 to 10: the sample that TRACE_DATA and TRACE_TAG show; bits 16 and 17: the memory (trace_point). Read and write.
+    pub const TRACE_INDEX: u32 = 4488;
+    /// Samples that the selected memory was given since it was cleared; the last 2,048 of them are there.
+    pub const TRACE_COUNT: u32 = 4496;
+    /// 64 bits of the sample.
+    pub const TRACE_DATA: u32 = 4504;
+    /// The other 8 bits: trace_tag fields.
+    pub const TRACE_TAG: u32 = 4512;
+    /// Bits 0 to 31: link cycles between samples; bits 32 to 43: samples to take, up to 2,048. A write starts anew; 0 stops.
+    pub const SAMPLE_CONTROL: u32 = 4544;
+    /// The sample that the registers behind show. Read and write.
+    pub const SAMPLE_INDEX: u32 = 4552;
+    /// Samples taken.
+    pub const SAMPLE_COUNT: u32 = 4560;
+    /// Payload words sent, as of the sample.
+    pub const SAMPLE_SENT: u32 = 4568;
+    /// Words that came into the receive FIFO, as of the sample.
+    pub const SAMPLE_RECEIVED: u32 = 4576;
+    /// Link cycles in which a message waited for credits, as of the sample.
+    pub const SAMPLE_PRESSURE: u32 = 4584;
+}
+
+/// Bits of TRACE_CONTROL.
+///
+/// Source: assumed.
+pub mod trace_bit {
+    /// A bit for each memory: it takes samples, as long as the card is not frozen.
+    pub const ON: u32 = 15;
+    /// A full memory takes no more; without it the oldest sample goes.
+    pub const STOP: u32 = 16;
+    /// Clears those memories whose bits of ON are written with it. Nothing else does, a reset of the card neither.
+    pub const CLEAR: u32 = 32;
+}
+
+/// The four tracing memories, by their number.
+///
+/// Source: marazakis2006 s2.8: enqueue and dequeue operations on the two FIFO queues.
+pub mod trace_point {
+    /// Into the sending FIFO, by the DMA engine.
+    pub const SEND_IN: u32 = 0;
+    /// Out of it, to the lanes.
+    pub const SEND_OUT: u32 = 1;
+    /// Into the receive FIFO, from the lanes.
+    pub const RECEIVE_IN: u32 = 2;
+    /// Out of it, by the DMA engine.
+    pub const RECEIVE_OUT: u32 = 3;
+}
+
+/// Fields of a sample's tag. A header's 64 bits: destination 0 to 31, words 32 to 41, flow 42 to 48, source 49 to 56, interrupt 57.
+///
+/// Source: assumed.
+pub mod trace_tag {
+    /// Kind of the sample, as of the values from DATA on.
+    pub const KIND_MASK: u8 = 3;
+    /// A word of payload.
+    pub const DATA: u8 = 0;
+    /// A packet or message begins.
+    pub const HEADER: u8 = 1;
+    /// A packet is over, and its CRC is right; into the sending FIFO: a message's last word.
+    pub const END_GOOD: u8 = 2;
+    /// A packet is over, and its CRC is wrong.
+    pub const END_BAD: u8 = 3;
+    /// Place of the cycles of the memory's clock since the sample before, at most GAP_MAX.
+    pub const GAP_SHIFT: u8 = 2;
+    /// The gap was so long, or longer.
+    pub const GAP_MAX: u8 = 63;
+}
+
+/// Fields of STATES, by their lowest bits; each has four.
+///
+/// Source: marazakis2006 s2.8: a register shows the current state of each state machine; encoding assumed.
+pub mod state {
+    /// Whose transfer the bus has: 0 nobody's, 1 a read's, 2 a packet's, 3 the notification's.
+    pub const BUS_OWNER: u32 = 0;
+    /// Reads that are open.
+    pub const READS: u32 = 4;
+    /// 0 no packet, 1 its words go to memory, 2 its end is awaited.
+    pub const DEPOSIT: u32 = 8;
+    /// Descriptors in the request queue, 15 for more.
+    pub const QUEUE: u32 = 12;
+    /// 0 nothing, 1 and 2 header, 3 payload, 4 trailer, 5 gap.
+    pub const SEND: u32 = 16;
+    /// 0 between packets, 1 and 2 header, 3 payload, 4 trailer, 5 a cut packet is made up.
+    pub const PARSE: u32 = 20;
+    /// 1: an error has stopped the card.
+    pub const FROZEN: u32 = 24;
+}
+
+/// Fields of LANES, by their lowest bits.
+///
+/// Source: marazakis2006 s2.8: status of the transceivers; encoding assumed.
+pub mod lane_status {
+    /// 1: the alignment circuit has seen where words begin.
+    pub const COMMA: u32 = 0;
+    /// Two bits: bytes by which words are late.
+    pub const SHIFT: u32 = 1;
+    /// Four bits: most symbols that have ever stood in the synchronisation FIFO.
+    pub const SYNC_LEVEL: u32 = 4;
+    /// Eight bits: overflows and underflows of the transceiver's elastic buffer, 255 for more.
+    pub const BUFFER_ERRORS: u32 = 8;
+    /// Eight bits: clock corrections of the transceiver, 255 for more.
+    pub const CORRECTIONS: u32 = 16;
+}
+
+/// Fields of CREDITS, and of a word of payload with CREDITS_IN_PAYLOAD, by their lowest bits; each has 16.
+///
+/// Source: marazakis2006 s3.5: what flow control counts; encoding assumed.
+pub mod credit_counts {
+    /// Words sent, modulo what the counter holds.
+    pub const SENT: u32 = 0;
+    /// Words of which the receiver has said that they have left its buffer.
+    pub const CREDITED: u32 = 16;
+    /// Words of buffer at the other end.
+    pub const LIMIT: u32 = 32;
+    /// Words of the flow that have left the buffer here.
+    pub const FREED: u32 = 48;
 }
 
 /// Bits of CONTROL.
@@ -173,6 +324,8 @@ pub mod control_bit {
     pub const FREEZE: u32 = 8;
     /// Destinations of descriptors are handles, if the card has bindings.
     pub const HANDLES: u32 = 16;
+    /// The last word of each packet's payload is credit_counts of its flow, as they are when it is sent.
+    pub const CREDITS_IN_PAYLOAD: u32 = 32;
 }
 
 /// Bits of STATUS.

@@ -158,6 +158,10 @@ pub mod verbs_call {
     pub const COMPLETED: u32 = 5;
     /// Address of a word in registered memory: waits until the card has changed it.
     pub const LOOK: u32 = 6;
+    /// Offset of an aligned word of 8 bytes in the card's memory region: tells it.
+    pub const LOAD: u32 = 7;
+    /// The same, and a word that is written there.
+    pub const STORE: u32 = 8;
 }
 
 /// Ways in which a process moves runs.

@@ -20,14 +20,14 @@ pub use portals::Portals;
 
 use std::path::{Path, PathBuf};
 
-/// Folders of `abi/` that hold layouts, and where the file for those who know no Rust is made of each.
-const LAYOUTS: [(&str, Foreign); 6] = [
-    ("rank", Foreign::C("crates/rank/libmpi_abi/generated")),
-    ("seastar", Foreign::C("firmware/seastar/include")),
-    ("forth", Foreign::SystemVerilog("rtl/rdma")),
-    ("myrinet", Foreign::C("firmware/lanai/include")),
-    ("console", Foreign::C("firmware/crossbar/include")),
-    ("offload", Foreign::C("firmware/offload/include")),
+/// Folders of `abi/` that hold layouts, and where the files for those who know no Rust are made of each.
+const LAYOUTS: [(&str, &[Foreign]); 6] = [
+    ("rank", &[Foreign::C("crates/rank/libmpi_abi/generated")]),
+    ("seastar", &[Foreign::C("firmware/seastar/include")]),
+    ("forth", &[Foreign::SystemVerilog("rtl/rdma"), Foreign::C("include")]),
+    ("myrinet", &[Foreign::C("firmware/lanai/include")]),
+    ("console", &[Foreign::C("firmware/crossbar/include")]),
+    ("offload", &[Foreign::C("firmware/offload/include")]),
 ];
 
 /// A language other than Rust, and the folder of its file.
@@ -78,7 +78,7 @@ pub fn generate(root: &Path) -> Result<Vec<Output>, LayoutError> {
     for (machine, foreign) in LAYOUTS {
         let layout = Layout::load(&root.join("abi").join(machine))?;
         outputs.push(Output::new(format!("crates/abi/src/{machine}.rs"), rust::module(&layout)));
-        outputs.push(foreign.output(&layout, machine));
+        outputs.extend(foreign.iter().map(|language| language.output(&layout, machine)));
         outputs.push(Output::new(
             format!("docs/reference/{machine}.md"),
             pages::layout(&layout, machine),

@@ -170,6 +170,7 @@ impl Card {
     fn start_bus(&mut self, now: Time, ports: &mut Ports<Card>) {
         if let Some(skipped) = self.bus.start(now) {
             self.account.pass(skipped);
+            self.nic.pass(false, skipped);
             ports.schedule(self.bus.next(), Event::Bus(0));
         }
     }
@@ -178,7 +179,8 @@ impl Card {
         if self.lanes_clock.runs {
             return;
         }
-        self.lanes_clock.start(now);
+        let skipped = self.lanes_clock.start(now);
+        self.nic.pass(true, skipped);
         self.still = 0;
         ports.schedule(self.lanes_clock.time(), Event::Lanes(0));
     }
@@ -324,6 +326,7 @@ impl Nic for Card {
     }
 
     fn load(&mut self, now: Time, addr: u64, ports: &mut Ports<Card>) {
+        self.nic.set_transceivers(&self.receivers);
         let bus = &mut self.bus;
         if let Some(combiner) = &mut self.combiner {
             combiner.flush(&mut |burst| bus.post(burst));

@@ -1,12 +1,12 @@
 //! Hardware that is there twice, as model and as RTL: the run has the one or the other, and cannot tell.
 
 use super::settings::Settings;
-use ::rdma::{Arrival, HostCounters, LinkCounters};
+use ::rdma::{Arrival, HostCounters, LinkCounters, Transceiver};
 use crossbar::{Counters, PORTS_MAX};
 use machine::parameters::Parameters;
 use pci::{Device, DeviceIn, DeviceOut};
 use rtl::{NicDesign, Place, SwitchDesign};
-use serial::{LinkRx, Symbol, Symbols, Word};
+use serial::{Elastic, LinkRx, Symbol, Symbols, Word};
 
 /// Which parts of a run are RTL, compiled.
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,6 +102,21 @@ impl Chip {
     }
     pub fn outstanding(&self, flow: u8) -> u16 {
         either!(self, nic => nic.outstanding(flow))
+    }
+    /// Edges of the bus's clock, or of the lanes', were left out.
+    pub fn pass(&mut self, lanes: bool, edges: u64) {
+        if let Chip::Model(nic) = self {
+            nic.pass(lanes, edges);
+        }
+    }
+    /// What the transceivers say of themselves; the RTL has no register for it.
+    pub fn set_transceivers(&mut self, lanes: &[Elastic]) {
+        let Chip::Model(nic) = self else { return };
+        for (place, lane) in lanes.iter().enumerate() {
+            let (dropped, repeated) = lane.corrections();
+            let corrections = dropped + repeated;
+            nic.set_transceiver(place, Transceiver { buffer_errors: lane.errors(), corrections });
+        }
     }
     pub fn bus_rests(&self) -> bool {
         either!(self, nic => nic.bus_rests())

@@ -210,6 +210,17 @@ impl Library {
         self.in_call(function::LOOK, || self.poll(addr, |now| now != before));
     }
 
+    /// The word at `offset` of the card's region, by two loads.
+    pub fn load(&self, offset: u32) -> u64 {
+        let low = self.cpu.mmio_read(REGION + offset);
+        let high = self.cpu.mmio_read(REGION + offset + 4);
+        u64::from(high) << 32 | u64::from(low)
+    }
+    /// Writes it.
+    pub fn store(&self, offset: u32, word: u64) {
+        self.cpu.mmio_write(REGION + offset, &word.to_le_bytes());
+    }
+
     /// Pages that can still be pinned.
     pub fn free_pages(&self) -> u64 {
         self.module.free_pages()

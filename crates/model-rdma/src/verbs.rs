@@ -7,6 +7,7 @@ use super::library::{Buffer, Library};
 use super::memory::PAGE;
 use super::module::pages;
 use super::settings::Settings;
+use abi::forth::{register, LIMITS_OFFSET, REGION_SIZE};
 use abi::rank::verbs_call;
 use des::{Duration, Time};
 use host::{Cpu, SpaceId};
@@ -256,6 +257,24 @@ impl Verbs {
         VerbsAnswer::word(self.library.post_write(from, target.at(to), bytes, a[7] != 0))
     }
 
+    /// The program loads a word of the card's region: the bus has 32 bits for a load.
+    fn load(&self, offset: u64) -> VerbsAnswer {
+        if offset % WORD != 0 || offset >= REGION_SIZE.into() {
+            return VerbsAnswer::error(EINVAL);
+        }
+        VerbsAnswer::word(self.library.load(offset as u32))
+    }
+
+    /// It stores one: registers only, since what stands in the request queue is the library's.
+    fn store(&self, offset: u64, word: u64) -> VerbsAnswer {
+        let registers = u64::from(register::CONTROL)..u64::from(LIMITS_OFFSET);
+        if offset % WORD != 0 || !registers.contains(&offset) {
+            return VerbsAnswer::error(EINVAL);
+        }
+        self.library.store(offset as u32, word);
+        VerbsAnswer::default()
+    }
+
     /// The program looks at a word for the second time.
     fn look(&self, va: u64) -> VerbsAnswer {
         let va = va - va % WORD;
@@ -290,6 +309,8 @@ impl rank::Verbs for Verbs {
                 VerbsAnswer::word(self.library.over((a[0] != 0).then_some(a[1])))
             }
             verbs_call::LOOK => self.look(a[0]),
+            verbs_call::LOAD => self.load(a[0]),
+            verbs_call::STORE => self.store(a[0], a[1]),
             _ => VerbsAnswer::error(EINVAL),
         }
     }

@@ -86,6 +86,8 @@ bool rank_guard_fault(const void *facts, void *context)
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
     const uintptr_t at = (uintptr_t)info->si_addr, code = (uintptr_t)registers[REG_RIP];
     const uintptr_t page = at / PAGE * PAGE;
+    if (info->si_code == SEGV_ACCERR && rank_window_fault(at, context))
+        return true;
     if (info->si_code != SEGV_ACCERR || !closed || !is_guarded(at) || stepping == STEPPED)
         return false;
     const int error = errno;
@@ -119,6 +121,7 @@ static void on_step(int number, siginfo_t *info, void *context)
         return;
     }
     registers[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+    rank_window_stepped();
     while (stepping > 0) {
         stepping--;
         if (closed)
@@ -133,15 +136,22 @@ static bool is_stack(uintptr_t begin, uintptr_t end)
     return begin < here + (8u << 20) && here - (1u << 20) < end;
 }
 
+void rank_guard_begin(void)
+{
+    static bool begun;
+    if (begun)
+        return;
+    begun = true;
+    const struct sigaction action = {.sa_sigaction = on_step,
+                                     .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+    __sigaction(SIGTRAP, &action, &programs);
+}
+
 void rank_guard(void *memory, size_t bytes)
 {
     const uintptr_t begin = (uintptr_t)memory / PAGE * PAGE;
     const uintptr_t end = ((uintptr_t)memory + bytes + PAGE - 1) / PAGE * PAGE;
-    if (used == 0) {
-        const struct sigaction action = {.sa_sigaction = on_step,
-                                         .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
-        __sigaction(SIGTRAP, &action, &programs);
-    }
+    rank_guard_begin();
     if (used == REGIONS || is_stack(begin, end))
         return; /* looks there are not seen */
     set(false);

@@ -51,6 +51,15 @@ void rank_guard_open(void);
 void rank_guard_close(void);
 /* A fault of the program, in SIGSEGV's handler: true if it was a look at guarded memory, which goes on. */
 bool rank_guard_fault(const void *info, void *context);
+/* Single steps are ours from now on. */
+void rank_guard_begin(void);
+
+/* --- window.c --- */
+
+/* A fault of the program at that address: true if it was an access to the card, which goes on. */
+bool rank_window_fault(uintptr_t at, void *context);
+/* An instruction was carried out by a single step. */
+void rank_window_stepped(void);
 
 /* --- seam.c, beside what stands in seam.h --- */
 

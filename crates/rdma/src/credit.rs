@@ -49,6 +49,11 @@ impl CreditSender {
         let flow = &self.flows[usize::from(flow)];
         flow.sent.wrapping_sub(flow.credited) & self.mask
     }
+    /// Words sent and credited, and the limit, of a flow.
+    pub fn counts(&self, flow: u8) -> (u16, u16, u16) {
+        let flow = &self.flows[usize::from(flow)];
+        (flow.sent, flow.credited, flow.limit)
+    }
     /// True if the buffer has space for `words` more.
     pub fn allows(&self, flow: u8, words: u16) -> bool {
         self.outstanding(flow) + words <= self.flows[usize::from(flow)].limit
@@ -91,6 +96,10 @@ impl CreditReceiver {
     /// True if `free` can be called for the flow: a credit tells of one.
     pub fn takes(&self, flow: u8) -> bool {
         self.pending.is_none_or(|(pending, _)| pending == flow)
+    }
+    /// Words of a flow that have left the buffer.
+    pub fn count(&self, flow: u8) -> u16 {
+        self.freed[usize::from(flow)]
     }
     /// Counts words that have left the buffer.
     pub fn free(&mut self, flow: u8, words: u16) {

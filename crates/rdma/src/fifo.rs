@@ -30,6 +30,10 @@ impl<T: Copy + Default> Fifo<T> {
     pub fn room(&self) -> usize {
         self.ring.len() - self.written.wrapping_sub(self.read_at_writer[1]) as usize
     }
+    /// Writer's side: entries that it takes to be there.
+    pub fn held(&self) -> usize {
+        self.ring.len() - self.room()
+    }
     /// Reader's side: entries of which it knows.
     pub fn len(&self) -> usize {
         self.written_at_reader[1].wrapping_sub(self.read) as usize

@@ -1,12 +1,13 @@
 //! The DMA engine, request queue and registers: the NIC's half in the clock of the bus.
 
+use crate::aids::{Aids, Seen};
 use crate::bindings::Bindings;
 use crate::nic::{Arrival, Crossing};
 use crate::packet::{Entry, Header};
 use crate::params::Params;
 use abi::forth::{
-    control, control_bit, status_bit, Descriptor, BINDINGS_OFFSET, FLOWS, LIMITS_OFFSET,
-    QUEUE_SIZE, WORDS_MAX,
+    control, control_bit, status_bit, trace_bit, trace_point, Descriptor, BINDINGS_OFFSET, FLOWS,
+    LIMITS_OFFSET, QUEUE_SIZE, WORDS_MAX,
 };
 use pci::{Completion, DeviceIn, DeviceOut, Ended, Operation, Request, TargetWrite, BLOCK, WORD};
 use std::collections::VecDeque;
@@ -28,6 +29,17 @@ pub struct HostCounters {
     pub received_words: u64,
     /// Interrupts raised.
     pub interrupts: u64,
+}
+
+/// What it counts beside, for who looks for bugs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Events {
+    fetch_cycles: u64,
+    fetch_words: u64,
+    deposit_cycles: u64,
+    disconnects: u64,
+    descriptors: u64,
+    interrupts_wanted: u64,
 }
 
 /// Whose transfer stands at the bus.
@@ -83,6 +95,7 @@ pub(crate) struct HostSide {
     interrupt_line: bool,
     read_word: u64,
     counters: HostCounters,
+    events: Events,
 }
 
 impl HostSide {
@@ -107,6 +120,7 @@ impl HostSide {
             interrupt_line: false,
             read_word: 0,
             counters: HostCounters::default(),
+            events: Events::default(),
         }
     }
 
@@ -167,23 +181,32 @@ impl HostSide {
     }
 
     /// The edge.
-    pub fn clock(&mut self, inputs: &DeviceIn, crossing: &mut Crossing) {
+    pub fn clock(&mut self, inputs: &DeviceIn, crossing: &mut Crossing, aids: &mut Aids) {
         self.arrival = None;
         let mut limit = None;
         if let Some(write) = inputs.write {
-            limit = self.target_write(&write, crossing);
+            limit = self.target_write(&write, crossing, aids);
         }
         crossing.levels.frozen |= crossing.stop_seen.seen();
         assert!(
             crossing.limits.write_edge(limit),
             "limits are set slower than the link takes them"
         );
-        self.fetch_edge(inputs, crossing);
-        self.deposit_edge(inputs, crossing);
+        let sent = self.fetch_edge(inputs, crossing);
+        let taken = self.deposit_edge(inputs, crossing);
+        self.trace((sent, taken), crossing, aids);
         if let (Owner::Notify, Some(_)) = (self.owner, inputs.ended) {
             self.written = self.notified;
         }
         self.arbitrate(inputs, crossing);
+    }
+
+    fn trace(&self, (sent, taken): (Option<Seen>, Option<Entry>), c: &Crossing, aids: &mut Aids) {
+        let wanted = &c.levels.aids;
+        if wanted.trace & trace_bit::ON != 0 {
+            let taken = (trace_point::RECEIVE_OUT, taken.map(Seen::from));
+            aids.trace(wanted, c.levels.frozen, [(trace_point::SEND_IN, sent), taken]);
+        }
     }
 
     /// Chooses whose transfer is next: what has arrived, notifications, what is to be sent.
@@ -213,7 +236,11 @@ impl HostSide {
         self.control & control_bit::SEND != 0 && room && few && crossing.tx_messages.room() > 2
     }
 
-    fn fetch_edge(&mut self, inputs: &DeviceIn, crossing: &mut Crossing) {
+    /// Gives what it has put into the sending FIFO.
+    fn fetch_edge(&mut self, inputs: &DeviceIn, crossing: &mut Crossing) -> Option<Seen> {
+        let waits = !self.fetching.is_empty() && inputs.completion.is_none();
+        self.events.fetch_cycles += u64::from(waits);
+        self.events.fetch_words += u64::from(inputs.completion.is_some());
         let mut message = None;
         let data = inputs.completion.map(|completion| {
             message = self.complete(&completion);
@@ -229,6 +256,8 @@ impl HostSide {
             self.queue.pop_front();
             self.status |= status_bit::ABORTED;
         }
+        let seen = |data| message.map_or(Seen::Data(data), |_| Seen::End(data, true));
+        data.map(seen)
     }
 
     fn accept(&mut self) {
@@ -271,8 +300,10 @@ impl HostSide {
         self.control & control_bit::RECEIVE != 0 && crossing.rx.len() as u64 >= words
     }
 
-    fn deposit_edge(&mut self, inputs: &DeviceIn, crossing: &mut Crossing) {
+    /// Gives what it has taken out of the receive FIFO.
+    fn deposit_edge(&mut self, inputs: &DeviceIn, crossing: &mut Crossing) -> Option<Entry> {
         let mut freed = None;
+        self.events.deposit_cycles += u64::from(self.owner == Owner::Deposit);
         let pop = match &mut self.depositing {
             None => self.begin(crossing),
             Some(packet) if packet.left == 0 => {
@@ -292,12 +323,15 @@ impl HostSide {
                     self.status |= status_bit::ABORTED;
                     crossing.levels.frozen = true;
                 }
+                self.events.disconnects += u64::from(ended.is_some() && packet.left > 0);
                 self.counters.received_words += u64::from(took);
                 took
             }
         };
+        let taken = crossing.rx.front().filter(|_| pop);
         crossing.rx.read_edge(pop);
         crossing.freed.write_edge(freed);
+        taken
     }
 
     /// Takes a header.
@@ -316,6 +350,7 @@ impl HostSide {
         let Some(packet) = self.depositing.take() else { return };
         self.arrival = Some(Arrival { header: packet.header, good });
         self.counters.received_messages += u64::from(good);
+        self.events.interrupts_wanted += u64::from(good && packet.header.interrupt);
         // An interrupt that comes while interrupts are disabled raises nothing, later either.
         if good && packet.header.interrupt && self.interrupt_enabled && !self.interrupt_line {
             self.interrupt_line = true;
@@ -325,7 +360,12 @@ impl HostSide {
 
     // ---- target ------------------------------------------------------------------------------------------
 
-    fn target_write(&mut self, write: &TargetWrite, c: &mut Crossing) -> Option<(u8, u16)> {
+    fn target_write(
+        &mut self,
+        write: &TargetWrite,
+        c: &mut Crossing,
+        aids: &mut Aids,
+    ) -> Option<(u8, u16)> {
         if write.offset < QUEUE_SIZE {
             self.post(write);
             return None;
@@ -338,7 +378,7 @@ impl HostSide {
             let flow = (write.offset - LIMITS_OFFSET) / WORD as u32;
             return (flow < FLOWS).then_some((flow as u8, write.data as u16));
         }
-        self.write_register(write, c);
+        self.write_register(write, c, aids);
         None
     }
 
@@ -374,6 +414,7 @@ impl HostSide {
         }
         assert!(self.queue.len() < usize::from(self.params.queue_depth), "a full queue is busy");
         self.queue.push_back(descriptor);
+        self.events.descriptors += 1;
     }
 }
 

@@ -8,11 +8,13 @@
 //!                              words freed ───────┼► credits (CreditReceiver) ─► LinkTx
 //! ```
 //!
-//! The NIC has no processor. [`Spec`] says what it does and nothing of when.
+//! Debugging aids stand at both ends of both FIFOs (`aids`). The NIC has no processor. [`Spec`] says what
+//! it does and nothing of when.
 
 #![forbid(unsafe_code)]
 
 mod account;
+mod aids;
 mod bindings;
 mod credit;
 mod fifo;
@@ -25,6 +27,7 @@ mod spec;
 mod sync;
 
 pub use account::Account;
+pub use aids::Transceiver;
 pub use credit::{CreditReceiver, CreditSender};
 pub use fifo::Fifo;
 pub use host_side::HostCounters;

@@ -1,10 +1,11 @@
 //! The transceiver module: the NIC's half in the clock of the lanes.
 
+use crate::aids::{state_field, Aids, Sample, Seen};
 use crate::credit::{CreditReceiver, CreditSender};
 use crate::nic::Crossing;
-use crate::packet::{Header, Parser};
+use crate::packet::{Entry, Header, Parser};
 use crate::params::Params;
-use abi::forth::PACKET_OVERHEAD;
+use abi::forth::{credit_counts, lane_status, state, trace_bit, trace_point, PACKET_OVERHEAD};
 use serial::{crc32, LinkRx, LinkTx, Symbols, Word};
 
 /// What the lanes' half has counted.
@@ -26,13 +27,24 @@ pub struct LinkCounters {
     pub overflows: u64,
 }
 
+/// What it counts beside, for who looks for bugs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Events {
+    pub credits_in: u64,
+    pub credits_out: u64,
+    /// Most entries in the receive FIFO.
+    pub level_max: u64,
+    /// Words of payload that came into it.
+    pub words_in: u64,
+}
+
 /// Next word of the packet that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sending {
     Nothing,
     First(Header),
     Second(Header),
-    Payload(u16),
+    Payload(u8, u16),
     Trailer,
     /// An idle word after each packet, for alignment and clock correction.
     Gap,
@@ -52,6 +64,9 @@ pub(crate) struct LinkSide {
     counters: LinkCounters,
     /// What was sent in the last cycle, for loop-back.
     looped: Option<Word>,
+    events: Events,
+    /// What has left the sending FIFO with this edge.
+    taken: Option<Seen>,
 }
 
 impl LinkSide {
@@ -69,6 +84,8 @@ impl LinkSide {
             freed: CreditReceiver::new(near, params.credit_words),
             counters: LinkCounters::default(),
             looped: None,
+            events: Events::default(),
+            taken: None,
         }
     }
 
@@ -90,7 +107,7 @@ impl LinkSide {
     }
 
     /// The edge: symbols at the transceivers in, symbols for them out.
-    pub fn clock(&mut self, symbols: Symbols, crossing: &mut Crossing) -> Symbols {
+    pub fn clock(&mut self, symbols: Symbols, crossing: &mut Crossing, aids: &mut Aids) -> Symbols {
         let loop_back = crossing.levels_seen.seen().loop_back;
         let arrived = if loop_back { self.looped } else { self.rx.word() };
         let lost = self.rx.errors();
@@ -98,11 +115,64 @@ impl LinkSide {
         let lost = self.rx.errors() > lost;
         let word = if self.tx.ready() { self.choose(crossing) } else { None };
         self.take_freed(crossing);
-        self.receive(arrived, lost, crossing);
+        let entry = self.receive(arrived, lost, crossing);
+        self.look_on(entry, crossing, aids);
         self.take_limit(crossing);
         let idle = word.unwrap_or(Word::Idle);
         self.looped = word.filter(|word| *word != Word::Idle);
         self.tx.clock(if loop_back { Word::Idle } else { idle })
+    }
+
+    /// Tracing and sampling.
+    fn look_on(&mut self, entry: Option<Entry>, c: &Crossing, aids: &mut Aids) {
+        let levels = c.levels_seen.seen();
+        let taken = self.taken.take();
+        self.events.words_in += u64::from(matches!(entry, Some(Entry::Data(_))));
+        self.events.level_max = self.events.level_max.max(c.rx.held() as u64);
+        if levels.aids.trace & trace_bit::ON != 0 {
+            let entered = (trace_point::RECEIVE_IN, entry.map(Seen::from));
+            let seen = [(trace_point::SEND_OUT, taken), entered];
+            aids.trace(&levels.aids, levels.frozen, seen);
+        }
+        aids.sampler.edge(&levels.aids, || Sample {
+            sent: self.counters.sent_words,
+            received: self.events.words_in,
+            pressure: self.counters.back_pressure,
+        });
+    }
+
+    pub fn events(&self) -> &Events {
+        &self.events
+    }
+    /// Its part of STATES.
+    pub fn states(&self) -> u64 {
+        let sending = match self.sending {
+            Sending::Nothing => 0,
+            Sending::First(_) => 1,
+            Sending::Second(_) => 2,
+            Sending::Payload(..) => 3,
+            Sending::Trailer => 4,
+            Sending::Gap => 5,
+        };
+        state_field(sending, state::SEND) | state_field(self.parser.number(), state::PARSE)
+    }
+    /// LANES of a lane.
+    pub fn lane_status(&self, lane: usize, aids: &Aids) -> u64 {
+        let (shift, level) = self.rx.status(lane);
+        let seen = shift.map_or(0, |shift| 1 << lane_status::COMMA | u64::from(shift) << 1);
+        let transceiver = &aids.transceivers[lane];
+        let byte = |count: u64, place: u32| count.min(255) << place;
+        seen | (level as u64) << lane_status::SYNC_LEVEL
+            | byte(transceiver.buffer_errors, lane_status::BUFFER_ERRORS)
+            | byte(transceiver.corrections, lane_status::CORRECTIONS)
+    }
+    /// CREDITS of a flow.
+    pub fn credit_counts(&self, flow: u8) -> u64 {
+        let (sent, credited, limit) = self.credits.counts(flow);
+        u64::from(sent) << credit_counts::SENT
+            | u64::from(credited) << credit_counts::CREDITED
+            | u64::from(limit) << credit_counts::LIMIT
+            | u64::from(self.freed.count(flow)) << credit_counts::FREED
     }
 
     fn take_limit(&mut self, crossing: &mut Crossing) {
@@ -122,10 +192,17 @@ impl LinkSide {
         crossing.freed.read_edge(freed.is_some());
     }
 
-    fn receive(&mut self, arrived: Option<Word>, lost: bool, crossing: &mut Crossing) {
+    /// Gives what has come into the receive FIFO.
+    fn receive(
+        &mut self,
+        arrived: Option<Word>,
+        lost: bool,
+        crossing: &mut Crossing,
+    ) -> Option<Entry> {
         let mut word = arrived;
         if let Some(Word::Credit(credit)) = arrived {
             self.credits.receive(credit);
+            self.events.credits_in += 1;
             word = None;
         }
         let errors = self.parser.header_errors() + self.parser.payload_errors();
@@ -137,6 +214,7 @@ impl LinkSide {
         let levels = crossing.levels_seen.seen();
         crossing.stop &= !levels.frozen;
         crossing.stop |= levels.freeze && (lost || after > errors);
+        entry
     }
 
     /// The word to send: a credit that is due, or the next of a packet.
@@ -152,6 +230,7 @@ impl LinkSide {
         // A gap stays one: it must be an idle word.
         if let Some(credit) = credit.filter(|_| self.sending != Sending::Gap) {
             self.freed.sent();
+            self.events.credits_out += 1;
             self.edges(crossing, false, false);
             return Some(Word::Credit(credit));
         }
@@ -161,6 +240,8 @@ impl LinkSide {
     }
 
     fn edges(&mut self, crossing: &mut Crossing, message: bool, data: bool) {
+        let header = crossing.tx_messages.front().filter(|_| message).map(Seen::Header);
+        self.taken = header.or(crossing.tx_data.front().filter(|_| data).map(Seen::Data));
         crossing.tx_messages.read_edge(message);
         crossing.tx_data.read_edge(data);
     }
@@ -184,17 +265,20 @@ impl LinkSide {
                 (Some(Word::Data(head.emit()[0])), false, false)
             }
             Sending::Second(head) => {
-                self.sending = Sending::Payload(head.words);
+                self.sending = Sending::Payload(head.flow, head.words);
                 self.crc = 0;
                 (Some(Word::Data(head.emit()[1])), true, false)
             }
-            Sending::Payload(left) => {
-                let data =
+            Sending::Payload(flow, left) => {
+                let mut data =
                     c.tx_data.front().expect("a message is announced when all of it is there");
+                if left == 1 && c.levels_seen.seen().credits_in_payload {
+                    data = self.credit_counts(flow);
+                }
                 self.crc = crc32(self.crc, data);
                 self.counters.sent_words += 1;
                 self.sending =
-                    if left == 1 { Sending::Trailer } else { Sending::Payload(left - 1) };
+                    if left == 1 { Sending::Trailer } else { Sending::Payload(flow, left - 1) };
                 (Some(Word::Data(data)), false, true)
             }
             Sending::Trailer => {

@@ -1,5 +1,6 @@
 //! The NIC: two halves in two clocks, and what crosses between them.
 
+use crate::aids::{Aids, Transceiver, Wanted};
 use crate::fifo::Fifo;
 use crate::host_side::{HostCounters, HostSide};
 use crate::link_side::{LinkCounters, LinkSide};
@@ -40,6 +41,9 @@ pub(crate) struct Levels {
     pub loop_back: bool,
     pub freeze: bool,
     pub frozen: bool,
+    /// Packets carry the counts of flow control in their payload.
+    pub credits_in_payload: bool,
+    pub aids: Wanted,
 }
 
 /// A packet that has been written to memory.
@@ -57,6 +61,8 @@ pub struct Nic {
     host: HostSide,
     link: LinkSide,
     crossing: Crossing,
+    params: Params,
+    aids: Aids,
 }
 
 impl Nic {
@@ -78,7 +84,24 @@ impl Nic {
                 stop_seen: Sync::default(),
                 counters_seen: Sync::default(),
             },
+            params,
+            aids: Aids::default(),
         }
+    }
+
+    /// A reset, as when the host is started again: everything but the tracing memories.
+    pub fn reset(&mut self) {
+        let aids = std::mem::take(&mut self.aids);
+        *self = Nic { aids: aids.after_reset(), ..Nic::new(self.params) };
+    }
+
+    /// What the transceiver of lane `lane` says of itself.
+    pub fn set_transceiver(&mut self, lane: usize, status: Transceiver) {
+        self.aids.transceivers[lane] = status;
+    }
+    /// Edges of the bus's clock, or of the lanes', were left out, in which nothing moved.
+    pub fn pass(&mut self, lanes: bool, edges: u64) {
+        self.aids.pass(lanes, edges);
     }
 
     /// The edge of the lanes' clock: what the transceivers give in, what they are given out.
@@ -86,7 +109,7 @@ impl Nic {
         if !self.link.is_ready() {
             self.link.busy_edges(&mut self.crossing);
         }
-        let sent = self.link.clock(symbols, &mut self.crossing);
+        let sent = self.link.clock(symbols, &mut self.crossing, &mut self.aids);
         self.crossing.levels_seen.edge(self.crossing.levels);
         sent
     }
@@ -130,7 +153,7 @@ impl Nic {
         let out = c.tx_data.is_settled_at_reader() && c.tx_messages.is_settled_at_reader();
         let told = c.freed.is_settled_at_reader() && c.limits.is_settled_at_reader();
         let levels = c.levels_seen.is_settled(c.levels);
-        let link = self.link.is_quiet() && self.link.is_empty();
+        let link = self.link.is_quiet() && self.link.is_empty() && !self.aids.sampler.runs();
         out && told && levels && c.rx.is_settled_at_writer() && link
     }
     /// True if it has nothing to do until somebody gives it something.
@@ -148,9 +171,9 @@ impl Device for Nic {
     fn clock(&mut self, inputs: &DeviceIn) {
         if let Some(TargetRead { offset, .. }) = inputs.read {
             let crossing = &self.crossing;
-            self.host.read(offset, &crossing.counters_seen.seen(), crossing.levels.frozen);
+            self.host.read(offset, crossing, &self.link, &self.aids);
         }
-        self.host.clock(inputs, &mut self.crossing);
+        self.host.clock(inputs, &mut self.crossing, &mut self.aids);
         self.crossing.stop_seen.edge(self.crossing.stop);
         self.crossing.counters_seen.edge(self.link.counters());
     }

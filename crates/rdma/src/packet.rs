@@ -113,6 +113,18 @@ impl Parser {
         matches!(self.state, State::Payload(_) | State::Trailer | State::Fill(_))
     }
 
+    /// Number of its state, as the card's registers tell it.
+    pub(crate) fn number(&self) -> usize {
+        match self.state {
+            State::Skip => 0,
+            State::First => 1,
+            State::Second(_) => 2,
+            State::Payload(_) => 3,
+            State::Trailer => 4,
+            State::Fill(_) => 5,
+        }
+    }
+
     /// True while what a packet that was cut off owes is made up.
     pub fn makes_up(&self) -> bool {
         matches!(self.state, State::Fill(_))

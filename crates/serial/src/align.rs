@@ -24,6 +24,11 @@ impl Aligner {
         self.out
     }
 
+    /// Bytes by which words are late, once a comma has shown it.
+    pub fn shift(&self) -> Option<u8> {
+        self.shift
+    }
+
     /// The clock's edge.
     pub fn clock(&mut self, symbol: Symbol) {
         let (bits, mask) = (8 * self.width, 0xFF >> (8 - self.width));

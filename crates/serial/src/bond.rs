@@ -60,6 +60,8 @@ pub struct LinkRx {
     next: usize,
     word: Option<Word>,
     errors: u64,
+    /// Most symbols that have ever stood in each FIFO.
+    levels: [usize; PARTS_MAX],
 }
 
 impl LinkRx {
@@ -74,7 +76,13 @@ impl LinkRx {
             next: 0,
             word: None,
             errors: 0,
+            levels: [0; PARTS_MAX],
         }
+    }
+    /// Bytes by which the words of a lane are late, once that is known, and the most symbols that have ever
+    /// stood in its synchronisation FIFO.
+    pub fn status(&self, lane: usize) -> (Option<u8>, usize) {
+        (self.aligners[lane].shift(), self.levels[lane])
     }
     /// The word of the last edge; idle ones are none.
     pub fn word(&self) -> Option<Word> {
@@ -113,6 +121,7 @@ impl LinkRx {
             self.out_of_step();
         }
         self.fifos[place].push_back(symbol);
+        self.levels[place] = self.levels[place].max(self.fifos[place].len());
     }
 
     fn pair(&mut self) {

@@ -7,6 +7,7 @@
 
 mod accelerated;
 mod account;
+mod aids;
 mod alpu;
 mod amata;
 mod boot;

@@ -91,6 +91,8 @@
 #define RANK_VERBS_CALL_WRITE RANK_U(4) /* Local key, address, bytes, node, remote key, remote address, 1 if the bytes are taken now (inline), 1 if the program is to see its completion: tells how many descriptors are over when it is complete. */
 #define RANK_VERBS_CALL_COMPLETED RANK_U(5) /* 1 to wait until it is more than the second argument: tells how many descriptors are over. */
 #define RANK_VERBS_CALL_LOOK RANK_U(6) /* Address of a word in registered memory: waits until the card has changed it. */
+#define RANK_VERBS_CALL_LOAD RANK_U(7) /* Offset of an aligned word of 8 bytes in the card's memory region: tells it. */
+#define RANK_VERBS_CALL_STORE RANK_U(8) /* The same, and a word that is written there. */
 
 /* Ways in which a process moves runs. Source: own design. */
 #define RANK_WAY_NONE RANK_U(0) /* None are to be moved. */

@@ -1,0 +1,83 @@
+//! The debugging aids of the RDMA NIC, read by the tools of examples/nic.
+
+use crate::runner::{command, ended, root, Ended};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn compiled(folder: &Path, name: &str) -> PathBuf {
+    let output = folder.join(name);
+    let cc = Command::new("gcc")
+        .current_dir(root())
+        .args(["-O1", "-Wall", "-Wextra", "-Werror", "-Iinclude"])
+        .arg(Path::new("examples/nic").join(name).with_extension("c"))
+        .args(["examples/nic/traffic.c", "-libverbs", "-o"])
+        .arg(&output)
+        .output()
+        .expect("there is gcc");
+    assert!(cc.status.success(), "{}", String::from_utf8_lossy(&cc.stderr));
+    output
+}
+
+fn forth(tool: &str, options: &[&str], words: &[&str]) -> Ended {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(folder.path(), tool);
+    let run = ended(
+        command()
+            .args(["run", "-q", "-m", "forth", "-n", "2", "--label"])
+            .args(options)
+            .arg(program)
+            .args(words),
+    );
+    assert_eq!(run.code, 0, "{run:?}");
+    run
+}
+
+/// Lines of a rank, without its mark.
+fn of_rank(run: &Ended, rank: u32) -> Vec<&str> {
+    let mark = format!("[{rank}] ");
+    run.stdout.lines().filter_map(|line| line.strip_prefix(&mark)).collect()
+}
+
+fn count(lines: &[&str], name: &str) -> u64 {
+    let line = lines.iter().find(|line| line.split_whitespace().next() == Some(name));
+    let number = line.and_then(|line| line.split_whitespace().nth(1)).and_then(|n| n.parse().ok());
+    number.unwrap_or_else(|| panic!("no {name} in {lines:?}"))
+}
+
+#[test]
+fn counters_are_read_by_plain_loads_on_model_and_rtl() {
+    for options in [&[][..], &["--rtl"]] {
+        let run = forth("nic-counters", options, &["5", "4096"]);
+        let (sender, receiver) = (of_rank(&run, 0), of_rank(&run, 1));
+        assert_eq!(count(&sender, "sent_messages"), 5, "{options:?}");
+        assert_eq!(count(&sender, "sent_words"), 5 * 512);
+        assert_eq!(count(&receiver, "received_words"), 5 * 512);
+        assert_eq!(count(&receiver, "payload_errors"), 0);
+        if options.is_empty() {
+            assert_eq!(count(&sender, "fetch_words"), 5 * 512);
+            assert!(receiver.iter().any(|line| line.contains("lane 1: aligned")), "{run:?}");
+        } else {
+            assert!(receiver.iter().any(|line| line.contains("no more aids")), "{run:?}");
+        }
+    }
+}
+
+#[test]
+fn the_tracing_memories_are_decoded() {
+    let run = forth("nic-trace", &[], &["2", "24"]);
+    let (sender, receiver) = (of_rank(&run, 0), of_rank(&run, 1));
+    assert!(sender.contains(&"into the sending FIFO: 6 samples"), "{run:?}");
+    assert!(receiver.contains(&"out of the receive FIFO: 10 samples"), "{run:?}");
+    let headers = receiver.iter().filter(|line| line.contains("header 3 words to ")).count();
+    assert_eq!(headers, 4, "{run:?}");
+    assert!(receiver.iter().any(|line| line.ends_with("data   0000000200000003")), "{run:?}");
+}
+
+#[test]
+fn samples_show_the_link_at_its_rate() {
+    let run = forth("nic-sample", &[], &["1000", "60", "30", "65536"]);
+    let rates = of_rank(&run, 1).into_iter().skip(1);
+    let rates = rates.filter_map(|line| line.split_whitespace().nth(2)?.parse::<f64>().ok());
+    let most = rates.fold(0.0, f64::max);
+    assert!((570.0..=596.1).contains(&most), "{most} MiB/s: {run:?}");
+}
