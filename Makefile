@@ -42,7 +42,7 @@ install: build ## Install to PREFIX (/usr/local)
 	@$(sunstar) manual $(DESTDIR)$(PREFIX)/share/man/man1
 	@for file in $$(find machines include published examples wireshark build/lib build/firmware rtl crates/rtl/shim linux \
 	    -name '*.toml' -o -name '*.sv' -o -name '*.cpp' -o -name '*.pc' -o -name '*.[ch]' -o -name '*.f90' -o -name '*.lua' -o -name 'lib*.so*' \
-	    -o -name seastar.elf -o -name offload.elf -o -name '*.img' -o -name mcp.elf -o -name mcp.bin -o -name console.bin -o -path 'linux/kernel/*'); do \
+	    -o -name seastar.elf -o -name offload.elf -o -name '*.img' -o -name mcp.elf -o -name mcp.bin -o -name console.bin -o -name libdp.a -o -path 'linux/*'); do \
 	    mkdir -p "$(DESTDIR)$(PREFIX)/share/sunstar/$$(dirname $$file)" && \
 	    cp -P $$file "$(DESTDIR)$(PREFIX)/share/sunstar/$$file" || exit 1; done
 	@mkdir -p "$(DESTDIR)$(PREFIX)/share/sunstar/bin" && for name in $(names); do \
@@ -61,6 +61,7 @@ parts: tools
 	@$(MAKE) --silent -C crates/rank/libmpi_fortran BUILD=$(CURDIR)/build
 	@$(MAKE) --silent -C crates/rank/libportals BUILD=$(CURDIR)/build
 	@$(MAKE) --silent -C crates/rank/libibverbs BUILD=$(CURDIR)/build
+	@$(MAKE) --silent -C linux/libdp BUILD=$(CURDIR)/build
 	@$(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware
 	@$(MAKE) --silent -C firmware/crossbar BUILD=$(CURDIR)/build/firmware/crossbar
 	@PATH="$$(cat build/toolchain):$$PATH" $(MAKE) --silent -C firmware/lanai BUILD=$(CURDIR)/build/firmware/lanai

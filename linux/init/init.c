@@ -3,7 +3,9 @@
 // The bench names its folder of this guest in the environment (SUNSTAR); there `program` has, each with a
 // byte 0 behind it: the guest's number, how many guests there are, the time of its clock in ns at which the
 // program begins, the working folder, the number of arguments, the arguments, the number of variables, the
-// variables. What the program writes goes to `stdout` and `stderr` there.
+// variables; then what is to be done before the program: the number of words that follow, modules, each with
+// its options, and the same of files to be written, each with its contents. What the program writes goes to
+// `stdout` and `stderr` there.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +20,7 @@
 #include <sys/reboot.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -157,6 +160,26 @@ static char **list(char **at)
     return fields;
 }
 
+// Lets the kernel have a module.
+static void load(const char *path, const char *options)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (file < 0 || syscall(SYS_finit_module, file, options, 0))
+        fail(path);
+    close(file);
+}
+
+static void fill(const char *path, const char *text)
+{
+    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    size_t length = strlen(text);
+
+    if (file < 0 || write(file, text, length) != (ssize_t)length)
+        fail(path);
+    close(file);
+}
+
 static int output(const char *folder, const char *name)
 {
     char path[64];
@@ -190,16 +213,23 @@ int main(void)
     uint64_t begins = strtoull(next(&at), NULL, 10);
     char *home = next(&at);
     char **arguments = list(&at);
-    char **variables = list(&at);
+    char **variables = list(&at), **modules = list(&at), **files = list(&at);
 
     char name[32];
     int length = snprintf(name, sizeof name, "node%u", number);
     if (sethostname(name, length))
         fail("the guest's name");
     names(guests);
+    for (; *modules; modules += 2)
+        load(modules[0], modules[1]);
+    for (; *files; files += 2)
+        fill(files[0], files[1]);
     up("lo", 0);
+    // The node's card, whichever it is.
     if (if_nametoindex("eth0"))
         up("eth0", address(number));
+    if (if_nametoindex("myri0"))
+        up("myri0", address(number));
     int out = output("/run/sunstar", "stdout"), err = output("/run/sunstar", "stderr");
 
     say(READY);

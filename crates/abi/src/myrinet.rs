@@ -95,6 +95,8 @@ pub mod status {
 pub mod packet_type {
     /// Directed point.
     pub const DP: u16 = 17488;
+    /// A frame of Ethernet behind the header, for the host's network device.
+    pub const FRAME: u16 = 17734;
 }
 
 /// Offsets of the fields of [`CommandArea`], in bytes.
@@ -109,11 +111,11 @@ pub mod command_area {
     pub const LENGTH: usize = 12;
     /// status of the last command.
     pub const STATUS: usize = 16;
-    /// 1 while a packet stands in the receive buffer for the host.
+    /// Number of the packet that stands in the receive buffer for the host, as received counts; 0 if none does.
     pub const WAITING: usize = 20;
     /// Packets sent.
     pub const SENT: usize = 24;
-    /// DP packets received.
+    /// Packets received for the host.
     pub const RECEIVED: usize = 28;
     /// Packets of another type, dropped.
     pub const OTHER: usize = 32;
@@ -125,6 +127,8 @@ pub mod command_area {
     pub const TOO_SHORT: usize = 44;
     /// The routing header of the packet that is sent.
     pub const ROUTE: usize = 48;
+    /// 1 if the host takes packets of type FRAME, too; written by the host.
+    pub const FRAMES: usize = 56;
 }
 
 /// Commands, busy flags and status codes.
@@ -142,11 +146,11 @@ pub struct CommandArea {
     pub length: u32,
     /// status of the last command.
     pub status: u32,
-    /// 1 while a packet stands in the receive buffer for the host.
+    /// Number of the packet that stands in the receive buffer for the host, as received counts; 0 if none does.
     pub waiting: u32,
     /// Packets sent.
     pub sent: u32,
-    /// DP packets received.
+    /// Packets received for the host.
     pub received: u32,
     /// Packets of another type, dropped.
     pub other: u32,
@@ -158,6 +162,8 @@ pub struct CommandArea {
     pub too_short: u32,
     /// The routing header of the packet that is sent.
     pub route: [u8; 8],
+    /// 1 if the host takes packets of type FRAME, too; written by the host.
+    pub frames: u32,
 }
 impl CommandArea {
     /// Bytes in memory.
@@ -176,6 +182,7 @@ impl CommandArea {
         ("damaged", 36, 4),
         ("too_long", 40, 4),
         ("too_short", 44, 4),
+        ("frames", 56, 4),
     ];
     /// Reads the fields; `None` if `bytes` is shorter than the structure.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
@@ -194,6 +201,7 @@ impl CommandArea {
             too_long: u32::from_be_bytes([bytes[40], bytes[41], bytes[42], bytes[43]]),
             too_short: u32::from_be_bytes([bytes[44], bytes[45], bytes[46], bytes[47]]),
             route: std::array::from_fn(|i| bytes[48..56][i]),
+            frames: u32::from_be_bytes([bytes[56], bytes[57], bytes[58], bytes[59]]),
         })
     }
     /// Writes the fields; bytes between them stay as they are.
@@ -215,6 +223,7 @@ impl CommandArea {
         bytes[40..44].copy_from_slice(&self.too_long.to_be_bytes());
         bytes[44..48].copy_from_slice(&self.too_short.to_be_bytes());
         bytes[48..56].copy_from_slice(&self.route);
+        bytes[56..60].copy_from_slice(&self.frames.to_be_bytes());
     }
 }
 

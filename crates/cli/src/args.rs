@@ -19,7 +19,7 @@ mod sweep;
 mod value;
 
 use crate::{run, terminal};
-pub use bench::{BenchCommand, LadderOptions, LatencyOptions, RdmaOptions, LARGEST_MAX};
+pub use bench::{BenchCommand, DpOptions, LadderOptions, LatencyOptions, RdmaOptions, LARGEST_MAX};
 pub use explain::ExplainOptions;
 pub use guest::GuestOptions;
 pub use names::with_verb;

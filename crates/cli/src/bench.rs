@@ -6,12 +6,13 @@
 //!                     ├─► measure (jobs) ────┤
 //!            latency ─┤                      └─ sunstar trace ...
 //!      writes, cards ─┤
-//!             queues ─┘
+//!         queues, dp ─┘
 //!    ├─► published: what papers say
 //!    └─► table, JSON
 //! ```
 
 mod cards;
+mod dp;
 pub mod ladder;
 mod latency;
 pub mod measure;
@@ -40,6 +41,7 @@ pub fn bench(root: &Root, command: &BenchCommand) -> Result<u8, Mistake> {
         BenchCommand::Ladder(options) => ladder::ladder(root, options),
         BenchCommand::Latency(options) => latency::latency(root, options),
         BenchCommand::Rdma(options) => writes::writes(root, options),
+        BenchCommand::Dp(options) => dp::table(root, options),
         BenchCommand::Queues(options) => queues::queues(root, options),
     }
 }

@@ -147,7 +147,7 @@ pub fn compile(
     source: &Path,
     folder: &Path,
 ) -> Result<PathBuf, Mistake> {
-    let program = folder.join(source.file_stem().unwrap_or_else(|| "program".as_ref()));
+    let program = named(source, folder);
     let arguments: [OsString; 6] = [
         "-O2".into(),
         "-g".into(),
@@ -157,8 +157,43 @@ pub fn compile(
         // Calls of one procedure with data of several types are warned about, but right with mpif.h.
         if language == Language::Fortran { "-w".into() } else { "-lm".into() },
     ];
-    match status(&mut command(root, language, &arguments)?)? {
-        0 => Ok(program),
+    compiled(&mut command(root, language, &arguments)?, source).map(|()| program)
+}
+
+/// What programs include that call MPI, Portals or verbs.
+const INTERFACES: [&str; 3] = ["mpi.h", "portals3.h", "infiniband/verbs.h"];
+
+/// Whether a source may be meant for a Linux guest: it is C or C++, and includes none of those itself.
+pub fn suits_guests(language: Language, source: &Path) -> bool {
+    let text = std::fs::read(source).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let mut includes = text.lines().filter(|line| line.trim_start().starts_with('#'));
+    language != Language::Fortran
+        && !includes.any(|line| INTERFACES.iter().any(|header| line.contains(header)))
+}
+
+/// Compiles `source` into `folder` for a Linux guest: with dp.h and libdp.
+pub fn compile_for_guests(
+    root: &Root,
+    language: Language,
+    source: &Path,
+    folder: &Path,
+) -> Result<PathBuf, Mistake> {
+    let program = named(source, folder);
+    let mut command = Command::new(language.compiler());
+    command.arg("-I").arg(root.include()).args(["-O2", "-g", "-o"]).arg(&program).arg(source);
+    command.arg("-L").arg(root.library()).args(["-ldp", "-lm"]);
+    compiled(&mut command, source).map(|()| program)
+}
+
+/// The program that a source becomes.
+fn named(source: &Path, folder: &Path) -> PathBuf {
+    folder.join(source.file_stem().unwrap_or_else(|| "program".as_ref()))
+}
+
+fn compiled(command: &mut Command, source: &Path) -> Result<(), Mistake> {
+    match status(command)? {
+        0 => Ok(()),
         _ => Err(Mistake(format!(
             "{} does not compile; the messages above are the compiler's",
             source.display()

@@ -187,13 +187,9 @@ fn build(
     if is_current(sources, variant) {
         return Ok(());
     }
-    let mut command = Command::new("make");
-    command.args(["-s", "--no-print-directory", "-C"]).arg(sources).arg("image");
-    command.arg(format!("BUILD={}", built.display()));
+    let mut command = make(sources);
+    command.arg("image").arg(format!("BUILD={}", built.display()));
     command.args(options.iter().map(|(name, value)| format!("{name}={value}")));
-    for variable in MAKE_VARIABLES {
-        command.env_remove(variable);
-    }
     let output = command
         .output()
         .map_err(|why| Mistake(format!("cannot start make for firmware: {why}")))?;
@@ -207,6 +203,16 @@ fn build(
     )))
 }
 
+/// `make` in a folder, whoever has started us.
+pub fn make(folder: &Path) -> Command {
+    let mut command = Command::new("make");
+    command.args(["-s", "--no-print-directory", "-C"]).arg(folder);
+    for variable in MAKE_VARIABLES {
+        command.env_remove(variable);
+    }
+    command
+}
+
 /// True if the images are there, and everything that was made on the way to them is younger than all
 /// sources: in the Makefile, too, each object depends on all of these.
 fn is_current(sources: &Path, variant: &Path) -> bool {
@@ -217,7 +223,7 @@ fn is_current(sources: &Path, variant: &Path) -> bool {
 }
 
 /// When the files in a folder, and in all below it, were changed.
-fn times(folder: &Path) -> io::Result<Vec<SystemTime>> {
+pub fn times(folder: &Path) -> io::Result<Vec<SystemTime>> {
     let mut times = Vec::new();
     for entry in folder.read_dir()? {
         let entry = entry?;
@@ -231,7 +237,7 @@ fn times(folder: &Path) -> io::Result<Vec<SystemTime>> {
 }
 
 /// Holds other commands back that would build in the same folder at the same time, until dropped.
-fn locked(built: &Path) -> io::Result<File> {
+pub fn locked(built: &Path) -> io::Result<File> {
     std::fs::create_dir_all(built)?;
     let file = File::create(built.join(".lock"))?;
     // SAFETY: flock takes a descriptor that is open and touches no memory.

@@ -1,11 +1,14 @@
 //! A program in a Linux guest with nothing around it; and the guests' kernel.
 
 use crate::args::GuestOptions;
+use crate::firmware;
 use crate::mistake::Mistake;
 use crate::root::Root;
-use guest::{Costs, Ending, Guest, Kernel, Task};
+use guest::{Costs, Ending, Guest, Kernel, Setup, Task};
 use machine::console;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
 
 /// When the program begins, in ns: programs take a clock that has not counted a second for none.
 const BEGINS: u64 = 1_000_000_000;
@@ -21,7 +24,7 @@ pub fn guest(root: &Root, options: &GuestOptions) -> Result<u8, Mistake> {
     if options.command.is_empty() {
         return Ok(0);
     }
-    let kernel = Kernel::find(&root.guests()).map_err(Mistake)?;
+    let kernel = kernel(root)?;
     let folder = std::env::current_dir().map_err(|why| Mistake(format!("no folder: {why}")))?;
     let task = Task {
         number: 0,
@@ -35,6 +38,7 @@ pub fn guest(root: &Root, options: &GuestOptions) -> Result<u8, Mistake> {
         arguments: options.command.clone(),
         variables: std::env::vars_os().collect(),
         folder,
+        setup: Setup::default(),
     };
     let mut guest = Guest::start(&kernel, &task).map_err(Mistake)?;
     let mut unwritten = None;
@@ -53,6 +57,57 @@ pub fn guest(root: &Root, options: &GuestOptions) -> Result<u8, Mistake> {
             LOST
         }
     })
+}
+
+/// Modules of ours: folders of `linux`, each with a Makefile.
+const MODULES: [&str; 1] = ["dp"];
+
+/// The guests' kernel, with first program and modules as their sources are.
+pub fn kernel(root: &Root) -> Result<Kernel, Mistake> {
+    let kernel = Kernel::find(&root.guests()).map_err(Mistake)?;
+    let _lock = firmware::locked(&root.guests())
+        .map_err(|why| Mistake::with_file("write in", &root.guests(), why))?;
+    let linux = root.path().join("linux");
+    if is_older(&kernel.init(), &[linux.join("init")]) {
+        prepare(root)?;
+    }
+    // Its image is in the module.
+    let program = root.path().join("build/firmware/lanai/mcp.h");
+    for name in MODULES {
+        let (sources, made) = (linux.join(name), kernel.module(name));
+        let header = root.include().join("dp.h");
+        if is_older(&made, &[sources.clone(), program.clone(), header]) {
+            build(&sources, &kernel, name, &program)?;
+        }
+    }
+    Ok(kernel)
+}
+
+/// Builds a module against the kernel; messages are shown only if that fails.
+fn build(sources: &Path, kernel: &Kernel, name: &str, program: &Path) -> Result<(), Mistake> {
+    let mut make = firmware::make(sources);
+    make.arg(format!("TREE={}", kernel.tree().display()));
+    make.arg(format!("OUT={}", kernel.module(name).with_file_name("").display()));
+    make.arg(format!("MCP={}", program.display()));
+    let output = make.output().map_err(|why| Mistake(format!("cannot start make: {why}")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    console::pass_on(&String::from_utf8_lossy(&output.stderr));
+    Err(Mistake(format!("the module {name} does not build; the messages above are the compiler's")))
+}
+
+/// Whether a file is not there, or not younger than all of these, which may be folders.
+fn is_older(made: &Path, sources: &[PathBuf]) -> bool {
+    let changed = |path: &PathBuf| -> Option<SystemTime> {
+        match path.is_dir() {
+            true => firmware::times(path).ok()?.into_iter().max(),
+            false => std::fs::metadata(path).ok()?.modified().ok(),
+        }
+    };
+    let of = std::fs::metadata(made).and_then(|facts| facts.modified()).ok();
+    // What is not there is older than anything.
+    of <= sources.iter().filter_map(changed).max()
 }
 
 /// Prints what the guest's program has written.

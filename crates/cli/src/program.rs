@@ -2,9 +2,9 @@
 
 use crate::args::Part;
 use crate::compiler::{self, Language};
+use crate::guest;
 use crate::mistake::Mistake;
 use crate::root::Root;
-use guest::Kernel;
 use machine::programs::guests::Guests;
 use machine::{Executable, Program};
 use models::MODELS;
@@ -65,26 +65,49 @@ pub fn programs(
     Ok(Program::Executables(all))
 }
 
-/// What all ranks of a run are to run in guests.
+/// What all ranks of a run are to run in guests: these files, as [`for_guests`] has found them.
 pub fn guests(
     root: &Root,
-    parts: &[Part],
+    (parts, files): (&[Part], Vec<PathBuf>),
     surroundings: Vec<Surroundings>,
 ) -> Result<Program, Mistake> {
-    let kernel = Kernel::find(&root.guests()).map_err(Mistake)?;
-    let one = |(part, around): (&Part, Surroundings)| Executable {
+    let one = |((part, path), around): ((&Part, PathBuf), Surroundings)| Executable {
         ranks: part.ranks,
-        path: PathBuf::from(&part.command[0]),
+        path,
         args: part.command[1..].to_vec(),
         surroundings: Arc::new(around),
     };
-    let executables = parts.iter().zip(surroundings).map(one).collect();
-    Ok(Program::Guests(Guests { kernel, executables }))
+    let all = parts.iter().zip(files).zip(surroundings);
+    let executables = all.map(one).collect();
+    Ok(Program::Guests(Guests { kernel: guest::kernel(root)?, executables }))
 }
 
-/// Whether the user named a workload that is no program, or source, which is compiled for MPI.
-pub fn calls_mpi(named: &OsString) -> bool {
-    is_builtin(named) || Language::of(Path::new(named)).is_some()
+/// Files for what the user named, if all of it can run in guests: sources are compiled into `folder`. None if
+/// something is source that calls MPI, Portals or verbs, or is a workload without a file.
+pub fn for_guests(
+    root: &Root,
+    parts: &[Part],
+    folder: &Path,
+) -> Result<Option<Vec<PathBuf>>, Mistake> {
+    let mut files = Vec::new();
+    for (number, part) in parts.iter().enumerate() {
+        let named = Path::new(&part.command[0]);
+        if is_builtin(named.as_os_str()) {
+            return Ok(None);
+        }
+        let Some(language) = Language::of(named) else {
+            files.push(named.to_owned());
+            continue;
+        };
+        let source = located(named)?;
+        if !compiler::suits_guests(language, &source) {
+            return Ok(None);
+        }
+        let folder = folder.join(format!("guest-{number}"));
+        std::fs::create_dir(&folder).map_err(|why| Mistake::with_file("make", &folder, why))?;
+        files.push(compiler::compile_for_guests(root, language, &source, &folder)?);
+    }
+    Ok(Some(files))
 }
 
 fn is_builtin(named: &OsStr) -> bool {

@@ -101,11 +101,13 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     let notes = Arc::<Notes>::default();
     let (surroundings, labels) = surroundings(options, &notes)?;
     let parts = options.parts();
-    let in_guests =
-        parameters.model().guests && !parts.iter().any(|part| program::calls_mpi(&part.command[0]));
+    let in_guests = match parameters.model().guests {
+        true => program::for_guests(root, &parts, folder.path())?,
+        false => None,
+    };
     let program = match in_guests {
-        true => program::guests(root, &parts, surroundings)?,
-        false => program::programs(root, &parts, surroundings, folder.path())?,
+        Some(files) => program::guests(root, (&parts, files), surroundings)?,
+        None => program::programs(root, &parts, surroundings, folder.path())?,
     };
     let processes = !program.executables().is_empty();
     let files = program.executables().iter().filter(|_| options.json.is_some());

@@ -23,12 +23,16 @@ impl Kernel {
         self.folder.join("linux")
     }
     /// The first program of a guest.
-    pub(crate) fn init(&self) -> PathBuf {
+    pub fn init(&self) -> PathBuf {
         self.folder.join("init")
     }
     /// What modules are built against.
     pub fn tree(&self) -> PathBuf {
         self.folder.join("tree")
+    }
+    /// A module of ours.
+    pub fn module(&self, name: &str) -> PathBuf {
+        self.folder.join(name).join(format!("{name}.ko"))
     }
     /// Version of the package that it was built from.
     pub fn version(&self) -> String {

@@ -32,4 +32,4 @@ pub use crate::alone::alone;
 pub use crate::guest::Guest;
 pub use crate::kernel::Kernel;
 pub use crate::memory::{GuestMemory, MESSAGES};
-pub use crate::process::{Costs, Task};
+pub use crate::process::{Costs, Setup, Task};

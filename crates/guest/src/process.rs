@@ -60,6 +60,17 @@ pub struct Task {
     pub variables: Vec<(OsString, OsString)>,
     /// Its working folder.
     pub folder: PathBuf,
+    /// What is done before the program begins.
+    pub setup: Setup,
+}
+
+/// What a guest does before its program begins, and before its interfaces work.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Setup {
+    /// Modules that its kernel loads, each with its options.
+    pub modules: Vec<(PathBuf, String)>,
+    /// Files that are written then: path and contents.
+    pub files: Vec<(PathBuf, String)>,
 }
 
 /// What the names of guests' folders begin with; the number of the process follows that has made it.
@@ -231,6 +242,13 @@ impl Task {
             both.push("=");
             both.push(value);
             put(&both);
+        }
+        for pairs in [&self.setup.modules, &self.setup.files] {
+            put((2 * pairs.len()).to_string().as_ref());
+            for (path, text) in pairs {
+                put(path.as_os_str());
+                put(text.as_ref());
+            }
         }
         bytes
     }

@@ -17,6 +17,7 @@
 //! | `monitor` | somebody who stops the card's processor and looks |
 //! | `switch` | a switch as a process of its own |
 //! | `trail`, `way` | what is known of the program's packets, and the steps of their way |
+//! | `module` | the module of Directed Point in Linux guests |
 //! | `driver` | what the host does to the card |
 //! | `workloads` | the packets that it sends |
 //!
@@ -54,6 +55,7 @@ use workloads::Seat;
 mod driver;
 mod fabric;
 mod image;
+mod module;
 pub mod monitor;
 mod nic;
 mod observed;
@@ -143,7 +145,8 @@ impl Machine<'_> {
             }
             Work::Guests(guests) => {
                 let slot = Slot::new(CONFIG.into());
-                Box::new(guests::Seat::new(self.bench, guests, nid, slot))
+                let seat = guests::Seat::new(self.bench, guests, nid, slot);
+                Box::new(seat.prepared(self.settings.module.setup(guests, fabric, nid)))
             }
         };
         Node::new(self.bench, nid, nic, (host, software), journal, None)

@@ -1,9 +1,10 @@
 //! From the parameters of a machine to what its parts are built from.
 
 use super::fabric::Fabric;
+use super::module::Module;
 use ::myrinet::{CardParams, Params, SwitchParams};
 use des::{Clock, Duration};
-use machine::parameters::schema::{bytes, count, cycles, frequency, joined, rate, time};
+use machine::parameters::schema::{bytes, count, cycles, frequency, joined, rate, switch, time};
 use machine::parameters::{Parameters, Row};
 use machine::programs::guests;
 
@@ -28,6 +29,8 @@ const OWN: &[Row] = &[
     bytes("myrinet.pci_burst", "8 B", "4 KiB"),
     time("myrinet.interrupt", "1 ns", "1 ms"),
     time("myrinet.driver", "0 ns", "1 ms"),
+    switch("dp.module"),
+    bytes("dp.check", "0 B", "2 MiB"),
 ];
 
 /// What the parts of such a machine are built from.
@@ -40,6 +43,7 @@ pub(super) struct Settings {
     /// What the driver computes for a packet, beside what it does to the card.
     pub driver: Duration,
     pub poll: Duration,
+    pub module: Module,
 }
 
 impl Settings {
@@ -86,6 +90,7 @@ impl Settings {
             interrupt: p.duration("myrinet.interrupt"),
             driver: p.duration("myrinet.driver"),
             poll: p.duration("host.poll_period"),
+            module: Module { loaded: p.switch("dp.module"), check: p.number("dp.check") },
         })
     }
 }

@@ -24,6 +24,14 @@ void receive_start(struct mcp *mcp)
     let_in(mcp);
 }
 
+/* A DP packet, or a frame if the host has a network device on the card. */
+static int is_wanted(uint32_t kind)
+{
+    if (kind == MY_PACKET_TYPE_DP)
+        return 1;
+    return kind == MY_PACKET_TYPE_FRAME && mem_get(AREA(frames));
+}
+
 /* Where the packet is counted if nobody is to see it; 0 for one that the host wants. */
 static uint32_t dropped_as(uint32_t isr, uint32_t length)
 {
@@ -33,7 +41,7 @@ static uint32_t dropped_as(uint32_t isr, uint32_t length)
         return AREA(too_long);
     if (length < HEADER_SIZE)
         return AREA(too_short);
-    if (mem_half(HEADER(BUFFER, kind)) != MY_PACKET_TYPE_DP && !PLANTED(PLANT_ANY_TYPE))
+    if (!is_wanted(mem_half(HEADER(BUFFER, kind))) && !PLANTED(PLANT_ANY_TYPE))
         return AREA(other);
     return 0;
 }
@@ -54,7 +62,8 @@ static void look_at_packet(struct mcp *mcp, uint32_t isr)
     if (PLANTED(PLANT_WILD))
         mem_set(MY_REGION_GUARD_BASE + 8, length);
     mem_count(AREA(received));
-    mem_set(AREA(waiting), 1);
+    /* The number tells the host a packet from the next one: it may see no 0 between them. */
+    mem_set(AREA(waiting), mem_get(AREA(received)));
     mcp->receive = RECEIVE_HOST;
     reg_set(MY_REGISTER_ISR, MY_ISR_HOST);
 }

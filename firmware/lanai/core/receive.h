@@ -1,4 +1,5 @@
-/* Receiving: always; the type is looked at, and the host is interrupted for DP packets only. */
+/* Receiving: always; the type is looked at, and the host is interrupted for DP packets, and for frames if it
+ * wants them. */
 #ifndef LANAI_RECEIVE_H
 #define LANAI_RECEIVE_H
 

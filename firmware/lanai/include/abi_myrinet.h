@@ -60,6 +60,7 @@
 
 /* Types of packets. Source: assumed. */
 #define MY_PACKET_TYPE_DP MY_U(17488) /* Directed point. */
+#define MY_PACKET_TYPE_FRAME MY_U(17734) /* A frame of Ethernet behind the header, for the host's network device. */
 
 /* First block of the chain for sending (which the driver does not use: it copies). Source: two chains: vorakosit2001 s3; places assumed. */
 #define MY_DMA_SEND_CHAIN MY_U(0x00060000)
@@ -180,15 +181,16 @@ struct my_command_area {
     uint32_t busy; /* 1 while a command is done. */
     uint32_t length; /* Bytes of the packet in the send buffer, header included. */
     uint32_t status; /* status of the last command. */
-    uint32_t waiting; /* 1 while a packet stands in the receive buffer for the host. */
+    uint32_t waiting; /* Number of the packet that stands in the receive buffer for the host, as received counts; 0 if none does. */
     uint32_t sent; /* Packets sent. */
-    uint32_t received; /* DP packets received. */
+    uint32_t received; /* Packets received for the host. */
     uint32_t other; /* Packets of another type, dropped. */
     uint32_t damaged; /* Packets with a wrong CRC or without an end, dropped. */
     uint32_t too_long; /* Packets longer than the receive buffer, dropped. */
     uint32_t too_short; /* Packets without a whole header, dropped. */
     uint8_t route[8]; /* The routing header of the packet that is sent. */
-    uint8_t unused_56[8];
+    uint32_t frames; /* 1 if the host takes packets of type FRAME, too; written by the host. */
+    uint8_t unused_60[4];
 } __attribute__((aligned(4)));
 _Static_assert(sizeof(struct my_command_area) == 64, "command_area size");
 _Static_assert(offsetof(struct my_command_area, ready) == 0, "command_area.ready");
@@ -204,6 +206,7 @@ _Static_assert(offsetof(struct my_command_area, damaged) == 36, "command_area.da
 _Static_assert(offsetof(struct my_command_area, too_long) == 40, "command_area.too_long");
 _Static_assert(offsetof(struct my_command_area, too_short) == 44, "command_area.too_short");
 _Static_assert(offsetof(struct my_command_area, route) == 48, "command_area.route");
+_Static_assert(offsetof(struct my_command_area, frames) == 56, "command_area.frames");
 
 /* Header of a DP packet, behind the route. Its first byte is below 0x80, which no byte of a route is. Source: three layers and the channel's three numbers: vorakosit2001 s2; layout assumed. */
 struct my_packet_header {

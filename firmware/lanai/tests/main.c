@@ -118,6 +118,26 @@ static int interrupts_for_dp_packets_only(void)
     return 1;
 }
 
+static int frames_interrupt_if_they_are_wanted(void)
+{
+    static uint8_t packet[70000];
+
+    start();
+    fill_packet(packet, MY_PACKET_TYPE_FRAME);
+    CHECK(card_receive(packet, 100, 0));
+    turns(3);
+    CHECK(card.armed && card.interrupts == 0 && mem_get(AREA(other)) == 1);
+    host_set(AREA(frames), 1);
+    for (uint32_t number = 1; number <= 2; number++) {
+        CHECK(card_receive(packet, 100, 0));
+        turns(3);
+        CHECK(card.interrupts == (int)number && mem_get(AREA(waiting)) == number);
+        card_wake();
+        turns(3);
+    }
+    return 1;
+}
+
 static int drops_what_is_damaged(void)
 {
     static uint8_t packet[70000];
@@ -211,6 +231,7 @@ int main(void)
     report("sends_a_packet_behind_its_route", sends_a_packet_behind_its_route());
     report("refuses_what_it_cannot_send", refuses_what_it_cannot_send());
     report("interrupts_for_dp_packets_only", interrupts_for_dp_packets_only());
+    report("frames_interrupt_if_they_are_wanted", frames_interrupt_if_they_are_wanted());
     report("drops_what_is_damaged", drops_what_is_damaged());
     int ok = 1;
     for (int round = 0; round < rounds && ok; round++) {

@@ -21,6 +21,11 @@ pub enum BenchCommand {
     /// Streams and ping-pongs over the size of messages, with descriptors written word by word and
     /// combined; and where the time of 8 bytes goes, by the counters of the cards.
     Rdma(RdmaOptions),
+    /// Table 1 of vorakosit2001: Directed Point beside UDP, between Linux guests
+    ///
+    /// Ping-pongs over Directed Point (examples/dp_pingpong.c), and over UDP on the same card and on Fast
+    /// Ethernet (examples/studies/udp_pingpong.c), beside what is published. It needs the guests' kernel.
+    Dp(DpOptions),
     /// Latency over the lengths of MPI's queues, as brightwell2005 draws it (Figs. 5 and 6)
     ///
     /// Posted receives by length and by the part that is walked (examples/studies/posted.c), and unexpected
@@ -73,6 +78,24 @@ pub struct LatencyOptions {
     /// Largest message, 1 MiB at most
     #[arg(long, value_name = "BYTES", default_value_t = LARGEST_MAX, value_parser = largest)]
     pub largest: u64,
+    /// Runs at a time; as many as processors and memory allow if not given
+    #[arg(short, long, value_name = "N")]
+    #[arg(value_parser = whole(1..=1024_u16))]
+    pub jobs: Option<u16>,
+    /// Write what was measured to FILE as JSON ("-" or no FILE: standard output, instead of the table)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub json: Option<PathBuf>,
+}
+
+/// Options of `sunstar bench dp`.
+#[derive(Args, Clone, Debug)]
+pub struct DpOptions {
+    /// Machine with Myrinet cards: a name (see `sunstar machines`) or a file
+    #[arg(short, long, value_name = "NAME|FILE", default_value = "amata")]
+    pub machine: String,
+    /// Override a parameter of the machine; of the hosts' parameters also where they have Fast Ethernet
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub overrides: Vec<String>,
     /// Runs at a time; as many as processors and memory allow if not given
     #[arg(short, long, value_name = "N")]
     #[arg(value_parser = whole(1..=1024_u16))]

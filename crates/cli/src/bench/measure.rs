@@ -49,6 +49,16 @@ pub enum Program {
         /// Messages in the longest queue.
         longest: u64,
     },
+    /// Packets of Directed Point to and fro, so many of each size.
+    DirectedPoint {
+        /// Round trips.
+        trips: u32,
+    },
+    /// The same with datagrams of UDP.
+    Udp {
+        /// Round trips.
+        trips: u32,
+    },
     /// So many messages of a size, by a workload of the RDMA NIC (`builtin:rdma-NAME`).
     Rdma {
         /// Its name without `rdma-`.
@@ -75,6 +85,8 @@ impl Program {
                 let numbers = [bytes, longest].map(|number| number.to_string());
                 [vec![file("studies/unexpected.c")], numbers.into()].concat()
             }
+            Program::DirectedPoint { trips } => vec![file("dp_pingpong.c"), trips.to_string()],
+            Program::Udp { trips } => vec![file("studies/udp_pingpong.c"), trips.to_string()],
             Program::Rdma { workload, bytes, times } => {
                 vec![format!("builtin:rdma-{workload}"), bytes.to_string(), times.to_string()]
             }

@@ -1,6 +1,7 @@
 //! `sunstar validate`: everything that is published beside what is simulated.
 
 use super::cards;
+use super::dp;
 use super::ladder::{self, Plan};
 use super::measure::{self, Broken, Job, Program};
 use super::published::{compare, Published};
@@ -20,6 +21,9 @@ use std::collections::BTreeMap;
 /// failure.
 pub fn validate(root: &Root, options: &LadderOptions) -> Result<u8, Mistake> {
     let machine = machines::chosen(root, &options.machine)?;
+    if dp::has_cards(&machine) {
+        return dp::validate(root, options, &machine);
+    }
     if !machine.model().processes {
         return cards::validate(root, options, &machine);
     }

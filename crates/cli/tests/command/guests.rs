@@ -11,7 +11,7 @@ fn run(words: &[&str]) -> Ended {
 }
 
 /// The trace hash of a run, and what its programs print.
-fn hash_and_output(threads: &str, words: &[&str]) -> (String, String) {
+pub fn hash_and_output(threads: &str, words: &[&str]) -> (String, String) {
     let folder = tempfile::tempdir().unwrap();
     let json = folder.path().join("json");
     let options = ["-q", "-t", threads, "--json", json.to_str().unwrap()];

@@ -21,6 +21,7 @@ mod contract;
 mod counter;
 mod diff;
 mod documents;
+mod dp;
 mod endings;
 mod example;
 mod faults;

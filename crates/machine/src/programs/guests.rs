@@ -21,8 +21,8 @@ use crate::parameters::{Parameters, Row};
 use crate::system::Os;
 use bus::BusError;
 use des::{Duration, Time};
-pub use guest::MESSAGES;
 use guest::{Act, Costs, Ending, Guest, GuestMemory, Interrupt, Kernel, Task};
+pub use guest::{Setup, MESSAGES};
 use host::{read_each, write_each, AddressSpace, Host};
 use life::{Driven, Life, Line};
 pub use slot::Slot;
@@ -117,9 +117,16 @@ impl Seat {
             arguments,
             variables: std::env::vars_os().chain(around.env.iter().cloned()).collect(),
             folder: around.folder.clone().unwrap_or_else(here),
+            setup: Setup::default(),
         };
         let (kernel, state) = (guests.kernel.clone(), Rc::default());
         Seat { rank: nid, kernel, task, slot, executable, state }
+    }
+
+    /// The same, with something to be done before its program begins.
+    pub fn prepared(mut self, setup: Setup) -> Seat {
+        self.task.setup = setup;
+        self
     }
 
     /// The host of such a node: what its kernel does, the guest's own charges.

@@ -115,6 +115,14 @@ impl Chip {
         None
     }
 
+    /// The processor is held in reset: nothing of what the interfaces told it is left. A packet that is being
+    /// sent, and a DMA, go on.
+    pub fn reset(&mut self, now: Time) {
+        (self.isr, self.mask) = (0, 0);
+        self.line_due = self.line_due.min(now);
+        self.receive.reset();
+    }
+
     fn mask_in_use(&self) -> u32 {
         if is_planted(Plant::IgnoresMask) {
             return u32::MAX;

@@ -25,6 +25,8 @@ pub(super) struct Receive {
     /// When it was let in, if nobody has looked since.
     since: Time,
     too_long: bool,
+    /// The processor was reset within a packet: the rest of it goes nowhere.
+    discards: bool,
     /// The last bytes, which may be CRCs.
     last: [u8; 5],
     last_len: usize,
@@ -44,6 +46,7 @@ impl Receive {
             begun: false,
             since: Time::NEVER,
             too_long: false,
+            discards: false,
             last: [0; 5],
             last_len: 0,
             crc8: 0,
@@ -61,6 +64,11 @@ impl Receive {
     }
     pub fn is_active(&self) -> bool {
         self.begun
+    }
+    /// Nothing is let in any more, and what is coming in is lost.
+    pub fn reset(&mut self) {
+        self.open = false;
+        self.discards |= self.begun;
     }
     /// Lets the next packet in.
     pub fn let_in(&mut self, now: Time, limit: u32) {
@@ -82,6 +90,14 @@ impl Receive {
         self.last[..keep].rotate_left(1);
         self.last[keep - 1] = byte;
         Some(out)
+    }
+
+    /// Forgets the packet of which that is the rest, at its end.
+    fn discard(&mut self, slot: &Slot) {
+        if slot.ends {
+            (self.discards, self.begun, self.too_long, self.last_len) = (false, false, false, 0);
+            (self.crc8, self.crc32) = (0, crc32fast::Hasher::new());
+        }
     }
 
     /// Status bits of the packet that ends.
@@ -112,12 +128,16 @@ impl Chip {
 
     fn take_slots(&mut self, now: Time, wires: &mut impl Wires) {
         let keep = if self.crc32 { 5 } else { 1 };
-        while self.receive.open {
+        while self.receive.open || self.receive.discards {
             let Some((slot, answer)) = self.receive.slack.pop() else {
                 return;
             };
             if let Some(answer) = answer {
                 wires.put(0, now, answer);
+            }
+            if self.receive.discards {
+                self.receive.discard(&slot);
+                continue;
             }
             self.deposit(&slot, keep);
             if slot.ends {

@@ -141,17 +141,60 @@ fn doorbells_interrupt_if_they_may() {
     interrupts(&mut one()).unwrap();
 }
 
+/// The card takes all of its space: who reads where nothing is gets ones.
 #[test]
-fn what_is_not_there_does_not_answer() {
+fn what_is_not_there_reads_as_ones_and_takes_nothing() {
     let mut bench = one();
     let now = bench.now;
     let card = bench.card(0);
+    for addr in [0x20_0000, 0x7f_fffc, 0x80_0000, SPECIAL + 4, 0xff_fffc] {
+        let mut word = [0; 4];
+        assert!(card.host_read(now, addr, &mut word).is_ok() && word == [0xFF; 4], "{addr:#x}");
+    }
     for addr in [0x20_0000, 0x7f_fffc, 0x80_0000, SPECIAL + 4, 0x100_0000] {
-        assert!(card.host_read(now, addr, &mut [0; 4]).is_err(), "{addr:#x}");
         assert!(card.host_write(now, addr, &[0; 4]).is_err(), "{addr:#x}");
     }
+    assert!(card.host_read(now, 0x100_0000, &mut [0; 4]).is_err());
     assert!(card.host_read(now, SPECIAL + register::ISR, &mut [0; 2]).is_err());
     assert!(card.host_read(now, 0x1f_fffe, &mut [0; 4]).is_err(), "over the end");
+}
+
+/// Sends so many bytes of the send buffer, all of this value.
+fn send_all(bench: &mut Bench, node: usize, byte: u8, bytes: u32) {
+    bench.write(node, my::REGION_SEND_BASE, &vec![byte; bytes as usize]);
+    bench.set(node, SPECIAL + register::SMP, my::REGION_SEND_BASE);
+    bench.set(node, SPECIAL + register::SMH, my::REGION_SEND_BASE);
+    bench.set(node, SPECIAL + register::SMLT, my::REGION_SEND_BASE + bytes);
+}
+
+/// Lets the next packet in.
+fn let_in(bench: &mut Bench, node: usize) {
+    bench.set(node, SPECIAL + register::RMP, my::REGION_RECEIVE_BASE);
+    bench.set(node, SPECIAL + register::RML, my::REGION_RECEIVE_BASE + my::REGION_RECEIVE_SIZE);
+}
+
+/// A packet of 12 us is coming in when the processor is reset, and the next is let in: the rest of the first
+/// is no packet, and no bit of it is left.
+#[test]
+fn a_reset_within_a_packet_loses_that_one_only() {
+    let params = Params::new(Duration::from_ns(50));
+    let mut bench = one();
+    let second = bench.add_card(params);
+    bench.connect((0, 0), (second, 0));
+    let_in(&mut bench, second);
+    send_all(&mut bench, 0, 1, 3000);
+    bench.pass(Duration::from_us(4));
+    bench.set(second, my::BOARD_CONTROL, board_control::RESET_ON);
+    let_in(&mut bench, second);
+    bench.pass(Duration::from_us(30));
+    assert_eq!(bench.get(second, SPECIAL + register::ISR), 0);
+    send_all(&mut bench, 0, 2, 100);
+    bench.pass(Duration::from_us(10));
+    assert_eq!(bench.get(second, SPECIAL + register::ISR), isr::RECV);
+    let end = bench.get(second, SPECIAL + register::RMW);
+    // No CRC-32 is checked, or taken off, unless a program asks for it.
+    assert_eq!(end, my::REGION_RECEIVE_BASE + 100);
+    assert_eq!(bench.card(second).sram()[my::REGION_RECEIVE_BASE as usize..][..100], [2; 100]);
 }
 
 /// A program on the card that stores into the guard region is stopped, with its address.

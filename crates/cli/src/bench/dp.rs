@@ -1,0 +1,235 @@
+//! `sunstar bench dp`: Table 1 of vorakosit2001. Ping-pongs between Linux guests over Directed Point, over
+//! UDP on the same card, and over UDP on Fast Ethernet, beside what is published; GM's column is published
+//! only.
+
+use super::measure::{self, Broken, Job, Measured, Program};
+use super::published::Published;
+use super::validate::tell;
+use super::{check_json, write_json};
+use crate::args::{DpOptions, LadderOptions, MachineOptions};
+use crate::machines;
+use crate::mistake::Mistake;
+use crate::root::Root;
+use crate::terminal::{self, Terminal};
+use machine::console;
+use machine::parameters::Parameters;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+
+/// The paper whose table it is.
+const PAPER: &str = "vorakosit2001";
+/// Round trips of each size, behind one that is not counted.
+const TRIPS: u32 = 20;
+/// Machine with the same hosts and Fast Ethernet.
+const ETHERNET: &str = "ethernet";
+
+/// A column of the table: its name in published/vorakosit2001.toml, and for people.
+const COLUMNS: [(&str, &str); 4] = [
+    ("udp-ethernet", "UDP, Fast Ethernet"),
+    ("udp-myrinet", "UDP, Myrinet"),
+    ("dp", "Directed Point"),
+    ("gm", "GM"),
+];
+
+/// Whether a machine has the cards of that paper.
+pub fn has_cards(machine: &Parameters) -> bool {
+    machine.model().workloads.iter().any(|kind| kind.name == "myrinet-pingpong")
+}
+
+/// A cell of the table. Times in microseconds.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Cell {
+    bytes: u64,
+    published: Option<f64>,
+    /// One way; absent where nothing measures it.
+    simulated: Option<f64>,
+    /// Simulated to published, if what is published is one way.
+    ratio_one_way: Option<f64>,
+    /// The same if it is a round trip.
+    ratio_round_trip: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Column {
+    name: &'static str,
+    title: &'static str,
+    cells: Vec<Cell>,
+    /// The command that measures it again; absent where nothing does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
+}
+
+/// All of it.
+#[derive(Serialize)]
+struct Table<'a> {
+    sunstar: &'static str,
+    machine: &'a str,
+    overrides: &'a [String],
+    columns: Vec<Column>,
+}
+
+/// The runs, each with the column that it measures.
+struct Plan(Vec<(&'static str, Job)>);
+
+impl Plan {
+    fn new(root: &Root, machine: &MachineOptions) -> Result<Plan, Mistake> {
+        let ethernet = machines::chosen(
+            root,
+            &MachineOptions { machine: ETHERNET.into(), overrides: Vec::new() },
+        )?;
+        // The hosts are the same, so what is set of them is set there, too.
+        let is_hosts = |set: &&String| {
+            let key = set.split('=').next().unwrap_or_default().trim();
+            ethernet.iter().any(|parameter| parameter.key == key)
+        };
+        let hosts: Vec<String> = machine.overrides.iter().filter(is_hosts).cloned().collect();
+        let job = |machine: &str, settings: &[String], program: Program| Job {
+            title: program.words(std::path::Path::new("")).join(" "),
+            machine: machine.to_owned(),
+            settings: settings.to_vec(),
+            program,
+            trace: false,
+        };
+        let (own, settings) = (&*machine.machine, &machine.overrides);
+        Ok(Plan(vec![
+            ("udp-ethernet", job(ETHERNET, &hosts, Program::Udp { trips: TRIPS })),
+            ("udp-myrinet", job(own, settings, Program::Udp { trips: TRIPS })),
+            ("dp", job(own, settings, Program::DirectedPoint { trips: TRIPS })),
+        ]))
+    }
+
+    fn measure(&self, root: &Root, jobs: Option<u16>) -> Result<Vec<Measured>, Broken> {
+        let side_by_side =
+            jobs.map_or_else(|| measure::side_by_side(measure::RUN_KIB), usize::from);
+        let runs: Vec<Job> = self.0.iter().map(|(_, job)| job.clone()).collect();
+        measure::measure(root, &runs, side_by_side)
+    }
+
+    /// One-way times by the names that published/vorakosit2001.toml has for them.
+    fn named(&self, runs: &[Measured]) -> BTreeMap<String, f64> {
+        let columns = self.0.iter().zip(runs);
+        let points = columns.flat_map(|((column, _), run)| {
+            run.curve
+                .iter()
+                .map(move |point| (format!("{column}.{}", point.bytes), point.latency_us))
+        });
+        points.collect()
+    }
+
+    fn columns(&self, published: &[Published], measured: &BTreeMap<String, f64>) -> Vec<Column> {
+        let column = |(name, title): (&'static str, &'static str)| {
+            let id = format!("{PAPER}.{name}-");
+            let cells = published.iter().filter_map(|result| {
+                let bytes: u64 = result.id.strip_prefix(&id)?.parse().ok()?;
+                let simulated = measured.get(&format!("{name}.{bytes}")).copied();
+                let ratio = |times: f64| Some(times * simulated? / result.value?);
+                Some(Cell {
+                    bytes,
+                    published: result.value,
+                    simulated,
+                    ratio_one_way: ratio(1.0),
+                    ratio_round_trip: ratio(2.0),
+                })
+            });
+            let job = self.0.iter().find(|(of, _)| *of == name);
+            let command = job.map(|(_, job)| job.command());
+            Column { name, title, cells: cells.collect(), command }
+        };
+        COLUMNS.map(column).into()
+    }
+}
+
+/// Runs it, prints the table, and gives the exit status.
+pub fn table(root: &Root, options: &DpOptions) -> Result<u8, Mistake> {
+    let chosen =
+        MachineOptions { machine: options.machine.clone(), overrides: options.overrides.clone() };
+    let machine = machines::chosen(root, &chosen)?;
+    if !has_cards(&machine) {
+        return Err(Mistake(format!(
+            "machine {} has no Myrinet cards; amata has them (--machine amata)",
+            machine.name()
+        )));
+    }
+    check_json(options.json.as_deref(), &machine)?;
+    let published = Published::of_paper(root, PAPER)?;
+    let plan = Plan::new(root, &chosen)?;
+    let runs = match plan.measure(root, options.jobs) {
+        Ok(runs) => runs,
+        Err(Broken { text, code }) => {
+            console::pass_on(&text);
+            return Ok(code);
+        }
+    };
+    let table = Table {
+        sunstar: env!("CARGO_PKG_VERSION"),
+        machine: machine.name(),
+        overrides: &options.overrides,
+        columns: plan.columns(&published, &plan.named(&runs)),
+    };
+    if let Some(file) = &options.json {
+        write_json(file, &table)?;
+    }
+    if options.json.as_ref().is_none_or(|file| file.as_os_str() != "-") {
+        terminal::write(&text(&table, &Terminal::of_stdout()))?;
+    }
+    Ok(0)
+}
+
+/// `sunstar validate` on such a machine; gives the exit status.
+pub fn validate(root: &Root, options: &LadderOptions, machine: &Parameters) -> Result<u8, Mistake> {
+    let published = Published::of_machine(root, machine)?;
+    let plan = Plan::new(root, &options.machine)?;
+    match plan.measure(root, options.jobs) {
+        Ok(runs) => {
+            tell(options, machine, (&published, &plan.named(&runs)))?;
+            Ok(0)
+        }
+        Err(Broken { text, code }) => {
+            console::pass_on(&text);
+            Ok(code)
+        }
+    }
+}
+
+fn text(table: &Table, terminal: &Terminal) -> String {
+    let mut out = String::new();
+    write_text(&mut out, table, terminal).expect("a string takes everything");
+    out
+}
+
+fn write_text(out: &mut String, table: &Table, terminal: &Terminal) -> fmt::Result {
+    let Table { machine, sunstar, columns, .. } = table;
+    let title = format!("Directed Point and others on machine {machine}, sunstar {sunstar}");
+    writeln!(out, "{}", terminal.bold(title))?;
+    for setting in table.overrides {
+        writeln!(out, "  set {setting}")?;
+    }
+    let heading = "One way in us (vorakosit2001 Table 1): published, simulated";
+    writeln!(out, "\n{}", terminal.bold(heading))?;
+    rows(out, columns, terminal, |cell| [cell.published, cell.simulated])?;
+    let heading = "Simulated to published, read as one way and as round trip";
+    writeln!(out, "\n{}", terminal.bold(heading))?;
+    rows(out, columns, terminal, |cell| [cell.ratio_one_way, cell.ratio_round_trip])?;
+    writeln!(out, "\n  GM, a library of the card's vendor, cannot be had: published only.")
+}
+
+fn rows(
+    out: &mut String,
+    columns: &[Column],
+    terminal: &Terminal,
+    pair: fn(&Cell) -> [Option<f64>; 2],
+) -> fmt::Result {
+    let titles: String = columns.iter().map(|column| format!("{:>20}", column.title)).collect();
+    writeln!(out, "{}", terminal.dim(format!("{:>8}{titles}", "bytes")))?;
+    for (row, first) in columns[0].cells.iter().enumerate() {
+        write!(out, "{:>8}", first.bytes)?;
+        for column in columns {
+            let shown = pair(&column.cells[row])
+                .map(|number| number.map_or("-".into(), |number| format!("{number:.2}")));
+            write!(out, "{:>11}{:>9}", shown[0], shown[1])?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! The module of Directed Point (`linux/dp`) in Linux guests: the bench loads it, and writes each node's
+//! routes, as a cluster's administrator does when nodes boot.
+
+use super::fabric::Fabric;
+use machine::programs::guests::{Guests, Setup};
+use std::fmt::Write;
+
+/// Its name, and that of the file that has its routes.
+const NAME: &str = "dp";
+const ROUTES: &str = "/proc/net/myri_route";
+
+/// What is done with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Module {
+    /// It is loaded at all.
+    pub loaded: bool,
+    /// Bytes of the card's memory that it clears and checks.
+    pub check: u32,
+}
+
+impl Module {
+    /// For node `nid`.
+    pub fn setup(&self, guests: &Guests, fabric: &Fabric, nid: u32) -> Setup {
+        if !self.loaded {
+            return Setup::default();
+        }
+        let options = format!("nid={nid} check={}", self.check);
+        let modules = vec![(guests.kernel.module(NAME), options)];
+        Setup { modules, files: vec![(ROUTES.into(), table(&fabric.routes(nid)))] }
+    }
+}
+
+/// Routes as that file takes them: a node a line, and a byte for each switch.
+fn table(routes: &[Vec<u8>]) -> String {
+    let mut text = String::new();
+    for (to, route) in routes.iter().enumerate().filter(|(_, route)| !route.is_empty()) {
+        write!(text, "{to}").expect("a string takes everything");
+        route.iter().for_each(|byte| {
+            write!(text, " {byte:02x}").expect("a string takes everything");
+        });
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_has_a_line_for_each_node_with_a_way() {
+        assert_eq!(table(&[vec![0x80], vec![], vec![0x81, 0xBF]]), "0 80\n2 81 bf\n");
+    }
+}
