@@ -1267,6 +1267,16 @@ pub const GENERIC_PENDINGS: u32 = 1274;
 /// Source: pedretti2005 s4.2.
 pub const SOURCES: u32 = 1024;
 
+/// Bytes that an atomic operation has at most.
+///
+/// Source: assumed: one packet's payload.
+pub const ATOMIC_MAX: u32 = 64;
+
+/// Bytes of the answer to an atomic operation that the firmware puts into its header; longer ones are its payload.
+///
+/// Source: assumed: the numbers that atomic operations are for.
+pub const ATOMIC_INLINE_MAX: u32 = 8;
+
 /// Accelerated processes on a node.
 ///
 /// Source: pedretti2005 s4.1: one or two on each Catamount node.
@@ -1331,7 +1341,7 @@ pub mod event_type {
     pub const RX_INLINE: u16 = 4;
     /// Accelerated: a command's entry_result, in the place of the index.
     pub const RESULT: u16 = 5;
-    /// Accelerated: a get was matched, and its answer follows; TX_COMPLETE of the same pending when that has left.
+    /// Accelerated: a get was matched, or an atomic operation matched and performed, and its answer follows; TX_COMPLETE of the same pending when that has left. An atomic operation whose operand was no inline payload: RX_HEADER when it was matched, RX_COMPLETE when it was performed.
     pub const RX_GET: u16 = 6;
     /// Generic: the firmware ended an accelerated process because of a bad command; index: the process, and its op above bit 8.
     pub const PROCESS_ENDED: u16 = 7;
@@ -1480,7 +1490,7 @@ impl LowerPending {
 pub mod upper_pending {
     /// portals_header. TX: written by the host, read by the TX DMA engine. RX: written by the firmware.
     pub const HEADER: usize = 0;
-    /// Generic: atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. Accelerated, RX: a match_result.
+    /// Generic: atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. Accelerated, RX: a match_result; its operands and answers stand behind the table, ATOMIC_MAX bytes for each pending.
     pub const DATA: usize = 64;
 }
 
@@ -1491,7 +1501,7 @@ pub mod upper_pending {
 pub struct UpperPending {
     /// portals_header. TX: written by the host, read by the TX DMA engine. RX: written by the firmware.
     pub header: [u8; 64],
-    /// Generic: atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. Accelerated, RX: a match_result.
+    /// Generic: atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. Accelerated, RX: a match_result; its operands and answers stand behind the table, ATOMIC_MAX bytes for each pending.
     pub data: [u8; 64],
 }
 impl Default for UpperPending {
@@ -1691,7 +1701,7 @@ pub mod match_result {
     pub const HANDLE: usize = 12;
     /// Commands of the mailbox that had been taken before.
     pub const TAKEN: usize = 16;
-    /// Serial of the answer to a get; 0: none.
+    /// Serial of the answer to a get or atomic operation; 0: none.
     pub const ANSWER: usize = 20;
 }
 
@@ -1712,7 +1722,7 @@ pub struct MatchResult {
     pub handle: u32,
     /// Commands of the mailbox that had been taken before.
     pub taken: u32,
-    /// Serial of the answer to a get; 0: none.
+    /// Serial of the answer to a get or atomic operation; 0: none.
     pub answer: u32,
 }
 impl MatchResult {
@@ -2041,6 +2051,11 @@ pub const WINDOW_COUNT: u32 = 15;
 ///
 /// Source: pedretti2005 s2.
 pub const WINDOW_SIZE: u32 = 0x1000_0000;
+
+/// The first of the windows, up to the last, that the firmware maps by itself when accelerated processes' memory needs them.
+///
+/// Source: mapped on the fly: brightwell2007; numbers assumed.
+pub const OWN_WINDOW_FIRST: u32 = 11;
 
 /// Payload bytes that fit in the header packet.
 ///

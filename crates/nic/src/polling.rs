@@ -3,6 +3,7 @@
 
 use crate::plb::{decode, Target};
 use crate::{Ports, SeaStar};
+use abi::seastar::OWN_WINDOW_FIRST;
 use bus::Access;
 use des::Time;
 
@@ -27,7 +28,7 @@ impl SeaStar {
             return self.ras_read(addr, buf, ports).is_ok();
         };
         let Ok(phys) = self.control.windows.translate(window, offset) else { return false };
-        let there = ports.host_read(phys, buf).is_ok();
+        let there = ports.host_load(phys, buf).is_ok();
         self.fabric.posted.overlay(phys, buf);
         there
     }
@@ -35,6 +36,12 @@ impl SeaStar {
     pub fn host_look(&self, phys: u64, buf: &mut [u8], ports: &mut impl Ports) {
         let _ = ports.host_peek(phys, buf);
         self.fabric.posted.overlay(phys, buf);
+    }
+    /// The host memory behind `addr`, if that is in a window that the firmware maps by itself.
+    pub fn own_window(&self, addr: u64) -> Option<u64> {
+        let Target::Window(window, offset) = decode(addr) else { return None };
+        let own = window >= OWN_WINDOW_FIRST as usize;
+        own.then(|| self.control.windows.translate(window, offset).ok()).flatten()
     }
     /// True if `addr` is local memory.
     pub fn is_sram(&self, addr: u64) -> bool {

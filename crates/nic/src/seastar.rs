@@ -208,7 +208,7 @@ impl SeaStar {
             Target::Window(window, offset) => {
                 let phys = self.control.windows.translate(window, offset);
                 let error = |why| BusError { addr, len: buf.len(), write: false, why };
-                ports.host_read(phys.map_err(error)?, buf)
+                ports.host_load(phys.map_err(error)?, buf)
             }
             Target::Nothing => Err(BusError { addr, len: buf.len(), write: false, why: NOTHING }),
         }
@@ -346,7 +346,7 @@ impl SeaStar {
         ports: &mut impl Ports,
     ) -> Result<(), BusError> {
         self.fabric.counters.window_reads += 1;
-        ports.host_read(phys, buf)?;
+        ports.host_load(phys, buf)?;
         self.fabric.posted.overlay(phys, buf);
         Ok(())
     }

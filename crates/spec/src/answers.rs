@@ -21,6 +21,23 @@ impl Judge {
         })
     }
 
+    /// The firmware has performed one: it `found` these bytes, and memory will have those that it `left`.
+    pub fn performed(
+        &mut self,
+        at: u64,
+        seat: usize,
+        message: MessageId,
+        (found, left): (&[u8], &[u8]),
+    ) {
+        self.judge(at, self.about(seat, Some(message)), |judge| {
+            let key = (seat, Key { role: Role::Target, message });
+            if let Some(open) = judge.open.get_mut(&key) {
+                (open.found, open.left) = (found.to_vec(), Some(left.to_vec()));
+            }
+            Ok(())
+        })
+    }
+
     /// The process in `seat` answers a request, perhaps that it `failed`.
     pub fn answered(
         &mut self,
@@ -77,13 +94,13 @@ impl Judge {
             Kind::Get => open.grant.pieces.clone(),
             _ => Vec::new(),
         };
-        let found = std::mem::take(&mut open.found);
+        let (found, left) = (std::mem::take(&mut open.found), open.left.take());
         let grant = open.grant.clone();
         if failed {
             self.check_failure(seat, &message, &grant.pieces)?;
             message.state().poisoned = true;
         } else if let Kind::Atomic(atomic) = asked.kind {
-            self.check_memory(seat, atomic, &message, &grant, &found)?;
+            self.check_memory(seat, atomic, &message, &grant, (&found, left))?;
         }
         let facts = Facts {
             id: response.message,
@@ -129,9 +146,10 @@ impl Judge {
         atomic: Atomic,
         message: &Message,
         grant: &Grant,
-        found: &[u8],
+        (found, left): (&[u8], Option<Vec<u8>>),
     ) -> Result<(), Wrong> {
-        let Some(now) = read(&*self.memory, self.space(seat), &grant.pieces) else { return Ok(()) };
+        let now = left.or_else(|| read(&*self.memory, self.space(seat), &grant.pieces));
+        let Some(now) = now else { return Ok(()) };
         let request = message.request().expect("atomic operations are requests");
         let state = message.state();
         let Some(operand) = state.bytes.get(..grant.mlength as usize) else { return Ok(()) };

@@ -89,6 +89,8 @@ pub(crate) struct Open {
     pub answered: bool,
     /// What an atomic operation found.
     pub found: Vec<u8>,
+    /// What it left, if the firmware performed it.
+    pub left: Option<Vec<u8>>,
 }
 
 /// The judge of one node.

@@ -250,7 +250,8 @@ impl Judge {
             });
         }
         let message = message.clone();
-        let open = Open { message, grant, answer: None, answered: false, found: Vec::new() };
+        let open =
+            Open { message, grant, answer: None, answered: false, found: Vec::new(), left: None };
         self.open.insert((seat, key), open);
     }
 

@@ -1,6 +1,7 @@
 #include "accel.h"
 
 #include "accel_state.h"
+#include "atomic.h"
 #include "event.h"
 #include "fifo.h"
 #include "niccb.h"
@@ -9,10 +10,7 @@
 #include "rx.h"
 #include "trace.h"
 #include "tx.h"
-
-/* Host window through which small payloads are stored, mapped when they come (brightwell2007). */
-#define DEPOSIT_WINDOW 14u
-#define NO_FRAME 0xFFFFFFFFu
+#include "window.h"
 
 struct accelerated accelerated[SS_ACCELERATED_MAX] PORT_NOINIT;
 
@@ -20,7 +18,6 @@ struct accelerated accelerated[SS_ACCELERATED_MAX] PORT_NOINIT;
  * is free again when its command is. */
 volatile uint32_t tx_headers[SS_DMA_FIFO_DEPTH][SS_RX_HEADER_SIZE / 4] PORT_UNCACHED;
 
-static uint32_t deposit_frame = NO_FRAME; /* What the window shows. */
 static uint32_t ack_serial;
 static uint32_t reply_serial;
 
@@ -31,7 +28,7 @@ _Static_assert(offsetof(struct ss_match_result, answer) == 20, "words of a match
 
 void accel_init(void)
 {
-    deposit_frame = NO_FRAME;
+    window_init();
     ack_serial = 0;
     reply_serial = 0;
 }
@@ -72,41 +69,6 @@ static void result_write(uint32_t entry, const struct match_found *found, uint32
     io_write32(upper + 20, serial);
 }
 
-/* Shows `addr` through the deposit window; returns its local address. */
-static uint32_t deposit_map(uint32_t addr_lo, uint32_t addr_hi)
-{
-    uint32_t frame = addr_hi << 4 | addr_lo >> 28;
-
-    if (frame != deposit_frame) {
-        io_write32(SS_HTB_MAP + DEPOSIT_WINDOW * 4, SS_HTB_VALID | frame);
-        io_order();
-        deposit_frame = frame;
-    }
-    return DEPOSIT_WINDOW * SS_WINDOW_SIZE + (addr_lo & (SS_WINDOW_SIZE - 1));
-}
-
-/* Stores payload that came in a header: memory holds it before anything tells of it. */
-static void deposit_inline(const uint32_t *data, uint32_t lo, uint32_t hi, uint32_t length)
-{
-    uint32_t words[3] = {data[0], data[1], data[2]};
-    uint32_t at = 0;
-
-    if (PLANTED(PLANT_MISPLACES))
-        lo += 4;
-    if (lo % 4 == 0 && (lo & (SS_WINDOW_SIZE - 1)) <= SS_WINDOW_SIZE - 12) {
-        uint32_t local = deposit_map(lo, hi);
-
-        for (; at + 4 <= length; at += 4)
-            io_write32(local + at, words[at / 4]);
-    }
-    for (; at < length; at++) {
-        uint32_t byte_lo = lo + at;
-
-        io_write8(deposit_map(byte_lo, hi + (byte_lo < lo)),
-                  (uint8_t)(words[at / 4] >> at % 4 * 8));
-    }
-}
-
 /* Lets `pending` send its answer. */
 static void answer_send(void)
 {
@@ -124,6 +86,8 @@ static void answer_send(void)
 void accel_push_header(uint32_t flags)
 {
     const struct answer *answer = &own()->answers[pending->index];
+    /* An answer with payload in its header has it where others have the initiator's offset. */
+    int whole = ((answer->word0 >> 8) & SS_HEADER_FLAG_INLINE) && answer->length;
     volatile uint32_t *header = tx_headers[fifo_own_index(SS_TX_TAIL, tx_fifo_tail)];
 
     header[0] = answer->word0;
@@ -132,20 +96,31 @@ void accel_push_header(uint32_t flags)
     header[3] = answer->length;
     header[4] = answer->bits_lo;
     header[5] = answer->bits_hi;
-    header[6] = answer->local_lo;
-    header[7] = answer->local_hi;
+    header[6] = whole ? 0 : answer->local_lo;
+    header[7] = whole ? 0 : answer->local_hi;
     header[8] = answer->offset;
     header[9] = 0;
     header[10] = answer->handle;
     header[11] = process->uid;
     header[12] = answer->serial;
-    header[13] = 0;
-    header[14] = 0;
+    header[13] = whole ? answer->local_lo : 0;
+    header[14] = whole ? answer->local_hi : 0;
     header[15] = 0;
     io_order();
     tx_fifo_push(DMA_WORD0(SS_DMA_OP_LOCAL_HEADER, flags, pending->peer),
                  DMA_WORD1(pending_tag(pending), 0), local_address(header),
                  TX_HEADER_LENGTH);
+}
+
+/* What answers a message whose payload has come goes to `source`, which gave it, and holds it. */
+static void answer_refer(void)
+{
+    pending->peer = source->nid;
+    pending->extra = 0;
+#if !OPT_OVERFLOW
+    pending->source = local_address(source);
+    ++source->refs;
+#endif
 }
 
 /* Sends the acknowledgement of `pending`, which `source` gave. The pending is the host's already. */
@@ -156,13 +131,8 @@ static void acknowledge(void)
     if (PLANTED(PLANT_LOSES_ACK))
         return;
     answer->serial = SS_SERIAL_ACK << SS_SERIAL_SPACE_SHIFT | (++ack_serial & 0x0FFFFFFF);
-    pending->peer = source->nid;
     pending->length = 0;
-    pending->extra = 0;
-#if !OPT_OVERFLOW
-    pending->source = local_address(source);
-    ++source->refs;
-#endif
+    answer_refer();
     answer_send();
 }
 
@@ -227,6 +197,7 @@ static void request_find(const uint32_t *header, uint32_t option, uint32_t word0
         .option = option,
         .portal = (word0 >> 16) & 0xFF,
         .access = word0 >> 24,
+        .whole = (word0 & 0xFF) > SS_PORTALS_OP_GETPUT,
     };
 
     match_request(&own()->lists, &request, found);
@@ -239,7 +210,7 @@ static void message_whole(const uint32_t *header, uint32_t word0,
     uint32_t failed = (word0 >> 8) & SS_HEADER_FLAG_FAILED;
 
     if (found->entry && !failed && found->mlength)
-        deposit_inline(header + 13, pending->addr_lo, pending->addr_hi,
+        window_store(header + 13, pending->addr_lo, pending->addr_hi,
                        found->mlength < SS_INLINE_MAX ? found->mlength : SS_INLINE_MAX);
     pending->state = PENDING_RX_DONE;
     if (found->entry)
@@ -272,13 +243,13 @@ static void message_deposit(uint32_t length, const struct match_found *found)
     rx_program();
 }
 
-/* A get: its answer leaves from the descriptor's memory. */
-static void message_answer(void)
+/* The message in `pending` is answered. The answer to a get leaves from the descriptor's memory. */
+static void message_answer(uint32_t event)
 {
-    struct answer *answer = &own()->answers[pending->index];
+    const struct answer *answer = &own()->answers[pending->index];
 
-    pending->length = answer->length;
-    event_post(SS_EVENT_TYPE_RX_GET);
+    pending->length = (answer->word0 >> 8) & SS_HEADER_FLAG_INLINE ? 0 : answer->length;
+    event_post(event);
     answer_send();
 }
 
@@ -316,6 +287,8 @@ void accel_message(uint32_t stream, const volatile uint32_t *slot, uint32_t word
     uint32_t header[SS_RX_HEADER_SIZE / 4] = {word0, word1, word2, word3};
     uint32_t op = word0 & 0xFF;
     uint32_t payload = wire_length(word0, word3);
+    uint32_t option = SS_DESCRIPTOR_OPTION_GET;
+    uint32_t whole = (word0 >> 8) & SS_HEADER_FLAG_INLINE;
     struct match_found found = {0, 0, 0, 0};
     struct answer *answer;
     uint32_t number = SS_ENTRY_NONE;
@@ -334,8 +307,15 @@ void accel_message(uint32_t stream, const volatile uint32_t *slot, uint32_t word
             answer_note(header, SS_PORTALS_OP_ACK, word0, word1, &found);
         serial = answer->word0 != 0;
         break;
+    case SS_PORTALS_OP_GETPUT:
+    case SS_PORTALS_OP_CGETPUT:
+    case SS_PORTALS_OP_GETADD:
+        if (!atomic_takes(op, word3))
+            break;
+        option |= SS_DESCRIPTOR_OPTION_PUT;
+        /* fallthrough */
     case SS_PORTALS_OP_GET:
-        request_find(header, SS_DESCRIPTOR_OPTION_GET, word0, word1, word3, &found);
+        request_find(header, option, word0, word1, word3, &found);
         if (found.entry) {
             serial = SS_SERIAL_REPLY << SS_SERIAL_SPACE_SHIFT | (++reply_serial & 0x0FFFFFFF);
             answer_note(header, SS_PORTALS_OP_REPLY, word0, word1, &found);
@@ -369,14 +349,19 @@ void accel_message(uint32_t stream, const volatile uint32_t *slot, uint32_t word
     pending->source = local_address(source);
     pending->peer = (uint16_t)word1;
     pending->stream = (uint16_t)stream;
-    if (op == SS_PORTALS_OP_GET && serial) {
-        message_answer();
+    if (serial && atomic_is(op)) {
+        if (whole)
+            atomic_perform(op, header + 13, header + 6, (word0 >> 8) & SS_HEADER_FLAG_FAILED);
+        else
+            atomic_await();
+    }
+    if (serial && (op == SS_PORTALS_OP_GET || (whole && atomic_is(op)))) {
+        message_answer(SS_EVENT_TYPE_RX_GET);
         rx_drain(stream, TAG_DRAIN);
         if (OPT_OVERFLOW)
             source_put(source); /* Answers have their own. Else it is in use until that has left. */
         NICCB_ADD(rx_complete, 1);
-    } else if (((word0 >> 8) & SS_HEADER_FLAG_INLINE) || op == SS_PORTALS_OP_GET ||
-               op == SS_PORTALS_OP_ACK) {
+    } else if (whole || op == SS_PORTALS_OP_GET || op == SS_PORTALS_OP_ACK) {
         message_whole(header, word0, &found);
         rx_drain(stream, TAG_DRAIN);
         source_put(source);
@@ -392,6 +377,13 @@ void accel_deposited(uint32_t word)
     match_entry_t *entry = answer->entry;
     uint32_t failed = word & SS_DONE_ERROR;
 
+    if ((answer->word0 & 0xFF) == SS_PORTALS_OP_REPLY) {
+        /* The operand of an atomic operation. */
+        atomic_deposited(failed != 0);
+        answer_refer();
+        message_answer(failed ? SS_EVENT_TYPE_ERR_RX_CRC : SS_EVENT_TYPE_RX_COMPLETE);
+        return;
+    }
     answer->entry = 0;
     if (entry)
         match_end(&own()->lists, entry);

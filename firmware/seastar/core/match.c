@@ -13,7 +13,7 @@ _Static_assert(sizeof(match_entry_t) == 64, "two lines of the data cache");
 _Static_assert(offsetof(match_entry_t, addr_lo) == 32, "a search needs the first half only");
 _Static_assert((SS_ACCELERATED_DESCRIPTORS & (SS_ACCELERATED_DESCRIPTORS - 1)) == 0, "masked");
 
-void match_init(struct match_lists *lists)
+__attribute__((cold)) void match_init(struct match_lists *lists)
 {
     static const match_entry_t blank;
     static const struct match_access closed;
@@ -72,8 +72,8 @@ static int descriptor_accepts(const match_entry_t *entry, const struct match_req
 {
     uint32_t offset, left;
 
-    if (!(entry->flags & DESCRIBED) || !(entry->options & request->option) ||
-        !descriptor_active(entry))
+    if (!(entry->flags & DESCRIBED) || !descriptor_active(entry) ||
+        (entry->options & request->option) != request->option)
         return 0;
     if (entry->options & SS_DESCRIPTOR_OPTION_MANAGE_REMOTE) {
         if (request->offset_hi)
@@ -86,7 +86,7 @@ static int descriptor_accepts(const match_entry_t *entry, const struct match_req
         return 0;
     left = entry->length - offset;
     if (request->length > left && !PLANTED(PLANT_TAKES_TOO_LONG)) {
-        if (!(entry->options & SS_DESCRIPTOR_OPTION_TRUNCATE))
+        if (request->whole || !(entry->options & SS_DESCRIPTOR_OPTION_TRUNCATE))
             return 0;
         found->mlength = left;
     } else {

@@ -34,7 +34,8 @@ struct match_request {
     uint32_t bits_lo, bits_hi;
     uint32_t offset_lo, offset_hi;
     uint32_t length;
-    uint32_t option; /* SS_DESCRIPTOR_OPTION_PUT or GET. */
+    uint32_t option; /* SS_DESCRIPTOR_OPTION_PUT, GET or, for an atomic operation, both. */
+    uint32_t whole;  /* It is a number, which is never truncated. */
     uint32_t portal;
     uint32_t access;
 };

@@ -28,6 +28,9 @@ enum plant {
     PLANT_TAKES_TOO_LONG,   /* A message is taken whose end has no room. */
     PLANT_LOSES_ACK,        /* No acknowledgement is sent. */
     PLANT_FORGETS_POST,     /* A post of a buffer of 20 bytes is refused, and nobody knows. */
+    PLANT_LOSES_CARRY,      /* An atomic add is one of the lower half and one of the upper. */
+    PLANT_SWAPS_ALWAYS,     /* An atomic conditional swap does not look at its condition. */
+    PLANT_ANSWERS_NEW,      /* An atomic operation answers with what memory has after it. */
     PLANT_REFUSES_LATER,    /* A refusal names the message behind the one that was refused. */
     PLANT_TAKES_REFUSED,    /* A message is taken of which one before it was refused. */
     PLANT_REPEATS_TAKEN,    /* What was taken before a refusal is sent again, too. */

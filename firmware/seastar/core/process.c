@@ -31,6 +31,15 @@ static int in_window(uint32_t local, uint32_t size)
            (local % SS_WINDOW_SIZE) + size <= SS_WINDOW_SIZE;
 }
 
+/* Bytes of host memory for each pending of a process: behind the upper pendings of an accelerated one are
+ * operands and answers of atomic operations. */
+static uint32_t table_entry(uint32_t index)
+{
+    uint32_t size = sizeof(struct ss_upper_pending);
+
+    return OPT_ACCELERATED && index != SS_GENERIC_PROCESS ? size + SS_ATOMIC_MAX : size;
+}
+
 static void pendings_init(process_t *p)
 {
     p->rx_free = 0;
@@ -93,7 +102,7 @@ int process_setup(const volatile uint32_t *words)
         (index < ACCELERATED_FIRST || num_pendings > SS_ACCELERATED_PENDINGS))
         return COMMAND_BAD;
     if (lo % sizeof(struct ss_upper_pending) != 0 || hi > 0xFF || local % 4 != 0 ||
-        !in_window(local, num_pendings * sizeof(struct ss_upper_pending)))
+        !in_window(local, num_pendings * table_entry(index)))
         return COMMAND_BAD;
 
     p = &processes[index];

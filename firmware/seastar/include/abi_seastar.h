@@ -108,6 +108,12 @@
 /* Source structures in the global pool. Source: pedretti2005 s4.2. */
 #define SS_SOURCES SS_U(1024)
 
+/* Bytes that an atomic operation has at most. Source: assumed: one packet's payload. */
+#define SS_ATOMIC_MAX SS_U(64)
+
+/* Bytes of the answer to an atomic operation that the firmware puts into its header; longer ones are its payload. Source: assumed: the numbers that atomic operations are for. */
+#define SS_ATOMIC_INLINE_MAX SS_U(8)
+
 /* Accelerated processes on a node. Source: pedretti2005 s4.1: one or two on each Catamount node. */
 #define SS_ACCELERATED_MAX SS_U(2)
 
@@ -144,7 +150,7 @@
 #define SS_EVENT_TYPE_RX_COMPLETE SS_U(3) /* The payload was deposited; the host answers with RELEASE. */
 #define SS_EVENT_TYPE_RX_INLINE SS_U(4) /* A whole message with inline payload stands in the upper pending; the host answers with RELEASE. */
 #define SS_EVENT_TYPE_RESULT SS_U(5) /* Accelerated: a command's entry_result, in the place of the index. */
-#define SS_EVENT_TYPE_RX_GET SS_U(6) /* Accelerated: a get was matched, and its answer follows; TX_COMPLETE of the same pending when that has left. */
+#define SS_EVENT_TYPE_RX_GET SS_U(6) /* Accelerated: a get was matched, or an atomic operation matched and performed, and its answer follows; TX_COMPLETE of the same pending when that has left. An atomic operation whose operand was no inline payload: RX_HEADER when it was matched, RX_COMPLETE when it was performed. */
 #define SS_EVENT_TYPE_PROCESS_ENDED SS_U(7) /* Generic: the firmware ended an accelerated process because of a bad command; index: the process, and its op above bit 8. */
 #define SS_EVENT_TYPE_ERR_RX_HDR_CRC SS_U(135) /* A message without payload failed its CRC; index: pending. */
 #define SS_EVENT_TYPE_ERR_RX_CRC SS_U(136) /* A payload failed its end-to-end CRC; index: pending. */
@@ -325,6 +331,9 @@
 
 /* Bytes a window (256 MB). Source: pedretti2005 s2. */
 #define SS_WINDOW_SIZE SS_U(0x10000000)
+
+/* The first of the windows, up to the last, that the firmware maps by itself when accelerated processes' memory needs them. Source: mapped on the fly: brightwell2007; numbers assumed. */
+#define SS_OWN_WINDOW_FIRST SS_U(11)
 
 /* Payload bytes that fit in the header packet. Source: pedretti2005 s5.2. */
 #define SS_INLINE_MAX SS_U(12)
@@ -669,7 +678,7 @@ _Static_assert(offsetof(struct ss_lower_pending, extra) == 28, "lower_pending.ex
 /* All that the host needs to know of one message; the firmware writes it and never reads it. Source: size: Kitten driver; rule: pedretti2005 s4.2. */
 struct ss_upper_pending {
     uint8_t header[64]; /* portals_header. TX: written by the host, read by the TX DMA engine. RX: written by the firmware. */
-    uint8_t data[64]; /* Generic: atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. Accelerated, RX: a match_result. */
+    uint8_t data[64]; /* Generic: atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. Accelerated, RX: a match_result; its operands and answers stand behind the table, ATOMIC_MAX bytes for each pending. */
 } __attribute__((aligned(1)));
 _Static_assert(sizeof(struct ss_upper_pending) == 128, "upper_pending size");
 _Static_assert(offsetof(struct ss_upper_pending, header) == 0, "upper_pending.header");
@@ -723,7 +732,7 @@ struct ss_match_result {
     uint32_t offset; /* Offset in the descriptor. */
     uint32_t handle; /* The descriptor. */
     uint32_t taken; /* Commands of the mailbox that had been taken before. */
-    uint32_t answer; /* Serial of the answer to a get; 0: none. */
+    uint32_t answer; /* Serial of the answer to a get or atomic operation; 0: none. */
     uint8_t unused_24[40];
 } __attribute__((aligned(4)));
 _Static_assert(sizeof(struct ss_match_result) == 64, "match_result size");

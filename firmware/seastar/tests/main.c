@@ -31,7 +31,7 @@ static int run(const struct test *test)
 int main(void)
 {
     const struct test *tables[] = {tests_boot, tests_tx, tests_rx, tests_fault, tests_soak,
-                                   tests_accel};
+                                   tests_accel, tests_atomic};
     int failures = 0;
 
     if (getenv("SEED"))

@@ -16,6 +16,7 @@ extern const struct test tests_rx[];
 extern const struct test tests_fault[];
 extern const struct test tests_soak[];
 extern const struct test tests_accel[];
+extern const struct test tests_atomic[];
 
 /* For the random soak: a failure prints both. */
 extern uint64_t soak_seed;

@@ -338,7 +338,7 @@ pub mod tests {
                 }
                 ["bandwidth", key] => keys.contains(&key),
                 ["trace", "point" | "between"] | ["inline", "limit"] | ["reads", "ratio"] => true,
-                ["size", "elf" | "image"] | ["accelerated", "latency"] => true,
+                ["size", "elf" | "image"] | ["accelerated", "latency" | "getadd"] => true,
                 _ => false,
             };
             assert!(known, "{name}");

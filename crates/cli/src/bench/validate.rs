@@ -36,13 +36,13 @@ pub fn validate(root: &Root, options: &LadderOptions) -> Result<u8, Mistake> {
     plan.jobs.push(Job::of_rung(&options.machine, &add, Program::GetAdd, false));
     let accelerated = plan.machine.number::<u32>("firmware.accelerated") > 0;
     if accelerated {
-        plan.jobs.push(Job {
+        plan.jobs.extend([Program::Latency { largest: 0 }, Program::GetAdd].map(|program| Job {
             title: "accelerated processes".into(),
             machine: options.machine.machine.clone(),
             settings: options.machine.overrides.clone(),
-            program: Program::Latency { largest: 0 },
+            program,
             trace: false,
-        });
+        }));
     }
     let mut measured = match measure::measure(root, &plan.jobs, plan.side_by_side) {
         Ok(measured) => measured,
@@ -51,10 +51,12 @@ pub fn validate(root: &Root, options: &LadderOptions) -> Result<u8, Mistake> {
             return Ok(code);
         }
     };
+    let on_nic = if accelerated { measured.pop().and_then(|run| run.add_us) } else { None };
     let empty = if accelerated { measured.pop() } else { None };
     let add = measured.pop().and_then(|run| run.add_us);
     let mut named = ladder::measurements(&plan.ladder(&measured)?);
     named.extend(add.map(|us| ("getadd.host".to_string(), us)));
+    named.extend(on_nic.map(|us| ("accelerated.getadd".to_string(), us)));
     let empty = empty.and_then(|run| Some(run.curve.first()?.latency_us));
     named.extend(empty.map(|us| ("accelerated.latency".to_string(), us)));
     tell(options, &plan.machine, (&published, &named))?;

@@ -1,7 +1,7 @@
 //! Processes whose match lists are on the network interface (machine redstorm-accelerated): they see what the
 //! kernel's processes see, beside those on the same and on other nodes, and no interrupt comes.
 
-use crate::runner::{command, ended, json, run, Ended};
+use crate::runner::{json, run, Ended};
 use serde_json::Value;
 
 const MACHINE: &str = "--machine redstorm-accelerated";
@@ -86,16 +86,26 @@ fn neither_threads_nor_parking_nor_the_kind_of_boot_change_anything() {
     }
 }
 
-/// The firmware has no atomic operations yet: who is the target of one is told, and nobody waits for ever.
+/// The firmware performs atomic operations: all of many initiators', on one node and on others, beside
+/// processes that the kernel serves.
 #[test]
-fn an_atomic_operation_is_refused_in_one_sentence() {
-    // Without the judge, which says first that the message should have been taken.
-    let line = format!("run -q {MACHINE} -n 2 examples/portals_getadd.c");
-    let ended = ended(command().args(line.split_whitespace()));
-    assert_ne!(ended.code, 0);
-    let told =
-        "an atomic operation came to a process whose match lists are on the network interface";
-    assert!(ended.stderr.contains(told), "{}", ended.stderr);
-    run("-q -m redstorm-accelerated --set firmware.accelerated=0 -n 2 examples/portals_getadd.c")
-        .went_well();
+fn atomic_operations_are_the_firmware_s() {
+    let line = format!("-q {MACHINE} -n 2 examples/portals_getadd.c");
+    assert!(run(&line).went_well().stdout.contains("the number is 430"), "{line}");
+    assert_eq!(counter(&json(&line), "nic.atomics"), 110);
+    for options in [
+        "-n 4",
+        "-n 4 --ppn 2",
+        "-n 5 --set firmware.overflow=panic",
+        "-n 5 --fault pool.streams=2",
+        "-n 4 --ppn 2 --set firmware.accelerated=1",
+        "-n 3 --set firmware.inline=off",
+    ] {
+        let nic = json(&format!("-q {MACHINE} {options} tests/portals/atomics.c"));
+        // With two ranks on a node MPI has the places that there are.
+        assert_eq!(counter(&nic, "nic.atomics") > 0, !options.contains("--ppn"), "{options}");
+        let kernel = options.split(" --set").next().unwrap();
+        let kernel = run(&format!("-q {kernel} tests/portals/atomics.c"));
+        kernel.went_well();
+    }
 }

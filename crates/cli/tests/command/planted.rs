@@ -6,8 +6,11 @@ use crate::runner::{command, ended, root, run, unjudged, Ended};
 use std::path::Path;
 use std::process::Command;
 
+/// Its name, and what the judge says.
+type Bug = (&'static str, &'static [&'static str]);
+
 /// What each bug makes the judge say, in the order of `enum plant`.
-const BUGS: &[(&str, &[&str])] = &[
+const BUGS: &[Bug] = &[
     ("LOSES_INLINE", &["arrival of a message", "before it, got this one", "s2.2"]),
     ("ANNOUNCES_TWICE", &["arrival of a message", "it comes again", "s2.2"]),
     ("OVERTAKES", &["arrival of a message", "before it, got this one", "s2.2"]),
@@ -20,7 +23,7 @@ const BUGS: &[(&str, &[&str])] = &[
 ];
 
 /// The same of the firmware's matching for accelerated processes, which only such an image does.
-const MATCHING_BUGS: &[(&str, &[&str])] = &[
+const MATCHING_BUGS: &[Bug] = &[
     ("LOSES_UNLINK", &["the judge: node ", "s2.2"]),
     ("HEAD_IS_TAIL", &["match entries looked at", "s2.2"]),
     ("COUNTS_TOO_LATE", &["the judge: node ", "s2.2"]),
@@ -31,8 +34,15 @@ const MATCHING_BUGS: &[(&str, &[&str])] = &[
     ("FORGETS_POST", &["match entries looked at", "s2.2"]),
 ];
 
+/// The same of its atomic operations.
+const ATOMIC_BUGS: &[Bug] = &[
+    ("LOSES_CARRY", &["memory after the", "brightwell2007"]),
+    ("SWAPS_ALWAYS", &["memory after the", "brightwell2007"]),
+    ("ANSWERS_NEW", &["payload of message", "s3.13"]),
+];
+
 /// The same of what it does when pendings have run out.
-const RECOVERY_BUGS: &[(&str, &[&str])] = &[
+const RECOVERY_BUGS: &[Bug] = &[
     ("REFUSES_LATER", &["the judge: node "]),
     ("TAKES_REFUSED", &["arrival of a message", "before it, got this one", "s2.2"]),
     ("REPEATS_TAKEN", &["arrival of a message", "it comes again", "s2.2"]),
@@ -86,8 +96,12 @@ fn every_bug_in_the_firmware_s_matching_and_recovery_is_found() {
     let matching = "-n 2 tests/judge/matching.c";
     assert_eq!(run(matching, 0).went_well().stdout, "0 wrong\n0 wrong\n");
     run(FEW, 0).went_well();
-    for (number, (name, words)) in MATCHING_BUGS.iter().chain(RECOVERY_BUGS).enumerate() {
-        let program = if number < MATCHING_BUGS.len() { matching } else { FEW };
+    let atomics = "-n 2 tests/portals/atomics.c";
+    run(atomics, 0).went_well();
+    let of = |bugs: &'static [Bug], program| bugs.iter().map(move |bug| (bug, program));
+    let all = of(MATCHING_BUGS, matching).chain(of(ATOMIC_BUGS, atomics));
+    let all = all.chain(of(RECOVERY_BUGS, FEW));
+    for (number, ((name, words), program)) in all.enumerate() {
         let ended = run(program, BUGS.len() + 1 + number);
         let found = words.iter().all(|word| ended.stderr.contains(word));
         assert!(found && ended.stderr.contains("the judge: node "), "{name}: {ended:#?}");
@@ -102,7 +116,8 @@ fn every_bug_in_the_firmware_is_found() {
     let header = std::fs::read_to_string(header).unwrap();
     let names = header.lines().filter_map(|line| line.trim().strip_prefix("PLANT_"));
     let names: Vec<&str> = names.filter_map(|line| line.split([' ', ',']).next()).collect();
-    let known = BUGS.iter().chain(MATCHING_BUGS).chain(RECOVERY_BUGS).map(|(name, _)| *name);
+    let all = [BUGS, MATCHING_BUGS, ATOMIC_BUGS, RECOVERY_BUGS];
+    let known = all.into_iter().flatten().map(|(name, _)| *name);
     assert_eq!(names, known.collect::<Vec<_>>());
 
     let folder = tempfile::tempdir().unwrap();

@@ -159,6 +159,9 @@ impl Bailiff {
             }
             Told::Damaged => judge.damaged(at),
             Told::Performs { seat, message } => judge.performs(at, seat, message),
+            Told::Performed { seat, message, found, left } => {
+                judge.performed(at, seat, message, (found, left));
+            }
             Told::Answered { seat, request, reaction, fail } => {
                 let failed = fail != portals::NiFail::Ok;
                 judge.answered(at, seat, request, &words::answer(reaction), failed);

@@ -17,6 +17,22 @@ impl Node {
 }
 
 impl LocalBus<'_> {
+    /// The processor is about to store to `addr`: the judge needs what an atomic operation finds.
+    #[inline(always)]
+    pub(super) fn tell_store(&mut self, addr: u64, length: usize) {
+        if self.seam.rings.is_some() && self.seam.observers.judge.is_some() {
+            self.tell_overwritten(addr, length);
+        }
+    }
+    #[cold]
+    fn tell_overwritten(&mut self, addr: u64, length: usize) {
+        let LocalBus { nic, seam, .. } = self;
+        let (Some(rings), Some(phys)) = (seam.rings.clone(), nic.own_window(addr)) else { return };
+        let mut found = vec![0; length];
+        nic.host_look(phys, &mut found, *seam);
+        rings.overwritten(phys, found);
+    }
+
     /// The processor has stored to `addr`: journal and judge are told of what an event word tells of.
     #[inline(always)]
     pub(super) fn tell_rings(&mut self, at: Time, addr: u64, data: &[u8]) {

@@ -40,6 +40,7 @@ impl bus::Bus for LocalBus<'_> {
             if addr == u64::from(REG_INTERRUPT) {
                 self.seam.observers.journal.interrupt_written(now);
             }
+            self.tell_store(addr, data.len());
             if self.seam.observers.watched {
                 let written = self.write_watched(now, addr, data);
                 self.tell_rings(now, addr, data);

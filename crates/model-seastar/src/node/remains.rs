@@ -106,6 +106,7 @@ impl Node {
         counters.insert("kernel.tx_pendings_max".into(), pendings.transmit.into());
         counters.insert("kernel.rx_pendings_max".into(), pendings.receive.into());
         if let Some(rings) = &self.seam.rings {
+            counters.insert("nic.atomics".into(), rings.atomics());
             counters.insert("nic.posts_refused".into(), rings.posts_refused());
         }
         let line = self.seam.interrupts.as_ref();

@@ -218,6 +218,11 @@ impl nic::Ports for Seam {
         }
         read
     }
+    fn host_load(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
+        let read = self.memory.borrow_mut().read_phys(phys, buf);
+        self.observers.tape(|| Step::HostRead { phys, data: buf.to_vec() });
+        read
+    }
     fn host_peek(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
         self.memory.borrow_mut().read_phys(phys, buf)
     }

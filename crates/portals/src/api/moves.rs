@@ -72,6 +72,11 @@ impl Ni {
         let call = self.call(put, None, AckRequest::NoAck, target, hdr_data);
         self.cpu.spend(self.kernel.config.costs.api_call);
         self.expect_on_nic(get);
+        // The firmware counts only what will be done.
+        let nodes = self.kernel.config.nodes;
+        if call.destination(nodes).is_ok() && self.with(|own| own.may_begin(atomic, get, put)) {
+            self.count_on_nic(put);
+        }
         self.library(|| self.kernel.atomic(&self.cpu, self.seat, &call, atomic, get))
     }
 

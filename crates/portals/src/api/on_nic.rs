@@ -90,6 +90,11 @@ impl Ni {
                 self.tell(call, &[], &result);
                 return result;
             }
+            // The library alone knows of such a descriptor, and it may be in use no longer after a while.
+            (ObjectCall::MdUnlink { .. }, Err(Error::MdInUse)) => {
+                self.tell(call, &[], &result);
+                return result;
+            }
             (_, Err(_)) => {
                 user.sync(&self.kernel, &self.cpu);
                 self.tell(call, &[], &result);

@@ -78,8 +78,10 @@ pub struct Counters {
     pub pages_pinned: u64,
     /// Pages of payloads for which DMA commands were computed (Linux).
     pub pages_translated: u64,
-    /// Atomic operations performed on memory of this node's processes.
+    /// Atomic operations that the kernel performed on memory of this node's processes.
     pub atomics: u64,
+    /// Those that the firmware performed.
+    pub nic_atomics: u64,
     /// Times that the lock around the kernel's Portals was taken (hosts of several cores).
     pub locks: u64,
     /// Times that another core held it.

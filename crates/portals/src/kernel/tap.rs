@@ -245,6 +245,9 @@ pub enum Told<'a> {
     Damaged,
     /// The kernel changes a process's memory for an atomic operation next.
     Performs { seat: usize, message: MessageId },
+    /// The firmware has performed an atomic operation on a process's memory: it found these bytes, and left
+    /// those.
+    Performed { seat: usize, message: MessageId, found: &'a [u8], left: &'a [u8] },
     /// A request that came with `request` is answered by the process in `seat`; with `fail`, that it failed.
     Answered { seat: usize, request: MessageId, reaction: Reaction<'a>, fail: NiFail },
     /// The firmware stores a word that tells the library of a process on the network interface of what was

@@ -73,13 +73,23 @@ impl Interface {
         put: MdHandle,
         issue: &Issue,
     ) -> Result<(Grant, Work), Error> {
+        self.check_atomic(atomic, get, put)?;
+        self.start_put(put, None, issue)
+    }
+
+    fn check_atomic(&self, atomic: Atomic, get: MdHandle, put: MdHandle) -> Result<(), Error> {
         let active =
             |md: MdHandle| self.mds.get(md.raw()).filter(|md| md.active()).ok_or(Error::MdInvalid);
         active(get)?;
         if !atomic.takes(active(put)?.bytes, self.limits.max_getput_md) {
             return Err(Error::MdIllegal);
         }
-        self.start_put(put, None, issue)
+        Ok(())
+    }
+
+    /// True if nothing is wrong with the descriptors of an atomic operation.
+    pub(crate) fn may_begin(&self, atomic: Atomic, get: MdHandle, put: MdHandle) -> bool {
+        self.check_atomic(atomic, get, put).is_ok()
     }
 }
 

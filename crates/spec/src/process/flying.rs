@@ -24,6 +24,8 @@ enum Step {
 struct Word {
     steps: Vec<Step>,
     ended: Vec<(Key, bool)>,
+    /// Descriptors of operations that have ended.
+    used: Vec<u32>,
 }
 
 /// Words on their way.
@@ -52,6 +54,16 @@ impl Flying {
             self.next.steps.push(Step::Count(register, by));
         }
         self.keeping
+    }
+    /// Keeps that an operation on a descriptor has ended.
+    pub fn keeps_use(&mut self, md: u32) {
+        if self.keeping {
+            self.next.used.push(md);
+        }
+    }
+    /// True if the process may not know yet that an operation on a descriptor has ended.
+    pub fn uses(&self, md: u32) -> bool {
+        self.words.iter().any(|word| word.used.contains(&md))
     }
     /// True if an event for `eq` is on its way.
     pub fn has(&self, eq: u32) -> bool {

@@ -307,6 +307,7 @@ impl Process {
     /// (s3.10.2). False if it is not under way.
     pub fn complete(&mut self, key: Key, failed: bool) -> bool {
         let Some(operation) = self.running.remove(&key) else { return false };
+        self.flying.keeps_use(operation.md);
         let event = Event { failed, ..operation.event };
         self.post(operation.end, event.clone(), Of::End(key));
         self.ended(operation.md, event);

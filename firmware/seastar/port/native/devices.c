@@ -92,6 +92,29 @@ static uint32_t *index_register(uint32_t address)
     }
 }
 
+uint8_t *devices_host(uint64_t phys, uint32_t size)
+{
+    if (phys - HOST_PHYS <= HOST_SIZE - size)
+        return &devices.host[phys - HOST_PHYS];
+    if (phys - (HOST_PHYS - HOST_BELOW) <= HOST_BELOW - size)
+        return &devices.below[phys - (HOST_PHYS - HOST_BELOW)];
+    for (uint32_t i = 0; i < HOST_FAR_COUNT; i++)
+        if (phys - HOST_FAR(i) <= HOST_FAR_SIZE - size)
+            return &devices.far[i][phys - HOST_FAR(i)];
+    return 0;
+}
+
+/* Host memory that the firmware shows itself through its own windows, or null. */
+static uint8_t *own_window(uint32_t address, uint32_t size)
+{
+    uint32_t window = address / SS_WINDOW_SIZE;
+
+    if (window < SS_OWN_WINDOW_FIRST || window >= SS_WINDOW_COUNT)
+        return 0;
+    return devices_host((uint64_t)devices.frames[window - SS_OWN_WINDOW_FIRST] << 28 |
+                            (address & (SS_WINDOW_SIZE - 1)), size);
+}
+
 uint32_t io_read32(uint32_t address)
 {
     uint32_t value;
@@ -109,6 +132,10 @@ uint32_t io_read32(uint32_t address)
         word = table_word(devices.dma_list, sizeof(devices.dma_list), SS_DMA_LIST_BASE, address);
     if (!word)
         word = table_word(devices.host_list, sizeof(devices.host_list), HOST_LIST_LOCAL, address);
+    if (!word && address % 4 == 0)
+        word = own_window(address, 4);
+    if (!word)
+        word = table_word(devices.host, sizeof(devices.host), HOST_LOCAL, address);
     if (!word)
         devices_fail("read that the firmware should not do", address);
     memcpy(&value, word, 4);
@@ -123,20 +150,18 @@ static int is_own_index(uint32_t address)
            (OPT_OVERFLOW && (address == SS_TX_CONTROL_TAIL || address == SS_RX_CONTROL_HEAD));
 }
 
-/* Host memory that the firmware shows itself through its own window, or null. */
-static uint8_t *deposit_place(uint32_t address, uint32_t size)
+uint8_t io_read8(uint32_t address)
 {
-    uint64_t phys = (uint64_t)devices.deposit_frame << 28 | (address & (SS_WINDOW_SIZE - 1));
-    uint64_t offset = phys - HOST_PHYS;
+    const uint8_t *place = own_window(address, 1);
 
-    if (address / SS_WINDOW_SIZE != 14 || offset + size > HOST_SIZE)
-        return 0;
-    return &devices.host[offset];
+    if (!place)
+        devices_fail("byte that the firmware should not read", address);
+    return *place;
 }
 
 void io_write8(uint32_t address, uint8_t value)
 {
-    uint8_t *place = deposit_place(address, 1);
+    uint8_t *place = own_window(address, 1);
 
     if (!place)
         devices_fail("byte that the firmware should not write", address);
@@ -147,14 +172,16 @@ void io_write32(uint32_t address, uint32_t value)
 {
     void *word = is_own_index(address) ? index_register(address) : 0;
 
-    if (address == SS_HTB_MAP + 14 * 4) {
+    if (address >= SS_HTB_MAP + SS_OWN_WINDOW_FIRST * 4 &&
+        address < SS_HTB_MAP + SS_WINDOW_COUNT * 4) {
         if (!(value & SS_HTB_VALID))
             devices_fail("a window that is not valid", value);
-        devices.deposit_frame = value & ~SS_HTB_VALID;
+        devices.frames[(address - SS_HTB_MAP) / 4 - SS_OWN_WINDOW_FIRST] = value & ~SS_HTB_VALID;
+        ++devices.maps;
         return;
     }
     if (!word)
-        word = deposit_place(address, 4);
+        word = own_window(address, 4);
 
     if (address == SS_REG_INTERRUPT) {
         ++devices.interrupts;

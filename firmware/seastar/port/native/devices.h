@@ -12,6 +12,11 @@
 #endif
 #define HOST_WINDOW 8u
 #define HOST_LOCAL (HOST_WINDOW * SS_WINDOW_SIZE)
+/* Memory just below it, in another window's reach, and a little in each of several others. */
+#define HOST_BELOW 0x1000u
+#define HOST_FAR(i) (0x300000000ull + (uint64_t)(i) * SS_WINDOW_SIZE)
+#define HOST_FAR_COUNT 9u
+#define HOST_FAR_SIZE 0x100u
 /* DMA lists in host memory, through the next window. */
 #define HOST_LIST_LOCAL (HOST_LOCAL + SS_WINDOW_SIZE)
 #define HOST_LIST_COUNT (SS_DMA_COUNT_OPEN + 2)
@@ -34,13 +39,20 @@ struct devices {
     uint16_t nid;
     struct ss_dma_command dma_list[SS_DMA_LIST_COUNT];
     struct ss_dma_command host_list[HOST_LIST_COUNT];
-    uint32_t deposit_frame;             /* What the firmware's own window shows. */
+    /* What the firmware's own windows show. */
+    uint32_t frames[SS_WINDOW_COUNT - SS_OWN_WINDOW_FIRST];
+    uint32_t maps;                      /* How often one was mapped. */
     struct ss_trace_record trace[SS_TRACE_COUNT];
     uint32_t trace_count;               /* Records written since boot. */
     uint8_t host[HOST_SIZE] __attribute__((aligned(128)));
+    uint8_t below[HOST_BELOW];
+    uint8_t far[HOST_FAR_COUNT][HOST_FAR_SIZE];
 };
 
 extern struct devices devices;
+
+/* A byte of host memory by its physical address, with `size` behind it, or null. */
+uint8_t *devices_host(uint64_t phys, uint32_t size);
 
 /* Called instead of port_halt's endless loop. Does not return. */
 extern void (*devices_halted)(void);

@@ -9,6 +9,7 @@
 #define PORT_UNCACHED
 
 uint32_t io_read32(uint32_t address);
+uint8_t io_read8(uint32_t address);
 void io_write32(uint32_t address, uint32_t value);
 void io_write8(uint32_t address, uint8_t value);
 

@@ -15,6 +15,11 @@ static inline void io_write32(uint32_t address, uint32_t value)
 }
 
 /* For payload only, which may stand anywhere. */
+static inline uint8_t io_read8(uint32_t address)
+{
+    return *(volatile uint8_t *)address;
+}
+
 static inline void io_write8(uint32_t address, uint8_t value)
 {
     *(volatile uint8_t *)address = value;

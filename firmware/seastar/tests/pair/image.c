@@ -44,7 +44,7 @@ void image_find(void)
     piece(__start_fwdata, (size_t)(__stop_fwdata - __start_fwdata));
     piece(&accelerated[0].taken, sizeof(accelerated[0].taken));
     piece(&devices, offsetof(struct devices, dma_list));
-    piece(&devices.deposit_frame, sizeof(devices.deposit_frame));
+    piece(devices.frames, sizeof(devices.frames));
     piece(devices.host, sizeof(devices.host));
     piece(&mailboxes[SS_GENERIC_PROCESS], 2 * sizeof(mailboxes[0]));
     piece(rx_headers, 4 * sizeof(rx_headers[0]));

@@ -53,6 +53,8 @@ struct Receive {
     header: PortalsHeader,
     /// None if it was dropped.
     taker: Option<Taker>,
+    /// It is an atomic operation whose operand is damaged.
+    damaged: bool,
 }
 
 /// A post that the firmware may have refused.

@@ -4,8 +4,8 @@
 use crate::kernel::{Counters, Data, Kernel};
 use crate::nal::{Nal, NewUser, Run, Transmit};
 use abi::seastar::{
-    command_op, InitEqcbCommand, InitProcessCommand, MarkAliveCommand, GENERIC_PENDINGS,
-    GENERIC_PROCESS, READY_FLAG, READY_VALUE,
+    command_op, InitEqcbCommand, InitProcessCommand, MarkAliveCommand, ATOMIC_MAX,
+    GENERIC_PENDINGS, GENERIC_PROCESS, READY_FLAG, READY_VALUE,
 };
 use dma_list::DmaLists;
 use host::{Cpu, Extent, SharedMemory};
@@ -99,7 +99,8 @@ impl Driver {
         assert!(u32::from(tx) < pendings && tx > 0, "both pools of pendings have some");
         let pools = config.pools;
         let (lists, slots) = (config.list_commands, pools.event_slots);
-        let region = Region::new(memory, window, pendings, lists, slots);
+        let beside = if process == GENERIC_PROCESS { 0 } else { ATOMIC_MAX };
+        let region = Region::new(memory, window, (pendings, beside), lists, slots);
         Driver {
             config: *config,
             process,

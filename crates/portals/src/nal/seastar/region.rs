@@ -5,7 +5,7 @@ use abi::seastar::{
     upper_pending, DmaCommand, MatchResult, PortalsHeader, UpperPending, HTB_MAP, HTB_VALID,
     WINDOW_COUNT, WINDOW_SIZE,
 };
-use host::{Cpu, SharedMemory};
+use host::{Cpu, Extent, SharedMemory, SpaceId};
 
 /// Host window that maps the kernel's region; the one that Kitten's driver uses. Those of accelerated
 /// processes follow.
@@ -28,17 +28,17 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// Allocates the region behind host window `window`: so many pendings, `slots` of an event ring, room
-    /// for `commands` of DMA lists.
+    /// Allocates the region behind host window `window`: so many pendings, with `beside` bytes behind them
+    /// for each, `slots` of an event ring, room for `commands` of DMA lists.
     pub(crate) fn new(
         memory: &SharedMemory,
         window: u32,
-        pendings: u32,
+        (pendings, beside): (u32, u32),
         commands: u32,
         slots: u32,
     ) -> Region {
         assert!(window < WINDOW_COUNT, "the processor has so many windows");
-        let table = u64::from(pendings) * UpperPending::SIZE as u64;
+        let table = u64::from(pendings) * (UpperPending::SIZE as u64 + u64::from(beside));
         let table = table.next_multiple_of(PAGE);
         let ring = u64::from(slots * SLOT_SIZE);
         let lists = u64::from(commands) * DmaCommand::SIZE as u64;
@@ -135,6 +135,16 @@ impl Region {
         MatchResult::parse(&bytes).expect("the buffer has its size")
     }
 
+    /// Where a process's bytes are.
+    pub(crate) fn extents(&self, space: SpaceId, start: u64, length: u64) -> Vec<Extent> {
+        let mut extents = Vec::new();
+        let found = self.memory.borrow_mut().translate_into(space, start, length, &mut extents);
+        if found.is_err() {
+            extents.clear();
+        }
+        extents
+    }
+
     fn header(&self, pending: u16) -> u64 {
         self.pendings + u64::from(pending) * UpperPending::SIZE as u64
     }
@@ -155,7 +165,7 @@ mod tests {
     fn the_ring_is_as_long_as_it_was_made() {
         let memory = host::Memory::shared();
         for slots in [1024, EVENT_SLOTS_MAX] {
-            let events = Region::new(&memory, WINDOW, 8, 0, slots).events();
+            let events = Region::new(&memory, WINDOW, (8, 0), 0, slots).events();
             assert_eq!(events.end - events.start, u64::from(slots * SLOT_SIZE));
         }
     }

@@ -41,7 +41,9 @@ impl Accelerated {
                 self.ends(kernel, cpu, index, NiFail::Ok);
             }
             event_type::RX_HEADER | event_type::RX_GET => self.begins(kernel, cpu, index),
+            event_type::RX_COMPLETE if self.is_answered(index, false) => {}
             event_type::RX_COMPLETE => self.ends(kernel, cpu, index, NiFail::Ok),
+            event_type::ERR_RX_CRC if self.is_answered(index, true) => {}
             event_type::ERR_RX_CRC => {
                 // Of a message that was whole in its header nothing has been told before.
                 if self.receives.borrow()[usize::from(index)].is_none() {
@@ -54,6 +56,15 @@ impl Accelerated {
                 kernel.nid
             )),
         }
+    }
+
+    /// The operand of a message is there, or `damaged`: true if it is that of an atomic operation, which the
+    /// firmware answers now, and which ends when the answer has left.
+    fn is_answered(&self, pending: u16, damaged: bool) -> bool {
+        let mut receives = self.receives.borrow_mut();
+        let Some(receive) = &mut receives[usize::from(pending)] else { return false };
+        receive.damaged = damaged;
+        receive.taker.is_some() && wire::atomic(&receive.header).is_some()
     }
 
     /// A message has been matched, or was dropped.
@@ -71,7 +82,10 @@ impl Accelerated {
         if taker.is_none() && header.op != portals_op::ACK {
             kernel.mark(cpu, id, Mark::Dropped);
         }
-        let receive = Box::new(Receive { header, taker });
+        if taker.is_some() && wire::atomic(&header).is_some() {
+            kernel.count(|counters| counters.nic_atomics += 1);
+        }
+        let receive = Box::new(Receive { header, taker, damaged: false });
         self.receives.borrow_mut()[usize::from(pending)] = Some(receive);
         self.refuse(kernel, &header, &found);
     }
@@ -89,13 +103,6 @@ impl Accelerated {
             self.acks.set(self.acks.get().wrapping_add(1));
             kernel.acknowledged(cpu, seat, header);
             return None;
-        }
-        if matches!(header.op, portals_op::GETPUT | portals_op::CGETPUT | portals_op::GETADD) {
-            cpu.fault(format_args!(
-                "node {}: an atomic operation came to a process whose match lists are on the network \
-                 interface, which has none; run with --set firmware.accelerated=0",
-                kernel.nid
-            ));
         }
         if u32::from(found.entry) == ENTRY_NONE {
             kernel.with(seat, |interface| interface.dropped(header.length.into()));
@@ -163,9 +170,14 @@ impl Accelerated {
             ));
         };
         let id = MessageId::from(&receive.header);
-        if receive.header.flags & header_flag::INLINE == 0 && receive.header.op != portals_op::GET {
+        let flags = receive.header.flags;
+        let atomic = wire::atomic(&receive.header).is_some();
+        let answered = atomic || receive.header.op == portals_op::GET;
+        if flags & header_flag::INLINE == 0 && !answered {
             kernel.mark(cpu, id, Mark::RingCompleted);
         }
+        let unread = atomic && flags & header_flag::FAILED != 0;
+        let fail = if unread || receive.damaged { NiFail::Fail } else { fail };
         if let Some(Taker { seat, grant }) = receive.taker {
             let md = grant.operation.event().md_handle;
             let ending = Some(Ending { seat, operation: grant.operation });

@@ -21,6 +21,9 @@ pub struct Rings {
     all: RefCell<Vec<Ring>>,
     /// Acknowledgements that the firmware has sent by itself.
     acks: Cell<u32>,
+    /// What the firmware's stores to processes' memory since the last word in a ring went over, if anybody
+    /// wants to know.
+    overwritten: RefCell<Vec<(u64, Vec<u8>)>>,
     /// Somebody was woken since that was last asked.
     woken: Cell<bool>,
 }
@@ -61,8 +64,14 @@ impl Rings {
     pub fn posted(&self, at: Time, (addr, word): (u64, u32), look: &mut dyn FnMut(u64, &mut [u8])) {
         let user = self.user(|ring| ring.local.contains(&addr));
         if let (Some(user), Some(kernel)) = (user, self.kernel()) {
-            user.posted(&kernel, (at, word), &self.acks, look);
+            user.posted(&kernel, (at, word), (&self.acks, &self.overwritten.borrow()), look);
         }
+        self.overwritten.borrow_mut().clear();
+    }
+
+    /// The processor stores over these bytes of host memory.
+    pub fn overwritten(&self, phys: u64, found: Vec<u8>) {
+        self.overwritten.borrow_mut().push((phys, found));
     }
 
     /// Something has come into host memory at `phys`.
@@ -77,6 +86,11 @@ impl Rings {
     /// Posts that the firmware refused, because a message had come before.
     pub fn posts_refused(&self) -> u64 {
         self.kernel().map_or(0, |kernel| kernel.counters().posts_refused)
+    }
+
+    /// Atomic operations that the firmware performed, as far as libraries know.
+    pub fn atomics(&self) -> u64 {
+        self.kernel().map_or(0, |kernel| kernel.counters().nic_atomics)
     }
 
     /// True if somebody was woken since the last time.

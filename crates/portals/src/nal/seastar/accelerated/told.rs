@@ -6,7 +6,7 @@ use crate::kernel::{wire, Fate, Kernel, ObjectCall, Reaction, Returned, Told};
 use crate::library::{EqHandle, Error, EventKind, Grant, MdHandle, NiFail, Operation, Work};
 use abi::seastar::{
     entry_result, event_type, header_flag, portals_op, MatchResult, PortalsHeader, UpperPending,
-    ENTRY_NONE, SERIAL_ACK, SERIAL_SPACE_SHIFT,
+    ATOMIC_INLINE_MAX, ENTRY_NONE, SERIAL_ACK, SERIAL_SPACE_SHIFT,
 };
 use abi::MessageId;
 use des::Time;
@@ -18,6 +18,8 @@ use std::collections::VecDeque;
 pub(super) struct State {
     /// Messages whose acknowledgement is due when their payload is in memory.
     acknowledged: RefCell<Vec<(u16, PortalsHeader, Grant)>>,
+    /// Atomic operations whose operand was damaged.
+    damaged: RefCell<Vec<u16>>,
     /// Words of which the judge knows, and which are not in memory: the events that they bring.
     flying: RefCell<VecDeque<Brought>>,
 }
@@ -50,20 +52,23 @@ struct Seen {
 }
 
 impl Accelerated {
-    /// The processor stores an event word at `at`. `look` reads host memory as it will be when that is there;
-    /// `acks` counts the acknowledgements that the firmware has sent by itself.
+    /// The processor stores an event word at `at`. `look` reads host memory as it will be when that is
+    /// there; `acks` counts the acknowledgements that the firmware has sent by itself, `overwritten` is what
+    /// its stores before this have gone over.
     pub fn posted(
         &self,
         kernel: &Kernel,
         (at, word): (Time, u32),
-        acks: &Cell<u32>,
+        (acks, overwritten): (&Cell<u32>, &[(u64, Vec<u8>)]),
         look: &mut dyn FnMut(u64, &mut [u8]),
     ) {
         let (kind, index) = ((word >> 16) as u16, word as u16);
-        if kind == event_type::RX_GET {
+        if matches!(kind, event_type::RX_GET | event_type::RX_COMPLETE | event_type::ERR_RX_CRC) {
             let Seen { header, found } = self.upper(index, look);
-            let reply = MessageId { source_nid: kernel.nid, serial: found.answer };
-            kernel.observer.answers(reply, MessageId::from(&header));
+            if kind == event_type::RX_GET || is_answered(&header, &found) {
+                let reply = MessageId { source_nid: kernel.nid, serial: found.answer };
+                kernel.observer.answers(reply, MessageId::from(&header));
+            }
         }
         if !kernel.listened {
             return;
@@ -74,11 +79,12 @@ impl Accelerated {
             event_type::RESULT => teller.answered(index),
             event_type::TX_COMPLETE | event_type::ERR_TX => {
                 let header = self.upper(index, look).header;
+                let sent = u32::from(index) < u32::from(self.driver.config.tx_pendings);
                 let unsent = header.flags & header_flag::FAILED != 0;
                 let lost = kind == event_type::ERR_TX || unsent;
-                let fail = if lost { NiFail::Fail } else { NiFail::Ok };
-                let sent = u32::from(index) < u32::from(self.driver.config.tx_pendings);
-                let end = if sent { EventKind::SendEnd } else { EventKind::GetEnd };
+                let damaged = !sent && self.take_damaged(index);
+                let fail = if lost || damaged { NiFail::Fail } else { NiFail::Ok };
+                let end = if sent { EventKind::SendEnd } else { end_of(&header) };
                 teller.ended(end, MessageId::from(&header), fail);
             }
             event_type::RX_HEADER | event_type::RX_GET | event_type::RX_INLINE => {
@@ -86,6 +92,12 @@ impl Accelerated {
                 let grant = teller.taken(&seen, &mut brought);
                 if kind == event_type::RX_INLINE {
                     teller.whole(&seen, grant, NiFail::Ok, acks);
+                } else if kind == event_type::RX_GET && is_answered(&seen.header, &seen.found) {
+                    if let Some(grant) = grant {
+                        let unread = seen.header.flags & header_flag::FAILED != 0;
+                        let memory = (look, overwritten);
+                        teller.performed(&seen, &grant, unread, memory);
+                    }
                 } else if kind == event_type::RX_HEADER && seen.found.answer != 0 {
                     if let Some(grant) = grant {
                         let entry = (index, seen.header, grant);
@@ -96,7 +108,15 @@ impl Accelerated {
             event_type::RX_COMPLETE | event_type::ERR_RX_CRC => {
                 let seen = self.upper(index, look);
                 let fail = if kind == event_type::RX_COMPLETE { NiFail::Ok } else { NiFail::Fail };
-                if seen.header.flags & header_flag::INLINE != 0 {
+                if is_answered(&seen.header, &seen.found) {
+                    if let Some((_, grant)) = self.take_acknowledged(index) {
+                        let damaged = fail == NiFail::Fail;
+                        if damaged {
+                            self.told.damaged.borrow_mut().push(index);
+                        }
+                        teller.performed(&seen, &grant, damaged, (look, overwritten));
+                    }
+                } else if seen.header.flags & header_flag::INLINE != 0 {
                     let grant = teller.taken(&seen, &mut brought);
                     teller.whole(&seen, grant, fail, acks);
                 } else {
@@ -122,6 +142,12 @@ impl Accelerated {
             kernel.observer.told(at, &Told::Landed { seat: self.seat.0 });
         }
         kernel.wake(self.seat);
+    }
+
+    fn take_damaged(&self, index: u16) -> bool {
+        let mut all = self.told.damaged.borrow_mut();
+        let at = all.iter().position(|pending| *pending == index);
+        at.is_some_and(|at| all.swap_remove(at) == index)
     }
 
     fn take_acknowledged(&self, index: u16) -> Option<(PortalsHeader, Grant)> {
@@ -184,12 +210,31 @@ impl Accelerated {
     }
 }
 
+/// True for an atomic operation that somebody takes.
+fn is_answered(header: &PortalsHeader, found: &MatchResult) -> bool {
+    found.answer != 0 && wire::atomic(header).is_some()
+}
+
 /// The END event of what a message does at its target.
 fn end_of(header: &PortalsHeader) -> EventKind {
     match header.op {
+        _ if wire::atomic(header).is_some() => EventKind::GetPutEnd,
         portals_op::REPLY => EventKind::ReplyEnd,
         portals_op::GET => EventKind::GetEnd,
         _ => EventKind::PutEnd,
+    }
+}
+
+/// A way to read host memory as it will be, and what stores have gone over.
+type Memory<'a, 'b> = (&'a mut (dyn FnMut(u64, &mut [u8]) + 'b), &'a [(u64, Vec<u8>)]);
+
+/// Puts those of the bytes `over`, which stand at `from`, that are in the place of `bytes`, at `at`.
+fn overlay(bytes: &mut [u8], at: u64, over: &[u8], from: u64) {
+    for (index, byte) in over.iter().enumerate() {
+        let place = (from + index as u64).checked_sub(at);
+        if let Some(place) = place.and_then(|place| bytes.get_mut(place as usize)) {
+            *place = *byte;
+        }
     }
 }
 
@@ -241,10 +286,45 @@ impl Teller<'_> {
                 if grant.mlength == 0 {
                     reply.flags |= header_flag::INLINE;
                 }
-                self.answers(header, &reply, grant.mlength == 0);
+                self.answers(header, &reply, grant.mlength == 0, NiFail::Ok);
             }
         }
         grant
+    }
+
+    /// An atomic operation was performed, unless it has `failed`, and its answer is to be sent. `look` reads
+    /// host memory as it will be, which stores since the last word have changed from what it was.
+    fn performed(
+        &self,
+        seen: &Seen,
+        grant: &Grant,
+        failed: bool,
+        (look, overwritten): Memory<'_, '_>,
+    ) {
+        let (header, seat) = (&seen.header, self.user.seat.0);
+        let fail = if failed { NiFail::Fail } else { NiFail::Ok };
+        if !failed {
+            let space = self.kernel.space(self.user.seat);
+            let (mut found, mut left) = (Vec::new(), Vec::new());
+            for piece in grant.place.pieces() {
+                for extent in self.user.driver.region.extents(space, piece.start, piece.length) {
+                    let mut bytes = vec![0; extent.len as usize];
+                    look(extent.phys, &mut bytes);
+                    left.extend_from_slice(&bytes);
+                    // What was gone over first was there before.
+                    for (phys, was) in overwritten.iter().rev() {
+                        overlay(&mut bytes, extent.phys, was, *phys);
+                    }
+                    found.extend_from_slice(&bytes);
+                }
+            }
+            let (found, left) = (&found[..], &left[..]);
+            let message = MessageId::from(header);
+            self.tell(Told::Performed { seat, message, found, left });
+        }
+        let id = MessageId { source_nid: self.kernel.nid, serial: seen.found.answer };
+        let reply = PortalsHeader { hdr_data: 0, ..wire::reply(header, grant, id) };
+        self.answers(header, &reply, failed || grant.mlength <= ATOMIC_INLINE_MAX.into(), fail);
     }
 
     fn brought(&self, header: &PortalsHeader, found: &MatchResult) -> Brought {
@@ -296,15 +376,15 @@ impl Teller<'_> {
         acks.set(count);
         let serial = SERIAL_ACK << SERIAL_SPACE_SHIFT | count;
         let id = MessageId { source_nid: self.kernel.nid, serial };
-        self.answers(put, &wire::ack(put, grant, id), true);
+        self.answers(put, &wire::ack(put, grant, id), true, NiFail::Ok);
     }
 
-    fn answers(&self, request: &PortalsHeader, header: &PortalsHeader, inline: bool) {
+    fn answers(&self, request: &PortalsHeader, header: &PortalsHeader, inline: bool, fail: NiFail) {
         let (seat, request) = (self.user.seat.0, MessageId::from(request));
         let reaction = Reaction::Sent(header);
-        self.tell(Told::Answered { seat, request, reaction, fail: NiFail::Ok });
-        let message = MessageId::from(header);
-        self.tell(Told::Commanded { seat: Some(seat), message, inline, failed: false });
+        self.tell(Told::Answered { seat, request, reaction, fail });
+        let (message, failed) = (MessageId::from(header), fail == NiFail::Fail);
+        self.tell(Told::Commanded { seat: Some(seat), message, inline, failed });
     }
 
     fn ended(&self, kind: EventKind, message: MessageId, fail: NiFail) {
