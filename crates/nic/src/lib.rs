@@ -78,8 +78,7 @@ pub trait Ports {
     fn schedule(&mut self, at: Time, event: Event);
     /// Reads host memory, now and without time passing.
     fn host_read(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError>;
-    /// The embedded processor, or the RAS system by its way, reads host memory: as [`Ports::host_read`],
-    /// which is the transmit engine's.
+    /// The embedded processor reads host memory: as [`Ports::host_read`], which is the transmit engine's.
     fn host_load(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
         self.host_read(phys, buf)
     }

@@ -28,7 +28,7 @@ impl SeaStar {
             return self.ras_read(addr, buf, ports).is_ok();
         };
         let Ok(phys) = self.control.windows.translate(window, offset) else { return false };
-        let there = ports.host_load(phys, buf).is_ok();
+        let there = ports.host_peek(phys, buf).is_ok();
         self.fabric.posted.overlay(phys, buf);
         there
     }

@@ -208,7 +208,7 @@ impl SeaStar {
             Target::Window(window, offset) => {
                 let phys = self.control.windows.translate(window, offset);
                 let error = |why| BusError { addr, len: buf.len(), write: false, why };
-                ports.host_load(phys.map_err(error)?, buf)
+                ports.host_peek(phys.map_err(error)?, buf)
             }
             Target::Nothing => Err(BusError { addr, len: buf.len(), write: false, why: NOTHING }),
         }

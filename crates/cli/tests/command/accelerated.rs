@@ -86,6 +86,14 @@ fn neither_threads_nor_parking_nor_the_kind_of_boot_change_anything() {
     }
 }
 
+/// Nobody tells the firmware that a process's memory is gone: what it stores or reads there is the program's
+/// fault, and named.
+#[test]
+fn memory_that_a_descriptor_had_must_stay() {
+    let gone = run(&format!("-q {MACHINE} -n 2 tests/portals/gone.c"));
+    gone.said(1, &["node 1: the NIC read from address 0x", "the program has no such memory"]);
+}
+
 /// The firmware performs atomic operations: all of many initiators', on one node and on others, beside
 /// processes that the kernel serves.
 #[test]

@@ -7,13 +7,13 @@ use std::fs::OpenOptions;
 use std::io::Read;
 use std::os::{fd::AsRawFd, unix::fs::OpenOptionsExt};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::{process::Command, process::Stdio, time::Duration};
 
 mod lanai;
 mod offload;
 mod queues;
 mod rdma;
+mod recovery;
 
 /// An event of the file.
 #[derive(Clone, Debug)]

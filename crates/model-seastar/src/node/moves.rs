@@ -148,6 +148,7 @@ fn carry_out(nic: &mut nic::SeaStar, seam: &mut Seam, now: Time, next: Move) {
         Move::Eject => {
             let packet = seam.router.ejected();
             seam.observers.tap(now, Side::Received, &packet);
+            seam.observers.journal.watch(|watch| watch.control(now, false, &packet));
             let taken = nic.packet(now, packet, seam);
             taken.expect("the router sends what the NIC has told of room for");
         }

@@ -221,7 +221,18 @@ impl nic::Ports for Seam {
     fn host_load(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
         let read = self.memory.borrow_mut().read_phys(phys, buf);
         self.observers.tape(|| Step::HostRead { phys, data: buf.to_vec() });
-        read
+        match read {
+            // A process has none any more where it had: as of a write, that is no fault of the firmware.
+            Err(error) if self.memory.borrow().owner_of(phys).is_some() => {
+                buf.fill(0xff);
+                let BusError { addr, why, .. } = error;
+                let nid = self.nid;
+                let sentence = format!("node {nid}: the NIC read from address {addr:#x}: {why}");
+                self.fail(self.now, 1, sentence);
+                Ok(())
+            }
+            read => read,
+        }
     }
     fn host_peek(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
         self.memory.borrow_mut().read_phys(phys, buf)
@@ -260,6 +271,7 @@ impl nic::Ports for Seam {
             self.mark_injected(at, &packet);
         }
         self.observers.tap(at, Side::Sent, &packet);
+        self.observers.journal.watch(|watch| watch.control(at, true, &packet));
         let class = match packet.flags & flag::CONTROL {
             0 => net::Class::Data,
             _ => net::Class::Control,

@@ -3,7 +3,8 @@
 use super::lanes::Lanes;
 use super::links::Links;
 use super::{Depths, Flow, Gauge, Sink, Track, What};
-use abi::packet::Packet;
+use abi::packet::{flag, Packet};
+use abi::seastar::{control_op, ControlPacket};
 use abi::MessageId;
 use des::Time;
 use host::Class;
@@ -290,6 +291,31 @@ impl Watch {
     /// The firmware interrupts the host.
     pub fn interrupts(&mut self, at: Time) {
         self.step(at, Track::Firmware, "interrupts", None, Flow::Beside);
+    }
+
+    /// A packet enters the network here, or leaves it: what firmware tells firmware when something has run
+    /// out, and the message that was refused and comes again.
+    pub fn control(&mut self, at: Time, sent: bool, packet: &Packet) {
+        let name = match packet.flags {
+            flags if flags & flag::CONTROL != 0 => {
+                let Some(control) = ControlPacket::parse(packet.data()) else { return };
+                let says = match control.op {
+                    control_op::TAKEN => "TAKEN",
+                    control_op::REFUSED => "REFUSED",
+                    control_op::CALLED => "CALLED",
+                    _ => return,
+                };
+                match sent {
+                    true => format!("tells node {} {says}", packet.dest),
+                    false => format!("node {} tells {says}", packet.source),
+                }
+            }
+            flags if flags & flag::RESUMED != 0 && sent => {
+                format!("sends node {} again what it refused", packet.dest)
+            }
+            _ => return,
+        };
+        self.step(at, Track::Firmware, &name, None, Flow::Beside);
     }
 
     /// A packet has an output of the router from one time to another.
