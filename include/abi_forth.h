@@ -138,6 +138,7 @@
 #define FORTH_CONTROL_BIT_LOOP_BACK FORTH_U(4) /* What is sent arrives here, without the links. */
 #define FORTH_CONTROL_BIT_FREEZE FORTH_U(8) /* Stop at the first wrong CRC, and when the lanes lose one another. */
 #define FORTH_CONTROL_BIT_HANDLES FORTH_U(16) /* Destinations of descriptors are handles, if the card has bindings. */
+#define FORTH_CONTROL_BIT_RESET FORTH_U(64) /* Everything in the card begins anew, as at power on, but the tracing memories; reads as 0. */
 #define FORTH_CONTROL_BIT_CREDITS_IN_PAYLOAD FORTH_U(32) /* The last word of each packet's payload is credit_counts of its flow, as they are when it is sent. */
 
 /* Bits of STATUS. Source: assumed. */

@@ -140,6 +140,7 @@ package abi_forth_pkg;
   localparam logic [31:0] ControlBitLoopBack = 32'h4;
   localparam logic [31:0] ControlBitFreeze = 32'h8;
   localparam logic [31:0] ControlBitHandles = 32'h10;
+  localparam logic [31:0] ControlBitReset = 32'h40;
   localparam logic [31:0] ControlBitCreditsInPayload = 32'h20;
 
   // Bits of STATUS.

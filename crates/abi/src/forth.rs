@@ -324,6 +324,8 @@ pub mod control_bit {
     pub const FREEZE: u32 = 8;
     /// Destinations of descriptors are handles, if the card has bindings.
     pub const HANDLES: u32 = 16;
+    /// Everything in the card begins anew, as at power on, but the tracing memories; reads as 0.
+    pub const RESET: u32 = 64;
     /// The last word of each packet's payload is credit_counts of its flow, as they are when it is sent.
     pub const CREDITS_IN_PAYLOAD: u32 = 32;
 }

@@ -29,7 +29,9 @@ pub use report::ReportOptions;
 pub use spelling::plain;
 pub use sweep::{DiffOptions, SweepOptions};
 
+use crate::faults::FaultsOptions;
 use crate::mistake::Mistake;
+use crate::nic::NicOptions;
 use clap::{Args, Parser, Subcommand};
 use des::Duration;
 use queues::QueuesOptions;
@@ -175,11 +177,11 @@ pub enum Command {
         name: Option<String>,
     },
     /// List what `sunstar run --fault` can let go wrong, and what is to be expected then
-    Faults {
-        /// Kinds whose name contains this
-        #[arg(value_name = "NAME")]
-        name: Option<String>,
-    },
+    Faults(FaultsOptions),
+    /// Bring RDMA NICs up in stages, and find what is wrong with them by their debugging aids alone
+    ///
+    /// Exit status: 0 if nothing is found, 1 if something is, 2 for a mistake.
+    Nic(NicOptions),
     /// Print completions for a shell, e.g. for ~/.local/share/bash-completion/completions/sunstar
     Completions {
         /// Shell that completes

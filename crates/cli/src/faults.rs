@@ -1,15 +1,81 @@
 //! `sunstar faults`.
 
+use crate::machines;
 use crate::mistake::Mistake;
+use crate::root::Root;
 use crate::terminal::{self, Terminal};
-use machine::faults::{Form, Kind, KINDS};
+use machine::faults::{quiz, suits, Form, Kind, KINDS};
 use std::fmt::Write;
 
-/// Lists the kinds of faults whose name contains `name`, with what is to be expected.
-pub fn list(name: Option<&str>) -> Result<u8, Mistake> {
-    let terminal = Terminal::of_stdout();
-    let wanted: Vec<&Kind> =
-        KINDS.iter().filter(|kind| name.is_none_or(|name| kind.name.contains(name))).collect();
+/// What is asked for.
+#[derive(clap::Args, Clone, Debug)]
+pub struct FaultsOptions {
+    /// Kinds whose name contains this
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// Only what this machine can have
+    #[arg(short, long, value_name = "NAME|FILE")]
+    pub machine: Option<String>,
+    /// Hide one of the bugs of the RDMA NIC, and tell how to look for it
+    #[arg(long, value_name = "SEED", conflicts_with_all = ["name", "machine"])]
+    pub quiz: Option<u64>,
+    /// What is hidden, e.g. bug.skew: says whether that is so
+    #[arg(long, value_name = "NAME", requires = "quiz")]
+    pub answer: Option<String>,
+}
+
+/// Lists faults, or asks for one.
+pub fn faults(options: &FaultsOptions) -> Result<u8, Mistake> {
+    match (options.quiz, &options.answer) {
+        (Some(seed), Some(answer)) => check(seed, answer),
+        (Some(seed), None) => ask(seed),
+        (None, _) => list(options),
+    }
+}
+
+fn ask(seed: u64) -> Result<u8, Mistake> {
+    let stages: Vec<&str> = diagnosis::STAGES.iter().map(|stage| stage.name).collect();
+    let text = format!(
+        "One of the RDMA NICs of machine forth, or its driver, has a bug. Look for it stage by \
+         stage, by what the debugging aids say:\n\n    sunstar nic STAGE --aids --fault \
+         quiz={seed}\n\nSTAGE is {}. Bugs are listed by `sunstar faults bug`. Then answer:\n\n    \
+         sunstar faults --quiz {seed} --answer bug.NAME\n",
+        stages.join(", ")
+    );
+    terminal::write(&text)?;
+    Ok(0)
+}
+
+fn check(seed: u64, answer: &str) -> Result<u8, Mistake> {
+    let name = if answer.starts_with("bug.") { answer.into() } else { format!("bug.{answer}") };
+    if !quiz::bugs().any(|bug| bug.name == name) {
+        let why = format!("there is no bug {answer}; `sunstar faults bug` lists all");
+        return Err(Mistake(why));
+    }
+    let (hidden, node) = quiz::hidden(seed);
+    let right = hidden == name;
+    let text = if right {
+        format!("Right: it is {hidden} on node {node}.\n")
+    } else {
+        format!("No, it is not {name}. Look again.\n")
+    };
+    terminal::write(&text)?;
+    Ok(u8::from(!right))
+}
+
+/// The kinds of faults whose name contains what is asked for, with what is to be expected.
+fn list(options: &FaultsOptions) -> Result<u8, Mistake> {
+    let (terminal, name) = (Terminal::of_stdout(), options.name.as_deref());
+    let model = match &options.machine {
+        None => None,
+        Some(machine) => {
+            let root = Root::find()?;
+            Some(machines::read(&root, &machines::file(&root, machine)?)?.model())
+        }
+    };
+    let named = |kind: &&Kind| name.is_none_or(|name| kind.name.contains(name));
+    let fits = |kind: &&Kind| model.is_none_or(|model| suits(kind.name, model));
+    let wanted: Vec<&Kind> = KINDS.iter().filter(named).filter(fits).collect();
     if wanted.is_empty() {
         let name = name.unwrap_or_default();
         return Err(Mistake(format!("there is no fault like {name}; `sunstar faults` lists all")));
@@ -18,11 +84,11 @@ pub fn list(name: Option<&str>) -> Result<u8, Mistake> {
     for kind in wanted {
         // Writing into a string cannot fail.
         let _ = writeln!(out, "{}", terminal.bold(kind.form()));
-        paragraph(&mut out, kind.what, terminal.width);
+        terminal::paragraph(&mut out, kind.what, terminal.width);
         if let Form::Number { least, most } = kind.value {
-            paragraph(&mut out, &format!("NUMBER is {least} to {most}."), terminal.width);
+            terminal::paragraph(&mut out, &format!("NUMBER is {least} to {most}."), terminal.width);
         }
-        paragraph(&mut out, &format!("Expected: {}", kind.expected), terminal.width);
+        terminal::paragraph(&mut out, &format!("Expected: {}", kind.expected), terminal.width);
         let _ = writeln!(out, "    {}", terminal.dim(format!("--fault {}", kind.example)));
     }
     if name.is_none() {
@@ -33,24 +99,8 @@ pub fn list(name: Option<&str>) -> Result<u8, Mistake> {
                    link between two neighbours, both ways. Times have a unit and count from the \
                    launch of the program: @TIME is from then on, @TIME..TIME from one to the \
                    other. Without a node it happens everywhere, without a time always.";
-        paragraph(&mut out, how, terminal.width);
+        terminal::paragraph(&mut out, how, terminal.width);
     }
     terminal::write(&out)?;
     Ok(0)
-}
-
-/// Words in lines of at most `width` columns, indented.
-fn paragraph(out: &mut String, text: &str, width: usize) {
-    let mut line = String::from("   ");
-    for word in text.split_whitespace() {
-        if line.chars().count() + 1 + word.chars().count() > width {
-            out.push_str(&line);
-            out.push('\n');
-            line = String::from("   ");
-        }
-        line.push(' ');
-        line.push_str(word);
-    }
-    out.push_str(&line);
-    out.push('\n');
 }

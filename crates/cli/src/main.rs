@@ -18,6 +18,7 @@ mod interrupt;
 mod machines;
 mod manual;
 mod mistake;
+mod nic;
 mod outputs;
 mod profile;
 mod program;
@@ -67,7 +68,8 @@ fn obey(command: Command) -> Result<u8, Mistake> {
     match command {
         Command::Completions { shell } => return manual::completions(shell),
         Command::Manual { folder } => return manual::pages(&folder),
-        Command::Faults { name } => return faults::list(name.as_deref()),
+        Command::Faults(options) => return faults::faults(&options),
+        Command::Nic(options) => return nic::nic(&options),
         Command::Diff(options) => return diff::diff(&options),
         _ => {}
     }
@@ -96,7 +98,8 @@ fn obey(command: Command) -> Result<u8, Mistake> {
         }
         Command::Completions { .. }
         | Command::Manual { .. }
-        | Command::Faults { .. }
+        | Command::Faults(_)
+        | Command::Nic(_)
         | Command::Diff(_) => {
             unreachable!("obeyed above")
         }

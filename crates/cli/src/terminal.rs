@@ -82,3 +82,19 @@ fn columns() -> usize {
 pub fn write(text: &str) -> Result<(), Mistake> {
     console::print(text).map_err(Mistake)
 }
+
+/// Words in lines of at most `width` columns, indented.
+pub fn paragraph(out: &mut String, text: &str, width: usize) {
+    let mut line = String::from("   ");
+    for word in text.split_whitespace() {
+        if line.chars().count() + 1 + word.chars().count() > width {
+            out.push_str(&line);
+            out.push('\n');
+            line = String::from("   ");
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    out.push_str(&line);
+    out.push('\n');
+}

@@ -16,6 +16,7 @@ const LAW: &[(&str, &[&str])] = &[
     ("des", &[]),
     ("alpu", &[]),
     ("fuzz", &[]),
+    ("diagnosis", &[]),
     ("bus", &["des"]),
     ("pci", &["bus"]),
     ("serial", &["abi", "des"]),
@@ -80,7 +81,7 @@ const LAW: &[(&str, &[&str])] = &[
             "model-seastar",
         ],
     ),
-    ("cli", &["abi", "des", "guest", "machine", "models", "rank"]),
+    ("cli", &["abi", "des", "diagnosis", "guest", "machine", "models", "rank"]),
 ];
 
 /// Lines that a source file may have without being named below.

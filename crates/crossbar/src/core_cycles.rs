@@ -42,11 +42,14 @@ impl Crossbar {
         let bits = Params::counter_bits(params.point_words);
         let card_bits = Params::counter_bits(params.card_words);
         let (ports, limit) = (params.ports, params.card_words);
+        let mut points = vec![Point::new(params.point_words, bits); ports * ports];
+        let row = params.miscounts.map_or(0..0, |port| port * ports..(port + 1) * ports);
+        points[row].iter_mut().for_each(Point::miscount);
         Crossbar {
             params,
             inputs: vec![Input::default(); ports],
             outputs: (0..ports).map(|_| Output::new(ports, card_bits, limit)).collect(),
-            points: (0..ports * ports).map(|_| Point::new(params.point_words, bits)).collect(),
+            points,
             overflows: 0,
             cycle: 0,
         }

@@ -15,11 +15,20 @@ pub struct Params {
     pub card_words: u16,
     /// Words after which a credit goes before the words of packets (assumed).
     pub urgent_words: u16,
+    /// A port in whose row crosspoints miscount (a bug, on request): of a packet's last word that leaves as
+    /// another comes in, in the same cycle or the next, no credit tells.
+    pub miscounts: Option<usize>,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { ports: PORTS_MAX, point_words: 1024, card_words: 640, urgent_words: 64 }
+        Params {
+            ports: PORTS_MAX,
+            point_words: 1024,
+            card_words: 640,
+            urgent_words: 64,
+            miscounts: None,
+        }
     }
 }
 

@@ -16,6 +16,11 @@ pub(crate) struct Point {
     pub forwarding: Forwarding,
     /// Cycles in which the packets that are here began to arrive.
     begun: VecDeque<u64>,
+    /// It miscounts, and a packet's last word leaves in this cycle.
+    miscounts: bool,
+    ends: bool,
+    /// A word has come in with the last edge.
+    pushed: bool,
 }
 
 /// From a packet's first word in to its last word out, in cycles.
@@ -40,7 +45,14 @@ impl Point {
             forwarded: 0,
             forwarding: Forwarding::default(),
             begun: VecDeque::new(),
+            miscounts: false,
+            ends: false,
+            pushed: false,
         }
+    }
+    /// Plants a bug: the credit of a packet's last word is lost if it goes as another comes.
+    pub fn miscount(&mut self) {
+        self.miscounts = true;
     }
     pub fn front(&self) -> Option<u64> {
         self.words.front().copied()
@@ -60,6 +72,7 @@ impl Point {
     }
     /// A packet's last word goes out.
     pub fn end(&mut self, cycle: u64) {
+        self.ends = true;
         let Some(begun) = self.begun.pop_front() else { return };
         let cycles = cycle - begun;
         self.forwarding.packets += 1;
@@ -72,7 +85,13 @@ impl Point {
         if told {
             self.untold = 0;
         }
-        if pop {
+        let before = std::mem::replace(&mut self.pushed, push.is_some());
+        let collides = before || push.is_some();
+        let lost = std::mem::take(&mut self.ends) && collides && self.miscounts;
+        if pop && lost {
+            self.words.pop_front();
+            self.forwarded += 1;
+        } else if pop {
             self.words.pop_front();
             self.freed = self.freed.wrapping_add(1) & self.mask;
             self.untold = self.untold.saturating_add(1).min(self.mask);

@@ -10,7 +10,7 @@ use super::trail::{Pins, Trail};
 use super::wiretap::Wiretap;
 use ::rdma::Account;
 use ::rdma::Arrival;
-use abi::forth::{mark, REGION_SIZE};
+use abi::forth::mark;
 use abi::MessageId;
 use des::{Duration, Time};
 use machine::faults::{Lanes, Struck};
@@ -84,14 +84,14 @@ impl Card {
         let params = s.nic(nid);
         let (vendor, device, class) = IDS;
         let pcix = s.bus.protocol == pci::Protocol::Pcix;
-        let space = ConfigSpace::new(vendor, device, class, REGION_SIZE, pcix);
+        let space = ConfigSpace::new(vendor, device, class, s.bugs.region(nid), pcix);
         let receiver = |lane| {
-            let mut receiver = Elastic::new(s.lane(nid, lane), lane);
+            let mut receiver = Elastic::new(s.card_lane(nid, lane), lane);
             receiver.rest();
             receiver
         };
         Card {
-            bus: PciBus::new(s.bus, memory, space),
+            bus: PciBus::new(s.bus(nid), memory, space),
             nic: designs.nic(params),
             combiner: s.combining.then(|| WriteCombiner::new(1)),
             lanes_clock: Domain::new(s.lanes_clock(nid)),

@@ -13,6 +13,8 @@
 
 #![forbid(unsafe_code)]
 
+mod bringup;
+mod bugs;
 mod card;
 mod chip;
 mod conservation;
@@ -34,6 +36,7 @@ pub(crate) use settings::ROWS;
 pub(crate) use way::{QUEUES, WAY};
 pub(crate) use workloads::WORKLOADS;
 
+use bugs::Bugs;
 use card::Card;
 use chip::Designs;
 use des::{Duration, Links};
@@ -170,6 +173,11 @@ pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, String> 
     Ok(nodes)
 }
 
+/// Card or crossbar are RTL.
+fn is_rtl(parameters: &Parameters) -> bool {
+    parameters.switch("nic.rtl") || parameters.switch("switch.rtl")
+}
+
 /// Finds out whether machine, ranks and faults fit together, without a run.
 pub(crate) fn check(
     parameters: &Parameters,
@@ -178,8 +186,9 @@ pub(crate) fn check(
     seed: u64,
 ) -> Result<(), String> {
     let (nodes, launch) = (nodes(parameters, ranks)?, Common::new(parameters, ranks)?.launch());
-    Settings::of(parameters, nodes)?;
-    faults::parse_of_hosts(faults, seed, nodes, launch, parameters.model()).map(drop)
+    let mut settings = Settings::of(parameters, nodes)?;
+    let faults = faults::parse_of_hosts(faults, seed, nodes, launch, parameters.model())?;
+    settings.plant(Bugs::of(&faults, nodes), is_rtl(parameters))
 }
 
 /// The processor behind the console of the switch, if it is asked for. The error is a sentence.
@@ -222,11 +231,13 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
     let parameters = &options.parameters;
     let common = Common::new(parameters, options.ranks).map_err(Mistake)?;
     let nodes = nodes(parameters, options.ranks).map_err(Mistake)?;
-    let settings = Settings::of(parameters, nodes).map_err(Mistake)?;
+    let mut settings = Settings::of(parameters, nodes).map_err(Mistake)?;
     suffices(&settings, nodes, &options.program)?;
     let (model, launch) = (parameters.model(), common.launch());
     let faults = faults::parse_of_hosts(&options.faults, options.seed, nodes, launch, model);
-    let bench = Bench::new(options, common, nodes, faults.map_err(Mistake)?)?;
+    let faults = faults.map_err(Mistake)?;
+    settings.plant(Bugs::of(&faults, nodes), is_rtl(parameters)).map_err(Mistake)?;
+    let bench = Bench::new(options, common, nodes, faults)?;
     if options.judge && !matches!(options.program, Program::Native(_)) {
         return Err(Mistake(
             "--judge judges the workloads builtin:rdma-* on this machine: what a program has in \
@@ -235,7 +246,9 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
         ));
     }
     // What lanes spoil is missing, and everything behind it is in another place of its order.
-    let judged = options.judge && !bench.faults.spoils();
+    let raw = matches!(&options.program, Program::Native(work) if bringup::is_stage(work));
+    let lossless = !bench.faults.spoils() && !raw;
+    let judged = options.judge && lossless;
     let judge = judged.then(Arc::<Judge>::default);
     let console = console_of(options, &settings).map_err(Mistake)?;
     let place = rtl::Place { root: options.root.clone(), built: options.built.clone() };
@@ -258,7 +271,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
     let (mut report, left) = bench.conclude(ended, captured);
     let judge = machine.judge.as_deref();
     let switch = left.iter().flatten().next();
-    if !bench.faults.spoils() {
+    if lossless {
         conservation::check(&mut report, switch, judge);
     }
     let said = switch.and_then(|switch| switch.console.as_deref());

@@ -221,6 +221,10 @@ impl Library {
         self.cpu.mmio_write(REGION + offset, &word.to_le_bytes());
     }
 
+    /// The driver.
+    pub fn module(&self) -> &Rc<Module> {
+        &self.module
+    }
     /// Pages that can still be pinned.
     pub fn free_pages(&self) -> u64 {
         self.module.free_pages()
@@ -310,6 +314,18 @@ impl Library {
             destination: segment.destination,
             control: u32::from(segment.words) | flags | flow << control::FLOW_SHIFT,
         };
+        self.store_descriptor(&descriptor);
+        self.calls.handed_over(self.cpu.now(), id);
+    }
+
+    /// Posts a descriptor that is no message's, past handles and trail: for who looks at the card itself.
+    pub fn post_raw(&self, descriptor: &Descriptor) {
+        self.cpu.spend(self.module.costs.post);
+        self.store_descriptor(descriptor);
+        self.flush();
+    }
+
+    fn store_descriptor(&self, descriptor: &Descriptor) {
         let mut bytes = [0; Descriptor::SIZE];
         descriptor.emit(&mut bytes);
         let line = REGION + self.gathered.get() * Descriptor::SIZE as u32;
@@ -318,7 +334,6 @@ impl Library {
         for (offset, word) in (0..).step_by(step).zip(bytes.chunks(step)) {
             self.cpu.mmio_write(line + offset, word);
         }
-        self.calls.handed_over(self.cpu.now(), id);
     }
 
     /// What was posted leaves the processor.

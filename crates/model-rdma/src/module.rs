@@ -61,7 +61,7 @@ impl Module {
             nid,
             nodes: settings.nodes,
             costs: settings.costs,
-            second_look: settings.second_look,
+            second_look: settings.bugs.second_look(nid, settings),
             flow_words: settings.flow_words(),
             bindings: settings.bindings(),
             bound: Cell::new(settings.nodes),
@@ -73,6 +73,15 @@ impl Module {
             sleeper: RefCell::default(),
             ready: Cell::new(false),
         }
+    }
+
+    /// Words of buffer that a flow has at the other end.
+    pub fn flow_words(&self) -> u16 {
+        self.flow_words
+    }
+    /// What the handler has seen of a sender's doorbell.
+    pub fn seen_of(&self, sender: u32) -> u64 {
+        self.seen.borrow()[sender as usize]
     }
 
     /// Where the card writes the count of notifications.

@@ -1,5 +1,6 @@
 //! Parameters of the model, and what its parts make of them.
 
+use super::bugs::Bugs;
 use ::rdma::Estimate;
 use des::{Clock, Duration};
 use machine::parameters::schema::{bytes, choice, count, cycles, frequency, switch, time};
@@ -73,6 +74,8 @@ pub(super) struct Settings {
     pub costs: Costs,
     /// The handler looks at the doorbells again, once it has enabled the interrupt.
     pub second_look: bool,
+    /// What is wrong with cards and driver, on request.
+    pub bugs: Bugs,
 }
 
 /// What the host library and the kernel module take and have.
@@ -114,6 +117,7 @@ impl Settings {
             point_words: words("crossbar.point"),
             card_words: words("nic.rx_fifo"),
             urgent_words: credit_words,
+            miscounts: None,
         });
         let nic = ::rdma::Params {
             source: 0,
@@ -130,6 +134,7 @@ impl Settings {
             },
             round_trip_words: words("nic.round_trip"),
             credit_words: words("nic.credit"),
+            bug: None,
         };
         let settings = Settings {
             nodes,
@@ -145,13 +150,29 @@ impl Settings {
                 fill: p.number("lanes.fill"),
                 depth: p.number("lanes.depth"),
                 correction: true,
+                bug: None,
             },
             crossbar,
             console: (p.clock("console.clock"), p.number("console.baud")),
             costs: costs(p),
             second_look: p.switch("rdma.second_look"),
+            bugs: Bugs::default(),
         };
         settings.mistake().map_or(Ok(settings), Err)
+    }
+
+    /// Plants what was asked for. The error is a sentence.
+    pub fn plant(&mut self, bugs: Bugs, rtl: bool) -> Result<(), String> {
+        if rtl && !bugs.is_none() {
+            let why =
+                "--fault bug.* is planted in the models of card and crossbar; leave out --rtl";
+            return Err(why.into());
+        }
+        if let Some(crossbar) = &mut self.crossbar {
+            crossbar.miscounts = bugs.miscounts();
+        }
+        self.bugs = bugs;
+        Ok(())
     }
 
     fn mistake(&self) -> Option<String> {
@@ -179,7 +200,15 @@ impl Settings {
 
     /// The card of node `nid`.
     pub fn nic(&self, nid: u32) -> ::rdma::Params {
-        ::rdma::Params { source: nid as u8, ..self.nic }
+        ::rdma::Params { source: nid as u8, bug: self.bugs.nic(nid), ..self.nic }
+    }
+    /// The bus of node `nid`.
+    pub fn bus(&self, nid: u32) -> pci::Params {
+        pci::Params { bug: self.bugs.bus(nid), ..self.bus }
+    }
+    /// A lane of the card of node `nid`.
+    pub fn card_lane(&self, nid: u32, lane: u8) -> ChannelParams {
+        self.bugs.lane(nid, (lane, self.nic.lanes), self.lane(nid, lane))
     }
     /// Pages that handles can be bound to; 0: destinations are physical addresses.
     pub fn bindings(&self) -> u16 {
@@ -205,7 +234,7 @@ impl Settings {
     }
     /// Idle symbols after which a transmitter need not tell of more: no elastic buffer holds as many.
     pub fn idle_run(&self) -> u32 {
-        self.lane.depth as u32 + 1
+        self.bugs.depth_max(&self.lane) as u32 + 1
     }
 }
 
@@ -229,6 +258,7 @@ fn bus(p: &Parameters) -> pci::Params {
         burst_words: if p.choice("pcix.protocol") == "pci" { 64 } else { 0 },
         host_queue: p.number("pcix.host_queue"),
         posted_words: p.number("pcix.posted_words"),
+        bug: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! What runs on a host: the kernel module, and over the library the rank: a workload, or a program's process.
 
+use super::bringup::{self, BringUp};
 use super::library::Library;
 use super::memory::Watch;
 use super::module::Module;
@@ -107,6 +108,13 @@ impl Software for Hosted {
                     cpu.spend(launch.since(cpu.now()));
                 };
                 let ended = match &work {
+                    Work::Workload(workload) if bringup::is_stage(workload) => {
+                        let driver = library.module().clone();
+                        let stage = BringUp::new(&library, driver, (rank, ranks), workload);
+                        wait();
+                        let printed = console::print(&stage.run());
+                        printed.map(|()| Ending::Exited(rank::ExitStatus::FINISHED))
+                    }
                     Work::Workload(workload) => {
                         let task = Task::new(&library, rank, ranks, *workload);
                         wait();

@@ -1,5 +1,6 @@
 //! Programs over the host library: `builtin:rdma-*`.
 
+use super::bringup::STAGES;
 use super::library::{Awaited, Buffer, Library};
 use super::memory::{set_word, word};
 use super::module::{pages, OWN_PAGES};
@@ -21,6 +22,11 @@ pub(crate) static WORKLOADS: &[Kind] = &[
     kind("rdma-stream", 4096),
     kind("rdma-incast", 4096),
     kind("rdma-permutation", 4096),
+    STAGES[0],
+    STAGES[1],
+    STAGES[2],
+    STAGES[3],
+    STAGES[4],
 ];
 
 /// A rank at work.

@@ -85,8 +85,10 @@ fn faults_of(
         return Err(format!("--fault pool.rx_pendings=1: {why}; give it 2 or more"));
     }
     if faults.spoils() {
-        let why = "nodes of model seastar have no lanes; link.biterror is the fault";
-        return Err(format!("--fault lane.*: {why}"));
+        let why =
+            "nodes of model seastar have neither lanes nor cards with bugs; link.biterror is \
+                   the fault";
+        return Err(format!("--fault lane.*, bug.*: {why}"));
     }
     match faults.cables.first() {
         None => Ok(faults),

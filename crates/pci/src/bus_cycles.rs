@@ -9,7 +9,7 @@ use crate::device::{
 };
 use crate::lanes;
 use crate::memory::HostMemory;
-use crate::params::{Params, Protocol, BLOCK, WORD};
+use crate::params::{Bug, Params, Protocol, BLOCK, WORD};
 use crate::transaction::{Kind, Step, Transaction};
 use bus::Memory;
 
@@ -27,6 +27,9 @@ struct Core {
     delayed: Option<Request>,
     /// The last transaction asked for the delayed read.
     asked: bool,
+    /// The last word of a read, and whether its address has slipped at a disconnect (a bug, on request).
+    last_word: u64,
+    slipped: bool,
 }
 
 /// The devices' side of a cycle.
@@ -65,7 +68,8 @@ impl<M: HostMemory> Bus<M> {
         assert!(params.bridge_response_cycles > 0 && matches!(params.width, 4 | 8));
         let phases = WORD / u64::from(params.width);
         assert!(params.burst_words == 0 || u64::from(params.burst_words) >= phases, "a whole word");
-        let core = |config| Core { config, delayed: None, asked: false };
+        let core =
+            |config| Core { config, delayed: None, asked: false, last_word: 0, slipped: false };
         Bus {
             bridge: Bridge::new(params, memory),
             params,
@@ -351,7 +355,10 @@ impl<M: HostMemory> Bus<M> {
                 self.cycle(Phase::End(ending), 0, 0)
             }
             Step::Data => self.data(&mut t, ports),
-            Step::TurnAround => return self.cycle(Phase::TurnAround, 0, 0),
+            Step::TurnAround => {
+                self.ignore_stop(&t, ports);
+                return self.cycle(Phase::TurnAround, 0, 0);
+            }
         };
         self.transaction = Some(t);
         cycle
@@ -478,5 +485,6 @@ fn new_transaction(master: Agent, kind: Kind, addr: u64, bytes: u16) -> Transact
         words: 0,
         place: 0,
         half: None,
+        ignores_stop: false,
     }
 }

@@ -141,6 +141,7 @@ impl<M: HostMemory> Bus<M> {
         let low = t.half.take();
         let data = self.received(word);
         let data = low.map_or(data, |(low, _)| data & !0xFFFF_FFFF | u64::from(low));
+        let data = self.taken(usize::from(slot), data, (place, done));
         p.ins[usize::from(slot)].completion = Some(Completion { tag, data, last: done });
         t.words += 1;
         let blocks = u64::from(self.params.completion_blocks);
@@ -153,12 +154,41 @@ impl<M: HostMemory> Bus<M> {
             read.bytes -= lanes::of_run(read.addr, read.bytes).count_ones() as u16;
             read.addr = (read.addr & !(WORD - 1)) + WORD;
         }
+        core.slipped = (core.slipped || cut) && !done;
         if done {
             core.delayed = None;
         } else if cut {
             self.counters.disconnects += 1;
         }
         Moved { ad: word, lanes, last: done || cut }
+    }
+
+    /// What the core takes of a read's word: another, if it has a mistake.
+    fn taken(&mut self, slot: usize, data: u64, (place, done): (usize, bool)) -> u64 {
+        if self.params.bug.is_none() {
+            return data;
+        }
+        let slipped = self.cores[slot].slipped;
+        let before = std::mem::replace(&mut self.cores[slot].last_word, data);
+        if slipped && self.params.has(Bug::WordsDoubled) {
+            return before;
+        }
+        if slipped && self.params.has(Bug::WordsOmitted) && !done {
+            return self.bridge.peek_word(place);
+        }
+        let Some(bit) = self.params.unstable_bit(self.now) else { return data };
+        self.counters.parity_errors += 1;
+        self.cores[slot].config.parity_error();
+        data ^ 1 << bit
+    }
+
+    /// Behind the end of a write that the core has not noticed.
+    pub(super) fn ignore_stop(&mut self, t: &Transaction, ports: &mut Ports) {
+        let (Agent::Device(slot), true) = (t.master, t.ignores_stop) else { return };
+        let slot = usize::from(slot);
+        // It is the device's next word, if there is one, that nobody takes.
+        ports.ins[slot].took_word = ports.outs[slot].write_on;
+        ports.ins[slot].ended = Some(Ended { words: t.words, aborted: false });
     }
 
     fn device_write(&mut self, t: &mut Transaction, ports: &mut Ports) -> Moved {
@@ -184,7 +214,9 @@ impl<M: HostMemory> Bus<M> {
         if cut && !done {
             self.counters.disconnects += 1;
         }
-        if done || cut {
+        let stopped = boundary && !self.bridge.takes_block() || self.is_burst_over(t, WORD);
+        t.ignores_stop = stopped && !done && self.params.has(Bug::StopIgnored);
+        if (done || cut) && !t.ignores_stop {
             ports.ins[slot].ended = Some(Ended { words: t.words, aborted: false });
         }
         Moved { ad: word, lanes, last: done || cut }

@@ -41,4 +41,4 @@ pub use device::{Operation, Request, TargetRead, TargetWrite};
 pub use function::{Function, Identity};
 pub use memory::HostMemory;
 pub use monitor::{Monitor, Violation};
-pub use params::{Params, Protocol, Split, BLOCK, WORD};
+pub use params::{Bug, Params, Protocol, Split, BLOCK, WORD};

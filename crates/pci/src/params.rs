@@ -63,6 +63,38 @@ pub struct Params {
     pub host_queue: u16,
     /// 64-bit words that wait in the bridge for memory, posted by devices.
     pub posted_words: u16,
+    /// A mistake in the device's PCI core, on request, and a number that says where it strikes.
+    pub bug: Option<(Bug, u64)>,
+}
+
+/// A mistake in a device's PCI core, of those that marazakis2006 tells of (s3.2, s3.3, s3.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bug {
+    /// STOP# is not looked at: where the bridge ends a write, the core takes one word more for written.
+    StopIgnored,
+    /// Where the bridge ends a read, the core goes on one word too far.
+    WordsOmitted,
+    /// Where the bridge ends a read, the core takes the last word again.
+    WordsDoubled,
+    /// Above 66 MHz what the core reads is not stable when it is taken: of some words a bit is wrong.
+    SetUp,
+}
+
+/// Clock up to which the inputs of a core with [`Bug::SetUp`] are stable in time.
+const SET_UP_HZ: u64 = 66_700_000;
+
+impl Params {
+    /// The bit of a word of a read that is taken wrong in a cycle.
+    pub(crate) fn unstable_bit(&self, cycle: u64) -> Option<u32> {
+        let (_, salt) = self.bug.filter(|(bug, _)| *bug == Bug::SetUp)?;
+        let chance = (cycle ^ salt << 20).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        // One word of some 200.
+        (self.hertz > SET_UP_HZ && chance % 199 == 0).then_some((chance >> 8) as u32 % 64)
+    }
+    /// True if the core has this mistake.
+    pub(crate) fn has(&self, bug: Bug) -> bool {
+        self.bug.is_some_and(|(planted, _)| planted == bug)
+    }
 }
 
 impl Params {
@@ -83,6 +115,7 @@ impl Params {
             burst_words: 0,
             host_queue: 32,
             posted_words: 128,
+            bug: None,
         }
     }
 

@@ -51,6 +51,8 @@ pub(crate) struct Transaction {
     pub place: usize,
     /// On a 32-bit bus: what came in the first half of a word, and its lanes.
     pub half: Option<(u32, u8)>,
+    /// A core that ignores STOP# has not told its device of the end yet.
+    pub ignores_stop: bool,
 }
 
 impl Transaction {

@@ -13,6 +13,10 @@ pub struct CreditSender {
     mask: u16,
     flows: Vec<Flow>,
     errors: u64,
+    /// Counts are compared as if they never wrapped (a bug, on request).
+    wrapless: bool,
+    /// Words that are taken to be freed while a packet travels (a bug, on request).
+    trusted: u16,
 }
 
 /// The counters of a flow.
@@ -32,7 +36,21 @@ impl CreditSender {
             mask: (1 << bits) - 1,
             flows: vec![Flow::default(); FLOWS as usize],
             errors: 0,
+            wrapless: false,
+            trusted: 0,
         }
+    }
+    /// Plants the bug of marazakis2006 s3.5: comparators that do not know of wrapping.
+    pub fn forget_wrapping(&mut self) {
+        self.wrapless = true;
+    }
+    /// Plants the bug of marazakis2006 s4.3: an estimate that trusts the receiver to free words in time.
+    pub fn trust(&mut self, words: u16) {
+        self.trusted = words;
+    }
+    /// Tells a flow of more buffer than there is: the bug of a wrong first credit.
+    pub fn set_wrong_limit(&mut self, flow: u8, words: u16) {
+        self.flows[usize::from(flow)] = Flow { sent: 0, credited: 0, limit: words };
     }
     /// Tells the words of buffer that are the flow's at the other end, at start-up: its counters begin at
     /// zero.
@@ -47,6 +65,9 @@ impl CreditSender {
     /// Words under way or in the buffer, as far as is known.
     pub fn outstanding(&self, flow: u8) -> u16 {
         let flow = &self.flows[usize::from(flow)];
+        if self.wrapless {
+            return flow.sent.saturating_sub(flow.credited);
+        }
         flow.sent.wrapping_sub(flow.credited) & self.mask
     }
     /// Words sent and credited, and the limit, of a flow.
@@ -56,7 +77,7 @@ impl CreditSender {
     }
     /// True if the buffer has space for `words` more.
     pub fn allows(&self, flow: u8, words: u16) -> bool {
-        self.outstanding(flow) + words <= self.flows[usize::from(flow)].limit
+        self.outstanding(flow) + words <= self.flows[usize::from(flow)].limit + self.trusted
     }
     /// Counts what is sent.
     pub fn send(&mut self, flow: u8, words: u16) {

@@ -4,7 +4,7 @@ use crate::aids::{Aids, Seen};
 use crate::bindings::Bindings;
 use crate::nic::{Arrival, Crossing};
 use crate::packet::{Entry, Header};
-use crate::params::Params;
+use crate::params::{Bug, Params};
 use abi::forth::{
     control, control_bit, status_bit, trace_bit, trace_point, Descriptor, BINDINGS_OFFSET, FLOWS,
     LIMITS_OFFSET, QUEUE_SIZE, WORDS_MAX,
@@ -96,6 +96,12 @@ pub(crate) struct HostSide {
     read_word: u64,
     counters: HostCounters,
     events: Events,
+    /// The DMA engine takes its next word from a register ([`Bug::CompletionMixed`]).
+    mixed: bool,
+    /// The host has asked for a reset with this edge.
+    reset: bool,
+    /// Words that come of reads from before a reset.
+    stale: u16,
 }
 
 impl HostSide {
@@ -121,6 +127,9 @@ impl HostSide {
             read_word: 0,
             counters: HostCounters::default(),
             events: Events::default(),
+            mixed: false,
+            reset: false,
+            stale: 0,
         }
     }
 
@@ -129,6 +138,17 @@ impl HostSide {
     }
     pub fn arrival(&self) -> Option<Arrival> {
         self.arrival
+    }
+    /// Words of reads that are under way; and so many are to be left alone when they come.
+    pub fn words_due(&self) -> u16 {
+        self.reserved + self.stale
+    }
+    pub fn ignore(&mut self, words: u16) {
+        self.stale = words;
+    }
+    /// The host wants the card to begin anew.
+    pub fn wants_reset(&self) -> bool {
+        self.reset
     }
     pub fn is_quiet(&self) -> bool {
         let notified = self.written == self.notified;
@@ -242,10 +262,17 @@ impl HostSide {
         self.events.fetch_cycles += u64::from(waits);
         self.events.fetch_words += u64::from(inputs.completion.is_some());
         let mut message = None;
-        let data = inputs.completion.map(|completion| {
+        let stale = inputs.completion.is_some() && self.stale > 0;
+        self.stale -= u16::from(stale);
+        let data = inputs.completion.filter(|_| !stale).map(|completion| {
             message = self.complete(&completion);
+            if std::mem::take(&mut self.mixed) {
+                return self.read_word;
+            }
             completion.data
         });
+        let mixes = inputs.read.is_some() && self.params.has(Bug::CompletionMixed);
+        self.mixed |= mixes && !self.fetching.is_empty();
         let room = crossing.tx_data.write_edge(data);
         assert!(room, "space was reserved before the read");
         assert!(crossing.tx_messages.write_edge(message), "there is room for each read's message");

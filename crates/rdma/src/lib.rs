@@ -34,5 +34,5 @@ pub use host_side::HostCounters;
 pub use link_side::LinkCounters;
 pub use nic::{Arrival, Nic};
 pub use packet::{Entry, Header, Parser};
-pub use params::{Estimate, Params, LINK_HZ};
+pub use params::{Bug, Estimate, Params, LINK_HZ};
 pub use spec::{Message, Spec};

@@ -4,9 +4,9 @@ use crate::aids::{state_field, Aids, Sample, Seen};
 use crate::credit::{CreditReceiver, CreditSender};
 use crate::nic::Crossing;
 use crate::packet::{Entry, Header, Parser};
-use crate::params::Params;
+use crate::params::{Bug, Params};
 use abi::forth::{credit_counts, lane_status, state, trace_bit, trace_point, PACKET_OVERHEAD};
-use serial::{crc32, LinkRx, LinkTx, Symbols, Word};
+use serial::{crc32, Credit, LinkRx, LinkTx, Symbols, Word};
 
 /// What the lanes' half has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,6 +67,9 @@ pub(crate) struct LinkSide {
     events: Events,
     /// What has left the sending FIFO with this edge.
     taken: Option<Seen>,
+    /// Packets sent, and credits received: where mistakes strike.
+    packets: u64,
+    credits_seen: u64,
 }
 
 impl LinkSide {
@@ -86,7 +89,24 @@ impl LinkSide {
             looped: None,
             events: Events::default(),
             taken: None,
+            packets: 0,
+            credits_seen: 0,
         }
+        .with_mistakes()
+    }
+
+    /// What was asked for to be wrong from the beginning.
+    fn with_mistakes(mut self) -> LinkSide {
+        if self.params.has(Bug::EmptyFifo) && self.params.lanes > 1 {
+            self.rx.plant();
+        }
+        if self.params.has(Bug::NoWrapBits) {
+            self.credits.forget_wrapping();
+        }
+        if self.params.has(Bug::RoundTripShort) {
+            self.credits.trust(self.params.peer_words);
+        }
+        self
     }
 
     pub fn counters(&self) -> LinkCounters {
@@ -178,7 +198,11 @@ impl LinkSide {
     fn take_limit(&mut self, crossing: &mut Crossing) {
         let limit = crossing.limits.front();
         if let Some((flow, words)) = limit {
-            self.credits.set_limit(flow, words);
+            if self.params.has(Bug::FirstCredit) {
+                self.credits.set_wrong_limit(flow, 2 * words);
+            } else {
+                self.credits.set_limit(flow, words);
+            }
         }
         crossing.limits.read_edge(limit.is_some());
     }
@@ -201,7 +225,8 @@ impl LinkSide {
     ) -> Option<Entry> {
         let mut word = arrived;
         if let Some(Word::Credit(credit)) = arrived {
-            self.credits.receive(credit);
+            self.credits.receive(self.flipped(credit));
+            self.credits_seen += 1;
             self.events.credits_in += 1;
             word = None;
         }
@@ -215,6 +240,18 @@ impl LinkSide {
         crossing.stop &= !levels.frozen;
         crossing.stop |= levels.freeze && (lost || after > errors);
         entry
+    }
+
+    /// A credit as it comes through the card's other modules.
+    fn flipped(&self, credit: Credit) -> Credit {
+        let strikes = (self.credits_seen + self.params.salt()) % 5 == 4;
+        if strikes && self.params.has(Bug::CreditFlip) {
+            return Credit { count: credit.count ^ 1 << (self.credits_seen % 8), ..credit };
+        }
+        if strikes && self.params.has(Bug::CreditFlipUnseen) {
+            return Credit::new(credit.flow, credit.count & !0x40);
+        }
+        credit
     }
 
     /// The word to send: a credit that is due, or the next of a packet.
@@ -267,7 +304,11 @@ impl LinkSide {
             Sending::Second(head) => {
                 self.sending = Sending::Payload(head.flow, head.words);
                 self.crc = 0;
-                (Some(Word::Data(head.emit()[1])), true, false)
+                self.packets += 1;
+                let struck = (self.packets + self.params.salt()) % 16 == 7;
+                let wrong = struck && self.params.has(Bug::HeaderCrc);
+                let word = head.emit()[1] ^ u64::from(wrong) << 48;
+                (Some(Word::Data(word)), true, false)
             }
             Sending::Payload(flow, left) => {
                 let mut data =

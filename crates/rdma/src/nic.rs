@@ -89,10 +89,12 @@ impl Nic {
         }
     }
 
-    /// A reset, as when the host is started again: everything but the tracing memories.
-    pub fn reset(&mut self) {
-        let aids = std::mem::take(&mut self.aids);
+    /// A reset, by which a host that is started again begins: everything but the tracing memories. What
+    /// is on the lanes is lost.
+    fn reset(&mut self) {
+        let (aids, due) = (std::mem::take(&mut self.aids), self.host.words_due());
         *self = Nic { aids: aids.after_reset(), ..Nic::new(self.params) };
+        self.host.ignore(due);
     }
 
     /// What the transceiver of lane `lane` says of itself.
@@ -176,5 +178,8 @@ impl Device for Nic {
         self.host.clock(inputs, &mut self.crossing, &mut self.aids);
         self.crossing.stop_seen.edge(self.crossing.stop);
         self.crossing.counters_seen.edge(self.link.counters());
+        if self.host.wants_reset() {
+            self.reset();
+        }
     }
 }

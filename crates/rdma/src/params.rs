@@ -44,6 +44,43 @@ pub struct Params {
     /// Words after which a credit goes before the words of packets; it goes at once when there are none
     /// (assumed).
     pub credit_words: u16,
+    /// A mistake in the card, on request, and a number that says where it strikes.
+    pub bug: Option<(Bug, u64)>,
+}
+
+/// A mistake in the card, of those that marazakis2006 tells of (s3.3 to s3.5, s4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bug {
+    /// A read of a register while a read of memory is open leaves the multiplexer of the DMA engine on the
+    /// register: the next word that comes is taken from there.
+    CompletionMixed,
+    /// An empty synchronisation FIFO gives its last item again.
+    EmptyFifo,
+    /// A flow's first credit is twice the buffer at the other end.
+    FirstCredit,
+    /// Counters of flow control are compared as if they never wrapped.
+    NoWrapBits,
+    /// Of some packets the header's CRC is wrong.
+    HeaderCrc,
+    /// Another module flips bits of some credits, which their parity shows.
+    CreditFlip,
+    /// The same, with the parity made behind it.
+    CreditFlipUnseen,
+    /// The receiver is taken to have freed a whole buffer while a packet travels.
+    RoundTripShort,
+    /// Enabling and disabling interrupts does not clear the line.
+    LineStays,
+}
+
+impl Params {
+    /// True if the card has this mistake.
+    pub(crate) fn has(&self, bug: Bug) -> bool {
+        self.bug.is_some_and(|(planted, _)| planted == bug)
+    }
+    /// The number that says where a mistake strikes.
+    pub(crate) fn salt(&self) -> u64 {
+        self.bug.map_or(0, |(_, salt)| salt)
+    }
 }
 
 impl Default for Params {
@@ -60,6 +97,7 @@ impl Default for Params {
             estimate: Estimate::Fine,
             round_trip_words: 96,
             credit_words: 64,
+            bug: None,
         }
     }
 }

@@ -78,7 +78,8 @@ impl HostSide {
         let value = write.data;
         match write.offset {
             register::CONTROL => {
-                self.control = value as u32;
+                self.control = value as u32 & !control_bit::RESET;
+                self.reset = value as u32 & control_bit::RESET != 0;
                 crossing.levels.loop_back = self.control & control_bit::LOOP_BACK != 0;
                 crossing.levels.freeze = self.control & control_bit::FREEZE != 0;
                 crossing.levels.credits_in_payload =
@@ -87,7 +88,7 @@ impl HostSide {
             register::INTERRUPT => {
                 // Enabling and disabling both clear the line (marazakis2006 s4.1).
                 self.interrupt_enabled = value & 1 == 1;
-                self.interrupt_line = false;
+                self.interrupt_line &= self.params.has(Bug::LineStays);
             }
             register::NOTIFY => self.notify_addr = value & !7,
             register::STATUS => {

@@ -103,7 +103,7 @@ fn a_full_memory_keeps_the_newest_or_stops_and_survives_a_reset() {
         let before = trace(&mut world, 0, trace_point::SEND_IN);
         assert_eq!(before.len(), TRACE_DEPTH as usize);
         assert_eq!(before[0].0, 1);
-        world.nodes[0].nic.reset();
+        set(&mut world, 0, register::CONTROL, control_bit::RESET.into());
         assert_eq!(world.register(0, register::SENT_MESSAGES), 0, "the rest is as at power on");
         assert_eq!(trace(&mut world, 0, trace_point::SEND_IN), before);
         let count = world.register(0, register::TRACE_COUNT);

@@ -62,6 +62,9 @@ pub struct LinkRx {
     errors: u64,
     /// Most symbols that have ever stood in each FIFO.
     levels: [usize; PARTS_MAX],
+    /// An empty FIFO gives its last item again (a bug, on request).
+    repeats: bool,
+    last: [Symbol; PARTS_MAX],
 }
 
 impl LinkRx {
@@ -77,7 +80,13 @@ impl LinkRx {
             word: None,
             errors: 0,
             levels: [0; PARTS_MAX],
+            repeats: false,
+            last: [Symbol::default(); PARTS_MAX],
         }
+    }
+    /// Plants the bug of marazakis2006 s3.4: within a packet an empty FIFO gives its last item again.
+    pub fn plant(&mut self) {
+        self.repeats = true;
     }
     /// Bytes by which the words of a lane are late, once that is known, and the most symbols that have ever
     /// stood in its synchronisation FIFO.
@@ -125,14 +134,19 @@ impl LinkRx {
     }
 
     fn pair(&mut self) {
+        let inside = self.repeats && matches!(self.word, Some(Word::Data(_)));
         self.word = None;
         if self.fifos[..self.parts].iter().any(VecDeque::is_empty) {
+            if inside {
+                self.repeat();
+            }
             return;
         }
         let mut parts = [Symbol::default(); PARTS_MAX];
         for (part, fifo) in parts.iter_mut().zip(&mut self.fifos[..self.parts]) {
             *part = fifo.pop_front().expect("none is empty");
         }
+        self.last = parts;
         self.word = match self.parts {
             2 => Word::join(parts[0], parts[1]),
             _ => Word::join_quarters(&parts),
@@ -140,6 +154,24 @@ impl LinkRx {
         if self.word.is_none() {
             self.out_of_step();
         }
+    }
+
+    /// Some FIFOs are empty and some have data, which go on.
+    fn repeat(&mut self) {
+        let fronts = self.fifos[..self.parts].iter().filter_map(VecDeque::front);
+        let mut data = fronts.map(|symbol| symbol.control == 0).peekable();
+        if data.peek().is_none() || data.any(|is_data| !is_data) {
+            return;
+        }
+        let mut parts = self.last;
+        for (part, fifo) in parts.iter_mut().zip(&mut self.fifos[..self.parts]) {
+            *part = fifo.pop_front().unwrap_or(*part);
+        }
+        self.word = match self.parts {
+            2 => Word::join(parts[0], parts[1]),
+            _ => Word::join_quarters(&parts),
+        };
+        self.last = parts;
     }
 
     /// The lanes have lost one another: all start anew.

@@ -24,7 +24,23 @@ pub struct ChannelParams {
     pub depth: usize,
     /// Clock correction. Without it (a wrong attribute) the buffer runs over or dry, after long.
     pub correction: bool,
+    /// A mistake in the transceiver's settings or around it, on request, and a number that says where it
+    /// strikes.
+    pub bug: Option<(LaneBug, u64)>,
 }
+
+/// What is wrong with a lane, of what marazakis2006 tells (s3.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaneBug {
+    /// An attribute of clock correction is wrong: it takes a symbol of data along with the idle one.
+    CorrectsData,
+    /// Now and then the lane is two symbols late, until clock correction has caught up.
+    Slips,
+}
+
+/// Symbols of data between two slips: so many, and up to twice as many. Clock correction takes one symbol
+/// back for each packet.
+const SLIP_PERIOD: u64 = 1500;
 
 impl Default for ChannelParams {
     /// Two transceivers with 5 m of cable: about 30 cycles of 12.8 ns (assumed; marazakis2006 has no number).
@@ -36,6 +52,7 @@ impl Default for ChannelParams {
             fill: 4,
             depth: 16,
             correction: true,
+            bug: None,
         }
     }
 }
@@ -65,6 +82,12 @@ pub struct Elastic {
     dropped: u64,
     repeated: u64,
     errors: u64,
+    /// A symbol of data goes with the idle one that was corrected.
+    takes_along: bool,
+    /// Symbols of data to the next slip, slips so far, and symbols that the one under way is still late.
+    to_slip: u64,
+    slips: u64,
+    late: u8,
 }
 
 impl Elastic {
@@ -85,6 +108,10 @@ impl Elastic {
             dropped: 0,
             repeated: 0,
             errors: 0,
+            takes_along: false,
+            to_slip: SLIP_PERIOD,
+            slips: 0,
+            late: 0,
         }
     }
 
@@ -132,14 +159,47 @@ impl Elastic {
         self.shifter.shift(symbol)
     }
 
+    /// True if the lane is late in this cycle: it gives an idle symbol.
+    fn slips(&mut self, salt: u64) -> bool {
+        if self.late > 0 {
+            self.late -= 1;
+            return true;
+        }
+        if self.symbols.front().is_none_or(Symbol::is_idle) {
+            return false;
+        }
+        self.to_slip -= 1;
+        if self.to_slip > 0 {
+            return false;
+        }
+        self.slips += 1;
+        self.to_slip = SLIP_PERIOD + (self.slips ^ salt).wrapping_mul(0x9E37_79B9) % SLIP_PERIOD;
+        self.late = 1;
+        true
+    }
+
     fn take(&mut self) -> Symbol {
+        let bug = self.params.bug;
+        match bug {
+            Some((LaneBug::Slips, salt)) if self.slips(salt) => return self.idle,
+            Some((LaneBug::CorrectsData, _)) if self.takes_along => {
+                let data = self.symbols.front().is_some_and(|symbol| !symbol.is_idle());
+                if data {
+                    self.symbols.pop_front();
+                    self.takes_along = false;
+                }
+            }
+            _ => {}
+        }
         let (fill, correction) = (self.params.fill, self.params.correction);
         let next_is_idle = self.symbols.front().is_some_and(Symbol::is_idle);
         if correction && self.symbols.len() > fill + 1 && next_is_idle {
             self.symbols.pop_front();
             self.dropped += 1;
+            self.takes_along = true;
         } else if correction && self.symbols.len() < fill && self.last.is_idle() {
             self.repeated += 1;
+            self.takes_along = true;
             return self.last;
         }
         match self.symbols.pop_front() {

@@ -21,7 +21,7 @@ mod symbol;
 
 pub use align::Aligner;
 pub use bond::{LinkRx, LinkTx, SYNC_DEPTH};
-pub use channel::{Channel, ChannelParams, Elastic, Fault};
+pub use channel::{Channel, ChannelParams, Elastic, Fault, LaneBug};
 pub use crc::{crc16, crc32};
 pub use lanes::{are_idle, is_count, lane, lane_bytes, set_lane, Symbols};
 pub use shift::Shifter;

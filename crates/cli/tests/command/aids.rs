@@ -81,3 +81,27 @@ fn samples_show_the_link_at_its_rate() {
     let most = rates.fold(0.0, f64::max);
     assert!((570.0..=596.1).contains(&most), "{most} MiB/s: {run:?}");
 }
+
+/// Mean MiB/s sent, and cycles of back-pressure in 1,000, of samples in which the link was busy.
+fn sampled(estimate: &str) -> (f64, f64) {
+    let setting = format!("nic.estimate={estimate}");
+    let run = forth("nic-sample", &["--set", &setting], &["1000", "200", "20", "65536"]);
+    let numbers = |line: &str| -> Option<(f64, f64)> {
+        let mut words = line.split_whitespace().skip(1);
+        Some((words.next()?.parse().ok()?, words.nth(1)?.parse().ok()?))
+    };
+    let busy: Vec<_> = of_rank(&run, 0).iter().filter_map(|line| numbers(line)).collect();
+    let busy: Vec<_> = busy.into_iter().filter(|(sent, _)| *sent > 300.0).collect();
+    assert!(busy.len() > 100, "{run:?}");
+    let mean = |sum: f64| sum / busy.len() as f64;
+    (mean(busy.iter().map(|one| one.0).sum()), mean(busy.iter().map(|one| one.1).sum()))
+}
+
+#[test]
+fn samples_show_the_back_pressure_of_the_conservative_estimate() {
+    let (fine, conservative) = (sampled("fine"), sampled("conservative"));
+    assert!(fine.1 < 1.0 && conservative.1 > 100.0, "{fine:?} {conservative:?}");
+    // marazakis2006 s4.3: 10 to 15 %.
+    let gain = 100.0 * (fine.0 / conservative.0 - 1.0);
+    assert!((10.0..=15.5).contains(&gain), "{gain:.1} %: {fine:?} {conservative:?}");
+}

@@ -11,6 +11,7 @@ mod aids;
 mod alpu;
 mod amata;
 mod boot;
+mod bringup;
 mod children;
 // Words that this backend cannot say stay unused.
 #[allow(dead_code)]

@@ -160,9 +160,10 @@ fn may_be_repeated(kind: &Kind) -> bool {
     matches!(kind.value, Form::Share | Form::ShareTime | Form::Link)
 }
 
-/// The kinds of faults of machines with links: they have neither cables nor lanes.
+/// The kinds of faults of machines with links: they have neither cables nor lanes, nor cards with bugs.
 pub fn kinds_here() -> Vec<&'static Kind> {
-    let has = |kind: &&Kind| kind.value != Form::Node && !kind.name.starts_with("lane.");
+    let apart = |kind: &Kind| matches!(kind.value, Form::Node | Form::Seed);
+    let has = |kind: &&Kind| !apart(kind) && !kind.name.starts_with("lane.");
     KINDS.iter().filter(has).collect()
 }
 
@@ -181,7 +182,9 @@ pub fn fault(
         Form::ShareTime => format!("{}:{}ns", share(false, below), 1 + below(20_000)),
         Form::Link if linked => pair(below(u64::from(nodes) - 1)),
         Form::Link => return None,
-        Form::Node => unreachable!("these machines have no cables"),
+        Form::Node | Form::Seed => {
+            unreachable!("these machines have neither cables nor such cards")
+        }
         Form::Level => ["low", "high"][below(2) as usize].to_string(),
         Form::Factor => format!("{}.{}", 1 + below(6), below(10)),
         Form::Pause if below(2) == 0 => format!("{}us:{}us", 1 + below(20), 21 + below(200)),

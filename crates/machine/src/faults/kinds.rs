@@ -1,6 +1,7 @@
 //! The kinds of faults, a row each: what `sunstar faults` and docs/reference/faults.md print, what
 //! the parser takes, and what the soak holds runs against.
 
+use super::bugs::BUGS;
 use std::fmt::Write;
 
 /// A kind of fault.
@@ -37,6 +38,8 @@ pub enum Form {
     Link,
     /// `NODE`.
     Node,
+    /// `SEED`.
+    Seed,
     /// `high` or `low`.
     Level,
     /// A number from 1 on.
@@ -65,6 +68,8 @@ pub enum Scope {
     Boot,
     /// Nothing: it is in the firmware's image.
     Image,
+    /// Nothing: it is in the hardware, or in its driver.
+    Hardware,
 }
 
 impl Kind {
@@ -75,6 +80,7 @@ impl Kind {
             Form::ShareTime => "SHARE:TIME",
             Form::Link => "NODE-NODE",
             Form::Node => "NODE",
+            Form::Seed => "SEED",
             Form::Level => "high|low",
             Form::Factor => "FACTOR",
             Form::Pause => "TIME[:PERIOD]",
@@ -85,7 +91,7 @@ impl Kind {
             Scope::Since => "[@TIME]",
             Scope::Nodes => "[@NODE][@TIME[..TIME]]",
             Scope::Boot => "[@NODE]",
-            Scope::Image => "",
+            Scope::Image | Scope::Hardware => "",
         };
         format!("{}={value}{scope}", self.name)
     }
@@ -103,11 +109,25 @@ const BROKEN: &[&str] = &[
 ];
 
 /// What runs end with where packets or credits of lanes are lost.
-const STARVED: &[&str] =
+pub(super) const STARVED: &[&str] =
     &["deadlock: nothing in the machine moves any more", "credits that were lost", "is wrong"];
 
 /// All kinds.
-pub const KINDS: &[Kind] = &[
+pub const KINDS: &[Kind] = &ALL;
+
+const ALL: [Kind; OF_MACHINES.len() + BUGS.len()] = {
+    let mut all = [OF_MACHINES[0]; OF_MACHINES.len() + BUGS.len()];
+    let mut place = 0;
+    while place < all.len() {
+        let behind = place >= OF_MACHINES.len();
+        all[place] = if behind { BUGS[place - OF_MACHINES.len()] } else { OF_MACHINES[place] };
+        place += 1;
+    }
+    all
+};
+
+/// What goes wrong with machines that have no bugs.
+const OF_MACHINES: &[Kind] = &[
     Kind {
         name: "link.biterror",
         value: Form::Share,

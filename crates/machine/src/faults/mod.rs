@@ -1,18 +1,20 @@
 //! Faults on request, as the command line writes them (`sunstar faults`, docs/reference/faults.md):
 //! what they are, and what each part of the machine is told of them.
 
+mod bugs;
 mod interrupts;
 mod kinds;
 mod lanes;
 mod network;
 mod parse;
+pub mod quiz;
 
 pub use interrupts::{Fate, Interrupts};
 pub use kinds::{kind, reference, Form, Kind, Scope, KINDS};
 pub use lanes::{Lanes, Struck};
 pub use network::{DeadLink, Mishap, Network, OnLinks, OnPackets, Place, Which};
 pub use parse::set;
-pub use parse::{parse, parse_of_hosts};
+pub use parse::{parse, parse_of_hosts, suits};
 
 use des::{Duration, Time};
 use portals::seastar::Pools;
@@ -48,6 +50,7 @@ enum What {
     Rests { length: Duration, period: Option<Duration> },
     Pool(Pool, u32),
     Lanes(Struck, Which),
+    Bug(&'static str),
 }
 
 /// What can run out.
@@ -111,9 +114,17 @@ impl Faults {
         (!rules.is_empty()).then(|| Lanes::new(self.seed, nid, rules))
     }
 
-    /// True if lanes spoil what they carry.
+    /// Bugs of a node's card and its driver, by the names of their kinds.
+    pub fn bugs(&self, nid: u32) -> impl Iterator<Item = &'static str> + '_ {
+        self.of(nid).filter_map(|rule| match rule.what {
+            What::Bug(name) => Some(name),
+            _ => None,
+        })
+    }
+
+    /// True if lanes or cards spoil what they carry.
     pub fn spoils(&self) -> bool {
-        self.nodes.iter().any(|rule| matches!(rule.what, What::Lanes(..)))
+        self.nodes.iter().any(|rule| matches!(rule.what, What::Lanes(..) | What::Bug(_)))
     }
 
     /// Since when the interrupt line of a node is stuck.

@@ -2,6 +2,7 @@
 
 use super::kinds::{self, kind, Form, Kind, Scope};
 use super::network::Apart;
+use super::quiz;
 use super::{DeadLink, Faults, Mishap, Network, OnPackets, Place};
 use super::{Pool, Rule, Struck, What, Which};
 use crate::models::Model;
@@ -77,6 +78,16 @@ pub fn parse(
     Ok(faults)
 }
 
+/// True if machines of a model can have faults of that name, or of that room.
+pub fn suits(name: &str, model: &Model) -> bool {
+    match name.split('.').next().unwrap_or_default() {
+        "cable" => model.cables,
+        "lane" | "bug" | "quiz" => model.lanes,
+        "host" | "interrupt" => true,
+        _ => model.packets,
+    }
+}
+
 /// The same for a machine of `nodes` nodes of which only hosts and their interrupt lines can fail, and cables
 /// and lanes if it has some.
 pub fn parse_of_hosts(
@@ -88,12 +99,7 @@ pub fn parse_of_hosts(
 ) -> Result<Faults, String> {
     for text in texts {
         let name = text.split(['=', '.']).next().unwrap_or_default().trim();
-        let fails = match name {
-            "cable" => model.cables,
-            "lane" => model.lanes,
-            _ => matches!(name, "host" | "interrupt"),
-        };
-        if !fails && kinds::KINDS.iter().any(|kind| kind.name.starts_with(name)) {
+        if !suits(name, model) && kinds::KINDS.iter().any(|kind| kind.name.starts_with(name)) {
             let model = model.name;
             return Err(format!(
                 "--fault {text}: machines of model {model} have no {name}s that fail; their hosts \
@@ -228,6 +234,14 @@ fn add(
         }
         "lane.credit" => {
             faults.nodes.push(on_node(What::Lanes(Struck::Credits, share(value)?)));
+        }
+        "quiz" => {
+            let (name, on) = quiz::hidden(quiz::seed(value)?);
+            faults.nodes.push(Rule { node: Some(on), ..on_node(What::Bug(name)) });
+        }
+        name if name.starts_with("bug.") => {
+            let on = Some(node(value, network)?);
+            faults.nodes.push(Rule { node: on, ..on_node(What::Bug(kind.name)) });
         }
         "interrupt.lost" => faults.nodes.push(on_node(What::InterruptLost(share(value)?))),
         "interrupt.late" => {

@@ -29,14 +29,15 @@ pub struct Cable {
 }
 
 impl Cable {
-    /// Lanes of the same settings, with words late by `shifts` bytes. A link of one lane has a second that
-    /// nobody listens to.
+    /// Lanes of the same settings, with words late by `shifts` bytes; the second of each has the bug that is
+    /// planted. A link of one lane has a second that nobody listens to.
     pub fn new(params: ChannelParams, shifts: [u8; 4]) -> Cable {
         let lanes = params.lanes.max(2);
         let params = ChannelParams { lanes, ..params };
         let channel = |to: u8, lane: u8| {
             let shift = shifts[usize::from(lanes * to + lane) % 4];
-            Channel::new(ChannelParams { shift, ..params }, lane)
+            let bug = params.bug.filter(|_| lane == 1);
+            Channel::new(ChannelParams { shift, bug, ..params }, lane)
         };
         let to = |to| (0..lanes).map(|lane| channel(to, lane)).collect();
         Cable { lanes, channels: [to(0), to(1)] }
