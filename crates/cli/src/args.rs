@@ -29,6 +29,7 @@ pub use report::ReportOptions;
 pub use spelling::plain;
 pub use sweep::{DiffOptions, SweepOptions};
 
+use crate::disk::DiskOptions;
 use crate::faults::FaultsOptions;
 use crate::mistake::Mistake;
 use crate::nic::NicOptions;
@@ -182,6 +183,11 @@ pub enum Command {
     ///
     /// Exit status: 0 if nothing is found, 1 if something is, 2 for a mistake.
     Nic(NicOptions),
+    /// Serve the remote disk of RDMA NICs to clients of NBD, through the simulated cards
+    ///
+    /// Eight disks in memory, striped, behind the target's card. Simulated time stands still while no client
+    /// wants anything.
+    Disk(DiskOptions),
     /// Print completions for a shell, e.g. for ~/.local/share/bash-completion/completions/sunstar
     Completions {
         /// Shell that completes

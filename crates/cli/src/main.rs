@@ -9,6 +9,7 @@ mod cache;
 mod child;
 mod compiler;
 mod diff;
+mod disk;
 mod explain;
 mod faults;
 mod firmware;
@@ -70,6 +71,7 @@ fn obey(command: Command) -> Result<u8, Mistake> {
         Command::Manual { folder } => return manual::pages(&folder),
         Command::Faults(options) => return faults::faults(&options),
         Command::Nic(options) => return nic::nic(&options),
+        Command::Disk(options) => return disk::disk(&options),
         Command::Diff(options) => return diff::diff(&options),
         _ => {}
     }
@@ -100,6 +102,7 @@ fn obey(command: Command) -> Result<u8, Mistake> {
         | Command::Manual { .. }
         | Command::Faults(_)
         | Command::Nic(_)
+        | Command::Disk(_)
         | Command::Diff(_) => {
             unreachable!("obeyed above")
         }

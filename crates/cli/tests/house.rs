@@ -17,6 +17,8 @@ const LAW: &[(&str, &[&str])] = &[
     ("alpu", &[]),
     ("fuzz", &[]),
     ("diagnosis", &[]),
+    ("block", &[]),
+    ("nbd", &[]),
     ("bus", &["des"]),
     ("pci", &["bus"]),
     ("serial", &["abi", "des"]),
@@ -56,8 +58,8 @@ const LAW: &[(&str, &[&str])] = &[
     (
         "model-rdma",
         &[
-            "abi", "bus", "crossbar", "des", "host", "machine", "mpi", "pci", "pcibus", "ppc440",
-            "rank", "rdma", "rtl", "serial",
+            "abi", "block", "bus", "crossbar", "des", "host", "machine", "mpi", "pci", "pcibus",
+            "ppc440", "rank", "rdma", "rtl", "serial",
         ],
     ),
     (
@@ -81,7 +83,7 @@ const LAW: &[(&str, &[&str])] = &[
             "model-seastar",
         ],
     ),
-    ("cli", &["abi", "des", "diagnosis", "guest", "machine", "models", "rank"]),
+    ("cli", &["abi", "block", "des", "diagnosis", "guest", "machine", "models", "nbd", "rank"]),
 ];
 
 /// Lines that a source file may have without being named below.

@@ -24,6 +24,7 @@ mod memory;
 mod module;
 mod settings;
 mod software;
+mod storage;
 mod switch;
 mod tally;
 mod trail;

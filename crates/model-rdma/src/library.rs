@@ -175,6 +175,14 @@ impl Library {
         });
     }
 
+    /// The same, with an interrupt at the other end.
+    pub fn write_telling(&self, from: Buffer, to: Buffer, bytes: u64) {
+        self.in_call(function::WRITE, || {
+            self.post_all(from, to, bytes, (Awaited::No, control::INTERRUPT));
+            self.flush();
+        });
+    }
+
     /// The same, but what does not fill a buffer of write combining stays there until the fence.
     pub fn begin(&self, from: Buffer, to: Buffer, bytes: u64, awaited: Awaited) {
         self.in_call(function::BEGIN, || self.post_all(from, to, bytes, (awaited, 0)));
@@ -427,6 +435,10 @@ impl Library {
             self.takes(self.module.trail.woken(), Waypoint::CompletionDrained)
         });
         self.ends(taken);
+    }
+    /// Sleeps until a word in memory has that value, of which an interrupt tells.
+    pub fn sleep_until(&self, addr: u64, value: u64) {
+        self.in_call(function::SLEEP, || self.module.sleep_until(&self.cpu, addr, value));
     }
     /// When a sender has first rung.
     pub fn first_ring(&self, sender: u32) -> Time {

@@ -35,6 +35,8 @@ pub(super) struct Module {
     /// When it has seen the first of each.
     first: RefCell<Vec<Option<Time>>>,
     sleeper: RefCell<Option<Waker>>,
+    /// A word in memory for which a process sleeps, and its value then.
+    expected: Cell<Option<(u64, u64)>>,
     pub ready: Cell<bool>,
 }
 
@@ -71,6 +73,7 @@ impl Module {
             seen: RefCell::new(vec![0; settings.nodes as usize]),
             first: RefCell::new(vec![None; settings.nodes as usize]),
             sleeper: RefCell::default(),
+            expected: Cell::default(),
             ready: Cell::new(false),
         }
     }
@@ -197,6 +200,10 @@ impl Module {
                 self.first.borrow_mut()[sender as usize].get_or_insert(cpu.now());
             }
         }
+        if let Some((addr, value)) = self.expected.get() {
+            cpu.spend(self.costs.doorbell);
+            rung |= word(cpu.memory(), addr) == value;
+        }
         if rung {
             if let Some(waker) = &*self.sleeper.borrow() {
                 waker.wake();
@@ -208,6 +215,13 @@ impl Module {
     /// When a sender has first rung; never before [`Module::sleep`] has seen it.
     pub fn first_ring(&self, sender: u32) -> Option<Time> {
         self.first.borrow()[sender as usize]
+    }
+
+    /// A process sleeps in the kernel until the word at `addr` has that value.
+    pub fn sleep_until(&self, cpu: &Cpu, addr: u64, value: u64) {
+        self.expected.set(Some((addr, value)));
+        self.sleep(cpu, |_| word(cpu.memory(), addr) == value);
+        self.expected.set(None);
     }
 
     /// A process sleeps in the kernel until `done` of the doorbells' counts.

@@ -4,6 +4,7 @@ use super::bringup::{self, BringUp};
 use super::library::Library;
 use super::memory::Watch;
 use super::module::Module;
+use super::storage::{self, Storage};
 use super::verbs::{Shared, Verbs};
 use super::workloads::Task;
 use des::Time;
@@ -114,6 +115,12 @@ impl Software for Hosted {
                         wait();
                         let printed = console::print(&stage.run());
                         printed.map(|()| Ending::Exited(rank::ExitStatus::FINISHED))
+                    }
+                    Work::Workload(workload) if storage::is_disk(workload) => {
+                        let storage = Storage::new(&library, rank, workload);
+                        wait();
+                        let served = storage.run();
+                        served.map(|()| Ending::Exited(rank::ExitStatus::FINISHED))
                     }
                     Work::Workload(workload) => {
                         let task = Task::new(&library, rank, ranks, *workload);

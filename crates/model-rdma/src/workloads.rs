@@ -4,6 +4,7 @@ use super::bringup::STAGES;
 use super::library::{Awaited, Buffer, Library};
 use super::memory::{set_word, word};
 use super::module::{pages, OWN_PAGES};
+use super::storage::{self, DISKS};
 use des::Time;
 use machine::programs::native::{Kind, Workload};
 use std::fmt::Write;
@@ -27,6 +28,8 @@ pub(crate) static WORKLOADS: &[Kind] = &[
     STAGES[2],
     STAGES[3],
     STAGES[4],
+    DISKS[0],
+    DISKS[1],
 ];
 
 /// A rank at work.
@@ -44,6 +47,9 @@ pub(super) struct Task<'a> {
 
 /// Bindings that each of so many nodes needs for handles: its pages at all others, and their doorbells.
 pub(super) fn bindings(nodes: u32, workload: &Workload) -> u64 {
+    if storage::is_disk(workload) {
+        return storage::bindings(nodes);
+    }
     u64::from(nodes) + u64::from(nodes - 1) * pages(workload.bytes)
 }
 

@@ -21,6 +21,7 @@ mod compute;
 mod contract;
 mod counter;
 mod diff;
+mod disk;
 mod documents;
 mod dp;
 mod endings;

@@ -1,0 +1,26 @@
+//! Remote block I/O of marazakis2006 (s2.5, s4.4), without its timing: what initiator and target say to each
+//! other, how sectors are dealt to disks, what disks hold.
+//!
+//! ```text
+//! initiator ── data of a write ─► pool of buffers           target
+//!           ── command ─────────► queue of commands ─► RAID 0 ─► eight disks
+//!   buffers ◄─ data of a read ──                      │
+//!     queue ◄─ completion ────────────────────────────┘
+//! ```
+//!
+//! A message in a queue tells by a pending flag that it is new ([`Command::emit`]), or head and tail do it.
+
+#![forbid(unsafe_code)]
+
+mod disks;
+mod frame;
+mod message;
+
+pub use disks::{Array, DISKS, STRIPE};
+pub use frame::{Answer, Ask, ANSWER_BYTES, ASK_BYTES};
+pub use message::{Command, Completion, Operation, COMMAND_WORDS, COMPLETION_WORDS};
+
+/// Bytes of a sector.
+pub const SECTOR: u64 = 512;
+/// Bytes of a request's data at most; longer ones are cut.
+pub const PIECE: u64 = 32 << 10;
