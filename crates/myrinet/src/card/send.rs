@@ -118,7 +118,8 @@ impl Send {
 impl Chip {
     /// Fills the next slot, and sends it if it is full or ends the packet.
     pub fn send_slot(&mut self, now: Time, wires: &mut impl Wires) -> Option<Stopped> {
-        if self.send.reading {
+        // What follows a packet stands before the next, which may be asked for before the link takes it.
+        if self.send.reading && self.send.tail_len == 0 {
             let send = &mut self.send;
             let (from, limit) = (send.next, send.limit);
             let whole = self.sram.get(from as usize..limit as usize);

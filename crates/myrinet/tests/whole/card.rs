@@ -197,6 +197,47 @@ fn a_reset_within_a_packet_loses_that_one_only() {
     assert_eq!(bench.card(second).sram()[my::REGION_RECEIVE_BASE as usize..][..100], [2; 100]);
 }
 
+/// The link holds the first packet back, of whatever length; once it has been read the second is asked for.
+/// The first one's CRCs may not have left by then, and stand before the second all the same.
+#[test]
+fn a_packet_ends_before_the_next_begins() {
+    let params = Params::new(Duration::from_ns(50));
+    let mut bench = one();
+    let second = bench.add_card(params);
+    bench.connect((0, 0), (second, 0));
+    for node in [0, second] {
+        bench.set(node, SPECIAL + register::MYRINET, my::mode::CRC32);
+    }
+    let mut held_back = 0;
+    for bytes in 1..200 {
+        send_all(&mut bench, 0, 1, bytes);
+        bench.pass(Duration::from_us(5));
+        held_back += u32::from(bench.card(second).held() < u64::from(bytes) + 5);
+        let has_been_read = bench.get(0, SPECIAL + register::ISR) & isr::SEND != 0;
+        if has_been_read {
+            bench.set(0, SPECIAL + register::ISR, isr::SEND);
+            send_all(&mut bench, 0, 2, 20);
+        }
+        for (length, byte) in [(bytes, 1), (20, 2)] {
+            let_in(&mut bench, second);
+            bench.pass(Duration::from_us(5));
+            let status = bench.get(second, SPECIAL + register::ISR);
+            assert_eq!(status, isr::RECV, "{bytes} bytes: {status:#x}");
+            bench.set(second, SPECIAL + register::ISR, isr::RECV);
+            let end = bench.get(second, SPECIAL + register::RMW);
+            assert_eq!(end, my::REGION_RECEIVE_BASE + length, "{bytes} bytes");
+            let came = &bench.card(second).sram()[my::REGION_RECEIVE_BASE as usize..];
+            assert!(came[..length as usize].iter().all(|other| *other == byte), "{bytes} bytes");
+            if !has_been_read && byte == 1 {
+                send_all(&mut bench, 0, 2, 20);
+                bench.pass(Duration::from_us(5));
+            }
+        }
+        bench.set(0, SPECIAL + register::ISR, isr::SEND);
+    }
+    assert!(held_back > 50, "{held_back}");
+}
+
 /// A program on the card that stores into the guard region is stopped, with its address.
 #[test]
 fn a_store_into_the_guard_region_is_a_fault() {
