@@ -88,8 +88,8 @@ impl Params {
     pub(crate) fn unstable_bit(&self, cycle: u64) -> Option<u32> {
         let (_, salt) = self.bug.filter(|(bug, _)| *bug == Bug::SetUp)?;
         let chance = (cycle ^ salt << 20).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-        // One word of some 200.
-        (self.hertz > SET_UP_HZ && chance % 199 == 0).then_some((chance >> 8) as u32 % 64)
+        // One word of some 60.
+        (self.hertz > SET_UP_HZ && chance % 61 == 0).then_some((chance >> 8) as u32 % 64)
     }
     /// True if the core has this mistake.
     pub(crate) fn has(&self, bug: Bug) -> bool {
