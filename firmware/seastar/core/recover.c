@@ -281,11 +281,6 @@ SELDOM void recover_call(void)
 
 /* --- The sender. A source's kept messages are a ring in the order of their numbers; `kept` is its end. */
 
-static int is_before(uint32_t a, uint32_t b)
-{
-    return (int16_t)(uint16_t)((a - b) << 1) < 0; /* Without SS_NUMBER_ANSWER. */
-}
-
 void recover_number(source_t *peer)
 {
     uint32_t number = peer->number++ & (SS_NUMBER_ANSWER - 1);
@@ -293,12 +288,21 @@ void recover_number(source_t *peer)
     pending->stream = (uint16_t)(number | (peer->nid & WAY_ANSWERS) << 1);
 }
 
+/* Whether a message is beyond what is sent to a peer that has refused some. */
+static int is_beyond(const source_t *peer, uint32_t number)
+{
+    if (!(peer->peer & PEER_BURST))
+        return 1;
+    return !is_before(number, (peer->taken | burst_mask(peer)) + 1) &&
+           !PLANTED(PLANT_KEEPS_BACKWARDS);
+}
+
 int recover_keeps(void)
 {
     const source_t *peer = local_pointer(pending->source);
 
-    return pending->state == PENDING_TX_HEADER &&
-           (peer->peer & (PEER_REFUSED | PEER_RESUMES)) == PEER_REFUSED;
+    return pending->state == PENDING_TX_HEADER && (peer->peer & PEER_REFUSED) &&
+           is_beyond(peer, pending->stream);
 }
 
 /* Puts `pending` among the kept messages of `peer`. */
@@ -355,41 +359,48 @@ static void peer_took(source_t *peer, uint32_t number)
     }
 }
 
-/* Sends again the first of the messages kept for `peer`, or all. */
-SELDOM static void repeat(source_t *peer, int all)
+/* Sends again the messages kept for `peer` that are in its burst. */
+SELDOM static void repeat(source_t *peer)
 {
-    pending_t *last, *at;
-
     tx_keep_unsent(peer);
-    last = peer->kept;
-    if (!last)
-        return;
-    at = pending_next(last);
-    if (all || at == last) {
-        peer->kept = 0;
-        last->next = 0;
-    } else {
-        last->next = at->next;
-        at->next = 0;
-    }
-    while (at) {
-        pending_t *next = pending_next(at);
+    while (peer->kept) {
+        pending_t *last = peer->kept;
 
-        pending = at;
+        pending = pending_next(last);
+        if (is_beyond(peer, pending->stream))
+            return;
+        if (pending == last)
+            peer->kept = 0;
+        else
+            last->next = pending->next;
         pending->state = PENDING_TX_HEADER;
         pending->next = 0;
         tx_restore();
         NICCB_ADD(repeated, 1);
         tx_append();
-        at = next;
     }
 }
 
 /* Not before what was sent after it has left: it would come behind. */
 SELDOM static void resume(source_t *peer)
 {
-    peer->peer = PEER_REFUSED | PEER_RESUMES;
-    repeat(peer, 0);
+    peer->peer = PEER_REFUSED | PEER_RESUMES | PEER_BURST;
+    repeat(peer);
+}
+
+/* Messages that `peer` may have again were taken. Those behind them follow in bursts that grow: it may refuse the
+ * next one, and what was sent behind that in vain. */
+SELDOM static void go_on(source_t *peer)
+{
+    if (!peer->kept) {
+        peer->peer = 0;
+        return;
+    }
+    if (peer->taken & burst_mask(peer))
+        return; /* There are more of this one. */
+    if (!(peer->peer & PEER_LONGEST))
+        peer->peer += 1 << PEER_SHIFT;
+    repeat(peer);
 }
 
 void recover_resume(source_t *peer)
@@ -430,11 +441,8 @@ static void control_obey(uint32_t op, uint32_t nid, uint32_t number)
     switch (op) {
     case SS_CONTROL_OP_TAKEN:
         peer_took(peer, number + 1);
-        if (peer->peer) {
-            /* It is the one that was refused: behind it all may come. */
-            peer->peer = 0;
-            repeat(peer, 1);
-        }
+        if (peer->peer)
+            go_on(peer);
         break;
     case SS_CONTROL_OP_REFUSED:
         peer->peer = PEER_REFUSED;

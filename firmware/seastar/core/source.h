@@ -31,10 +31,25 @@ typedef struct source {
 #define PEER_REFUSED 1u /* It has refused a message and not taken it yet: no other is sent. */
 #define PEER_CALLED 2u  /* It has room now. */
 #define PEER_RESUMES 4u /* The next message is the one that it has refused. */
+#define PEER_BURST 8u   /* It takes them again: messages up to the end of a burst are sent. */
+#define PEER_SHIFT 4u   /* Bits from here on: the burst ends at the next multiple of 1 << them. */
+#define PEER_LONGEST 128u
 _Static_assert(sizeof(pending_t *) != 4 || sizeof(source_t) == 32, "budget");
 #endif
 
 #if OPT_OVERFLOW
+/* Bits of a number that are 0 where the burst to a peer ends. */
+static inline uint32_t burst_mask(const source_t *peer)
+{
+    return (1u << (peer->peer >> PEER_SHIFT)) - 1;
+}
+
+/* Whether a message comes before another to the same peer. */
+static inline int is_before(uint32_t a, uint32_t b)
+{
+    return (int16_t)(uint16_t)((a - b) << 1) < 0; /* Without SS_NUMBER_ANSWER. */
+}
+
 /* A way: a node and the class of messages to there. What firmware answers has a source of its own, as if it
  * went to another node. */
 #define WAY_ANSWERS (SS_NUMBER_ANSWER >> 1)
