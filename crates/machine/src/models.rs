@@ -1,6 +1,7 @@
 //! What the bench knows of a model: a row, given to it by the crate that has the model. `nic.model` of a
 //! machine chooses.
 
+use crate::bench;
 use crate::instruments::journey::{Cause, Way};
 use crate::parameters::schema;
 use crate::parameters::{Parameters, Row, MODEL};
@@ -50,6 +51,38 @@ pub struct Model {
     pub check: fn(&Parameters, u32, &[String], u64) -> Result<(), String>,
     /// Runs a program of such a machine.
     pub run: fn(&Options) -> Result<Outcome, Mistake>,
+}
+
+impl Model {
+    /// A model that has only what all have: hosts without processes, no firmware, nothing observed. A row
+    /// states what is different (`Model { processes: true, ..Model::new(...) }`).
+    pub const fn new(
+        name: &'static str,
+        doc: &'static str,
+        rows: &'static [Row],
+        run: fn(&Options) -> Result<Outcome, Mistake>,
+    ) -> Model {
+        Model {
+            name,
+            doc,
+            rows,
+            run,
+            firmware: None,
+            messages: None,
+            queues: &[],
+            packets: false,
+            link_type: None,
+            cables: false,
+            lanes: false,
+            console: None,
+            processes: false,
+            verbs: false,
+            guests: false,
+            workloads: &[],
+            nodes: bench::nodes_needed,
+            check: bench::check_hosts,
+        }
+    }
 }
 
 /// The program on the processors of network interfaces.

@@ -9,7 +9,7 @@
 #![forbid(unsafe_code)]
 
 use des::{Duration, Links, Time};
-use machine::bench::{self, Bench, Plan};
+use machine::bench::{Bench, Plan};
 use machine::models::Model;
 use machine::node::{Nic, Node, Ports};
 use machine::parameters::schema::{joined, time};
@@ -23,24 +23,13 @@ use std::sync::atomic::Ordering;
 
 /// The row of this model.
 pub static MODEL: Model = Model {
-    name: "bell",
-    doc: "docs/guests.md's example: a PCI card for Linux guests, with DMA and an interrupt",
-    rows: ROWS,
-    firmware: None,
-    messages: None,
-    queues: &[],
-    packets: false,
-    link_type: None,
-    cables: false,
-    lanes: false,
-    console: None,
-    processes: false,
-    verbs: false,
     guests: true,
-    workloads: &[],
-    nodes: bench::nodes_needed,
-    check: bench::check_hosts,
-    run,
+    ..Model::new(
+        "bell",
+        "docs/guests.md's example: a PCI card for Linux guests, with DMA and an interrupt",
+        ROWS,
+        run,
+    )
 };
 
 /// Its parameters, in the order in which they are printed.

@@ -28,24 +28,15 @@ mod switch;
 
 /// The row of this model.
 pub static MODEL: Model = Model {
-    name: "ethernet",
-    doc: "Fast Ethernet: Linux guests with RTL8139 adapters, a store-and-forward switch",
-    rows: ROWS,
-    firmware: None,
-    messages: None,
-    queues: &[],
-    packets: false,
-    link_type: None,
-    cables: false,
-    lanes: false,
-    console: None,
-    processes: false,
-    verbs: false,
     guests: true,
-    workloads: &[],
     nodes,
     check,
-    run,
+    ..Model::new(
+        "ethernet",
+        "Fast Ethernet: Linux guests with RTL8139 adapters, a store-and-forward switch",
+        ROWS,
+        run,
+    )
 };
 
 /// Its parameters, in the order in which they are printed.

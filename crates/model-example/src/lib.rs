@@ -11,7 +11,7 @@
 use abi::seastar::PortalsHeader;
 use abi::MessageId;
 use des::{Duration, Links, Time};
-use machine::bench::{self, Bench, Plan};
+use machine::bench::{Bench, Plan};
 use machine::instruments::journey::{Waypoint, PORTALS};
 use machine::models::Model;
 use machine::node::{Nic, Node, Ports};
@@ -25,24 +25,14 @@ use std::sync::atomic::Ordering;
 
 /// The row of this model.
 pub static MODEL: Model = Model {
-    name: "example",
-    doc: "docs/adding-a-nic.md's example: a command queue, a DMA engine, a link, an interrupt",
-    rows: ROWS,
-    firmware: None,
     messages: Some(&PORTALS),
-    queues: &[],
-    packets: false,
-    link_type: None,
-    cables: false,
-    lanes: false,
-    console: None,
     processes: true,
-    verbs: false,
-    guests: false,
-    workloads: &[],
-    nodes: bench::nodes_needed,
-    check: bench::check_hosts,
-    run,
+    ..Model::new(
+        "example",
+        "docs/adding-a-nic.md's example: a command queue, a DMA engine, a link, an interrupt",
+        ROWS,
+        run,
+    )
 };
 
 /// Its parameters, in the order in which they are printed.

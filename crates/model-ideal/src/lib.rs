@@ -10,7 +10,7 @@
 
 use abi::MessageId;
 use des::{Duration, Links, Time};
-use machine::bench::{self, Bench, Plan};
+use machine::bench::{Bench, Plan};
 use machine::instruments::journey::{Waypoint, PORTALS};
 use machine::models::Model;
 use machine::node::{Nic, Node, Ports};
@@ -24,24 +24,14 @@ use std::sync::atomic::Ordering;
 
 /// The row of this model.
 pub static MODEL: Model = Model {
-    name: "ideal",
-    doc: "a network interface of constants (LogGP): no firmware, no network, matching free",
-    rows: ROWS,
-    firmware: None,
     messages: Some(&PORTALS),
-    queues: &[],
-    packets: false,
-    link_type: None,
-    cables: false,
-    lanes: false,
-    console: None,
     processes: true,
-    verbs: false,
-    guests: false,
-    workloads: &[],
-    nodes: bench::nodes_needed,
-    check: bench::check_hosts,
-    run,
+    ..Model::new(
+        "ideal",
+        "a network interface of constants (LogGP): no firmware, no network, matching free",
+        ROWS,
+        run,
+    )
 };
 
 /// Its parameters.

@@ -73,24 +73,20 @@ pub(crate) use workloads::WORKLOADS;
 
 /// The row of this model.
 pub static MODEL: Model = Model {
-    name: "myrinet",
-    doc: "Myrinet: a control program on a LANai, source-routed switches (vorakosit2001)",
-    rows: ROWS,
     firmware: Some(&FIRMWARE),
     messages: Some(&WAY),
     queues: QUEUES,
-    packets: false,
-    link_type: None,
     cables: true,
-    lanes: false,
-    console: None,
-    processes: false,
-    verbs: false,
     guests: true,
     workloads: WORKLOADS,
     nodes,
     check,
-    run,
+    ..Model::new(
+        "myrinet",
+        "Myrinet: a control program on a LANai, source-routed switches (vorakosit2001)",
+        ROWS,
+        run,
+    )
 };
 
 /// What runs on the hosts.

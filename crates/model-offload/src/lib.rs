@@ -58,24 +58,19 @@ pub(crate) use way::{QUEUES, WAY};
 
 /// The row of this model.
 pub static MODEL: Model = Model {
-    name: "offload",
-    doc: "MPI's queues on the NIC, with or without matching units (brightwell2005)",
-    rows: ROWS,
     firmware: Some(&FIRMWARE),
     messages: Some(&WAY),
     queues: QUEUES,
-    packets: false,
     link_type: Some(149),
-    cables: false,
-    lanes: false,
-    console: None,
     processes: true,
-    verbs: false,
-    guests: false,
-    workloads: &[],
     nodes,
     check,
-    run,
+    ..Model::new(
+        "offload",
+        "MPI's queues on the NIC, with or without matching units (brightwell2005)",
+        ROWS,
+        run,
+    )
 };
 
 struct Machine<'a> {

@@ -65,24 +65,21 @@ use wiretap::Wiretap;
 
 /// The row of this model.
 pub static MODEL: Model = Model {
-    name: "rdma",
-    doc: "an RDMA NIC on PCI-X with bonded links or a crossbar, cycle by cycle (marazakis2006)",
-    rows: ROWS,
-    firmware: None,
     messages: Some(&WAY),
     queues: QUEUES,
-    packets: false,
     link_type: Some(148),
-    cables: false,
     lanes: true,
     console: Some("firmware/crossbar/console.bin"),
-    processes: false,
     verbs: true,
-    guests: false,
     workloads: WORKLOADS,
     nodes,
     check,
-    run,
+    ..Model::new(
+        "rdma",
+        "an RDMA NIC on PCI-X with bonded links or a crossbar, cycle by cycle (marazakis2006)",
+        ROWS,
+        run,
+    )
 };
 
 /// How the run is made.

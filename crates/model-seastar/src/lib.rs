@@ -30,24 +30,19 @@ pub(crate) use rows::ROWS;
 
 /// The row of this model.
 pub static MODEL: Model = Model {
-    name: "seastar",
-    doc: "Cray SeaStar: firmware on a PowerPC 440, DMA engines, a mesh or torus (pedretti2005)",
-    rows: ROWS,
     firmware: Some(&FIRMWARE),
     messages: Some(&PORTALS),
-    queues: &[],
     packets: true,
     link_type: Some(147),
-    cables: false,
-    lanes: false,
-    console: None,
     processes: true,
-    verbs: false,
-    guests: false,
-    workloads: &[],
     nodes: run::nodes,
     check: run::check,
-    run: run::run,
+    ..Model::new(
+        "seastar",
+        "Cray SeaStar: firmware on a PowerPC 440, DMA engines, a mesh or torus (pedretti2005)",
+        ROWS,
+        run::run,
+    )
 };
 
 /// What the SeaStar's processor executes.
