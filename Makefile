@@ -16,6 +16,8 @@ profile := $(firstword $(wildcard build/profile/*.profdata))
 tuned := -C profile-use=$(CURDIR)/$(profile) -C llvm-args=-no-pgo-warn-mismatch
 release := $(if $(profile),RUSTFLAGS="$$RUSTFLAGS $(tuned)") $(cargo)
 sunstar := target/release/sunstar
+# Memory in huge pages. Tests do without: the allocator takes as long to compile as the largest crates.
+features := --features cli/jemalloc
 
 ##@ Use
 .PHONY: run
@@ -25,7 +27,7 @@ run: build ## Build, and run an MPI ping-pong on two nodes of machine redstorm
 .PHONY: build
 build: tools parts ## Build everything that a user needs
 	@[ -x $(sunstar) ] || echo "Building $(sunstar) (the first time takes a few minutes)"
-	@$(release) build --quiet --release --bin sunstar
+	@$(release) build --quiet --release $(features) --bin sunstar
 
 # Names that makefiles look for; by them the command is one of its verbs (crates/cli/src/args/names.rs).
 names := mpicc mpicxx mpic++ mpifort mpif90 mpif77 mpirun mpiexec
@@ -100,7 +102,7 @@ generate: tools ## Generate anew what comes from abi/
 
 .PHONY: soak
 soak: soak-tools build ## Long tests: the ignored ones, all proofs, all synthesis
-	@{ $(release) test --quiet --release --workspace --tests --no-fail-fast -- --ignored; echo "ended $$?"; \
+	@{ $(release) test --quiet --release $(features) --workspace --tests --no-fail-fast -- --ignored; echo "ended $$?"; \
 	   $(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware soak-pair; echo "ended $$?"; \
 	   rtl/alpu/test; echo "ended $$?"; \
 	   rtl/rdma/test; echo "ended $$?"; \
@@ -120,7 +122,7 @@ bench: bench-tools ## Tune for the sources as they are (make tune), and measure 
 	@if [ -z "$(profile)" ] || [ -n "$$(find crates -name '*.rs' -newer "$(profile)" -print -quit)" ]; \
 	    then $(MAKE) tune; else $(MAKE) build; fi
 	@echo "Whole runs with the tuned command (peers); all else with plain builds"
-	@$(cargo) bench --quiet --workspace
+	@$(cargo) bench --quiet $(features) --workspace
 
 ##@ Housekeeping
 .PHONY: clean

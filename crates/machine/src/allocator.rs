@@ -1,4 +1,4 @@
-//! Where everything that nodes allocate stands: in huge pages.
+//! Memory of everything that nodes allocate: in huge pages, with feature `jemalloc`, which `make build` chooses.
 //!
 //! Nodes have their turns one after the other, and what one touches in its turn lies in a hundred
 //! pages or so. With pages of 4 KiB some tens of nodes need more of them than the host's
@@ -6,13 +6,17 @@
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::io::Write;
-use tikv_jemallocator::Jemalloc;
+
+#[cfg(not(feature = "jemalloc"))]
+use std::alloc::System as Allocator;
+#[cfg(feature = "jemalloc")]
+use tikv_jemallocator::Jemalloc as Allocator;
 
 #[global_allocator]
-static ALLOCATOR: Granting = Granting(Jemalloc);
+static ALLOCATOR: Granting = Granting(Allocator);
 
 /// An allocator that is never refused: where the system has no more memory, the command ends with a sentence.
-struct Granting(Jemalloc);
+struct Granting(Allocator);
 
 // SAFETY: each call is passed on as it is, and so is what comes back, unless it is nothing.
 unsafe impl GlobalAlloc for Granting {
@@ -68,14 +72,16 @@ fn refused(size: usize) -> ! {
 
 /// What jemalloc reads when it starts: all memory is advised to be huge pages.
 // SAFETY: no other symbol has this name: it is the one that jemalloc asks its users to define.
+#[cfg(feature = "jemalloc")]
 #[allow(non_upper_case_globals)]
 #[used]
 #[export_name = "_rjem_malloc_conf"]
 static malloc_conf: &std::ffi::CStr = c"thp:always,metadata_thp:auto,narenas:2";
 
-#[cfg(test)]
+#[cfg(all(test, feature = "jemalloc"))]
 mod tests {
     #[test]
+    #[ignore = "of builds that are used; make soak"]
     fn the_allocator_was_told_of_huge_pages() {
         let mut value: *const std::ffi::c_char = std::ptr::null();
         let mut size = std::mem::size_of_val(&value);
