@@ -107,6 +107,11 @@ const LONG_LINES_MAX: usize = 58;
 /// Names under which anything could be put, and so nothing is found again.
 const DUMPING_GROUNDS: &[&str] = &["common", "util", "utils", "helpers", "misc"];
 
+/// Doc comments that open with one of these: an opening is a noun or a verb. The number may only fall.
+const OPENINGS: &[&str] =
+    &["What", "How", "Who", "Whose", "Whom", "Since", "When", "Where", "Which", "Whether"];
+const OPENINGS_MAX: usize = 40;
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
 }
@@ -309,6 +314,25 @@ fn lines_stay_short() {
         count <= LONG_LINES_MAX,
         "{count} lines are too long, allowed are {LONG_LINES_MAX}:\n{list}"
     );
+}
+
+#[test]
+fn doc_comments_open_with_a_noun_or_a_verb() {
+    let mut found = Vec::new();
+    for (path, text) in sources().iter().filter(|(path, _)| has_extension(path, &["rs"])) {
+        let mut before = "";
+        for (line, number) in text.lines().map(str::trim_start).zip(1..) {
+            let mark = ["///", "//!"].into_iter().find(|mark| line.starts_with(mark));
+            let mark = mark.unwrap_or("");
+            let opens = !mark.is_empty() && mark != before;
+            let first = line[mark.len()..].split_whitespace().next().unwrap_or("");
+            if opens && OPENINGS.contains(&first.trim_end_matches([',', '.', ':', ';'])) {
+                found.push(format!("{}:{number}: {line}", path.display()));
+            }
+            before = mark;
+        }
+    }
+    assert!(found.len() <= OPENINGS_MAX, "{} are too many:\n{}", found.len(), found.join("\n"));
 }
 
 #[test]
